@@ -1,0 +1,395 @@
+//! A mergeable histogram of times: the layout of an HDR histogram, kept sparse.
+//!
+//! Values are whole nanoseconds from 0 to one hour. Below 1,024 ns every value has a bucket
+//! of its own; above, each doubling is cut into 1,024 equal buckets, so that a bucket is
+//! never wider than 1/1,024 of the values in it: three significant digits over the whole
+//! range, and exactly the log-linear layout of Gil Tene's `HdrHistogram`. Counts live in
+//! pages of 64 buckets that appear when a value first falls into them, because a run keeps
+//! hundreds of histograms of which each touches a narrow band.
+//!
+//! Does not interpolate, does not correct for coordinated omission (response time is measured
+//! from when a request was due, so there is nothing to correct), and does not clamp: a value
+//! over one hour is counted in [`Histogram::overflow`] and keeps its place in `max` and `sum`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+/// log2 of the number of buckets in a doubling.
+const SUB_BITS: u32 = 10;
+const SUB: u64 = 1 << SUB_BITS;
+const PAGE_BITS: u32 = 6;
+const PAGE: usize = 1 << PAGE_BITS;
+
+/// The largest value that has a bucket: one hour.
+pub const HIGHEST: Nanos = Nanos::from_secs(3_600);
+
+/// Index of the bucket that holds [`HIGHEST`].
+const LAST_INDEX: usize = index_of(HIGHEST.0);
+const DIRECTORY: usize = (LAST_INDEX >> PAGE_BITS) + 1;
+const ABSENT: u16 = u16::MAX;
+
+/// The bucket of a value. Monotone; `value` must not exceed [`HIGHEST`].
+#[inline]
+const fn index_of(value: u64) -> usize {
+    if value < SUB {
+        return value as usize;
+    }
+    // A value in [2^(10+s), 2^(11+s)) belongs to doubling s; shifting by s leaves 1024..2047.
+    let shift = value.ilog2() - SUB_BITS;
+    ((shift as usize) << SUB_BITS) + (value >> shift) as usize
+}
+
+/// The smallest value of a bucket.
+const fn lowest_of(index: usize) -> u64 {
+    if index < SUB as usize {
+        return index as u64;
+    }
+    let shift = (index >> SUB_BITS) - 1;
+    (((index & (SUB as usize - 1)) as u64) | SUB) << shift
+}
+
+/// The largest value of a bucket.
+const fn highest_of(index: usize) -> u64 {
+    lowest_of(index + 1) - 1
+}
+
+/// Counts of times by bucket, with the exact count, sum, least and greatest beside them.
+///
+/// Merging is associative and commutative and loses nothing, so the quantile of any window,
+/// endpoint or set of machines can be had from the parts.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    /// Slot in `pages` of each page of buckets, or `ABSENT`. Empty until the first value.
+    directory: Vec<u16>,
+    pages: Vec<[u64; PAGE]>,
+    count: u64,
+    overflow: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram; takes no heap memory until the first value.
+    pub const fn new() -> Self {
+        Self {
+            directory: Vec::new(),
+            pages: Vec::new(),
+            count: 0,
+            overflow: 0,
+            sum: 0,
+            min: u64::MAX,
+            max: 0,
+        }
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, value: Nanos) {
+        let value = value.0;
+        self.count += 1;
+        self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        if value > HIGHEST.0 {
+            self.overflow += 1;
+            return;
+        }
+        let index = index_of(value);
+        let slot = self.directory.get(index >> PAGE_BITS).copied().unwrap_or(ABSENT);
+        match self.pages.get_mut(slot as usize) {
+            Some(page) => page[index & (PAGE - 1)] += 1,
+            None => self.add_slowly(index, 1),
+        }
+    }
+
+    /// Counts one value `times` over. Saturates, as [`Histogram::merge`] does.
+    pub fn record_many(&mut self, value: Nanos, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.count = self.count.saturating_add(times);
+        self.sum = self.sum.saturating_add(u128::from(value.0) * u128::from(times));
+        self.min = self.min.min(value.0);
+        self.max = self.max.max(value.0);
+        if value > HIGHEST {
+            self.overflow = self.overflow.saturating_add(times);
+        } else {
+            self.add_slowly(index_of(value.0), times);
+        }
+    }
+
+    /// Counts into a page that may not exist yet.
+    #[cold]
+    fn add_slowly(&mut self, index: usize, count: u64) {
+        let bucket = &mut self.page_mut(index >> PAGE_BITS)[index & (PAGE - 1)];
+        *bucket = bucket.saturating_add(count);
+    }
+
+    /// A page of buckets, which appears if it is new.
+    fn page_mut(&mut self, page: usize) -> &mut [u64; PAGE] {
+        if self.directory.is_empty() {
+            self.directory = vec![ABSENT; DIRECTORY];
+        }
+        let entry = &mut self.directory[page];
+        if *entry == ABSENT {
+            *entry = self.pages.len() as u16;
+            self.pages.push([0; PAGE]);
+        }
+        &mut self.pages[*entry as usize]
+    }
+
+    /// Adds everything `other` counted. Saturates instead of wrapping, because what is merged may
+    /// come from a file that somebody made up; no run reaches 2^64 requests.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        self.count = self.count.saturating_add(other.count);
+        self.overflow = self.overflow.saturating_add(other.overflow);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        for (page, theirs) in other.used_pages() {
+            for (mine, count) in self.page_mut(page).iter_mut().zip(theirs) {
+                *mine = mine.saturating_add(*count);
+            }
+        }
+    }
+
+    /// Forgets every value and keeps the memory, for the next interval.
+    pub fn clear(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        self.pages.iter_mut().for_each(|page| *page = [0; PAGE]);
+        (self.count, self.overflow, self.sum, self.min, self.max) = (0, 0, 0, u64::MAX, 0);
+    }
+
+    /// How many values were recorded, those over [`HIGHEST`] included.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// How many values were over [`HIGHEST`].
+    pub const fn overflow(&self) -> u64 {
+        self.overflow
+    }
+
+    /// The exact sum of all values, in nanoseconds.
+    pub const fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// The exact least value; `None` when empty.
+    pub fn min(&self) -> Option<Nanos> {
+        (self.count > 0).then_some(Nanos(self.min))
+    }
+
+    /// The exact greatest value; `None` when empty.
+    pub fn max(&self) -> Option<Nanos> {
+        (self.count > 0).then_some(Nanos(self.max))
+    }
+
+    /// The exact mean in nanoseconds; `None` when empty.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The value at quantile `q` in 0 to 1 by nearest rank: the least bucket such that at least
+    /// `ceil(q * count)` values are in it or below. Reported as the greatest value of that
+    /// bucket, but never outside of the exact least and greatest. `None` when empty.
+    pub fn quantile(&self, q: f64) -> Option<Nanos> {
+        if self.count == 0 {
+            return None;
+        }
+        let rank = rank(q, self.count);
+        let mut seen = 0;
+        for (index, count) in self.buckets() {
+            seen = count.saturating_add(seen);
+            if seen >= rank {
+                return Some(Nanos(highest_of(index).clamp(self.min, self.max)));
+            }
+        }
+        // Only values over one hour are left; their exact places are not kept.
+        Some(Nanos(self.max))
+    }
+
+    /// How many values lie in buckets at or below the bucket of `value`.
+    pub fn count_at_or_below(&self, value: Nanos) -> u64 {
+        if value > HIGHEST {
+            return self.count;
+        }
+        let last = index_of(value.0);
+        self.buckets()
+            .take_while(|(index, _)| *index <= last)
+            .fold(0, |sum, (_, count)| count.saturating_add(sum))
+    }
+
+    /// The buckets that hold something, ascending: least value, greatest value, count.
+    pub fn iter(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
+        self.buckets().map(|(index, count)| (Nanos(lowest_of(index)), Nanos(highest_of(index)), count))
+    }
+
+    /// Ascending indices and counts of the buckets that hold something.
+    fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.used_pages().flat_map(|(page, counts)| {
+            let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            used.map(move |(offset, count)| ((page << PAGE_BITS) + offset, *count))
+        })
+    }
+
+    /// The pages that hold something, ascending.
+    fn used_pages(&self) -> impl Iterator<Item = (usize, &[u64; PAGE])> {
+        let present = self.directory.iter().enumerate().filter(|(_, slot)| **slot != ABSENT);
+        let pages = present.map(|(page, slot)| (page, &self.pages[*slot as usize]));
+        // A cleared histogram keeps its pages; merging it must not spread them.
+        pages.filter(|(_, counts)| **counts != [0; PAGE])
+    }
+}
+
+/// The 1-based rank of quantile `q` among `count` values: `ceil(q * count)`, at least 1.
+///
+/// The product is lowered by one part in 10^12 before rounding up, so that 0.99 x 10,000, which
+/// is a little over 9,900 in binary, is rank 9,900 and not 9,901.
+pub(crate) fn rank(q: f64, count: u64) -> u64 {
+    let exact = q.clamp(0.0, 1.0) * count as f64;
+    ((exact * (1.0 - 1e-12)).ceil() as u64).clamp(1, count)
+}
+
+/// Two histograms are equal when they counted the same; unused pages do not matter.
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        (self.count, self.overflow, self.sum, self.min, self.max)
+            == (other.count, other.overflow, other.sum, other.min, other.max)
+            && self.buckets().eq(other.buckets())
+    }
+}
+
+impl Eq for Histogram {}
+
+/// The stored form: gaps between used buckets and their counts, alternating.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    count: u64,
+    overflow: u64,
+    /// High and low half of the sum; formats without 128-bit numbers can hold it.
+    sum: (u64, u64),
+    min: u64,
+    max: u64,
+    gaps_and_counts: Vec<u64>,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut gaps_and_counts = Vec::new();
+        let mut next = 0;
+        for (index, count) in self.buckets() {
+            gaps_and_counts.extend([(index - next) as u64, count]);
+            next = index + 1;
+        }
+        let sum = ((self.sum >> 64) as u64, self.sum as u64);
+        let (min, max) = if self.count == 0 { (0, 0) } else { (self.min, self.max) };
+        Stored { count: self.count, overflow: self.overflow, sum, min, max, gaps_and_counts }
+            .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        Self::from_stored(&stored).ok_or_else(|| serde::de::Error::custom("a histogram contradicts itself"))
+    }
+}
+
+impl Histogram {
+    /// Rebuilds from the stored form; `None` if its parts do not agree.
+    fn from_stored(stored: &Stored) -> Option<Self> {
+        if stored.count == 0 {
+            return Some(Self::new());
+        }
+        let mut histogram = Self::new();
+        let mut next = 0usize;
+        let mut total = stored.overflow;
+        for pair in stored.gaps_and_counts.chunks(2) {
+            let [gap, count] = pair else { return None };
+            let index = next.checked_add(usize::try_from(*gap).ok()?)?;
+            if index > LAST_INDEX || *count == 0 {
+                return None;
+            }
+            histogram.add_slowly(index, *count);
+            total = total.checked_add(*count)?;
+            next = index + 1;
+        }
+        if total != stored.count || stored.min > stored.max {
+            return None;
+        }
+        histogram.count = stored.count;
+        histogram.overflow = stored.overflow;
+        histogram.sum = u128::from(stored.sum.0) << 64 | u128::from(stored.sum.1);
+        (histogram.min, histogram.max) = (stored.min, stored.max);
+        Some(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_tile_the_range_without_gap_or_overlap() {
+        for index in 0..LAST_INDEX {
+            assert_eq!(index_of(lowest_of(index)), index);
+            assert_eq!(index_of(highest_of(index)), index);
+            assert_eq!(highest_of(index) + 1, lowest_of(index + 1));
+        }
+    }
+
+    #[test]
+    fn a_bucket_is_never_wider_than_a_thousandth_of_its_values() {
+        for index in SUB as usize..LAST_INDEX {
+            let width = highest_of(index) - lowest_of(index) + 1;
+            assert!(width * 1_000 <= lowest_of(index), "bucket {index}");
+        }
+    }
+
+    #[test]
+    fn an_exact_product_is_not_rounded_up_to_the_next_rank() {
+        assert_eq!(rank(0.99, 10_000), 9_900);
+        assert_eq!(rank(0.999, 100_000), 99_900);
+        assert_eq!(rank(0.5, 3), 2);
+        assert_eq!(rank(0.0, 3), 1);
+        assert_eq!(rank(1.0, 3), 3);
+    }
+
+    #[test]
+    fn more_than_an_hour_is_counted_apart_and_still_the_maximum() {
+        let mut histogram = Histogram::new();
+        histogram.record(Nanos::from_secs(1));
+        histogram.record(Nanos::from_secs(4_000));
+        assert_eq!(histogram.count(), 2);
+        assert_eq!(histogram.overflow(), 1);
+        assert_eq!(histogram.quantile(1.0), Some(Nanos::from_secs(4_000)));
+        assert_eq!(histogram.quantile(0.5), Some(Nanos(1_000_341_503)));
+    }
+
+    #[test]
+    fn clearing_keeps_nothing_but_the_memory() {
+        let mut histogram = Histogram::new();
+        histogram.record(Nanos(77));
+        histogram.clear();
+        assert_eq!(histogram, Histogram::new());
+        histogram.record(Nanos(5));
+        assert_eq!(
+            (histogram.min(), histogram.max(), histogram.count()),
+            (Some(Nanos(5)), Some(Nanos(5)), 1)
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! How a request can end, and who is to blame when it did not end well.
+//!
+//! Does not count (see [`crate::tally`]) and does not decide from bytes or
+//! errno which fault it was; `knee-engine` does that where it sees them.
+
+use serde::{Deserialize, Serialize};
+
+/// The end of a planned request: exactly one for each.
+///
+/// ```text
+/// planned = ok + http_error + transport_error + timeout + unsent + censored
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Outcome {
+    /// A whole answer with an expected status (200 to 399).
+    Ok,
+    /// A whole answer with another status.
+    HttpError,
+    /// No whole answer: the connection, the protocol or the generator failed.
+    TransportError,
+    /// Sent, and not answered within the request's time limit. Its times are lower bounds.
+    Timeout,
+    /// Due, but never sent: no connection became free in time. Its response time is a lower bound.
+    Unsent,
+    /// Still open when the run and its grace period were over. Its times are lower bounds.
+    Censored,
+}
+
+impl Outcome {
+    /// Every outcome, in the order in which books are printed.
+    pub const ALL: [Self; 6] =
+        [Self::Ok, Self::HttpError, Self::TransportError, Self::Timeout, Self::Unsent, Self::Censored];
+
+    /// The name used in JSON, CSV and text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::HttpError => "http_error",
+            Self::TransportError => "transport_error",
+            Self::Timeout => "timeout",
+            Self::Unsent => "unsent",
+            Self::Censored => "censored",
+        }
+    }
+
+    /// Whether the times of such a request only say "at least".
+    pub const fn is_lower_bound(self) -> bool {
+        matches!(self, Self::Timeout | Self::Unsent | Self::Censored)
+    }
+}
+
+/// Who caused a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blame {
+    /// This machine or this program: the result says nothing about the server.
+    Generator,
+    /// What lies between: names, routes, resets on the way.
+    Network,
+    /// The server answered with something that is not what the protocol allows.
+    Protocol,
+    /// The server refused, hung up or did not answer in time.
+    Server,
+}
+
+impl Blame {
+    /// Every party, in the order in which errors are printed.
+    pub const ALL: [Self; 4] = [Self::Generator, Self::Network, Self::Protocol, Self::Server];
+
+    /// The name used in JSON and text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Generator => "generator",
+            Self::Network => "network",
+            Self::Protocol => "protocol",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// Declares [`Fault`] with its blame, name and sentence in one table, so that none can be forgotten.
+macro_rules! faults {
+    ($($variant:ident, $blame:ident, $name:literal, $sentence:literal;)*) => {
+        /// What went wrong with a request that ended in [`Outcome::TransportError`] or
+        /// [`Outcome::Timeout`]. Closed: messages of libraries and of the kernel are kept only as
+        /// a bounded sample of examples.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Fault {
+            $(#[doc = $sentence] $variant,)*
+        }
+
+        impl Fault {
+            /// Every fault.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Who caused it.
+            pub const fn blame(self) -> Blame {
+                match self { $(Self::$variant => Blame::$blame,)* }
+            }
+
+            /// The name used in JSON and CSV.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What happened, for people; no full stop.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+faults! {
+    DescriptorsExhausted, Generator, "descriptors_exhausted", "this machine has no file descriptor left for a connection";
+    PortsExhausted, Generator, "ports_exhausted", "this machine has no local port left for a connection";
+    BuffersExhausted, Generator, "buffers_exhausted", "this machine has no memory left for a connection";
+    GeneratorOther, Generator, "generator_other", "this machine refused an operation";
+    DnsNotFound, Network, "dns_not_found", "the host name does not resolve";
+    DnsTimeout, Network, "dns_timeout", "the name server did not answer in time";
+    ConnectTimeout, Network, "connect_timeout", "no connection within the time limit";
+    Unreachable, Network, "unreachable", "no route to the host";
+    Reset, Network, "reset", "the connection was reset";
+    TlsCertificate, Network, "tls_certificate", "the server's certificate was not accepted";
+    TlsHandshake, Network, "tls_handshake", "no TLS session could be agreed";
+    TlsBroken, Network, "tls_broken", "the TLS stream broke after the handshake";
+    NetworkOther, Network, "network_other", "the network failed in another way";
+    MalformedHead, Protocol, "malformed_head", "the answer does not begin as HTTP/1.1 does";
+    HeadTooLarge, Protocol, "head_too_large", "the head of the answer is larger than any client accepts";
+    TooManyInterim, Protocol, "too_many_interim", "the server sent interim answers without end";
+    UnexpectedUpgrade, Protocol, "unexpected_upgrade", "the server changed to another protocol unasked";
+    BadLength, Protocol, "bad_length", "the length of the body is not a number, or contradicts another";
+    ConflictingFraming, Protocol, "conflicting_framing", "the answer has both a length and a chunked body";
+    BadChunk, Protocol, "bad_chunk", "a chunk of the body is malformed";
+    ShortBody, Protocol, "short_body", "the connection ended before the body was complete";
+    DecodeFailed, Protocol, "decode_failed", "the body is not encoded as the answer says";
+    DecodeLimit, Protocol, "decode_limit", "the decoded body is larger than the limit";
+    BodyLimit, Protocol, "body_limit", "the body is larger than the limit";
+    Unsolicited, Protocol, "unsolicited", "the server sent an answer that nothing asked for";
+    BadRedirect, Protocol, "bad_redirect", "a redirect leads nowhere that can be followed";
+    Refused, Server, "refused", "the server refused the connection";
+    ClosedEarly, Server, "closed_early", "the server closed the connection before it answered";
+    RequestTimeout, Server, "request_timeout", "no whole answer within the time limit";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_has_a_name_of_its_own_that_json_uses_too() {
+        let mut names: Vec<_> = Fault::ALL.iter().map(|fault| fault.name()).collect();
+        for fault in Fault::ALL {
+            assert_eq!(serde_json::to_string(fault).unwrap(), format!("\"{}\"", fault.name()));
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Fault::ALL.len());
+    }
+}

@@ -1,0 +1,186 @@
+//! The plan: what is to be sent and when. Pure data, saved in the record.
+//!
+//! Does not hold credentials or bodies (a record is meant to be shown to others), and does not
+//! compute when anything is due; see [`crate::schedule`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::schedule::{Arrivals, Curve};
+use crate::unit::Nanos;
+
+/// Everything that decides what a run does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The scenarios, which run side by side; a one-liner has one.
+    pub scenarios: Vec<Scenario>,
+    /// What is asked for, as far as the plan knows before the run; endpoints met later are
+    /// announced in the record.
+    pub endpoints: Vec<Endpoint>,
+    /// Requests due before this time are kept apart and stay out of the totals.
+    pub warm_up: Nanos,
+    /// How long open requests may take to finish after the last arrival.
+    pub grace: Nanos,
+    /// Time limit of one request, from sent to done, and of waiting to be sent; `None` for no limit.
+    pub request_timeout: Option<Nanos>,
+    /// Time limit for a connection: name, TCP and TLS together.
+    pub connect_timeout: Nanos,
+    /// Worker threads, each with its own runtime; 1 or more.
+    pub workers: u16,
+    /// Width of the intervals of the record; above zero.
+    pub interval: Nanos,
+}
+
+impl Plan {
+    /// The time of the last planned arrival as far as the plan bounds it; `None` if only the
+    /// number of requests ends a scenario.
+    pub fn duration(&self) -> Option<Nanos> {
+        self.scenarios
+            .iter()
+            .map(|scenario| scenario.stop.duration())
+            .try_fold(Nanos::ZERO, |latest, end| end.map(|end| latest.max(end)))
+    }
+
+    /// The planned number of requests; `None` if time ends a scenario.
+    pub fn requests(&self) -> Option<u64> {
+        self.scenarios
+            .iter()
+            .map(|scenario| scenario.stop.requests())
+            .try_fold(0u64, |sum, requests| requests.map(|requests| sum.saturating_add(requests)))
+    }
+
+    /// Whether any scenario sends by plan instead of waiting for answers.
+    pub fn is_open(&self) -> bool {
+        self.scenarios.iter().any(|scenario| matches!(scenario.executor, Executor::Open { .. }))
+    }
+
+    /// The most requests that can be in flight at once, all scenarios together.
+    pub fn users_max(&self) -> u64 {
+        self.scenarios.iter().map(|scenario| u64::from(scenario.users_max())).sum()
+    }
+}
+
+/// One stream of load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Its name; `default` for a one-liner.
+    pub name: String,
+    /// Who decides when the next request goes out.
+    pub executor: Executor,
+    /// What ends it.
+    pub stop: Stop,
+    /// What scripts may ask for besides; a one-liner does not.
+    #[serde(default)]
+    pub terms: Terms,
+}
+
+/// Terms of a scenario that only scripts set; their default changes nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Terms {
+    /// When it begins on the run's clock. All its other times count from there.
+    pub start: Nanos,
+    /// It ends after this time even if [`Stop`] counts requests (k6's `maxDuration`).
+    pub max_duration: Option<Nanos>,
+    /// Each user takes so many turns at the most (k6's `per-vu-iterations`).
+    pub turns_per_user: Option<u64>,
+    /// How long turns may go on after its end (k6's `gracefulStop`); the plan's grace if `None`.
+    pub grace: Option<Nanos>,
+    /// How long a turn may go on after its user should have left a ramp (k6's
+    /// `gracefulRampDown`); as long as it needs if `None`.
+    pub ramp_down: Option<Nanos>,
+    /// What becomes of an arrival that finds every user busy.
+    pub overflow: Overflow,
+}
+
+/// What becomes of an arrival that finds every user busy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overflow {
+    /// It waits its turn and keeps its due time.
+    #[default]
+    Wait,
+    /// It is given up at once, and is unsent in the books (k6's `dropped_iterations`).
+    Drop,
+}
+
+impl Scenario {
+    /// A scenario on plain terms.
+    pub fn new(name: impl Into<String>, executor: Executor, stop: Stop) -> Self {
+        Self { name: name.into(), executor, stop, terms: Terms::default() }
+    }
+
+    /// When arrivals end on the run's clock, as far as time ends them.
+    pub fn ends(&self) -> Option<Nanos> {
+        let span = [self.stop.duration(), self.terms.max_duration].into_iter().flatten().min()?;
+        Some(self.terms.start.saturating_add(span))
+    }
+
+    /// The most users (for a one-liner: connections) that are active at once.
+    pub fn users_max(&self) -> u32 {
+        match &self.executor {
+            Executor::Closed { users } => users.peak().ceil() as u32,
+            Executor::Open { users_max, .. } => *users_max,
+        }
+    }
+}
+
+/// Who decides when the next request goes out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Executor {
+    /// Each user waits for its answer before it goes on.
+    Closed {
+        /// Active users over time.
+        users: Curve,
+    },
+    /// Arrivals follow the plan, whether or not earlier ones were answered.
+    Open {
+        /// Requests per second over time.
+        rate: Curve,
+        /// How they are spread.
+        arrivals: Arrivals,
+        /// The most requests in flight; an arrival that finds all busy waits its turn and keeps
+        /// its due time.
+        users_max: u32,
+    },
+}
+
+/// What ends a scenario: whichever comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stop {
+    /// After this many requests.
+    Requests(u64),
+    /// At this time after the scenario's start (for a one-liner: on the run's clock).
+    At(Nanos),
+}
+
+impl Stop {
+    /// The time limit, if time is what ends it.
+    pub const fn duration(self) -> Option<Nanos> {
+        match self {
+            Self::Requests(_) => None,
+            Self::At(end) => Some(end),
+        }
+    }
+
+    /// The number of requests, if that is what ends it.
+    pub const fn requests(self) -> Option<u64> {
+        match self {
+            Self::Requests(requests) => Some(requests),
+            Self::At(_) => None,
+        }
+    }
+}
+
+/// Where requests of one kind go; the unit of the tables in a report.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The name shown: method and URL without credentials, or what a script named it.
+    pub name: String,
+}
+
+/// An endpoint's place in the run's list of endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EndpointId(pub u32);

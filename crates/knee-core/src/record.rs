@@ -1,0 +1,158 @@
+//! What one run measured, whole: as it is written, and as it is read back.
+//!
+//! Does not open files; [`mod@format`] turns a record into bytes and bytes into a record, [`run`]
+//! folds its intervals into a [`Run`].
+
+use serde::{Deserialize, Serialize};
+
+pub mod format;
+pub mod run;
+
+use crate::plan::{Endpoint, Plan};
+use crate::tally::{Concurrency, Tally};
+use crate::truth::{InstrumentSample, TruthBlock};
+use crate::unit::Nanos;
+
+/// What is known before the first request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// What is to be sent, and when.
+    pub plan: Plan,
+    /// Where it goes, for a title: the URL without credentials, or the script's name.
+    pub title: String,
+    /// Wall-clock time of the start, since the Unix epoch.
+    pub started: Nanos,
+    /// The program that measured.
+    pub build: Build,
+    /// The machine it ran on.
+    pub machine: Machine,
+    /// Whether the target runs on this machine; `None` if that cannot be told.
+    pub co_located: Option<bool>,
+    /// The measured parts begin here (end of the warm-up) on the run's clock.
+    pub measured_from: Nanos,
+}
+
+/// The program that measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// Version of `knee`.
+    pub version: String,
+    /// Git commit it was built from, if known.
+    pub commit: Option<String>,
+    /// Whether it was built with optimizations; a debug build does not measure.
+    pub optimized: bool,
+}
+
+/// The machine a run was made on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Operating system and kernel release.
+    pub system: String,
+    /// Architecture, as in `x86_64`.
+    pub arch: String,
+    /// Model of the CPU, if the system says.
+    pub cpu: Option<String>,
+    /// CPUs this process may use.
+    pub cores: u32,
+    /// Memory in bytes, if the system says.
+    pub memory_bytes: Option<u64>,
+}
+
+/// How a run came to its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// By its plan.
+    Completed,
+    /// By a signal or a key; what was in flight had its grace period.
+    Interrupted,
+    /// By a second signal: nothing in flight was waited for.
+    Aborted,
+    /// Not at all: the record has no tail, its writer was killed. Only read, never written.
+    Truncated,
+}
+
+/// What is known after the last request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tail {
+    /// How the run ended.
+    pub ending: Ending,
+    /// Verdict on the instrument.
+    pub truth: TruthBlock,
+    /// Number of intervals written before this; a reader that found fewer has lost some.
+    pub intervals: u64,
+}
+
+/// A finished (or truncated) run, summed up: what every report is made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What was known before.
+    pub head: Head,
+    /// All endpoints, by id: those of the plan and those met on the way.
+    pub endpoints: Vec<Endpoint>,
+    /// Requests due during the warm-up.
+    pub warm_up: Tally,
+    /// All other requests.
+    pub measured: Tally,
+    /// Requests in flight over the measured part.
+    pub concurrency: Concurrency,
+    /// End of the last interval on the run's clock: plan, and grace as far as it was used.
+    pub ended: Nanos,
+    /// One point an interval, for lines over time.
+    pub series: Vec<Point>,
+    /// How it ended.
+    pub ending: Ending,
+    /// Verdict on the instrument.
+    pub truth: TruthBlock,
+}
+
+impl Run {
+    /// The span over which rates are computed: from the end of the warm-up to the last planned
+    /// arrival, or to the last answer where the plan sets no time (or the run ended before it).
+    pub fn window(&self) -> Nanos {
+        let planned_end = self.head.plan.duration().unwrap_or(Nanos::MAX);
+        planned_end.min(self.ended).since(self.head.measured_from)
+    }
+}
+
+/// One interval, boiled down to what a line over time shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// Start of the interval.
+    pub from: Nanos,
+    /// Its end.
+    pub to: Nanos,
+    /// Whether the interval began within the warm-up.
+    pub warm_up: bool,
+    /// Requests that came due.
+    pub planned: u64,
+    /// Requests that ended, by outcome, in the order of [`crate::outcome::Outcome::ALL`].
+    pub by_outcome: [u64; 6],
+    /// Response time at 50, 90, 99 % and the maximum, over all that ended; `None` without any.
+    pub response: Option<[Nanos; 4]>,
+    /// Service time, likewise.
+    pub service: Option<[Nanos; 4]>,
+    /// Own lag at 99 %.
+    pub own_lag_p99: Option<Nanos>,
+    /// In flight at the end.
+    pub in_flight: u64,
+    /// Waiting for a connection at the end.
+    pub backlog: u64,
+    /// Bytes received.
+    pub bytes_received: u64,
+    /// The instrument.
+    pub instrument: InstrumentSample,
+}
+
+impl Point {
+    /// Requests that ended.
+    pub fn ended(&self) -> u64 {
+        self.by_outcome.iter().sum()
+    }
+
+    /// `count` a second over this interval; `None` if it has no width.
+    pub fn per_second(&self, count: u64) -> Option<f64> {
+        let seconds = self.to.since(self.from).as_secs_f64();
+        (seconds > 0.0).then(|| count as f64 / seconds)
+    }
+}

@@ -1,0 +1,60 @@
+//! Bytes to record and back: an append-only journal of frames.
+//!
+//! Does not open, name or sync files, and does not sum a record up; see [`super::run`]. The
+//! layout is described byte by byte in `docs/reference/record-format.md`.
+//!
+//! ```text
+//! magic (8) version (u32) │ length (u32) crc (u32) kind (u8) payload │ length crc kind payload │ …
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+mod reader;
+mod writer;
+
+pub use reader::{ReadError, Reader};
+pub use writer::Writer;
+
+/// The first bytes of every record. The first has its high bit set and a line end follows the
+/// name, so that a transfer as text breaks it visibly.
+pub const MAGIC: [u8; 8] = *b"\x89KNEE\r\n\x1a";
+
+/// The version of the format that is written. Every version up to it is read.
+pub const VERSION: u32 = 1;
+
+/// Most bytes of a frame (kind and payload), and most bytes its payload may unpack to. Takes an
+/// interval with about 6,000 busy endpoints; keeps a made-up file from eating the memory.
+pub const FRAME_BYTES_MAX: usize = 64 << 20;
+
+/// What kind of frame this is, as written. Readers skip kinds they do not know.
+mod kind {
+    pub(super) const HEAD: u8 = 1;
+    pub(super) const INTERVAL: u8 = 2;
+    pub(super) const NOTE: u8 = 3;
+    pub(super) const TAIL: u8 = 4;
+}
+
+/// A line of text that belongs to a moment of the run, such as a warning of the tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// When, on the run's clock.
+    pub at: Nanos,
+    /// One line.
+    pub text: String,
+}
+
+/// One frame after the head.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Frame {
+    /// What one interval measured.
+    Interval(Box<crate::tally::Interval>),
+    /// A line of text.
+    Note(Note),
+    /// What is known after the last request; nothing follows it.
+    Tail(Box<super::Tail>),
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! What a reader of records can rely on, and what it must survive.
+
+use super::*;
+use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
+use crate::record::{Build, Ending, Head, Machine, Tail};
+use crate::schedule::Curve;
+use crate::tally::Interval;
+use crate::truth::{Figures, State, TruthBlock};
+
+fn head() -> Head {
+    let scenario = Scenario::new(
+        "default",
+        Executor::Closed { users: Curve::constant(2.0) },
+        Stop::At(Nanos::from_secs(3)),
+    );
+    Head {
+        plan: Plan {
+            scenarios: vec![scenario],
+            endpoints: vec![Endpoint { name: "GET http://127.0.0.1/".into() }],
+            warm_up: Nanos::ZERO,
+            grace: Nanos::from_secs(1),
+            request_timeout: Some(Nanos::from_secs(1)),
+            connect_timeout: Nanos::from_secs(1),
+            workers: 1,
+            interval: Nanos::from_secs(1),
+        },
+        title: "http://127.0.0.1/".into(),
+        started: Nanos::from_secs(1_700_000_000),
+        build: Build { version: "0.1.0".into(), commit: None, optimized: true },
+        machine: Machine::default(),
+        co_located: Some(true),
+        measured_from: Nanos::ZERO,
+    }
+}
+
+fn interval(second: u64) -> Interval {
+    let mut interval =
+        Interval { from: Nanos::from_secs(second), to: Nanos::from_secs(second + 1), ..Interval::default() };
+    interval.concurrency.area = u128::MAX;
+    let endpoint = interval.measured.endpoint_mut(EndpointId(0));
+    endpoint.planned = 100;
+    (0..100).for_each(|k| endpoint.outcomes[0].response.record(Nanos(1_000_000 + k * 7_919)));
+    interval
+}
+
+fn tail(intervals: u64) -> Tail {
+    let truth =
+        TruthBlock { state: State::Valid, reasons: vec![], notes: vec![], figures: Figures::default() };
+    Tail { ending: Ending::Completed, truth, intervals }
+}
+
+/// A record of three intervals and a note, and where each of its frames ends.
+fn record() -> (Vec<u8>, Vec<usize>) {
+    let mut writer = Writer::new(Vec::new(), &head()).unwrap();
+    for second in 0..3 {
+        writer.interval(&interval(second)).unwrap();
+    }
+    writer.note(&Note { at: Nanos::from_secs(2), text: "the disk is nearly full".into() }).unwrap();
+    assert_eq!(writer.intervals(), 3);
+    let bytes = writer.tail(&tail(3)).unwrap();
+    let mut ends = vec![12];
+    while let Some(length) = bytes.get(ends[ends.len() - 1]..).and_then(|rest| rest.first_chunk()) {
+        ends.push(ends[ends.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);
+    }
+    (bytes, ends)
+}
+
+/// All frames up to the end of the journal, whether it is complete, and the error if one came.
+fn read(bytes: &[u8]) -> Result<(Vec<Frame>, bool, Option<ReadError>), ReadError> {
+    let mut reader = Reader::new(bytes)?;
+    let mut frames = Vec::new();
+    loop {
+        match reader.next_frame() {
+            Ok(Some(frame)) => frames.push(frame),
+            Ok(None) => return Ok((frames, reader.is_complete(), None)),
+            Err(error) => return Ok((frames, false, Some(error))),
+        }
+    }
+}
+
+/// One frame of any kind with any payload, its checksum right.
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut body = vec![kind];
+    body.extend(payload);
+    let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
+    bytes.extend(crc32fast::hash(&body).to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+#[test]
+fn what_was_written_is_read_back_equal() {
+    let (bytes, _) = record();
+    let (frames, complete, error) = read(&bytes).unwrap();
+    assert!(complete && error.is_none());
+    assert_eq!(Reader::new(&*bytes).unwrap().head(), &head());
+    assert_eq!(frames.len(), 5);
+    assert_eq!(frames[1], Frame::Interval(Box::new(interval(1))));
+    assert!(matches!(&frames[3], Frame::Note(note) if note.text == "the disk is nearly full"));
+    assert_eq!(frames[4], Frame::Tail(Box::new(tail(3))));
+}
+
+#[test]
+fn a_record_cut_anywhere_yields_its_whole_frames_and_no_error() {
+    let (bytes, ends) = record();
+    for cut in 0..bytes.len() {
+        let whole = ends.iter().filter(|end| **end <= cut).count();
+        match read(&bytes[..cut]) {
+            Err(ReadError::NotARecord) => assert_eq!(cut, 0),
+            Err(ReadError::NoHead) => assert!(whole < 2, "cut at {cut}"),
+            Ok((frames, complete, error)) => {
+                assert!(!complete && error.is_none(), "cut at {cut}");
+                assert_eq!(frames.len(), whole - 2, "cut at {cut}");
+            }
+            Err(error) => panic!("cut at {cut}: {error}"),
+        }
+    }
+}
+
+#[test]
+fn zeros_behind_the_last_frame_are_the_end_of_the_journal() {
+    let (bytes, ends) = record();
+    // A file system may extend the file before it writes the data: here the last interval is
+    // lost in whole, or in its second half.
+    for kept in [ends[3], usize::midpoint(ends[3], ends[4])] {
+        let mut torn = bytes[..kept].to_vec();
+        torn.resize(bytes.len() + 10_000, 0);
+        let (frames, complete, error) = read(&torn).unwrap();
+        assert!(!complete && error.is_none());
+        assert_eq!(frames.len(), 2);
+    }
+}
+
+#[test]
+fn damage_in_the_middle_is_named_with_its_place_and_spares_what_lies_before() {
+    let (mut bytes, ends) = record();
+    bytes[ends[2] + 20] ^= 1;
+    let (frames, _, error) = read(&bytes).unwrap();
+    assert_eq!(frames.len(), 1);
+    assert_eq!(error.unwrap().to_string(), format!("the record is damaged at byte {}", ends[2]));
+}
+
+#[test]
+fn a_damaged_last_frame_is_the_end_of_the_journal() {
+    let (mut bytes, _) = record();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    let (frames, complete, error) = read(&bytes).unwrap();
+    assert!(!complete && error.is_none());
+    assert_eq!(frames.len(), 4);
+}
+
+#[test]
+fn a_kind_of_a_later_program_is_skipped() {
+    let (mut bytes, ends) = record();
+    let later = frame(200, b"whatever it may mean");
+    bytes.splice(ends[2]..ends[2], later);
+    let (frames, complete, _) = read(&bytes).unwrap();
+    assert!(complete);
+    assert_eq!(frames.len(), 5);
+}
+
+#[test]
+fn a_field_of_a_later_program_is_skipped() {
+    #[derive(Serialize)]
+    struct Later {
+        added: &'static str,
+        at: Nanos,
+        text: &'static str,
+    }
+    let later = Later { added: "since then", at: Nanos(5), text: "known" };
+    let payload = zstd::bulk::compress(&rmp_serde::to_vec_named(&later).unwrap(), 3).unwrap();
+    let (mut bytes, ends) = record();
+    bytes.splice(ends[1]..ends[1], frame(kind::NOTE, &payload));
+    let (frames, _, error) = read(&bytes).unwrap();
+    assert!(error.is_none());
+    assert_eq!(frames[0], Frame::Note(Note { at: Nanos(5), text: "known".into() }));
+}
+
+#[test]
+fn a_later_version_and_another_kind_of_file_are_told_apart() {
+    let (mut bytes, _) = record();
+    bytes[8] = 2;
+    assert!(matches!(read(&bytes), Err(ReadError::Version(2))));
+    bytes[8] = 0;
+    assert!(matches!(read(&bytes), Err(ReadError::Version(0))));
+    assert!(matches!(read(b"{\"results\": []}"), Err(ReadError::NotARecord)));
+    assert!(matches!(read(b""), Err(ReadError::NotARecord)));
+    assert!(matches!(read(b"\x89KNEE\r\n\x1a\x01\0\0\0"), Err(ReadError::NoHead)));
+}
+
+#[test]
+fn a_length_beyond_the_limit_is_refused_before_anything_is_read() {
+    let (mut bytes, ends) = record();
+    let length = u32::try_from(FRAME_BYTES_MAX + 1).unwrap();
+    bytes[ends[2]..ends[2] + 4].copy_from_slice(&length.to_le_bytes());
+    let (frames, _, error) = read(&bytes).unwrap();
+    assert_eq!(frames.len(), 1);
+    assert!(matches!(error, Some(ReadError::Damaged { offset }) if offset == ends[2] as u64));
+}
+
+#[test]
+fn a_bomb_is_cut_off_at_the_limit() {
+    let (mut bytes, ends) = record();
+    let bomb = zstd::bulk::compress(&vec![0; FRAME_BYTES_MAX + 1], 3).unwrap();
+    assert!(bomb.len() < 16_384);
+    bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &bomb));
+    let (_, _, error) = read(&bytes).unwrap();
+    let text = error.unwrap().to_string();
+    assert!(text.ends_with("it unpacks to more than 67108864 bytes"), "{text}");
+}
+
+#[test]
+fn content_that_does_not_fit_its_kind_is_an_error_even_with_the_right_checksum() {
+    let (mut bytes, ends) = record();
+    let payload = zstd::bulk::compress(b"\xc0", 3).unwrap();
+    bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &payload));
+    assert!(
+        matches!(read(&bytes).unwrap().2, Some(ReadError::Content { offset, .. }) if offset == ends[1] as u64)
+    );
+}
+
+#[test]
+fn nothing_may_follow_the_tail() {
+    let (mut bytes, ends) = record();
+    let again = bytes[ends[1]..ends[2]].to_vec();
+    bytes.extend(again);
+    let (frames, complete, error) = read(&bytes).unwrap();
+    assert_eq!((frames.len(), complete), (4, false));
+    assert!(matches!(error, Some(ReadError::Damaged { .. })));
+}
+
+#[test]
+fn every_frame_reaches_the_sink_in_one_piece() {
+    #[derive(Default)]
+    struct Pieces(Vec<usize>);
+    impl std::io::Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.push(bytes.len());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut writer = Writer::new(Pieces::default(), &head()).unwrap();
+    writer.interval(&interval(0)).unwrap();
+    let pieces = writer.tail(&tail(1)).unwrap().0;
+    assert_eq!(pieces.len(), 3);
+}
+
+#[test]
+fn a_full_disk_is_an_error_of_the_sink() {
+    let mut room = [0; 600];
+    let mut writer = Writer::new(&mut room[..], &head()).unwrap();
+    let error = writer.interval(&interval(0)).and_then(|()| writer.interval(&interval(1))).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::WriteZero);
+}

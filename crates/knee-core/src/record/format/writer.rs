@@ -1,0 +1,99 @@
+//! Record to bytes.
+//!
+//! Does not buffer: a frame is on its way when the call returns, so that a killed program loses
+//! at most the frame it was writing. Whether it is on the disk is for the owner of the file.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use zstd::bulk::Compressor;
+
+use super::{FRAME_BYTES_MAX, MAGIC, Note, VERSION, kind};
+use crate::record::{Head, Tail};
+use crate::tally::Interval;
+
+/// zstd's own default: a frame of one interval takes well under a millisecond.
+const LEVEL: i32 = 3;
+
+/// Bytes in front of kind and payload: length and checksum.
+const PREFIX: usize = 8;
+
+/// Writes one record, frame after frame.
+pub struct Writer<W: Write> {
+    sink: W,
+    compressor: Compressor<'static>,
+    packed: Vec<u8>,
+    frame: Vec<u8>,
+    intervals: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a record.
+    ///
+    /// # Errors
+    /// Those of `sink`.
+    pub fn new(sink: W, head: &Head) -> io::Result<Self> {
+        let compressor = Compressor::new(LEVEL)?;
+        let mut writer = Self { sink, compressor, packed: Vec::new(), frame: Vec::new(), intervals: 0 };
+        let mut start = MAGIC.to_vec();
+        start.extend(VERSION.to_le_bytes());
+        writer.write(&start, kind::HEAD, head)?;
+        Ok(writer)
+    }
+
+    /// Appends an interval.
+    ///
+    /// # Errors
+    /// Those of the sink; `InvalidInput` if the interval is larger than [`FRAME_BYTES_MAX`].
+    pub fn interval(&mut self, interval: &Interval) -> io::Result<()> {
+        self.write(&[], kind::INTERVAL, interval)?;
+        self.intervals += 1;
+        Ok(())
+    }
+
+    /// Appends a line of text.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn note(&mut self, note: &Note) -> io::Result<()> {
+        self.write(&[], kind::NOTE, note)
+    }
+
+    /// How many intervals were written: what [`Tail::intervals`] must say.
+    pub const fn intervals(&self) -> u64 {
+        self.intervals
+    }
+
+    /// Ends the record and gives the sink back, for syncing.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn tail(mut self, tail: &Tail) -> io::Result<W> {
+        self.write(&[], kind::TAIL, tail)?;
+        self.sink.flush()?;
+        Ok(self.sink)
+    }
+
+    /// Hands `start` and one frame over in a single `write_all`, so that nothing but the last
+    /// frame can be torn.
+    fn write<T: Serialize>(&mut self, start: &[u8], kind: u8, content: &T) -> io::Result<()> {
+        self.packed.clear();
+        rmp_serde::encode::write_named(&mut self.packed, content).map_err(io::Error::other)?;
+        let payload = self.compressor.compress(&self.packed)?;
+        let length = payload.len() + 1;
+        if self.packed.len().max(length) > FRAME_BYTES_MAX {
+            let text = format!("a frame of {} bytes is larger than a record can hold", self.packed.len());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        self.frame.clear();
+        self.frame.extend(start);
+        self.frame.extend((length as u32).to_le_bytes());
+        self.frame.extend([0; 4]);
+        self.frame.push(kind);
+        self.frame.extend(&payload);
+        let body = start.len() + PREFIX;
+        let checksum = crc32fast::hash(&self.frame[body..]);
+        self.frame[body - 4..body].copy_from_slice(&checksum.to_le_bytes());
+        self.sink.write_all(&self.frame)
+    }
+}

@@ -1,0 +1,335 @@
+//! Folds intervals into a [`Run`], one by one: the same way while a run is made and when its
+//! record is read.
+//!
+//! Does not keep intervals: memory is that of the plan's tallies and one [`Point`] an interval,
+//! whether the run had a thousand requests or 10^9. Does not read bytes itself except in
+//! [`read`], which is the loop over [`format`](super::format) that every reader would write.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Read;
+
+use super::format::{Frame, Note, ReadError, Reader};
+use super::{Ending, Head, Point, Run, Tail};
+use crate::histogram::Histogram;
+use crate::outcome::Outcome;
+use crate::plan::{Endpoint, EndpointId};
+use crate::tally::{Books, Concurrency, Interval, Tally};
+use crate::truth::TruthBlock;
+use crate::truth::collect::Collector;
+use crate::truth::judge::{judge, verdict};
+use crate::unit::Nanos;
+
+/// Sums a run up, interval by interval.
+#[derive(Clone, Debug)]
+pub struct RunBuilder {
+    head: Head,
+    met: BTreeMap<EndpointId, Endpoint>,
+    warm_up: Part,
+    measured: Part,
+    concurrency: Concurrency,
+    ended: Nanos,
+    series: Vec<Point>,
+    intervals: u64,
+    collector: Collector,
+}
+
+impl RunBuilder {
+    /// A run of which nothing has happened yet.
+    pub fn new(head: Head) -> Self {
+        let collector = Collector::new(&head);
+        Self {
+            head,
+            met: BTreeMap::new(),
+            warm_up: Part::default(),
+            measured: Part::default(),
+            concurrency: Concurrency::default(),
+            ended: Nanos::ZERO,
+            series: Vec::new(),
+            intervals: 0,
+            collector,
+        }
+    }
+
+    /// Takes the next interval into account; give them in their order.
+    pub fn add(&mut self, interval: &Interval) {
+        let measured = interval.from >= self.head.measured_from;
+        self.warm_up.add(&interval.warm_up, interval.to);
+        self.measured.add(&interval.measured, interval.to);
+        if measured {
+            self.concurrency.merge_after(&interval.concurrency);
+        }
+        let total = Total::of(interval);
+        self.collector.add(interval, &total.books, &total.service);
+        self.series.push(total.point(interval, !measured));
+        self.met.extend(interval.endpoints_met.iter().cloned());
+        self.ended = self.ended.max(interval.to);
+        self.intervals += 1;
+    }
+
+    /// How many intervals were taken in: what [`Tail::intervals`] must say.
+    pub const fn intervals(&self) -> u64 {
+        self.intervals
+    }
+
+    /// The run at its end, judged: for the one who made it. The tail of its record is
+    /// `Tail { ending, truth: run.truth.clone(), intervals }`.
+    pub fn end(self, ending: Ending) -> Run {
+        let intervals = self.intervals;
+        self.conclude(ending, intervals)
+    }
+
+    /// The run as far as its record tells; without a tail it is [`Ending::Truncated`].
+    ///
+    /// The verdict of the tail stands, so that a result does not change when a later version
+    /// judges otherwise; only what is wrong with the record itself is added to it.
+    pub fn finish(self, tail: Option<Tail>) -> Run {
+        let Some(tail) = tail else {
+            let intervals = self.intervals;
+            return self.conclude(Ending::Truncated, intervals);
+        };
+        let mut run = self.conclude(tail.ending, tail.intervals);
+        run.truth = with_reasons_of_the_record(tail.truth, run.truth);
+        run
+    }
+
+    fn conclude(mut self, ending: Ending, intervals_written: u64) -> Run {
+        let truncated = ending == Ending::Truncated;
+        if truncated {
+            self.warm_up.censor(self.ended);
+            self.measured.censor(self.ended);
+        }
+        let mut figures = self.collector.figures(&self.head, &self.measured.tally, &self.concurrency);
+        figures.books_off = self.warm_up.off().saturating_add(self.measured.off());
+        figures.intervals_lost = intervals_written.abs_diff(self.intervals);
+        figures.truncated = truncated;
+        figures.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
+        Run {
+            endpoints: self.endpoints(),
+            head: self.head,
+            warm_up: self.warm_up.tally,
+            measured: self.measured.tally,
+            concurrency: self.concurrency,
+            ended: self.ended,
+            series: self.series,
+            ending,
+            truth: judge(figures),
+        }
+    }
+
+    /// A name for every endpoint that was planned, met or counted. A record may say anything, so
+    /// the list is as long as what was counted, not as the greatest id claims.
+    fn endpoints(&self) -> Vec<Endpoint> {
+        let mut endpoints = self.head.plan.endpoints.clone();
+        let counted = self.warm_up.tally.endpoints.len().max(self.measured.tally.endpoints.len());
+        loop {
+            let id = EndpointId(endpoints.len() as u32);
+            match self.met.get(&id) {
+                Some(endpoint) => endpoints.push(endpoint.clone()),
+                None if endpoints.len() < counted => {
+                    endpoints.push(Endpoint { name: format!("endpoint {}", id.0) });
+                }
+                None => return endpoints,
+            }
+        }
+    }
+}
+
+/// `recorded` and, from `fresh`, what only a reader of the record can know.
+fn with_reasons_of_the_record(recorded: TruthBlock, fresh: TruthBlock) -> TruthBlock {
+    let TruthBlock { mut reasons, notes, mut figures, .. } = recorded;
+    for reason in fresh.reasons {
+        let of_the_record = matches!(reason.code.as_str(), "books" | "intervals");
+        if of_the_record && !reasons.iter().any(|known| known.code == reason.code) {
+            reasons.push(reason);
+        }
+    }
+    figures.books_off = fresh.figures.books_off;
+    figures.intervals_lost = fresh.figures.intervals_lost;
+    verdict(reasons, notes, figures)
+}
+
+/// The warm-up or the measured requests, with an account that is kept apart from the tallies.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    tally: Tally,
+    /// The sum of the books of all intervals, for checking the merged tally.
+    books: Books,
+    /// By endpoint.
+    open: Vec<Open>,
+}
+
+impl Part {
+    fn add(&mut self, tally: &Tally, to: Nanos) {
+        self.tally.merge(tally);
+        self.books.merge(&tally.books());
+        for (place, endpoint) in tally.endpoints.iter().enumerate() {
+            if place >= self.open.len() {
+                self.open.resize_with(place + 1, Open::default);
+            }
+            self.open[place].add(to, &endpoint.books());
+        }
+    }
+
+    /// Books what is open as censored at `now`.
+    fn censor(&mut self, now: Nanos) {
+        for (place, open) in self.open.iter_mut().enumerate() {
+            let tally = self.tally.endpoint_mut(EndpointId(place as u32));
+            let censored = &mut tally.outcomes[Outcome::Censored as usize].response;
+            for (due_before, count) in open.due.drain(..) {
+                censored.record_many(now.since(due_before), count);
+                let counted = &mut self.books.by_outcome[Outcome::Censored as usize];
+                *counted = counted.saturating_add(count);
+            }
+        }
+    }
+
+    /// How many requests are not in balance: by endpoint, so that two mistakes do not cancel
+    /// out, plus what merging has lost (which would be a fault of [`Tally::merge`]).
+    fn off(&self) -> u64 {
+        let merged = self.tally.books();
+        let lost_due = merged.planned.abs_diff(self.books.planned);
+        let lost = lost_due.saturating_add(merged.ended().abs_diff(self.books.ended()));
+        self.open.iter().fold(lost, |sum, open| sum.saturating_add(open.off()))
+    }
+}
+
+/// The requests of one endpoint that came due and have not ended, by when they came due.
+///
+/// Which of them ended is not recorded, so the earliest count as ended first. That makes the
+/// ages of the open ones the least that the record allows: whatever ended in truth, the k-th
+/// oldest open request is at least as old as here. Holds no more entries than requests are open.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    /// End of the interval in which they came due, and how many; ascending.
+    due: VecDeque<(Nanos, u64)>,
+    /// Requests that ended without having come due.
+    undue: u64,
+}
+
+impl Open {
+    fn add(&mut self, to: Nanos, books: &Books) {
+        if books.planned > 0 {
+            self.due.push_back((to, books.planned));
+        }
+        let mut ended = self.undue.saturating_add(books.ended());
+        while ended > 0
+            && let Some((_, count)) = self.due.front_mut()
+        {
+            let settled = ended.min(*count);
+            *count -= settled;
+            ended -= settled;
+            if *count == 0 {
+                self.due.pop_front();
+            }
+        }
+        self.undue = ended;
+    }
+
+    fn off(&self) -> u64 {
+        self.due.iter().fold(self.undue, |sum, (_, count)| count.saturating_add(sum))
+    }
+}
+
+/// Everything that came due or ended in an interval, of the warm-up or not, all endpoints
+/// together, as far as lines over time and the truth block need it.
+#[derive(Default)]
+struct Total {
+    books: Books,
+    response: Histogram,
+    service: Histogram,
+    own_lag: Histogram,
+    bytes_received: u64,
+}
+
+impl Total {
+    fn of(interval: &Interval) -> Self {
+        let mut total = Self::default();
+        for endpoint in interval.warm_up.endpoints.iter().chain(&interval.measured.endpoints) {
+            total.books.merge(&endpoint.books());
+            total.own_lag.merge(&endpoint.own_lag);
+            total.bytes_received = total.bytes_received.saturating_add(endpoint.bytes_received);
+            for outcome in &endpoint.outcomes {
+                total.response.merge(&outcome.response);
+                total.service.merge(&outcome.service);
+            }
+        }
+        total
+    }
+
+    fn point(&self, interval: &Interval, warm_up: bool) -> Point {
+        Point {
+            from: interval.from,
+            to: interval.to,
+            warm_up,
+            planned: self.books.planned,
+            by_outcome: self.books.by_outcome,
+            response: four(&self.response),
+            service: four(&self.service),
+            own_lag_p99: self.own_lag.quantile(0.99),
+            in_flight: interval.concurrency.at_end,
+            backlog: interval.backlog,
+            bytes_received: self.bytes_received,
+            instrument: interval.instrument.clone(),
+        }
+    }
+}
+
+impl Point {
+    /// What a line over time shows of `interval`, in a run whose warm-up ends at `measured_from`.
+    pub fn of(interval: &Interval, measured_from: Nanos) -> Self {
+        Total::of(interval).point(interval, interval.from < measured_from)
+    }
+}
+
+/// What a line over time shows of a histogram, however few values it has.
+fn four(histogram: &Histogram) -> Option<[Nanos; 4]> {
+    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| histogram.quantile(q));
+    Some([p50?, p90?, p99?, histogram.max()?])
+}
+
+/// Most notes that are kept of a record.
+pub const NOTES_MAX: usize = 1_000;
+
+/// A record, read as far as it goes.
+#[derive(Debug)]
+pub struct Reading {
+    /// The run; [`Ending::Truncated`] if the tail is missing or cannot be reached.
+    pub run: Run,
+    /// The first [`NOTES_MAX`] lines of text.
+    pub notes: Vec<Note>,
+    /// What stopped the reader before the end, if it was not the end of the journal: `run` holds
+    /// what lies before.
+    pub damage: Option<ReadError>,
+}
+
+/// Reads a whole record from a buffered source.
+///
+/// # Errors
+/// Only if not even the head can be read; see [`Reader::new`]. What goes wrong later is
+/// [`Reading::damage`].
+pub fn read(source: impl Read) -> Result<Reading, ReadError> {
+    let mut reader = Reader::new(source)?;
+    let mut builder = RunBuilder::new(reader.head().clone());
+    let (mut notes, mut tail, mut damage) = (Vec::new(), None, None);
+    loop {
+        match reader.next_frame() {
+            Ok(Some(Frame::Interval(interval))) => builder.add(&interval),
+            Ok(Some(Frame::Note(note))) if notes.len() < NOTES_MAX => notes.push(note),
+            Ok(Some(Frame::Note(_))) => {}
+            Ok(Some(Frame::Tail(read))) => tail = Some(*read),
+            Ok(None) => break,
+            Err(error) => {
+                damage = Some(error);
+                break;
+            }
+        }
+    }
+    let mut run = builder.finish(tail);
+    if let Some(damage) = &damage {
+        run.truth.notes.push(damage.to_string());
+    }
+    Ok(Reading { run, notes, damage })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,340 @@
+//! What a run sums up to, and what is made of a record that was cut off.
+
+use super::*;
+use crate::outcome::Fault;
+use crate::plan::{Executor, Plan, Scenario, Stop};
+use crate::record::format::Writer;
+use crate::record::{Build, Machine};
+use crate::schedule::{Arrivals, Curve};
+use crate::tally::EndpointTally;
+use crate::truth::{State, WorkerSample};
+
+const SECOND: Nanos = Nanos::from_secs(1);
+
+/// An open run at `rate` for `secs` seconds with a warm-up before.
+fn head(rate: f64, warm_up: u64, secs: u64) -> Head {
+    let executor =
+        Executor::Open { rate: Curve::constant(rate), arrivals: Arrivals::Uniform, users_max: 1_000 };
+    let stop = Stop::At(Nanos::from_secs(warm_up + secs));
+    Head {
+        plan: Plan {
+            scenarios: vec![Scenario::new("default", executor, stop)],
+            endpoints: vec![Endpoint { name: "GET /".into() }],
+            warm_up: Nanos::from_secs(warm_up),
+            grace: Nanos::from_secs(5),
+            request_timeout: None,
+            connect_timeout: SECOND,
+            workers: 1,
+            interval: SECOND,
+        },
+        title: "test".into(),
+        started: Nanos::ZERO,
+        build: Build { version: "0".into(), commit: None, optimized: true },
+        machine: Machine::default(),
+        co_located: Some(false),
+        measured_from: Nanos::from_secs(warm_up),
+    }
+}
+
+/// One second in which `planned` came due and `ended` were answered in `millis` each.
+fn second(number: u64, planned: u64, ended: u64, millis: u64) -> Interval {
+    let mut interval =
+        Interval { from: Nanos::from_secs(number), to: Nanos::from_secs(number + 1), ..Interval::default() };
+    let endpoint = interval.measured.endpoint_mut(EndpointId(0));
+    count(endpoint, planned, ended, millis);
+    interval.concurrency.area = u128::from(ended * millis * 1_000_000);
+    interval.concurrency.clipped = interval.concurrency.area;
+    interval.concurrency.at_end = ended * millis / 1_000;
+    interval.instrument.workers = vec![WorkerSample { cpu: 0.2, run_delay: Some(0.0) }];
+    interval
+}
+
+fn count(endpoint: &mut EndpointTally, planned: u64, ended: u64, millis: u64) {
+    endpoint.planned = planned;
+    let ok = &mut endpoint.outcomes[Outcome::Ok as usize];
+    ok.response.record_many(Nanos::from_millis(millis), ended);
+    ok.service.record_many(Nanos::from_millis(millis), ended);
+    endpoint.lag.record_many(Nanos::from_micros(20), ended);
+    endpoint.own_lag.record_many(Nanos::from_micros(20), ended);
+    endpoint.bytes_received = ended * 100;
+}
+
+fn folded(head: Head, intervals: &[Interval]) -> RunBuilder {
+    let mut builder = RunBuilder::new(head);
+    for interval in intervals {
+        builder.add(interval);
+    }
+    builder
+}
+
+fn codes(run: &Run) -> Vec<&str> {
+    run.truth.reasons.iter().map(|reason| reason.code.as_str()).collect()
+}
+
+#[test]
+fn a_healthy_run_sums_up_without_a_reason() {
+    let intervals: Vec<_> = (0..10).map(|k| second(k, 1_000, 1_000, 20)).collect();
+    let run = folded(head(1_000.0, 0, 10), &intervals).end(Ending::Completed);
+    assert_eq!(codes(&run), [""; 0]);
+    assert_eq!(run.truth.state, State::Valid);
+    assert_eq!(run.measured.books().planned, 10_000);
+    assert_eq!(run.measured.books().difference(), 0);
+    assert_eq!(run.window(), Nanos::from_secs(10));
+    assert_eq!(run.truth.figures.intervals, 10);
+    assert_eq!(run.truth.figures.sent_share, Some(1.002), "20 were in flight at the end");
+    assert_eq!(run.truth.figures.in_flight_mean, Some(20.0));
+}
+
+#[test]
+fn each_point_of_the_series_tells_its_own_interval() {
+    let run = folded(head(10.0, 0, 2), &[second(0, 10, 10, 5), second(1, 10, 9, 7)]).end(Ending::Aborted);
+    let [first, second] = &run.series[..] else { panic!("{} points", run.series.len()) };
+    assert_eq!(first.response.unwrap(), [Nanos::from_millis(5); 4]);
+    assert_eq!(second.response.unwrap(), [Nanos::from_millis(7); 4]);
+    assert_eq!((second.planned, second.by_outcome[0], second.bytes_received), (10, 9, 900));
+    assert_eq!((second.from, second.to, second.warm_up), (SECOND, Nanos::from_secs(2), false));
+}
+
+#[test]
+fn the_warm_up_stays_out_of_the_totals_and_in_the_series() {
+    let mut first = second(0, 0, 0, 0);
+    count(first.warm_up.endpoint_mut(EndpointId(0)), 50, 40, 900);
+    first.concurrency.max = 77;
+    // Ten of the warm-up end later, among the measured ones.
+    let mut next = second(1, 100, 100, 10);
+    count(next.warm_up.endpoint_mut(EndpointId(0)), 0, 10, 900);
+    next.concurrency.max = 5;
+    let run = folded(head(100.0, 1, 1), &[first, next]).end(Ending::Completed);
+    assert_eq!(run.warm_up.books().count(Outcome::Ok), 50);
+    assert_eq!(run.measured.books().count(Outcome::Ok), 100);
+    assert_eq!(run.concurrency.max, 5);
+    assert!(run.series[0].warm_up && !run.series[1].warm_up);
+    assert_eq!((run.series[0].planned, run.series[1].by_outcome[0]), (50, 110));
+    assert!(!codes(&run).contains(&"books"));
+}
+
+#[test]
+fn a_request_that_never_ended_makes_a_finished_run_invalid() {
+    for ending in [Ending::Completed, Ending::Interrupted, Ending::Aborted] {
+        let run = folded(head(10.0, 0, 2), &[second(0, 10, 10, 5), second(1, 10, 9, 5)]).end(ending);
+        assert_eq!(codes(&run)[0], "books");
+        assert_eq!(run.truth.state, State::Invalid);
+        assert_eq!(run.truth.figures.books_off, 1);
+    }
+}
+
+#[test]
+fn mistakes_of_two_endpoints_do_not_cancel_out() {
+    let mut interval = second(0, 10, 11, 5);
+    count(interval.measured.endpoint_mut(EndpointId(1)), 10, 9, 5);
+    let run = folded(head(20.0, 0, 1), &[interval]).end(Ending::Completed);
+    assert_eq!(run.measured.books().difference(), 0);
+    assert_eq!(run.truth.figures.books_off, 2);
+}
+
+#[test]
+fn what_was_open_when_knee_was_killed_is_censored_with_the_least_age_the_record_allows() {
+    // 10 due in each of three seconds; 12 ended in the second. The record does not say which, but
+    // at least 8 of the first 20 are open for 1 s, and all 10 of the last for some time.
+    let intervals = [second(0, 10, 0, 1), second(1, 10, 12, 700), second(2, 10, 0, 1)];
+    let run = folded(head(10.0, 0, 60), &intervals).finish(None);
+    assert_eq!(run.ending, Ending::Truncated);
+    assert_eq!(run.measured.books().count(Outcome::Censored), 18);
+    assert_eq!(run.measured.books().difference(), 0);
+    let censored = &run.measured.endpoints[0].outcomes[Outcome::Censored as usize];
+    assert_eq!(censored.response.count_at_or_below(Nanos::ZERO), 10);
+    assert_eq!(censored.response.max(), Some(SECOND));
+    assert_eq!(censored.response.sum(), 8_000_000_000);
+    assert_eq!(censored.service.count(), 0, "whether they were sent is not known");
+    assert_eq!(run.truth.figures.censored, Some((18, SECOND)));
+    assert!(codes(&run).contains(&"truncated") && !codes(&run).contains(&"books"));
+    assert_eq!(run.truth.state, State::Suspect);
+}
+
+#[test]
+fn the_warm_up_of_a_truncated_record_balances_too() {
+    let mut interval = second(0, 0, 0, 0);
+    count(interval.warm_up.endpoint_mut(EndpointId(2)), 7, 4, 1);
+    let run = folded(head(10.0, 5, 60), &[interval]).finish(None);
+    assert_eq!(run.warm_up.books().count(Outcome::Censored), 3);
+    assert_eq!(run.truth.figures.books_off, 0);
+}
+
+#[test]
+fn a_thousand_million_requests_take_no_more_room_than_a_thousand() {
+    let room = |requests: u64| {
+        let intervals: Vec<_> = (0..10).map(|k| second(k, requests / 10, requests / 10, 20 + k)).collect();
+        let run = folded(head(1.0, 0, 10), &intervals).end(Ending::Completed);
+        assert_eq!(run.measured.books().count(Outcome::Ok), requests);
+        let response = &run.measured.endpoints[0].outcomes[Outcome::Ok as usize].response;
+        (run.series.len(), response.iter().count())
+    };
+    assert_eq!(room(1_000), (10, 10));
+    assert_eq!(room(1_000_000_000), (10, 10));
+}
+
+#[test]
+fn endpoints_met_on_the_way_are_named_and_a_made_up_id_takes_no_memory() {
+    let mut interval = second(0, 1, 1, 1);
+    count(interval.measured.endpoint_mut(EndpointId(3)), 1, 1, 1);
+    interval.endpoints_met = vec![
+        (EndpointId(1), Endpoint { name: "GET /a".into() }),
+        (EndpointId(2), Endpoint { name: "GET /b".into() }),
+        (EndpointId(u32::MAX), Endpoint { name: "GET /never".into() }),
+    ];
+    let run = folded(head(2.0, 0, 1), &[interval]).end(Ending::Completed);
+    let names: Vec<_> = run.endpoints.iter().map(|endpoint| endpoint.name.as_str()).collect();
+    assert_eq!(names, ["GET /", "GET /a", "GET /b", "endpoint 3"]);
+}
+
+/// A written record of `seconds` healthy seconds, and the run as its maker summed it up.
+fn written(seconds: u64, claimed: u64) -> (Vec<u8>, Run) {
+    let head = head(1_000.0, 0, seconds);
+    let mut writer = Writer::new(Vec::new(), &head).unwrap();
+    let mut builder = RunBuilder::new(head);
+    for number in 0..seconds {
+        let interval = second(number, 1_000, 1_000, 20);
+        writer.interval(&interval).unwrap();
+        builder.add(&interval);
+    }
+    let run = builder.end(Ending::Completed);
+    let tail = Tail { ending: Ending::Completed, truth: run.truth.clone(), intervals: claimed };
+    (writer.tail(&tail).unwrap(), run)
+}
+
+#[test]
+fn a_record_is_read_as_the_run_that_was_made() {
+    let (bytes, run) = written(5, 5);
+    let reading = read(&*bytes).unwrap();
+    assert!(reading.damage.is_none());
+    assert_eq!(reading.run, run);
+}
+
+#[test]
+fn a_record_that_lost_an_interval_is_invalid() {
+    let (bytes, _) = written(5, 6);
+    let run = read(&*bytes).unwrap().run;
+    assert_eq!((run.truth.state, codes(&run)), (State::Invalid, vec!["intervals"]));
+}
+
+#[test]
+fn a_verdict_once_given_stands() {
+    let head = head(1_000.0, 0, 1);
+    let mut writer = Writer::new(Vec::new(), &head).unwrap();
+    writer.interval(&second(0, 1_000, 1_000, 20)).unwrap();
+    let mut truth = folded(head, &[second(0, 1_000, 1_000, 20)]).end(Ending::Completed).truth;
+    truth.notes.push("a note that this version would not make".into());
+    let tail = Tail { ending: Ending::Completed, truth: truth.clone(), intervals: 1 };
+    let bytes = writer.tail(&tail).unwrap();
+    assert_eq!(read(&*bytes).unwrap().run.truth, truth);
+}
+
+#[test]
+fn a_damaged_record_tells_what_lies_before_the_damage_and_where_it_is() {
+    let (mut bytes, _) = written(5, 5);
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x10;
+    let reading = read(&*bytes).unwrap();
+    assert!(matches!(reading.damage, Some(ReadError::Damaged { .. })));
+    assert_eq!(reading.run.ending, Ending::Truncated);
+    assert!(!reading.run.series.is_empty() && reading.run.series.len() < 5);
+    assert!(reading.run.truth.notes.iter().any(|note| note.starts_with("the record is damaged at byte")));
+}
+
+#[test]
+fn load_that_piles_up_breaks_littles_law() {
+    // 100 due and sent a second, 50 answered: in flight grows by 50 a second, each answered one
+    // was open for half of the time since the start.
+    let mut intervals = Vec::new();
+    for number in 0..60u64 {
+        let mut interval = second(number, 100, 50, number * 500 + 250);
+        interval.concurrency.at_end = (number + 1) * 50;
+        interval.concurrency.area = u128::from(number * 50 + 25) * 1_000_000_000;
+        interval.concurrency.clipped = interval.concurrency.area;
+        intervals.push(interval);
+    }
+    let run = folded(head(100.0, 0, 60), &intervals).finish(None);
+    assert!(codes(&run).contains(&"littles_law"), "{:?}", run.truth.figures);
+    assert!((run.truth.figures.little_residual.unwrap() - 0.5).abs() < 0.001);
+    // 3,000 in flight at the end, 10 s old in the mean, of 90,000 request-seconds.
+    assert!((run.truth.figures.little_allowance - 1.0 / 3.0).abs() < 0.01);
+}
+
+#[test]
+fn a_plan_with_stages_is_not_held_to_a_steady_state() {
+    let mut head = head(1_000.0, 0, 10);
+    let stage = crate::schedule::Stage { duration: SECOND, target: 5.0 };
+    let rate = Curve { start: 1.0, stages: vec![stage] };
+    head.plan.scenarios[0].executor = Executor::Open { rate, arrivals: Arrivals::Uniform, users_max: 9 };
+    let intervals: Vec<_> = (0..10).map(|k| second(k, 1_000, 1_000, 20)).collect();
+    let run = folded(head, &intervals).end(Ending::Completed);
+    assert_eq!(run.truth.figures.little_residual, None);
+}
+
+#[test]
+fn short_intervals_at_the_ends_do_not_count_for_cpu_use() {
+    let mut intervals: Vec<_> = (0..3).map(|k| second(k, 1_000, 1_000, 20)).collect();
+    let mut last = second(3, 0, 0, 0);
+    last.to = last.from + Nanos::from_millis(100);
+    last.instrument.workers[0].cpu = 1.0;
+    intervals.push(last);
+    let run = folded(head(1_000.0, 0, 4), &intervals).end(Ending::Interrupted);
+    assert_eq!(run.truth.figures.worker_cpu_max, Some(0.2));
+    assert_eq!(run.truth.figures.worker_cpu_saturated, Some(0.0));
+}
+
+#[test]
+fn waiting_for_a_cpu_is_that_of_the_worst_worker_over_the_whole_run() {
+    let mut intervals: Vec<_> = (0..4).map(|k| second(k, 10, 10, 20)).collect();
+    for (interval, delay) in intervals.iter_mut().zip([0.0, 0.0, 0.0, 0.2]) {
+        interval.instrument.workers.push(WorkerSample { cpu: 0.1, run_delay: Some(delay) });
+    }
+    let run = folded(head(10.0, 0, 4), &intervals).end(Ending::Completed);
+    assert!((run.truth.figures.run_delay.unwrap() - 0.05).abs() < 1e-9);
+}
+
+#[test]
+fn an_interval_that_took_too_long_shows_that_knee_stood_still() {
+    let mut intervals = [second(0, 10, 10, 5), second(1, 10, 10, 5)];
+    intervals[1].to = Nanos::from_secs(4);
+    let stopped = folded(head(10.0, 0, 10), &intervals).end(Ending::Interrupted);
+    assert_eq!(stopped.truth.figures.stall, Nanos::from_secs(2));
+    // The same at the end of the plan is the grace period.
+    let grace = folded(head(10.0, 0, 2), &intervals).end(Ending::Completed);
+    assert_eq!(grace.truth.figures.stall, Nanos::ZERO);
+}
+
+#[test]
+fn the_wall_clock_is_judged_by_steps_not_by_drift() {
+    let drifting = |step: i64| {
+        let mut intervals: Vec<_> = (0..10).map(|k| second(k, 10, 10, 5)).collect();
+        for (number, interval) in (0..).zip(&mut intervals) {
+            interval.instrument.wall_drift_ns = number * 20_000_000 + step * i64::from(number > 5);
+        }
+        folded(head(10.0, 0, 10), &intervals).end(Ending::Completed).truth.figures.wall_drift_ns
+    };
+    assert_eq!(drifting(0), 20_000_000);
+    assert_eq!(drifting(-3_000_000_000), -2_980_000_000);
+}
+
+#[test]
+fn faults_are_charged_to_the_generator_by_their_blame() {
+    let mut interval = second(0, 10, 7, 5);
+    let endpoint = interval.measured.endpoint_mut(EndpointId(0));
+    endpoint.outcomes[Outcome::TransportError as usize].response.record_many(SECOND, 3);
+    endpoint.note_fault(Fault::PortsExhausted, 2, None);
+    endpoint.note_fault(Fault::Refused, 1, None);
+    let run = folded(head(10.0, 0, 1), &[interval]).end(Ending::Completed);
+    assert_eq!(run.truth.figures.generator_faults, 2);
+    assert!(codes(&run).contains(&"generator_faults"));
+}
+
+#[test]
+fn bodies_are_looked_at_by_endpoint() {
+    let mut interval = second(0, 1, 1, 1);
+    interval.measured.endpoint_mut(EndpointId(0)).bodies.seen = vec![(1, 10), (2, 10)];
+    interval.measured.endpoint_mut(EndpointId(1)).bodies.seen = vec![(3, 0), (4, 20)];
+    let figures = folded(head(10.0, 0, 1), &[interval]).end(Ending::Completed).truth.figures;
+    assert_eq!(figures.bodies, (4, false));
+    assert_eq!((figures.endpoints_of_many_lengths, figures.endpoints_of_empty_bodies), (1, 1));
+}

@@ -1,0 +1,358 @@
+//! Counts and histograms of requests: what recorders fill, intervals carry and totals sum up.
+//!
+//! Does not read a clock and does not judge; see [`crate::truth`]. Everything here merges
+//! without loss: a tally of a run is the sum of the tallies of its intervals and workers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::outcome::{Fault, Outcome};
+use crate::plan::EndpointId;
+use crate::unit::Nanos;
+
+/// The parts of a request's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum Phase {
+    /// Resolving the host name; only where a request did so.
+    Dns,
+    /// Opening the connection; only where a request did so.
+    Connect,
+    /// Agreeing on TLS; only where a request did so.
+    Tls,
+    /// First byte of the request handed to the kernel until the last.
+    Send,
+    /// Last byte sent until the first byte of the answer.
+    Wait,
+    /// First byte of the answer until the last.
+    Receive,
+}
+
+impl Phase {
+    /// Every phase, in the order in which they happen.
+    pub const ALL: [Self; 6] = [Self::Dns, Self::Connect, Self::Tls, Self::Send, Self::Wait, Self::Receive];
+
+    /// The name used in JSON, CSV and text.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Send => "send",
+            Self::Wait => "wait",
+            Self::Receive => "receive",
+        }
+    }
+}
+
+/// Both times of the requests with one outcome.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeTally {
+    /// done - due. For timeout, unsent and censored requests a lower bound. Its count is the
+    /// number of requests with this outcome.
+    pub response: Histogram,
+    /// done - sent. Missing for requests that were never sent.
+    pub service: Histogram,
+}
+
+/// What was counted for one endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointTally {
+    /// Requests that came due.
+    pub planned: u64,
+    /// By outcome, in the order of [`Outcome::ALL`].
+    pub outcomes: [OutcomeTally; 6],
+    /// By phase, in the order of [`Phase::ALL`].
+    pub phases: [Histogram; 6],
+    /// sent - due.
+    pub lag: Histogram,
+    /// The part of the lag that is the instrument's own: without the wait for a free
+    /// connection and without opening one.
+    pub own_lag: Histogram,
+    /// Whole answers by status code, ascending by code.
+    pub status: Vec<(u16, u64)>,
+    /// Faults by kind, ascending by kind.
+    pub faults: Vec<FaultTally>,
+    /// Bytes handed to the kernel, heads included, before TLS.
+    pub bytes_sent: u64,
+    /// Bytes of answers, heads included, after TLS.
+    pub bytes_received: u64,
+    /// Bytes of bodies as received, before content decoding.
+    pub bytes_body: u64,
+    /// Connections opened.
+    pub connections: u64,
+    /// Requests sent once more because the server had closed an idle connection.
+    pub resent: u64,
+    /// Redirects followed; they are part of their request, not requests of their own.
+    pub redirects: u64,
+    /// Answers with bytes behind their end, which no request asked for; their connection was closed.
+    pub surplus: u64,
+    /// Which different bodies came with whole answers.
+    pub bodies: BodyTally,
+}
+
+/// Most examples of messages that are kept of one fault.
+pub const EXAMPLES_MAX: usize = 3;
+
+/// One kind of fault, with a bounded sample of what was said about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultTally {
+    /// The kind.
+    pub fault: Fault,
+    /// How often.
+    pub count: u64,
+    /// Different messages, [`EXAMPLES_MAX`] at the most.
+    pub examples: Vec<String>,
+}
+
+/// Most different bodies that are told apart.
+pub const BODIES_MAX: usize = 64;
+
+/// Which different bodies were seen, by checksum and length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BodyTally {
+    /// CRC-32 and length of each, ascending; [`BODIES_MAX`] at the most.
+    pub seen: Vec<(u32, u64)>,
+    /// Whether there were more than that.
+    pub more: bool,
+}
+
+impl BodyTally {
+    /// Notes one body.
+    #[inline]
+    pub fn note(&mut self, checksum: u32, length: u64) {
+        if let Err(place) = self.seen.binary_search(&(checksum, length)) {
+            if self.seen.len() < BODIES_MAX {
+                self.seen.insert(place, (checksum, length));
+            } else {
+                self.more = true;
+            }
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        other.seen.iter().for_each(|(checksum, length)| self.note(*checksum, *length));
+        self.more |= other.more;
+    }
+}
+
+impl EndpointTally {
+    /// Counts an answer's status code.
+    #[inline]
+    pub fn note_status(&mut self, status: u16, count: u64) {
+        match self.status.binary_search_by_key(&status, |(code, _)| *code) {
+            Ok(place) => self.status[place].1 = self.status[place].1.saturating_add(count),
+            Err(place) => self.status.insert(place, (status, count)),
+        }
+    }
+
+    /// Counts a fault; keeps `example` if it is new and there is room.
+    pub fn note_fault(&mut self, fault: Fault, count: u64, example: Option<&str>) {
+        let place = match self.faults.binary_search_by_key(&fault, |tally| tally.fault) {
+            Ok(place) => place,
+            Err(place) => {
+                self.faults.insert(place, FaultTally { fault, count: 0, examples: Vec::new() });
+                place
+            }
+        };
+        let tally = &mut self.faults[place];
+        tally.count = tally.count.saturating_add(count);
+        if let Some(example) = example
+            && tally.examples.len() < EXAMPLES_MAX
+            && !tally.examples.iter().any(|known| known == example)
+        {
+            tally.examples.push(example.to_owned());
+        }
+    }
+
+    /// How many requests had this outcome.
+    pub fn count(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize].response.count()
+    }
+
+    /// The books of this endpoint alone.
+    pub fn books(&self) -> Books {
+        Books { planned: self.planned, by_outcome: Outcome::ALL.map(|outcome| self.count(outcome)) }
+    }
+
+    /// Adds everything `other` counted. Like every merge here it saturates instead of wrapping:
+    /// what is merged may come from a file that somebody made up.
+    pub fn merge(&mut self, other: &Self) {
+        self.planned = self.planned.saturating_add(other.planned);
+        for (mine, theirs) in self.outcomes.iter_mut().zip(&other.outcomes) {
+            mine.response.merge(&theirs.response);
+            mine.service.merge(&theirs.service);
+        }
+        self.phases.iter_mut().zip(&other.phases).for_each(|(mine, theirs)| mine.merge(theirs));
+        self.lag.merge(&other.lag);
+        self.own_lag.merge(&other.own_lag);
+        other.status.iter().for_each(|(status, count)| self.note_status(*status, *count));
+        for tally in &other.faults {
+            self.note_fault(tally.fault, tally.count, None);
+            tally.examples.iter().for_each(|example| self.note_fault(tally.fault, 0, Some(example)));
+        }
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_received = self.bytes_received.saturating_add(other.bytes_received);
+        self.bytes_body = self.bytes_body.saturating_add(other.bytes_body);
+        self.connections = self.connections.saturating_add(other.connections);
+        self.resent = self.resent.saturating_add(other.resent);
+        self.redirects = self.redirects.saturating_add(other.redirects);
+        self.surplus = self.surplus.saturating_add(other.surplus);
+        self.bodies.merge(&other.bodies);
+    }
+
+    /// Forgets everything and keeps the memory, for the next interval.
+    pub fn clear(&mut self) {
+        for outcome in &mut self.outcomes {
+            outcome.response.clear();
+            outcome.service.clear();
+        }
+        self.phases.iter_mut().for_each(Histogram::clear);
+        self.lag.clear();
+        self.own_lag.clear();
+        self.status.clear();
+        self.faults.clear();
+        self.bodies.seen.clear();
+        self.bodies.more = false;
+        (self.planned, self.bytes_sent, self.bytes_received, self.bytes_body) = (0, 0, 0, 0);
+        (self.connections, self.resent, self.redirects, self.surplus) = (0, 0, 0, 0);
+    }
+}
+
+/// What was counted in one window of time, by endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// By [`EndpointId`]; endpoints without a request may be missing at the end.
+    pub endpoints: Vec<EndpointTally>,
+}
+
+impl Tally {
+    /// The tally of one endpoint, which appears if it is new.
+    #[inline]
+    pub fn endpoint_mut(&mut self, id: EndpointId) -> &mut EndpointTally {
+        let place = id.0 as usize;
+        if place >= self.endpoints.len() {
+            self.endpoints.resize_with(place + 1, EndpointTally::default);
+        }
+        &mut self.endpoints[place]
+    }
+
+    /// Adds everything `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        for (place, theirs) in other.endpoints.iter().enumerate() {
+            self.endpoint_mut(EndpointId(place as u32)).merge(theirs);
+        }
+    }
+
+    /// Forgets everything and keeps the memory, for the next interval.
+    pub fn clear(&mut self) {
+        self.endpoints.iter_mut().for_each(EndpointTally::clear);
+    }
+
+    /// All endpoints together.
+    pub fn all(&self) -> EndpointTally {
+        let mut all = EndpointTally::default();
+        self.endpoints.iter().for_each(|endpoint| all.merge(endpoint));
+        all
+    }
+
+    /// The books: every planned request, once.
+    pub fn books(&self) -> Books {
+        let mut books = Books::default();
+        for endpoint in &self.endpoints {
+            books.merge(&endpoint.books());
+        }
+        books
+    }
+}
+
+/// The account of planned requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Books {
+    /// Requests that came due.
+    pub planned: u64,
+    /// How they ended, in the order of [`Outcome::ALL`].
+    pub by_outcome: [u64; 6],
+}
+
+impl Books {
+    /// How many requests had this outcome.
+    pub const fn count(&self, outcome: Outcome) -> u64 {
+        self.by_outcome[outcome as usize]
+    }
+
+    /// Requests that have ended.
+    pub fn ended(&self) -> u64 {
+        self.by_outcome.iter().fold(0, |sum, count| count.saturating_add(sum))
+    }
+
+    /// Adds another account.
+    pub fn merge(&mut self, other: &Self) {
+        self.planned = self.planned.saturating_add(other.planned);
+        for (mine, theirs) in self.by_outcome.iter_mut().zip(other.by_outcome) {
+            *mine = mine.saturating_add(theirs);
+        }
+    }
+
+    /// Planned minus ended: zero at the end of a run, the requests in flight before that.
+    pub fn difference(&self) -> i128 {
+        i128::from(self.planned) - i128::from(self.ended())
+    }
+}
+
+/// The requests in flight over a window of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Concurrency {
+    /// Sent and not done at the end of the window.
+    pub at_end: u64,
+    /// Most at any moment of the window, as far as single workers can tell: the sum of their maxima.
+    pub max: u64,
+    /// Integral of the number in flight over the window, in request-nanoseconds, kept by counting
+    /// at every start and end.
+    pub area: u128,
+    /// The sum of the parts of all service times that lie in the window, in nanoseconds, kept by
+    /// clipping each request's own times. Must equal `area`; a difference is a fault of this program.
+    pub clipped: u128,
+}
+
+impl Concurrency {
+    /// Adds another worker's share of the same window.
+    pub fn merge_beside(&mut self, other: &Self) {
+        self.at_end = self.at_end.saturating_add(other.at_end);
+        self.max = self.max.saturating_add(other.max);
+        self.area = self.area.saturating_add(other.area);
+        self.clipped = self.clipped.saturating_add(other.clipped);
+    }
+
+    /// Adds the window that follows.
+    pub fn merge_after(&mut self, next: &Self) {
+        self.at_end = next.at_end;
+        self.max = self.max.max(next.max);
+        self.area = self.area.saturating_add(next.area);
+        self.clipped = self.clipped.saturating_add(next.clipped);
+    }
+}
+
+/// What one interval measured, all workers together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Start and end on the run's clock.
+    pub from: Nanos,
+    /// End; the next interval starts here.
+    pub to: Nanos,
+    /// Requests due during the warm-up that came due or ended in this interval.
+    pub warm_up: Tally,
+    /// All other requests that came due or ended in this interval.
+    pub measured: Tally,
+    /// Requests in flight.
+    pub concurrency: Concurrency,
+    /// Arrivals that were due and waited for a free connection when the interval ended.
+    pub backlog: u64,
+    /// Connections open when the interval ended.
+    pub connections_open: u64,
+    /// The instrument's look at itself at the end of the interval.
+    pub instrument: crate::truth::InstrumentSample,
+    /// Names of endpoints first met in this interval, with their ids.
+    pub endpoints_met: Vec<(EndpointId, crate::plan::Endpoint)>,
+}

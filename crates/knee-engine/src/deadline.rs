@@ -1,0 +1,98 @@
+//! Time limits of requests, at next to no cost for requests that keep them.
+//!
+//! Each user has one seat in a list that a task of the worker looks through at a steady pace.
+//! Setting a limit is a store to memory; there is no timer per request. A limit is noticed up to
+//! one pace late, but what it ends is recorded as having ended at the limit.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use knee_core::unit::Nanos;
+
+use crate::timer::Timer;
+
+/// All limits of one worker.
+#[derive(Debug, Default)]
+pub struct Deadlines {
+    seats: RefCell<Vec<Rc<Seat>>>,
+}
+
+#[derive(Debug, Default)]
+struct Seat {
+    at: Cell<Nanos>,
+    passed: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+}
+
+/// The limit of one user.
+#[derive(Clone, Debug)]
+pub struct Deadline {
+    seat: Rc<Seat>,
+}
+
+/// The limit passed before the work was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elapsed;
+
+impl Deadlines {
+    /// A seat for one more user.
+    pub fn seat(&self) -> Deadline {
+        let seat = Rc::new(Seat { at: Cell::new(Nanos::MAX), ..Seat::default() });
+        self.seats.borrow_mut().push(seat.clone());
+        Deadline { seat }
+    }
+
+    /// Looks through all seats every `pace`, for ever.
+    pub async fn watch<T: Timer>(&self, timer: T, pace: Nanos) {
+        let mut next = timer.now();
+        loop {
+            // Due times of the pace itself may be skipped after a stall: nothing is owed to it.
+            next = next.max(timer.now()).saturating_add(pace);
+            timer.sleep_until(next).await;
+            let now = timer.now();
+            for seat in self.seats.borrow().iter().filter(|seat| seat.at.get() <= now) {
+                seat.at.set(Nanos::MAX);
+                seat.passed.set(true);
+                if let Some(waker) = seat.waker.borrow_mut().take() {
+                    waker.wake();
+                }
+            }
+        }
+    }
+}
+
+impl Deadline {
+    /// Runs `work` until `at` at the latest; `Nanos::MAX` is no limit. Takes it pinned: taken by
+    /// value it would have its place in the caller's future twice, for every connection.
+    pub async fn limit<F: Future>(&self, at: Nanos, mut work: Pin<&mut F>) -> Result<F::Output, Elapsed> {
+        if at == Nanos::MAX {
+            return Ok(work.await);
+        }
+        self.seat.passed.set(false);
+        self.seat.at.set(at);
+        let mut registered = false;
+        let result = poll_fn(|ctx| {
+            if let Poll::Ready(output) = work.as_mut().poll(ctx) {
+                return Poll::Ready(Ok(output));
+            }
+            if self.seat.passed.get() {
+                return Poll::Ready(Err(Elapsed));
+            }
+            // The waker of a spawned task stays the same; storing it once a call is enough.
+            if !registered {
+                registered = true;
+                let mut waker = self.seat.waker.borrow_mut();
+                if !waker.as_ref().is_some_and(|waker| waker.will_wake(ctx.waker())) {
+                    *waker = Some(ctx.waker().clone());
+                }
+            }
+            Poll::Pending
+        })
+        .await;
+        self.seat.at.set(Nanos::MAX);
+        result
+    }
+}

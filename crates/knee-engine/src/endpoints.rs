@@ -1,0 +1,117 @@
+//! Endpoints that are met while a run goes on: scripts name them as they please.
+//!
+//! Bounded: names beyond the limit share one endpoint that says so. Costs a look into a map of
+//! the worker's own for names it has met, and a lock for new ones.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use knee_core::plan::{Endpoint, EndpointId};
+
+/// Most endpoints of a run, the shared one included.
+pub const ENDPOINTS_MAX: usize = 1_000;
+
+/// The name of the endpoint that stands for all beyond the limit.
+pub const OTHERS: &str = "(other endpoints)";
+
+/// All endpoints of a run, shared by its workers.
+#[derive(Debug, Default)]
+pub struct Registry {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    ids: HashMap<String, EndpointId>,
+    /// The next id; a plan may list one name twice.
+    next: u32,
+    /// Met, and not yet told to the record.
+    news: Vec<(EndpointId, Endpoint)>,
+}
+
+impl Registry {
+    /// A registry that knows the endpoints of a plan.
+    pub fn new(planned: &[Endpoint]) -> Self {
+        let ids = planned.iter().enumerate().map(|(place, one)| (one.name.clone(), EndpointId(place as u32)));
+        Self { inner: Mutex::new(Inner { ids: ids.collect(), next: planned.len() as u32, news: Vec::new() }) }
+    }
+
+    /// Endpoints met since the last call.
+    pub fn news(&self) -> Vec<(EndpointId, Endpoint)> {
+        std::mem::take(&mut self.lock().news)
+    }
+
+    fn id(&self, name: &str) -> EndpointId {
+        let mut inner = self.lock();
+        let name =
+            if inner.ids.len() + 1 < ENDPOINTS_MAX || inner.ids.contains_key(name) { name } else { OTHERS };
+        if let Some(id) = inner.ids.get(name) {
+            return *id;
+        }
+        let id = EndpointId(inner.next);
+        inner.next += 1;
+        inner.ids.insert(name.to_owned(), id);
+        inner.news.push((id, Endpoint { name: name.to_owned() }));
+        id
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        // Both parts are whole between any two statements that hold the lock.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One worker's view of the registry. Clones share what the worker has met.
+#[derive(Clone, Debug)]
+pub struct Endpoints {
+    registry: Arc<Registry>,
+    met: Rc<RefCell<HashMap<String, EndpointId>>>,
+}
+
+impl Endpoints {
+    /// A view that has met nothing.
+    pub fn new(registry: Arc<Registry>) -> Self {
+        Self { registry, met: Rc::default() }
+    }
+
+    /// The id of the endpoint with this name, which appears if it is new.
+    pub fn id(&self, name: &str) -> EndpointId {
+        if let Some(id) = self.met.borrow().get(name) {
+            return *id;
+        }
+        let id = self.registry.id(name);
+        let mut met = self.met.borrow_mut();
+        // A script that makes up names without end must not fill the memory of the worker either.
+        if met.len() < ENDPOINTS_MAX {
+            met.insert(name.to_owned(), id);
+        }
+        id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_ids_and_are_told_once() {
+        let registry = Arc::new(Registry::new(&[Endpoint { name: "planned".into() }]));
+        let (one, other) = (Endpoints::new(registry.clone()), Endpoints::new(registry.clone()));
+        assert_eq!(one.id("planned"), EndpointId(0));
+        assert_eq!(one.id("new"), EndpointId(1));
+        assert_eq!(other.id("new"), EndpointId(1));
+        assert_eq!(registry.news(), [(EndpointId(1), Endpoint { name: "new".into() })]);
+        assert_eq!(registry.news(), []);
+    }
+
+    #[test]
+    fn names_without_end_share_one_endpoint() {
+        let endpoints = Endpoints::new(Arc::default());
+        let ids: Vec<EndpointId> = (0..5_000).map(|name| endpoints.id(&name.to_string())).collect();
+        assert_eq!(ids.iter().max(), Some(&EndpointId(ENDPOINTS_MAX as u32 - 1)));
+        assert_eq!(endpoints.id("4999"), endpoints.id("4998"));
+        assert_eq!(endpoints.id("7"), ids[7]);
+    }
+}

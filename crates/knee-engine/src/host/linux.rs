@@ -1,0 +1,111 @@
+//! The same from `/proc`, cgroups and clocks on Linux; needs no privilege.
+//!
+//! A file that is missing or has another form leaves its field empty.
+
+use std::fs;
+
+use knee_core::unit::Nanos;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{CpuTimes, DESCRIPTORS_BASE, Reading, ThreadId, ThreadTimes};
+
+/// Reads everything.
+pub fn read(workers: &[ThreadId]) -> Reading {
+    let monotonic = clock(ClockId::Monotonic);
+    Reading {
+        monotonic: Nanos(monotonic as u64),
+        threads: workers.iter().map(|thread| thread_times(*thread)).collect(),
+        throttled: throttled(),
+        cpu_times: cpu_times(),
+        descriptors_base: DESCRIPTORS_BASE,
+        descriptors_limit: getrlimit(Resource::Nofile).current,
+        ports: ports(),
+        resident_bytes: resident_bytes(),
+        wall_ahead_ns: clock(ClockId::Realtime) - monotonic,
+        suspended: Some(Nanos((clock(ClockId::Boottime) - clock(ClockId::Monotonic)).max(0) as u64)),
+    }
+}
+
+fn clock(id: ClockId) -> i64 {
+    let time = clock_gettime(id);
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}
+
+/// The calling thread.
+pub fn thread_id() -> ThreadId {
+    rustix::thread::gettid().as_raw_nonzero().get()
+}
+
+/// `schedstat`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
+fn thread_times(thread: ThreadId) -> ThreadTimes {
+    let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).unwrap_or_default();
+    let mut fields = text.split_ascii_whitespace().map(|field| field.parse().map(Nanos).ok());
+    let ran = fields.next().flatten();
+    let waited = fields.next().flatten();
+    ThreadTimes { ran: ran.unwrap_or_default(), waited: ran.and(waited) }
+}
+
+fn throttled() -> Option<(u64, u64)> {
+    let group = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = group.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let stat = fs::read_to_string(format!("/sys/fs/cgroup{}/cpu.stat", path.trim_end())).ok()?;
+    let field =
+        |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
+    Some((field("nr_throttled")?, field("nr_periods")?))
+}
+
+/// First line of `/proc/stat`: user nice system idle iowait irq softirq steal guest `guest_nice`.
+/// Guest time is part of user time already.
+fn cpu_times() -> Option<CpuTimes> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|tick| tick.parse().ok()).collect();
+    let [_, _, _, idle, waiting, _, _, steal] = ticks[..] else { return None };
+    let all = ticks.iter().sum();
+    Some(CpuTimes { all, busy: all - idle - waiting, steal })
+}
+
+fn ports() -> Option<(u64, u64)> {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut ends = range.split_ascii_whitespace().map_while(|end| end.parse::<u64>().ok());
+    let (low, high) = (ends.next()?, ends.next()?);
+    let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
+    let tcp = sockets.lines().find_map(|line| line.strip_prefix("TCP:"))?;
+    let mut words = tcp.split_ascii_whitespace();
+    let waiting = words.find(|word| *word == "tw").and_then(|_| words.next()?.parse().ok())?;
+    Some((waiting, high.saturating_sub(low) + 1))
+}
+
+fn resident_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+pub fn system() -> String {
+    let name = rustix::system::uname();
+    format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy())
+}
+
+pub fn cpu_model() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+pub fn memory_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1_024)
+}
+
+pub fn raise_descriptor_limit() -> Option<u64> {
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current != limit.maximum {
+        limit.current = limit.maximum;
+        // Where it may not be raised the old limit stays, and is reported as it is.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+    getrlimit(Resource::Nofile).current
+}

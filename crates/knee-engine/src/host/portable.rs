@@ -1,0 +1,46 @@
+//! The same where there is no `/proc`: what the standard library and POSIX can tell.
+//!
+//! Everything else is empty, and the truth block says that it was not checked.
+
+use knee_core::unit::Nanos;
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use super::{DESCRIPTORS_BASE, Reading, ThreadId};
+
+/// Reads what there is to read.
+pub fn read(_: &[ThreadId]) -> Reading {
+    let monotonic = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let monotonic = monotonic.tv_sec as u64 * 1_000_000_000 + monotonic.tv_nsec as u64;
+    Reading {
+        monotonic: Nanos(monotonic),
+        descriptors_base: DESCRIPTORS_BASE,
+        descriptors_limit: getrlimit(Resource::Nofile).current,
+        wall_ahead_ns: (knee_core::clock::wall().0 as i64).wrapping_sub(monotonic as i64),
+        ..Reading::default()
+    }
+}
+
+/// Threads cannot be told apart here.
+pub fn thread_id() -> ThreadId {
+    0
+}
+
+pub fn system() -> String {
+    let name = rustix::system::uname();
+    format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy())
+}
+
+pub fn cpu_model() -> Option<String> {
+    None
+}
+
+pub fn memory_bytes() -> Option<u64> {
+    None
+}
+
+pub fn raise_descriptor_limit() -> Option<u64> {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+    getrlimit(Resource::Nofile).current
+}

@@ -1,0 +1,23 @@
+//! The request path: connections, HTTP/1.1, TLS, and what can go wrong with each.
+//!
+//! Does not decide when a request is due; see [`crate::executor`].
+
+pub mod settings;
+
+pub mod failure;
+
+pub mod response;
+
+pub mod framing;
+
+pub mod decode;
+
+pub mod request;
+
+pub mod origin;
+
+pub mod tls;
+
+pub mod connection;
+
+pub mod client;

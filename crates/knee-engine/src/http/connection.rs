@@ -1,0 +1,393 @@
+//! One connection: opened, used for one exchange after the other, and given up at the first doubt.
+//!
+//! Knows phases and bytes; does not know due times, retries or redirects (see
+//! [`super::client`]), and does not enforce time limits (see [`crate::deadline`]).
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use knee_core::clock::MonotonicClock;
+use knee_core::outcome::Fault;
+use knee_core::unit::Nanos;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpSocket, TcpStream, UnixStream};
+
+use super::failure::Failure;
+use super::response::{Progress, ResponseReader, Sink};
+use super::tls::{Session, Standing};
+use crate::recorder::Marks;
+
+/// Size of the buffer into which the connections of a worker read in turn.
+pub const SCRATCH: usize = 64 * 1024;
+
+/// A byte stream to the server.
+enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    fn poll_read(&mut self, ctx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(into);
+        ready!(match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(ctx, &mut buffer),
+            Self::Unix(stream) => Pin::new(stream).poll_read(ctx, &mut buffer),
+        })?;
+        Poll::Ready(Ok(buffer.filled().len()))
+    }
+
+    fn poll_write(&mut self, ctx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(ctx, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(ctx, bytes),
+        }
+    }
+}
+
+/// An open connection.
+pub struct Connection {
+    stream: Stream,
+    tls: Option<Box<Session>>,
+    reader: ResponseReader,
+    /// Bytes of the request that were written, and of its answer that were read.
+    written: usize,
+    received: u64,
+    /// Whether it has carried an exchange before.
+    used: bool,
+    /// When the last exchange was done.
+    idle_since: Nanos,
+}
+
+/// What an exchange needs from its worker.
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
+    /// The run's clock.
+    pub clock: MonotonicClock,
+    /// Buffer for reading; borrowed only while a connection is polled.
+    pub scratch: &'a RefCell<Box<[u8]>>,
+}
+
+/// A whole answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// When its last byte was read.
+    pub done: Nanos,
+    /// Whether bytes followed that no request asked for.
+    pub surplus: bool,
+    /// Whether the connection may be used again.
+    pub keep_alive: bool,
+}
+
+/// An exchange without a whole answer.
+#[derive(Debug)]
+pub struct Broken {
+    /// What went wrong.
+    pub failure: Failure,
+    /// When it was noticed.
+    pub at: Nanos,
+    /// Whether any byte of an answer had arrived.
+    pub answered: bool,
+}
+
+/// What one exchange has moved so far; known also when it was cut short by a time limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Traffic {
+    /// Bytes of the request handed to the kernel; over TLS all of them or none.
+    pub sent: u64,
+    /// Bytes of the answer received, heads included.
+    pub received: u64,
+    /// Bytes of its body received.
+    pub body: u64,
+}
+
+/// One request under way.
+struct Exchange<'a, S> {
+    request: &'a [u8],
+    write_error: Option<io::Error>,
+    sink: &'a mut S,
+    marks: &'a mut Marks,
+}
+
+impl Connection {
+    /// Connects to a TCP address.
+    pub async fn tcp(address: SocketAddr, body_max: u64) -> Result<Self, Failure> {
+        let open = async {
+            let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            socket.set_nodelay(true)?;
+            socket.connect(address).await
+        };
+        let stream = open.await.map_err(|error| {
+            let failure = Failure::opening(&error);
+            // The kernel has one word for "no port left" and "no address to send from".
+            let routeless = failure.fault == Fault::PortsExhausted && !has_route(address);
+            if routeless { Failure { fault: Fault::Unreachable, ..failure } } else { failure }
+        })?;
+        Ok(Self::on(Stream::Tcp(stream), body_max))
+    }
+
+    /// Connects to a Unix socket.
+    pub async fn unix(path: &Path, body_max: u64) -> Result<Self, Failure> {
+        let stream = UnixStream::connect(path).await.map_err(|error| Failure::opening_unix(&error))?;
+        Ok(Self::on(Stream::Unix(stream), body_max))
+    }
+
+    fn on(stream: Stream, body_max: u64) -> Self {
+        let reader = ResponseReader::new(body_max);
+        Self { stream, tls: None, reader, written: 0, received: 0, used: false, idle_since: Nanos::ZERO }
+    }
+
+    /// Agrees on TLS.
+    pub async fn secure(&mut self, session: Session, bench: Bench<'_>) -> Result<(), Failure> {
+        let mut session = Box::new(session);
+        poll_fn(|ctx| self.poll_handshake(ctx, &mut session, bench)).await?;
+        self.tls = Some(session);
+        Ok(())
+    }
+
+    fn poll_handshake(
+        &mut self,
+        ctx: &mut Context<'_>,
+        session: &mut Session,
+        bench: Bench<'_>,
+    ) -> Poll<Result<(), Failure>> {
+        let broken = |error: &io::Error| Failure { fault: Fault::TlsHandshake, ..Failure::exchanging(error) };
+        let mut standing = Standing::Handshaking;
+        loop {
+            while !session.pending().is_empty() {
+                let count =
+                    ready!(self.stream.poll_write(ctx, session.pending())).map_err(|error| broken(&error))?;
+                session.advance(count);
+            }
+            match standing {
+                Standing::Open => return Poll::Ready(Ok(())),
+                Standing::Closed => {
+                    return Poll::Ready(Err(Failure::new(
+                        Fault::TlsHandshake,
+                        "closed during the handshake",
+                    )));
+                }
+                Standing::Handshaking => {}
+            }
+            let mut scratch = bench.scratch.borrow_mut();
+            let count = ready!(self.stream.poll_read(ctx, &mut scratch)).map_err(|error| broken(&error))?;
+            if count == 0 {
+                return Poll::Ready(Err(Failure::new(Fault::TlsHandshake, "closed during the handshake")));
+            }
+            // Application data cannot come before the first request; if it does, it is unsolicited.
+            standing = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited))?;
+        }
+    }
+
+    /// Whether the connection has carried an exchange before.
+    pub const fn is_used(&self) -> bool {
+        self.used
+    }
+
+    /// When the last exchange was done.
+    pub const fn idle_since(&self) -> Nanos {
+        self.idle_since
+    }
+
+    /// What the last exchange has moved.
+    pub const fn traffic(&self) -> Traffic {
+        Traffic { sent: self.written as u64, received: self.received, body: self.reader.body_received() }
+    }
+
+    /// What has come in since the last exchange, as far as the kernel has told: costs no system
+    /// call when nothing has.
+    pub async fn look(&mut self, bench: Bench<'_>) -> Look {
+        poll_fn(|ctx| {
+            let mut scratch = bench.scratch.borrow_mut();
+            let look = match self.stream.poll_read(ctx, &mut scratch) {
+                Poll::Pending => Look::Quiet,
+                Poll::Ready(Ok(0) | Err(_)) => Look::Closed,
+                Poll::Ready(Ok(count)) => match &mut self.tls {
+                    None => Look::Unsolicited,
+                    // Session tickets and key updates are part of TLS and nobody's answer.
+                    Some(session) => {
+                        match session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited)) {
+                            Ok(Standing::Open) => Look::Quiet,
+                            Err(failure) if failure.fault == Fault::Unsolicited => Look::Unsolicited,
+                            Ok(_) | Err(_) => Look::Closed,
+                        }
+                    }
+                },
+            };
+            Poll::Ready(look)
+        })
+        .await
+    }
+
+    /// Sends `request` and reads its answer into `sink`. Calls `on_sent` just before the first
+    /// byte is handed over. After anything but a whole answer the connection must be dropped.
+    pub async fn exchange<S: Sink>(
+        &mut self,
+        bench: Bench<'_>,
+        request: &[u8],
+        is_head: bool,
+        sink: &mut S,
+        marks: &mut Marks,
+        on_sent: impl FnOnce(Nanos),
+    ) -> Result<Answer, Broken> {
+        self.reader.expect(is_head);
+        (self.written, self.received) = (0, 0);
+        if let Some(session) = &mut self.tls {
+            session.encrypt(request).map_err(|failure| Broken {
+                failure: Failure { fault: Fault::TlsBroken, ..failure },
+                at: bench.clock.now(),
+                answered: false,
+            })?;
+        }
+        let sent = bench.clock.now();
+        on_sent(sent);
+        if marks.sent == Nanos::ZERO {
+            marks.sent = sent;
+        }
+        (marks.sent_last, marks.sent_all, marks.first_byte) = (sent, Nanos::ZERO, Nanos::ZERO);
+        let mut exchange = Exchange { request, write_error: None, sink, marks };
+        let result = poll_fn(|ctx| self.poll_exchange(ctx, bench, &mut exchange)).await;
+        self.used = true;
+        match result {
+            Ok((done, surplus)) => {
+                self.idle_since = done;
+                let whole = self.written == request.len();
+                let open = !self.tls.as_ref().is_some_and(|session| session.is_closed());
+                let keep_alive = self.reader.keep_alive() && !surplus && whole && open;
+                Ok(Answer { status: self.reader.status(), done, surplus, keep_alive })
+            }
+            Err((failure, at)) => Err(Broken { failure, at, answered: self.reader.begun() }),
+        }
+    }
+
+    /// Writes what can be written and reads what has come. An answer may come before the request
+    /// has been written whole.
+    fn poll_exchange<S: Sink>(
+        &mut self,
+        ctx: &mut Context<'_>,
+        bench: Bench<'_>,
+        exchange: &mut Exchange<'_, S>,
+    ) -> Poll<Result<(Nanos, bool), (Failure, Nanos)>> {
+        if self.written < exchange.request.len() && exchange.write_error.is_none() {
+            match self.poll_send(ctx, exchange) {
+                Poll::Ready(Ok(())) => exchange.marks.sent_all = bench.clock.now(),
+                // The server may have answered and closed: what it said counts more.
+                Poll::Ready(Err(error)) => exchange.write_error = Some(error),
+                Poll::Pending => {}
+            }
+        }
+        let mut scratch = bench.scratch.borrow_mut();
+        loop {
+            let read = ready!(self.stream.poll_read(ctx, &mut scratch));
+            let now = bench.clock.now();
+            let progress = match read {
+                Ok(0) => self.take_end(exchange),
+                Ok(count) => {
+                    if exchange.marks.first_byte == Nanos::ZERO {
+                        exchange.marks.first_byte = now;
+                    }
+                    self.take_bytes(&mut scratch[..count], exchange)
+                }
+                Err(error) => {
+                    let failure = Failure::exchanging(exchange.write_error.as_ref().unwrap_or(&error));
+                    return Poll::Ready(Err((failure, now)));
+                }
+            };
+            match progress {
+                Ok(Progress::Complete { surplus }) => return Poll::Ready(Ok((now, surplus > 0))),
+                Ok(Progress::More) => {}
+                Err(failure) => return Poll::Ready(Err((failure, now))),
+            }
+        }
+    }
+
+    fn poll_send<S>(&mut self, ctx: &mut Context<'_>, exchange: &Exchange<'_, S>) -> Poll<io::Result<()>> {
+        if let Some(session) = &mut self.tls {
+            while !session.pending().is_empty() {
+                let count = ready!(self.stream.poll_write(ctx, session.pending()))?;
+                session.advance(count);
+            }
+            self.written = exchange.request.len();
+            return Poll::Ready(Ok(()));
+        }
+        while self.written < exchange.request.len() {
+            self.written += ready!(self.stream.poll_write(ctx, &exchange.request[self.written..]))?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn take_bytes<S: Sink>(
+        &mut self,
+        bytes: &mut [u8],
+        exchange: &mut Exchange<'_, S>,
+    ) -> Result<Progress, Failure> {
+        let (reader, sink) = (&mut self.reader, &mut *exchange.sink);
+        let Some(session) = &mut self.tls else {
+            self.received += bytes.len() as u64;
+            return Ok(reader.feed(bytes, sink)?);
+        };
+        let mut progress = Progress::More;
+        let received = &mut self.received;
+        let standing = session.receive(bytes, &mut |plain| {
+            *received += plain.len() as u64;
+            progress = match progress {
+                Progress::More => reader.feed(plain, sink)?,
+                Progress::Complete { surplus } => Progress::Complete { surplus: surplus + plain.len() },
+            };
+            Ok(())
+        });
+        // With TLS 1.3 a server refuses a client's certificate after the client took the handshake
+        // for finished; only an answer proves that it was.
+        let agreed = self.used || reader.begun();
+        let standing = standing.map_err(|failure| match failure.fault {
+            Fault::TlsHandshake if agreed => Failure { fault: Fault::TlsBroken, ..failure },
+            _ => failure,
+        })?;
+        if progress == Progress::More && standing == Standing::Closed {
+            reader.feed_end(sink)?;
+            return Ok(Progress::Complete { surplus: 0 });
+        }
+        Ok(progress)
+    }
+
+    fn take_end<S: Sink>(&mut self, exchange: &mut Exchange<'_, S>) -> Result<Progress, Failure> {
+        if let Some(error) = &exchange.write_error
+            && !self.reader.begun()
+        {
+            return Err(Failure::exchanging(error));
+        }
+        if self.tls.is_some() && self.reader.is_until_close() {
+            // Anybody on the way can end a TCP stream; only the peer can end a TLS stream (RFC 9112, 9.8).
+            return Err(Failure::new(Fault::TlsBroken, "the stream ended without a closure alert"));
+        }
+        self.reader.feed_end(exchange.sink)?;
+        Ok(Progress::Complete { surplus: 0 })
+    }
+}
+
+/// Whether this machine has an address from which it could send to `address`.
+fn has_route(address: SocketAddr) -> bool {
+    let any: SocketAddr = match address {
+        SocketAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    // Connecting a datagram socket sends nothing, and takes no port of TCP.
+    std::net::UdpSocket::bind(any).is_ok_and(|socket| socket.connect(address).is_ok())
+}
+
+/// What has come in on an idle connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Nothing.
+    Quiet,
+    /// Its end.
+    Closed,
+    /// Bytes that nothing asked for.
+    Unsolicited,
+}

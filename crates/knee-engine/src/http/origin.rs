@@ -1,0 +1,160 @@
+//! Where connections go: scheme, host and port of a URL, and the addresses behind them.
+//!
+//! Names are resolved once per run and then pinned, so that a name server's changing answers do
+//! not change the target in the middle of a measurement. Does not connect.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use knee_core::outcome::Fault;
+use url::Url;
+
+use super::failure::Failure;
+use super::settings::{AddressFamily, ConnectTo, Settings};
+
+/// Scheme, host and port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Origin {
+    /// Whether connections use TLS.
+    pub tls: bool,
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+}
+
+impl Origin {
+    /// The origin of an `http` or `https` URL; `None` for others and for URLs without a host.
+    pub fn of(url: &Url) -> Option<Self> {
+        let tls = match url.scheme() {
+            "http" => false,
+            "https" => true,
+            _ => return None,
+        };
+        let host = url.host_str()?.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Some(Self { tls, host, port: url.port_or_known_default()? })
+    }
+}
+
+/// Addresses by host and port.
+type Known = HashMap<(String, u16), Arc<[SocketAddr]>>;
+
+/// Addresses of names, shared by all workers of a run.
+#[derive(Debug, Default)]
+pub struct Resolver {
+    known: Mutex<Known>,
+    clients: AtomicUsize,
+}
+
+impl Resolver {
+    /// A number for a new client, counted from 0 over all workers.
+    pub fn next_client(&self) -> usize {
+        self.clients.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The addresses of a host; blocks while the name is looked up for the first time.
+    pub fn resolve(
+        &self,
+        host: &str,
+        port: u16,
+        family: AddressFamily,
+    ) -> Result<Arc<[SocketAddr]>, Failure> {
+        if let Some(known) = self.known(host, port) {
+            return Ok(known);
+        }
+        let found = (host, port)
+            .to_socket_addrs()
+            .map_err(|error| Failure::new(Fault::DnsNotFound, format!("{host}: {error}")))?;
+        let addresses: Arc<[SocketAddr]> = found.filter(|address| fits(family, address.ip())).collect();
+        if addresses.is_empty() {
+            return Err(Failure::new(
+                Fault::DnsNotFound,
+                format!("{host} has no address of the wanted family"),
+            ));
+        }
+        self.lock().insert((host.to_owned(), port), addresses.clone());
+        Ok(addresses)
+    }
+
+    /// The addresses of a host that was looked up before, or that is an address itself.
+    pub fn known(&self, host: &str, port: u16) -> Option<Arc<[SocketAddr]>> {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Some(Arc::new([SocketAddr::new(address, port)]));
+        }
+        self.lock().get(&(host.to_owned(), port)).cloned()
+    }
+
+    /// Puts an address first, because others did not answer.
+    pub fn prefer(&self, host: &str, port: u16, address: SocketAddr) {
+        if let Some(known) = self.lock().get_mut(&(host.to_owned(), port)) {
+            let others = known.iter().copied().filter(|other| *other != address);
+            *known = std::iter::once(address).chain(others).collect();
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
+        // The map is whole at every moment; a panic elsewhere cannot have left it half changed.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn fits(family: AddressFamily, address: IpAddr) -> bool {
+    match family {
+        AddressFamily::Any => true,
+        AddressFamily::V4 => address.is_ipv4(),
+        AddressFamily::V6 => address.is_ipv6(),
+    }
+}
+
+/// Host and port that connections for `origin` go to: as `connect_to` says, in turn where it has
+/// several entries for it (`turn` counts connections), otherwise its own.
+pub fn destination<'a>(settings: &'a Settings, origin: &'a Origin, turn: usize) -> (&'a str, u16) {
+    let applies = |entry: &&ConnectTo| entry.from.1 == origin.port && entry.from.0 == origin.host;
+    let count = settings.connect_to.iter().filter(applies).count();
+    if count == 0 {
+        return (&origin.host, origin.port);
+    }
+    settings
+        .connect_to
+        .iter()
+        .filter(applies)
+        .nth(turn % count)
+        .map_or((origin.host.as_str(), origin.port), |entry| (entry.to.0.as_str(), entry.to.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(url: &str) -> Origin {
+        Origin::of(&Url::parse(url).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn ports_default_by_scheme_and_brackets_go() {
+        assert_eq!(origin("http://h/x").port, 80);
+        assert_eq!(origin("https://h/x").port, 443);
+        assert_eq!(origin("http://[::1]:8/").host, "::1");
+        assert!(Origin::of(&Url::parse("ftp://h/").unwrap()).is_none());
+    }
+
+    #[test]
+    fn connections_go_where_connect_to_says_in_turn() {
+        let entry = |to: &str| ConnectTo { from: ("h".into(), 80), to: (to.into(), 9) };
+        let settings = Settings { connect_to: vec![entry("a"), entry("b")], ..Settings::default() };
+        let origin = origin("http://h/");
+        let hosts: Vec<_> = (0..4).map(|turn| destination(&settings, &origin, turn).0).collect();
+        assert_eq!(hosts, ["a", "b", "a", "b"]);
+        let other = Origin { port: 81, ..origin };
+        assert_eq!(destination(&settings, &other, 0), ("h", 81));
+    }
+
+    #[test]
+    fn addresses_need_no_name_server() {
+        let resolver = Resolver::default();
+        let found = resolver.resolve("127.0.0.1", 80, AddressFamily::Any).unwrap();
+        assert_eq!(*found, ["127.0.0.1:80".parse().unwrap()]);
+    }
+}

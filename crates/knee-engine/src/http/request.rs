@@ -1,0 +1,202 @@
+//! Requests as bytes, prepared before the run so that sending one costs a copy to the kernel.
+//!
+//! Does not send. Headers that were given replace the default ones by name.
+
+use url::Url;
+
+use crate::shots::{Shot, ShotBody};
+
+/// A request ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepared {
+    /// Head and body.
+    pub bytes: Vec<u8>,
+    /// Whether the answer has no body whatever its head says.
+    pub is_head: bool,
+    /// Whether it may be sent twice if the first attempt met a closing connection (RFC 9110, 9.2.2).
+    pub is_idempotent: bool,
+}
+
+/// What is common to every request of a run.
+#[derive(Clone, Debug)]
+pub struct Defaults {
+    /// Value of `user-agent`.
+    pub user_agent: String,
+    /// Whether connections are kept; otherwise `connection: close` is sent.
+    pub keep_alive: bool,
+    /// Whether encoded answers are welcome.
+    pub accept_encoding: bool,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
+            keep_alive: true,
+            accept_encoding: true,
+        }
+    }
+}
+
+/// The forms of a shot: one for each body it may have.
+pub fn prepare(shot: &Shot, defaults: &Defaults) -> Vec<Prepared> {
+    let empty: &[u8] = &[];
+    match &shot.body {
+        ShotBody::Empty => vec![serialize(&shot.method, &shot.url, &shot.headers, None, defaults)],
+        ShotBody::Fixed(body) => {
+            vec![serialize(&shot.method, &shot.url, &shot.headers, Some(body), defaults)]
+        }
+        ShotBody::Choice(bodies) => bodies
+            .iter()
+            .map(|body| {
+                let body = if body.is_empty() { empty } else { body };
+                serialize(&shot.method, &shot.url, &shot.headers, Some(body), defaults)
+            })
+            .collect(),
+    }
+}
+
+/// One request as it goes over the wire.
+pub fn serialize(
+    method: &str,
+    url: &Url,
+    headers: &[(String, Vec<u8>)],
+    body: Option<&[u8]>,
+    defaults: &Defaults,
+) -> Prepared {
+    let mut bytes = Vec::with_capacity(256 + body.map_or(0, <[u8]>::len));
+    bytes.extend_from_slice(format!("{method} {} HTTP/1.1\r\n", path_of(url)).as_bytes());
+    let mut header = |name: &str, value: &[u8]| {
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value);
+        bytes.extend_from_slice(b"\r\n");
+    };
+    let given = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    if !given("host") {
+        header("host", host_of(url).as_bytes());
+    }
+    if !given("user-agent") && !defaults.user_agent.is_empty() {
+        header("user-agent", defaults.user_agent.as_bytes());
+    }
+    if !given("accept") {
+        header("accept", b"*/*");
+    }
+    if !given("accept-encoding") && defaults.accept_encoding {
+        header("accept-encoding", b"gzip, deflate, br, zstd");
+    }
+    if !given("connection") && !defaults.keep_alive {
+        header("connection", b"close");
+    }
+    if !given("authorization")
+        && let Some(credentials) = credentials_of(url)
+    {
+        header("authorization", credentials.as_bytes());
+    }
+    if let Some(length) = content_length(method, body)
+        && !given("content-length")
+    {
+        header("content-length", length.to_string().as_bytes());
+    }
+    for (name, value) in headers {
+        header(name, value);
+    }
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.unwrap_or_default());
+    Prepared { bytes, is_head: method == "HEAD", is_idempotent: is_idempotent(method) }
+}
+
+/// Path and query; what a server expects in the first line.
+fn path_of(url: &Url) -> String {
+    match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    }
+}
+
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn content_length(method: &str, body: Option<&[u8]>) -> Option<usize> {
+    // A method that usually has a body says that there is none; others stay silent (RFC 9110, 8.6).
+    let usual = matches!(method, "POST" | "PUT" | "PATCH");
+    body.map(<[u8]>::len).or(usual.then_some(0))
+}
+
+fn is_idempotent(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+}
+
+/// The value of a basic `authorization` header for user and password of a URL.
+fn credentials_of(url: &Url) -> Option<String> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let plain = |text: &str| percent_decode(text);
+    let mut pair = plain(url.username());
+    pair.push(b':');
+    pair.extend(plain(url.password().unwrap_or_default()));
+    Some(basic(&pair))
+}
+
+/// The value of a basic `authorization` header (RFC 7617) for `user:password`.
+pub fn basic(pair: &[u8]) -> String {
+    use base64::Engine;
+    format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(pair))
+}
+
+fn percent_decode(text: &str) -> Vec<u8> {
+    url::form_urlencoded::parse(format!("k={}", text.replace('+', "%2B")).as_bytes())
+        .next()
+        .map(|(_, value)| value.into_owned().into_bytes())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(method: &str, url: &str, headers: &[(&str, &str)], body: Option<&str>) -> String {
+        let headers: Vec<_> =
+            headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+        let defaults = Defaults { user_agent: "t".into(), keep_alive: true, accept_encoding: false };
+        let prepared =
+            serialize(method, &Url::parse(url).unwrap(), &headers, body.map(str::as_bytes), &defaults);
+        String::from_utf8(prepared.bytes).unwrap()
+    }
+
+    #[test]
+    fn a_plain_request_says_what_every_client_says() {
+        assert_eq!(
+            text("GET", "http://host:81/a%20b?c=d#e", &[], None),
+            "GET /a%20b?c=d HTTP/1.1\r\nhost: host:81\r\nuser-agent: t\r\naccept: */*\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn given_headers_replace_the_default_ones_whatever_their_case() {
+        let request = text("GET", "http://h/", &[("Host", "other"), ("ACCEPT", "x")], None);
+        assert_eq!(request, "GET / HTTP/1.1\r\nuser-agent: t\r\nHost: other\r\nACCEPT: x\r\n\r\n");
+    }
+
+    #[test]
+    fn a_body_brings_its_length_and_a_post_without_one_says_zero() {
+        assert!(text("POST", "http://h/", &[], Some("hello")).ends_with("content-length: 5\r\n\r\nhello"));
+        assert!(text("POST", "http://h/", &[], None).contains("content-length: 0\r\n"));
+        assert!(!text("GET", "http://h/", &[], None).contains("content-length"));
+        assert!(text("DELETE", "http://h/", &[], Some("x")).contains("content-length: 1\r\n"));
+    }
+
+    #[test]
+    fn user_and_password_of_the_url_become_basic_authentication() {
+        // "u:p w" in base64.
+        assert!(text("GET", "http://u:p%20w@h/", &[], None).contains("authorization: Basic dTpwIHc=\r\n"));
+    }
+
+    #[test]
+    fn ipv6_hosts_keep_their_brackets() {
+        assert!(text("GET", "http://[::1]:8080/", &[], None).contains("host: [::1]:8080\r\n"));
+    }
+}

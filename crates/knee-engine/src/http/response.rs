@@ -1,0 +1,340 @@
+//! Reads HTTP/1.1 answers from bytes as they come, in any pieces.
+//!
+//! Pure: no I/O, no clock; what the fuzz target exercises. Strict where a lenient reading could
+//! match bytes to the wrong request (framing), lenient elsewhere. Allocates only when a head does
+//! not arrive in one piece.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Header, ParserConfig, Status};
+use knee_core::outcome::Fault;
+
+use super::framing::Framing;
+
+/// Most header lines in one head.
+const HEADERS_MAX: usize = 256;
+/// Longest head in bytes; Go's client, and so k6's, allows 1 MiB, browsers 256 KiB.
+const HEAD_MAX: usize = 256 * 1024;
+/// Most interim (1xx) answers before the final one.
+const INTERIM_MAX: u8 = 64;
+
+/// Receives what is read, in order: one head, then its body in pieces.
+pub trait Sink {
+    /// The final head. A fault ends the request.
+    fn head(&mut self, head: &Head<'_>) -> Result<(), Fault>;
+
+    /// The next bytes of the body, as received. A fault ends the request.
+    fn body(&mut self, bytes: &[u8]) -> Result<(), Fault>;
+
+    /// The body is complete. A fault ends the request.
+    fn end(&mut self) -> Result<(), Fault>;
+}
+
+/// The final head of an answer.
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// Status code, 200 to 999.
+    pub status: u16,
+    /// What stands behind the status code.
+    pub reason: &'a str,
+    /// Header lines in order.
+    pub headers: &'a [Header<'a>],
+}
+
+/// Whether an answer is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// More bytes are needed.
+    More,
+    /// The answer is complete.
+    Complete {
+        /// Bytes of the input behind the end of the answer, which nothing asked for.
+        surplus: usize,
+    },
+}
+
+/// Reads one answer after the other from a connection.
+#[derive(Debug)]
+pub struct ResponseReader {
+    stage: Stage,
+    head_request: bool,
+    body_max: u64,
+    /// Status of the final head; 0 before it.
+    status: u16,
+    keep_alive: bool,
+    interim: u8,
+    body_received: u64,
+    /// The beginning of a head that has not arrived whole.
+    partial: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Head,
+    Body(Framing),
+    Done,
+}
+
+/// What the reader needs to know of a head; borrows nothing.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    status: u16,
+    keep_alive: bool,
+    framing: Framing,
+}
+
+impl ResponseReader {
+    /// A reader that refuses bodies over `body_max` bytes.
+    pub const fn new(body_max: u64) -> Self {
+        Self {
+            stage: Stage::Done,
+            head_request: false,
+            body_max,
+            status: 0,
+            keep_alive: false,
+            interim: 0,
+            body_received: 0,
+            partial: Vec::new(),
+        }
+    }
+
+    /// Expects the answer to one request. An answer to a `HEAD` request never has a body.
+    pub fn expect(&mut self, head_request: bool) {
+        self.stage = Stage::Head;
+        self.head_request = head_request;
+        (self.status, self.keep_alive, self.interim, self.body_received) = (0, false, 0, 0);
+        self.partial.clear();
+    }
+
+    /// Status of the answer; 0 before its final head.
+    pub const fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Bytes of body received so far.
+    pub const fn body_received(&self) -> u64 {
+        self.body_received
+    }
+
+    /// Whether the connection may be used again after this answer.
+    pub fn keep_alive(&self) -> bool {
+        self.keep_alive && self.stage == Stage::Done
+    }
+
+    /// Whether any byte of the answer has arrived.
+    pub fn begun(&self) -> bool {
+        self.stage != Stage::Head || self.interim > 0 || !self.partial.is_empty()
+    }
+
+    /// Whether the end of the connection is the end of the answer.
+    pub fn is_until_close(&self) -> bool {
+        self.stage == Stage::Body(Framing::UntilClose)
+    }
+
+    /// Takes the next bytes of the connection.
+    pub fn feed<S: Sink>(&mut self, mut input: &[u8], sink: &mut S) -> Result<Progress, Fault> {
+        while self.stage == Stage::Head {
+            match self.feed_head(input, sink)? {
+                Some(used) => input = &input[used..],
+                None => return Ok(Progress::More),
+            }
+        }
+        self.feed_body(input, sink)
+    }
+
+    /// The connection has ended.
+    pub fn feed_end<S: Sink>(&mut self, sink: &mut S) -> Result<(), Fault> {
+        match self.stage {
+            Stage::Body(Framing::UntilClose) => {
+                self.stage = Stage::Done;
+                sink.end()
+            }
+            Stage::Head if !self.begun() => Err(Fault::ClosedEarly),
+            Stage::Head => {
+                let parsed = parse_head(&self.partial, self.head_request, sink);
+                Err(parsed.err().unwrap_or(Fault::MalformedHead))
+            }
+            Stage::Body(_) => Err(Fault::ShortBody),
+            Stage::Done => Ok(()),
+        }
+    }
+
+    /// Reads a head; the number of bytes of `input` that belonged to it, or `None` when it is
+    /// not complete yet.
+    fn feed_head<S: Sink>(&mut self, input: &[u8], sink: &mut S) -> Result<Option<usize>, Fault> {
+        if self.partial.is_empty() {
+            // The parser would read past empty lines for as long as they come.
+            if matches!(input.first(), Some(b'\r' | b'\n')) {
+                return Err(Fault::MalformedHead);
+            }
+            let parsed = parse_head(input, self.head_request, sink)?;
+            match parsed {
+                Some((_, facts)) => self.take_head(facts),
+                None => self.partial.extend_from_slice(input),
+            }
+            return Ok(parsed.map(|(used, _)| used));
+        }
+        let before = self.partial.len();
+        self.partial.extend_from_slice(input);
+        // Parse again only when the new bytes can have ended the head, or a head that drips in
+        // byte by byte would be parsed as often as it has bytes.
+        let news = &self.partial[before.saturating_sub(3)..];
+        let may_end = news.windows(2).any(|pair| pair == b"\n\n" || pair == b"\n\r");
+        if !may_end && self.partial.len() <= HEAD_MAX {
+            return Ok(None);
+        }
+        let partial = std::mem::take(&mut self.partial);
+        let parsed = parse_head(&partial, self.head_request, sink);
+        self.partial = partial;
+        match parsed? {
+            Some((used, facts)) => {
+                self.partial = Vec::new();
+                self.take_head(facts);
+                Ok(Some(used.saturating_sub(before)))
+            }
+            None if self.partial.len() > HEAD_MAX => Err(Fault::HeadTooLarge),
+            None => Ok(None),
+        }
+    }
+
+    fn take_head(&mut self, facts: Facts) {
+        if facts.status < 200 {
+            // The count is checked where the next head is parsed; saturating keeps it a fault.
+            self.interim = self.interim.saturating_add(1);
+            if self.interim > INTERIM_MAX {
+                self.stage = Stage::Body(Framing::Length(0));
+            }
+            return;
+        }
+        self.status = facts.status;
+        self.keep_alive = facts.keep_alive;
+        self.stage = Stage::Body(facts.framing);
+    }
+
+    fn feed_body<S: Sink>(&mut self, mut input: &[u8], sink: &mut S) -> Result<Progress, Fault> {
+        let Stage::Body(framing) = &mut self.stage else {
+            return Ok(Progress::Complete { surplus: input.len() });
+        };
+        if self.status == 0 {
+            return Err(Fault::TooManyInterim);
+        }
+        let mut complete = framing.is_complete();
+        while !complete && !input.is_empty() {
+            let piece = framing.advance(input)?;
+            let body = &input[piece.body.0..piece.body.1];
+            if !body.is_empty() {
+                self.body_received += body.len() as u64;
+                if self.body_received > self.body_max {
+                    return Err(Fault::BodyLimit);
+                }
+                sink.body(body)?;
+            }
+            input = &input[piece.used..];
+            complete = piece.complete;
+        }
+        if !complete {
+            return Ok(Progress::More);
+        }
+        self.stage = Stage::Done;
+        sink.end()?;
+        Ok(Progress::Complete { surplus: input.len() })
+    }
+}
+
+/// Parses a head and shows it to `sink` if it is final; `None` when it is not complete.
+fn parse_head<S: Sink>(
+    input: &[u8],
+    head_request: bool,
+    sink: &mut S,
+) -> Result<Option<(usize, Facts)>, Fault> {
+    let mut lines = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+    let mut response = httparse::Response::new(&mut []);
+    let parsed = ParserConfig::default()
+        .parse_response_with_uninit_headers(&mut response, input, &mut lines)
+        .map_err(|error| match error {
+            httparse::Error::TooManyHeaders => Fault::HeadTooLarge,
+            _ => Fault::MalformedHead,
+        })?;
+    let Status::Complete(used) = parsed else {
+        return Ok(None);
+    };
+    if used > HEAD_MAX {
+        return Err(Fault::HeadTooLarge);
+    }
+    let status = response.code.unwrap_or(0);
+    let facts = match status {
+        101 => return Err(Fault::UnexpectedUpgrade),
+        100..=199 => Facts { status, keep_alive: true, framing: Framing::Length(0) },
+        200..=999 => facts_of(&response, status, head_request)?,
+        _ => return Err(Fault::MalformedHead),
+    };
+    if status >= 200 {
+        sink.head(&Head { status, reason: response.reason.unwrap_or(""), headers: response.headers })?;
+    }
+    Ok(Some((used, facts)))
+}
+
+/// What the headers say of framing and of the connection (RFC 9112, sections 6.3 and 9.3).
+fn facts_of(response: &httparse::Response<'_, '_>, status: u16, head_request: bool) -> Result<Facts, Fault> {
+    let mut length: Option<u64> = None;
+    let mut chunked = None;
+    let mut keep_alive = response.version == Some(1);
+    let mut close = false;
+    for header in response.headers.iter() {
+        // The length of a name tells most headers apart without comparing.
+        match header.name.len() {
+            14 if header.name.eq_ignore_ascii_case("content-length") => {
+                let value = parse_length(header.value)?;
+                if length.is_some_and(|known| known != value) {
+                    return Err(Fault::BadLength);
+                }
+                length = Some(value);
+            }
+            17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
+                // Only plain chunked is something a client that sent no TE header can be sent.
+                let plain = header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
+                if !plain || chunked.is_some() {
+                    return Err(Fault::ConflictingFraming);
+                }
+                chunked = Some(());
+            }
+            10 if header.name.eq_ignore_ascii_case("connection") => {
+                for token in header.value.split(|byte| *byte == b',') {
+                    match token.trim_ascii() {
+                        token if token.eq_ignore_ascii_case(b"close") => close = true,
+                        token if token.eq_ignore_ascii_case(b"keep-alive") => keep_alive = true,
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let framing = match (length, chunked) {
+        (Some(_), Some(())) => return Err(Fault::ConflictingFraming),
+        _ if head_request || status == 204 || status == 304 => Framing::Length(0),
+        (Some(length), None) => Framing::Length(length),
+        (None, Some(())) => Framing::CHUNKED,
+        (None, None) => {
+            keep_alive = false;
+            Framing::UntilClose
+        }
+    };
+    // HTTP/1.0 knows no chunks: who sends them may mean anything by them (RFC 9112, section 6.1).
+    close |= chunked.is_some() && response.version != Some(1);
+    Ok(Facts { status, keep_alive: keep_alive && !close, framing })
+}
+
+fn parse_length(value: &[u8]) -> Result<u64, Fault> {
+    let digits = value.trim_ascii();
+    if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(Fault::BadLength);
+    }
+    Ok(digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')))
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod mutated;

@@ -1,0 +1,283 @@
+//! TLS sessions without I/O: bytes of records in, bytes of records out.
+//!
+//! rustls does the cryptography; this module moves bytes between its unbuffered interface and a
+//! connection. Does not verify more or less than rustls, unless told to accept anything.
+
+use std::sync::Arc;
+
+use knee_core::outcome::Fault;
+use rustls::client::UnbufferedClientConnection;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
+use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+
+use super::failure::Failure;
+use super::settings::TlsSettings;
+
+/// Why TLS could not be set up before the run.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A PEM text that should hold certificates holds none that can be read.
+    #[error("no certificate in the file of certificate authorities")]
+    NoAuthority,
+    /// The client certificate or its key is unusable.
+    #[error("the client certificate cannot be used: {0}")]
+    Client(String),
+    /// rustls refused the settings.
+    #[error("TLS cannot be set up: {0}")]
+    Setup(#[from] rustls::Error),
+}
+
+/// The configuration shared by all sessions of a run.
+pub fn configure(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let builder = if settings.insecure {
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAnything { provider }))
+    } else {
+        builder.with_root_certificates(roots(settings)?)
+    };
+    let mut config = match &settings.client {
+        None => builder.with_no_client_auth(),
+        Some((chain, key)) => {
+            let unusable = |error: rustls::pki_types::pem::Error| TlsError::Client(error.to_string());
+            let chain = certificates(chain).map_err(unusable)?;
+            let key = PrivateKeyDer::from_pem_slice(key).map_err(unusable)?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| TlsError::Client(error.to_string()))?
+        }
+    };
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+fn roots(settings: &TlsSettings) -> Result<RootCertStore, TlsError> {
+    let mut roots = RootCertStore::empty();
+    // A system without a store, or with entries rustls cannot read, is judged at the handshake.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    for pem in &settings.authorities {
+        let found = certificates(pem).map_err(|_| TlsError::NoAuthority)?;
+        let (added, _) = roots.add_parsable_certificates(found);
+        if added == 0 {
+            return Err(TlsError::NoAuthority);
+        }
+    }
+    Ok(roots)
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls::pki_types::pem::Error> {
+    CertificateDer::pem_slice_iter(pem).collect()
+}
+
+/// Verifies signatures of the handshake, but no certificate: what `--insecure` asks for.
+#[derive(Debug)]
+struct AcceptAnything {
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for AcceptAnything {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// One session.
+pub struct Session {
+    connection: UnbufferedClientConnection,
+    /// Received bytes of a record that is not complete.
+    incoming: Vec<u8>,
+    /// Records to be written; those before `written` were.
+    outgoing: Vec<u8>,
+    written: usize,
+    peer_closed: bool,
+}
+
+/// How a session stands after all received records were processed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The handshake goes on; more records are needed.
+    Handshaking,
+    /// Requests may be sent.
+    Open,
+    /// The peer has ended the stream in order.
+    Closed,
+}
+
+impl Session {
+    /// A session with the host `name`; its first records are ready to be written.
+    pub fn new(config: Arc<ClientConfig>, name: &str) -> Result<Self, Failure> {
+        let name = ServerName::try_from(name.to_owned())
+            .map_err(|error| Failure::new(Fault::TlsHandshake, format!("{name}: {error}")))?;
+        let connection = UnbufferedClientConnection::new(config, name).map_err(failure_of)?;
+        let mut session =
+            Self { connection, incoming: Vec::new(), outgoing: Vec::new(), written: 0, peer_closed: false };
+        session.process(&mut [], &mut |_| Ok(()))?;
+        Ok(session)
+    }
+
+    /// Whether the peer has ended the stream in order.
+    pub const fn is_closed(&self) -> bool {
+        self.peer_closed
+    }
+
+    /// Bytes that are to be written.
+    pub fn pending(&self) -> &[u8] {
+        &self.outgoing[self.written..]
+    }
+
+    /// The first `count` of the pending bytes were written.
+    pub fn advance(&mut self, count: usize) {
+        self.written += count;
+        if self.written == self.outgoing.len() {
+            self.outgoing.clear();
+            self.written = 0;
+        }
+    }
+
+    /// Processes received bytes; hands decrypted data to `deliver`, whose fault ends it.
+    pub fn receive(
+        &mut self,
+        bytes: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
+    ) -> Result<Standing, Failure> {
+        if self.incoming.is_empty() {
+            let (used, standing) = self.process(bytes, deliver)?;
+            self.incoming.extend_from_slice(&bytes[used..]);
+            return Ok(standing);
+        }
+        let mut incoming = std::mem::take(&mut self.incoming);
+        incoming.extend_from_slice(bytes);
+        let (used, standing) = self.process(&mut incoming, deliver)?;
+        incoming.drain(..used);
+        self.incoming = incoming;
+        Ok(standing)
+    }
+
+    /// Encrypts a request; its records are pending afterwards.
+    pub fn encrypt(&mut self, plain: &[u8]) -> Result<(), Failure> {
+        let status = self.connection.process_tls_records(&mut []);
+        let ConnectionState::WriteTraffic(mut traffic) = status.state.map_err(failure_of)? else {
+            return Err(Failure::new(Fault::TlsBroken, "the session does not take data"));
+        };
+        let start = self.outgoing.len();
+        // Records hold 16 KiB and carry fewer than 64 bytes of overhead each.
+        let mut room = plain.len() + 64 * (plain.len() / 16_384 + 1);
+        loop {
+            self.outgoing.resize(start + room, 0);
+            match traffic.encrypt(plain, &mut self.outgoing[start..]) {
+                Ok(length) => {
+                    self.outgoing.truncate(start + length);
+                    return Ok(());
+                }
+                Err(EncryptError::InsufficientSize(need)) => room = need.required_size,
+                Err(error) => return Err(Failure::new(Fault::TlsBroken, error)),
+            }
+        }
+    }
+
+    /// Lets rustls work on `incoming` until it needs more; returns the bytes it is done with.
+    fn process(
+        &mut self,
+        incoming: &mut [u8],
+        deliver: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
+    ) -> Result<(usize, Standing), Failure> {
+        let mut used = 0;
+        loop {
+            let status = self.connection.process_tls_records(&mut incoming[used..]);
+            let discard = status.discard;
+            let standing = match status.state.map_err(failure_of)? {
+                ConnectionState::EncodeTlsData(mut data) => {
+                    encode(&mut self.outgoing, |out| data.encode(out))?;
+                    None
+                }
+                ConnectionState::TransmitTlsData(data) => {
+                    // The bytes are pending; they will be written before anything else is.
+                    data.done();
+                    None
+                }
+                ConnectionState::ReadTraffic(mut traffic) => {
+                    while let Some(record) = traffic.next_record() {
+                        deliver(record.map_err(failure_of)?.payload)?;
+                    }
+                    None
+                }
+                ConnectionState::BlockedHandshake => Some(Standing::Handshaking),
+                ConnectionState::WriteTraffic(_) => Some(Standing::Open),
+                ConnectionState::PeerClosed => {
+                    self.peer_closed = true;
+                    None
+                }
+                _ => Some(Standing::Closed),
+            };
+            used += discard;
+            if let Some(standing) = standing {
+                return Ok((used, if self.peer_closed { Standing::Closed } else { standing }));
+            }
+        }
+    }
+}
+
+/// Appends what `encode` writes to `out`, which grows as needed.
+fn encode(
+    out: &mut Vec<u8>,
+    mut encode: impl FnMut(&mut [u8]) -> Result<usize, EncodeError>,
+) -> Result<(), Failure> {
+    let start = out.len();
+    let mut room = 1_024;
+    loop {
+        out.resize(start + room, 0);
+        match encode(&mut out[start..]) {
+            Ok(length) => {
+                out.truncate(start + length);
+                return Ok(());
+            }
+            Err(EncodeError::InsufficientSize(need)) => room = need.required_size,
+            Err(error) => return Err(Failure::new(Fault::TlsHandshake, error)),
+        }
+    }
+}
+
+fn failure_of(error: rustls::Error) -> Failure {
+    let fault = match &error {
+        rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented => {
+            Fault::TlsCertificate
+        }
+        rustls::Error::DecryptError | rustls::Error::PeerSentOversizedRecord => Fault::TlsBroken,
+        _ => Fault::TlsHandshake,
+    };
+    Failure::new(fault, error)
+}

@@ -1,0 +1,310 @@
+//! Keeps the books of one worker: every request from planned to its one outcome.
+//!
+//! Is told the time and never reads it, so simulated runs are recorded exactly. Shares nothing
+//! with other workers; at each interval its tallies are handed to the collector and replaced
+//! by cleared ones, so that the hot path allocates nothing once an interval has been seen.
+
+use knee_core::outcome::{Fault, Outcome};
+use knee_core::plan::EndpointId;
+use knee_core::tally::{Concurrency, EndpointTally, Phase, Tally};
+use knee_core::unit::Nanos;
+
+/// A request that has come due and has not ended.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    endpoint: EndpointId,
+    due: Nanos,
+    /// The earliest moment at which it could be sent: when it was due and its user was free.
+    earliest: Nanos,
+    /// `MAX` until the first byte was handed over.
+    sent: Nanos,
+}
+
+/// A request's place in the recorder's list of open ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlightId(u32);
+
+/// Spans and moments of one request, as far as it got. Zero spans did not happen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Marks {
+    /// Time spent on the host name.
+    pub dns: Nanos,
+    /// Time spent on the TCP or Unix connection.
+    pub connect: Nanos,
+    /// Time spent on TLS.
+    pub tls: Nanos,
+    /// When the first byte was handed over; zero if none was.
+    pub sent: Nanos,
+    /// The same for the last attempt or redirect; the moments below are of that one too.
+    pub sent_last: Nanos,
+    /// When the last byte was handed over; zero if it was not.
+    pub sent_all: Nanos,
+    /// When the first byte of the answer arrived; zero if none did.
+    pub first_byte: Nanos,
+}
+
+impl Marks {
+    /// Time spent on opening connections.
+    fn opening(&self) -> Nanos {
+        self.dns + self.connect + self.tls
+    }
+}
+
+/// How a request ended.
+#[derive(Clone, Debug)]
+pub struct Finish<'a> {
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// When: last byte read, fault met, or time limit reached.
+    pub done: Nanos,
+    /// Status code of a whole answer.
+    pub status: Option<u16>,
+    /// What went wrong, and what the library or the kernel said about it.
+    pub fault: Option<(Fault, Option<&'a str>)>,
+    /// Spans and moments.
+    pub marks: Marks,
+    /// Everything counted along the way.
+    pub counts: Counts,
+    /// Checksum and length of the body of a whole answer.
+    pub body: Option<(u32, u64)>,
+}
+
+/// What one request adds to the counters of its endpoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Bytes handed to the kernel, heads included, before TLS.
+    pub bytes_sent: u64,
+    /// Bytes of answers, heads included, after TLS.
+    pub bytes_received: u64,
+    /// Bytes of bodies, before content decoding.
+    pub bytes_body: u64,
+    /// Connections opened.
+    pub connections: u32,
+    /// Whether it was sent once more.
+    pub resent: u32,
+    /// Redirects followed.
+    pub redirects: u32,
+    /// Answers with bytes behind their end.
+    pub surplus: u32,
+}
+
+/// One worker's share of an interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Share {
+    /// Requests due during the warm-up.
+    pub warm_up: Tally,
+    /// All others.
+    pub measured: Tally,
+    /// Requests in flight.
+    pub concurrency: Concurrency,
+}
+
+impl Share {
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.warm_up.clear();
+        self.measured.clear();
+        self.concurrency = Concurrency::default();
+    }
+}
+
+/// The books of one worker.
+#[derive(Debug)]
+pub struct Recorder {
+    share: Share,
+    measured_from: Nanos,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    /// Requests sent and not done.
+    in_flight: u64,
+    /// When `in_flight` last changed, or the window began.
+    changed: Nanos,
+    window_from: Nanos,
+}
+
+impl Recorder {
+    /// Empty books from time zero; requests due before `measured_from` are warm-up.
+    pub fn new(measured_from: Nanos) -> Self {
+        Self {
+            share: Share::default(),
+            measured_from,
+            flights: Vec::new(),
+            free: Vec::new(),
+            in_flight: 0,
+            changed: Nanos::ZERO,
+            window_from: Nanos::ZERO,
+        }
+    }
+
+    /// A request has been taken up. `earliest` is when it could be sent at the soonest: `due`, or
+    /// when its user became free if that was later.
+    pub fn begin(&mut self, endpoint: EndpointId, due: Nanos, earliest: Nanos) -> FlightId {
+        self.tally(endpoint, due).planned += 1;
+        let flight = Flight { endpoint, due, earliest, sent: Nanos::MAX };
+        if let Some(place) = self.free.pop() {
+            self.flights[place as usize] = Some(flight);
+            return FlightId(place);
+        }
+        self.flights.push(Some(flight));
+        FlightId(self.flights.len() as u32 - 1)
+    }
+
+    /// The first byte is being handed over. Only the first call for a request counts.
+    pub fn sent(&mut self, id: FlightId, at: Nanos) {
+        let Some(flight) = &mut self.flights[id.0 as usize] else { return };
+        if flight.sent == Nanos::MAX {
+            flight.sent = at;
+            self.step(at, 1);
+        }
+    }
+
+    /// The request has ended. Ends it exactly once: a request that was censored meanwhile is
+    /// no longer open, and this does nothing.
+    pub fn finish(&mut self, id: FlightId, finish: &Finish<'_>) {
+        let Some(flight) = self.flights[id.0 as usize].take() else { return };
+        self.free.push(id.0);
+        self.close(&flight, finish);
+    }
+
+    /// A request that came due and was given up before a user took it. `at` is the time up to
+    /// which it had waited.
+    pub fn unsent(&mut self, endpoint: EndpointId, due: Nanos, at: Nanos) {
+        let tally = self.tally(endpoint, due);
+        tally.planned += 1;
+        tally.outcomes[Outcome::Unsent as usize].response.record(at.since(due));
+    }
+
+    /// The run is over: every open request ends now, censored if it was sent and unsent if not.
+    pub fn censor_all(&mut self, at: Nanos) {
+        for place in 0..self.flights.len() {
+            let Some(flight) = self.flights[place].take() else { continue };
+            self.free.push(place as u32);
+            let outcome = if flight.sent == Nanos::MAX { Outcome::Unsent } else { Outcome::Censored };
+            let finish = Finish {
+                outcome,
+                done: at,
+                status: None,
+                fault: None,
+                marks: Marks::default(),
+                counts: Counts::default(),
+                body: None,
+            };
+            self.close(&flight, &finish);
+        }
+    }
+
+    /// Ends the interval at `at` and returns what it counted.
+    pub fn roll(&mut self, at: Nanos) -> Share {
+        self.step(at, 0);
+        let window_from = self.window_from;
+        let open: u128 = self
+            .flights
+            .iter()
+            .flatten()
+            .filter(|flight| flight.sent != Nanos::MAX)
+            .map(|flight| u128::from(at.since(flight.sent.max(window_from)).0))
+            .sum();
+        let mut share = std::mem::take(&mut self.share);
+        share.concurrency.clipped += open;
+        share.concurrency.at_end = self.in_flight;
+        self.share.concurrency.max = self.in_flight;
+        self.window_from = at;
+        share
+    }
+
+    /// Takes over the memory of a cleared share. To be called right after [`Recorder::roll`].
+    pub fn reuse(&mut self, spare: Share) {
+        let concurrency = self.share.concurrency;
+        self.share = Share { concurrency, ..spare };
+    }
+
+    /// Requests sent and not done.
+    pub const fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    fn close(&mut self, flight: &Flight, finish: &Finish<'_>) {
+        let done = finish.done;
+        if flight.sent != Nanos::MAX {
+            let at = done.max(self.changed);
+            self.step(at, -1);
+            let clipped = at.since(flight.sent.max(self.window_from));
+            self.share.concurrency.clipped += u128::from(clipped.0);
+        }
+        let tally = self.tally(flight.endpoint, flight.due);
+        let outcome = &mut tally.outcomes[finish.outcome as usize];
+        outcome.response.record(done.since(flight.due));
+        if flight.sent != Nanos::MAX {
+            outcome.service.record(done.since(flight.sent));
+            let lag = flight.sent.since(flight.due);
+            tally.lag.record(lag);
+            tally.own_lag.record(flight.sent.since(flight.earliest).since(finish.marks.opening()));
+        }
+        note_phases(tally, &finish.marks, done);
+        note_counts(tally, finish);
+    }
+
+    /// The number in flight changes by `by` at `at`.
+    ///
+    /// The tasks of one thread read their moments in order, but a time limit ends a request at
+    /// its limit, a little before now; such a step counts as at the last change.
+    fn step(&mut self, at: Nanos, by: i64) {
+        let at = at.max(self.changed);
+        let concurrency = &mut self.share.concurrency;
+        concurrency.area += u128::from(at.since(self.changed).0) * u128::from(self.in_flight);
+        self.changed = at;
+        self.in_flight = self.in_flight.saturating_add_signed(by);
+        concurrency.max = concurrency.max.max(self.in_flight);
+    }
+
+    fn tally(&mut self, endpoint: EndpointId, due: Nanos) -> &mut EndpointTally {
+        let window =
+            if due < self.measured_from { &mut self.share.warm_up } else { &mut self.share.measured };
+        window.endpoint_mut(endpoint)
+    }
+}
+
+fn note_phases(tally: &mut EndpointTally, marks: &Marks, done: Nanos) {
+    let mut note = |phase: Phase, span: Nanos| tally.phases[phase as usize].record(span);
+    if marks.opening() > Nanos::ZERO {
+        if marks.dns > Nanos::ZERO {
+            note(Phase::Dns, marks.dns);
+        }
+        if marks.connect > Nanos::ZERO {
+            note(Phase::Connect, marks.connect);
+        }
+        if marks.tls > Nanos::ZERO {
+            note(Phase::Tls, marks.tls);
+        }
+    }
+    if marks.sent_all > Nanos::ZERO {
+        note(Phase::Send, marks.sent_all.since(marks.sent_last));
+    }
+    if marks.first_byte > Nanos::ZERO {
+        // An answer that came before the request had been sent whole was not waited for.
+        if marks.sent_all > Nanos::ZERO {
+            note(Phase::Wait, marks.first_byte.since(marks.sent_all));
+        }
+        note(Phase::Receive, done.since(marks.first_byte));
+    }
+}
+
+fn note_counts(tally: &mut EndpointTally, finish: &Finish<'_>) {
+    let counts = &finish.counts;
+    tally.bytes_sent += counts.bytes_sent;
+    tally.bytes_received += counts.bytes_received;
+    tally.bytes_body += counts.bytes_body;
+    tally.connections += u64::from(counts.connections);
+    tally.resent += u64::from(counts.resent);
+    tally.redirects += u64::from(counts.redirects);
+    tally.surplus += u64::from(counts.surplus);
+    if let Some(status) = finish.status {
+        tally.note_status(status, 1);
+    }
+    if let Some((fault, example)) = finish.fault {
+        tally.note_fault(fault, 1, example);
+    }
+    if let Some((checksum, length)) = finish.body {
+        tally.bodies.note(checksum, length);
+    }
+}

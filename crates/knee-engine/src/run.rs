@@ -1,0 +1,373 @@
+//! A whole run: starts the workers, collects their intervals, keeps the journal, sums up.
+//!
+//! The calling thread becomes the collector and returns with the finished run. What goes wrong
+//! with the journal or a subscriber never stops a run; it is told as a warning.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::AtomicU64;
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread;
+
+use knee_core::clock::MonotonicClock;
+use knee_core::event::Event;
+use knee_core::plan::Plan;
+use knee_core::record::run::RunBuilder;
+use knee_core::record::{Ending, Head, Run, Tail};
+use knee_core::tally::Interval;
+use knee_core::unit::Nanos;
+use rustls::ClientConfig;
+
+use crate::control::{Control, Request};
+use crate::deadline::Deadlines;
+use crate::endpoints::{Endpoints, Registry};
+use crate::host::{self, Sampler, ThreadId};
+use crate::http::client::Network;
+use crate::http::origin::Resolver;
+use crate::http::request::Defaults;
+use crate::http::settings::Settings;
+use crate::recorder::{Recorder, Share};
+use crate::timer::WorkerTimer;
+use crate::worker::{Part, Post, Rolled, Workload, conduct};
+
+/// Why a run could not be made. Failures of the target are not among them: they are data.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A worker could not get a thread, a runtime or a timer.
+    #[error("a worker could not be started: {0}")]
+    Worker(#[from] io::Error),
+    /// A worker ended before its time: a bug in this program.
+    #[error("a worker ended unexpectedly; this is a bug")]
+    WorkerLost,
+}
+
+/// Where the journal of a run goes.
+pub trait Journal {
+    /// One complete interval.
+    fn interval(&mut self, interval: &Interval) -> io::Result<()>;
+
+    /// The end.
+    fn tail(&mut self, tail: &Tail) -> io::Result<()>;
+}
+
+/// How requests travel: the same for all workers.
+#[derive(Clone, Debug)]
+pub struct Way {
+    /// How connections are made and answers are read.
+    pub settings: Arc<Settings>,
+    /// Default headers.
+    pub defaults: Defaults,
+    /// TLS, if any URL needs it.
+    pub tls: Option<Arc<ClientConfig>>,
+}
+
+/// Who is told while the run goes on.
+pub struct Listeners {
+    /// The journal, if the run is kept. After its first error it is not written any more.
+    pub journal: Option<Box<dyn Journal>>,
+    /// Screens. A full channel loses the event, never delays the run.
+    pub events: Vec<SyncSender<Event>>,
+}
+
+/// Makes one run.
+pub fn run<W: Workload>(
+    head: Head,
+    workload: &Arc<W>,
+    way: &Way,
+    control: &Control,
+    listeners: Listeners,
+) -> Result<Run, RunError> {
+    host::raise_descriptor_limit();
+    let plan = Arc::new(head.plan.clone());
+    let (reports, inbox) = mpsc::channel();
+    let budgets = budgets(&plan);
+    let resolver = Arc::new(Resolver::default());
+    let endpoints = Arc::new(Registry::new(&plan.endpoints));
+    let start =
+        Arc::new(Start { ready: Barrier::new(usize::from(plan.workers) + 1), clock: OnceLock::new() });
+    let mut spares = Vec::new();
+    for index in 0..u32::from(plan.workers) {
+        let (spare, returned) = mpsc::channel();
+        spares.push(spare);
+        let part = Part { plan: plan.clone(), index, budgets: budgets.clone(), control: control.clone() };
+        let seat = Seat {
+            part,
+            way: way.clone(),
+            resolver: resolver.clone(),
+            endpoints: endpoints.clone(),
+            start: start.clone(),
+            reports: reports.clone(),
+            returned,
+            measured_from: head.measured_from,
+        };
+        let workload = workload.clone();
+        thread::Builder::new()
+            .name(format!("knee-worker-{index}"))
+            .stack_size(1 << 20)
+            .spawn(move || seat.work(&workload))?;
+    }
+    drop(reports);
+    let run = Collector::new(head, control, listeners, spares, endpoints).collect(&inbox, &start);
+    if run.is_err() {
+        // Workers that could start must not go on sending load that nobody records.
+        control.abort();
+    }
+    run
+}
+
+fn budgets(plan: &Plan) -> Vec<Option<Arc<AtomicU64>>> {
+    let budget = |requests: Option<u64>| requests.map(|requests| Arc::new(AtomicU64::new(requests)));
+    plan.scenarios.iter().map(|scenario| budget(scenario.stop.requests())).collect()
+}
+
+/// The moment at which all workers begin.
+struct Start {
+    ready: Barrier,
+    clock: OnceLock<MonotonicClock>,
+}
+
+impl Start {
+    /// Waits for all others and returns the clock that reads zero at that moment.
+    fn clock(&self) -> MonotonicClock {
+        self.ready.wait();
+        *self.clock.get_or_init(MonotonicClock::start)
+    }
+}
+
+/// What a worker tells the collector.
+enum Report {
+    /// It runs on this thread.
+    Thread(u32, ThreadId),
+    /// It cannot begin.
+    Failed(io::Error),
+    /// An interval of this worker; with the number of its open connections.
+    Rolled(u32, Box<Rolled>, u64),
+}
+
+/// Everything a worker's thread needs.
+struct Seat {
+    part: Part,
+    way: Way,
+    resolver: Arc<Resolver>,
+    endpoints: Arc<Registry>,
+    start: Arc<Start>,
+    reports: Sender<Report>,
+    returned: Receiver<Share>,
+    measured_from: Nanos,
+}
+
+impl Seat {
+    fn work<W: Workload>(self, workload: &Arc<W>) {
+        let index = self.part.index;
+        // The collector waits for this before it waits for anything else; it cannot be gone.
+        let _ = self.reports.send(Report::Thread(index, host::thread_id()));
+        let runtime = WorkerTimer::runtime();
+        workload.prepare(&self.part.users());
+        let clock = self.start.clock();
+        let reports = self.reports.clone();
+        let worked = runtime.and_then(|runtime| runtime.block_on(self.conduct(workload, clock)));
+        if let Err(error) = worked {
+            let _ = reports.send(Report::Failed(error));
+        }
+    }
+
+    async fn conduct<W: Workload>(self, workload: &Arc<W>, clock: MonotonicClock) -> io::Result<()> {
+        let timer = WorkerTimer::new(clock)?;
+        tokio::task::spawn_local(timer.clone().drive());
+        let deadlines = Rc::new(Deadlines::default());
+        let Way { settings, defaults, tls } = self.way;
+        let pace = watch_pace(&settings);
+        let watch = (deadlines.clone(), timer.clone());
+        tokio::task::spawn_local(async move { watch.0.watch(watch.1, pace).await });
+        let network = Network::new(clock, settings, defaults, self.resolver, tls, deadlines);
+        let recorder = Rc::new(std::cell::RefCell::new(Recorder::new(self.measured_from)));
+        let endpoints = Endpoints::new(self.endpoints);
+        let post =
+            Post { network: Rc::new(network), recorder: recorder.clone(), endpoints, timer: timer.clone() };
+        let (index, network) = (self.part.index, post.network.clone());
+        let (reports, returned) = (self.reports, self.returned);
+        let roll = move |rolled: Rolled| {
+            let report = Report::Rolled(index, Box::new(rolled), network.connections_open());
+            // A collector that is gone has given up the run; nothing is left to tell.
+            let _ = reports.send(report);
+            returned.try_recv().unwrap_or_default()
+        };
+        let spawn = |task| drop(tokio::task::spawn_local(task));
+        conduct(&self.part, timer, recorder, &spawn, |number| workload.user(&post, number), roll).await;
+        Ok(())
+    }
+}
+
+/// How often time limits are looked at: a hundredth of the shortest, between 1 ms and 20 ms.
+fn watch_pace(settings: &Settings) -> Nanos {
+    let shortest = settings.request_timeout.unwrap_or(Nanos::MAX).min(settings.connect_timeout);
+    Nanos(shortest.0 / 100).clamp(Nanos::from_millis(1), Nanos::from_millis(20))
+}
+
+/// An interval of which not all workers have reported.
+#[derive(Default)]
+struct Pending {
+    interval: Interval,
+    parts: usize,
+}
+
+/// Puts the workers' shares together, interval by interval.
+struct Collector {
+    head: Arc<Head>,
+    control: Control,
+    journal: Option<Box<dyn Journal>>,
+    events: Vec<SyncSender<Event>>,
+    spares: Vec<Sender<Share>>,
+    endpoints: Arc<Registry>,
+    builder: RunBuilder,
+    pending: BTreeMap<u64, Pending>,
+    /// Workers that have reported their last interval, by number of that interval.
+    finished: Vec<Option<u64>>,
+    connections: Vec<u64>,
+    from: Nanos,
+    intervals: u64,
+    stopping: bool,
+}
+
+impl Collector {
+    fn new(
+        head: Head,
+        control: &Control,
+        listeners: Listeners,
+        spares: Vec<Sender<Share>>,
+        endpoints: Arc<Registry>,
+    ) -> Self {
+        let workers = spares.len();
+        Self {
+            builder: RunBuilder::new(head.clone()),
+            head: Arc::new(head),
+            control: control.clone(),
+            journal: listeners.journal,
+            events: listeners.events,
+            spares,
+            endpoints,
+            pending: BTreeMap::new(),
+            finished: vec![None; workers],
+            connections: vec![0; workers],
+            from: Nanos::ZERO,
+            intervals: 0,
+            stopping: false,
+        }
+    }
+
+    fn collect(mut self, inbox: &Receiver<Report>, start: &Start) -> Result<Run, RunError> {
+        let mut threads = vec![0; self.spares.len()];
+        let mut known = 0;
+        while known < threads.len() {
+            match inbox.recv() {
+                Ok(Report::Thread(worker, thread)) => {
+                    threads[worker as usize] = thread;
+                    known += 1;
+                }
+                Ok(Report::Failed(error)) => return Err(error.into()),
+                Ok(Report::Rolled(..)) | Err(_) => return Err(RunError::WorkerLost),
+            }
+        }
+        let mut sampler = Sampler::start(threads);
+        self.tell(&Event::Started(self.head.clone()));
+        start.clock();
+        while self.finished.iter().any(Option::is_none) || !self.pending.is_empty() {
+            match inbox.recv() {
+                Ok(Report::Rolled(worker, rolled, connections)) => {
+                    self.take(worker as usize, *rolled, connections);
+                    self.flush(&mut sampler);
+                }
+                Ok(Report::Failed(error)) => return Err(error.into()),
+                Ok(Report::Thread(..)) | Err(_) => return Err(RunError::WorkerLost),
+            }
+        }
+        Ok(self.finish())
+    }
+
+    /// Adds one worker's share to its interval.
+    fn take(&mut self, worker: usize, rolled: Rolled, connections: u64) {
+        if rolled.stopped && !self.stopping {
+            self.stopping = true;
+            self.tell(&Event::Stopping { interrupted: true });
+        }
+        let pending = self.pending.entry(rolled.index).or_default();
+        pending.parts += 1;
+        let interval = &mut pending.interval;
+        interval.to = interval.to.max(rolled.to);
+        interval.backlog += rolled.backlog;
+        let mut share = rolled.share;
+        interval.warm_up.merge(&share.warm_up);
+        interval.measured.merge(&share.measured);
+        interval.concurrency.merge_beside(&share.concurrency);
+        share.clear();
+        // A worker that has ended has no use for it.
+        let _ = self.spares[worker].send(share);
+        self.connections[worker] = connections;
+        if rolled.last {
+            self.finished[worker] = Some(rolled.index);
+        }
+    }
+
+    /// Publishes every interval that is complete, in order.
+    fn flush(&mut self, sampler: &mut Sampler) {
+        while let Some(first) = self.pending.first_entry() {
+            let index = *first.key();
+            let ended = self.finished.iter().flatten().filter(|last| **last < index).count();
+            if first.get().parts + ended < self.spares.len() {
+                return;
+            }
+            let mut interval = first.remove().interval;
+            interval.from = self.from;
+            // Workers notice the end of an interval at slightly different moments.
+            interval.to = interval.to.max(self.from);
+            self.from = interval.to;
+            interval.connections_open = self.connections.iter().sum();
+            interval.endpoints_met = self.endpoints.news();
+            interval.instrument = sampler.sample(interval.connections_open);
+            self.publish(interval);
+        }
+    }
+
+    fn publish(&mut self, interval: Interval) {
+        self.intervals += 1;
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.interval(&interval)
+        {
+            self.lose_journal(&error);
+        }
+        self.builder.add(&interval);
+        self.tell(&Event::Interval(Arc::new(interval)));
+    }
+
+    fn lose_journal(&mut self, error: &io::Error) {
+        self.journal = None;
+        self.tell(&Event::Warning(format!("the record is incomplete: {error}")));
+    }
+
+    fn finish(mut self) -> Run {
+        let ending = match self.control.request() {
+            Request::Run => Ending::Completed,
+            Request::Stop => Ending::Interrupted,
+            Request::Abort => Ending::Aborted,
+        };
+        let builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
+        let run = builder.end(ending.clone());
+        let tail = Tail { ending, truth: run.truth.clone(), intervals: self.intervals };
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.tail(&tail)
+        {
+            self.lose_journal(&error);
+        }
+        self.tell(&Event::Ended(Arc::new(run.clone())));
+        run
+    }
+
+    fn tell(&self, event: &Event) {
+        for listener in &self.events {
+            // A screen that is full or gone misses this; the run does not wait for it.
+            let _ = listener.try_send(event.clone());
+        }
+    }
+}

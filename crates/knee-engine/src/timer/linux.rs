@@ -1,0 +1,124 @@
+//! Waiting on Linux: one `timerfd` a worker, armed with absolute times and watched by the
+//! worker's own epoll, because tokio's timer wheel rounds up to the next millisecond.
+//!
+//! Does not spin: a core may be the server's.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::task::{Poll, ready};
+
+use knee_core::clock::MonotonicClock;
+use knee_core::unit::Nanos;
+use rustix::time::{
+    ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
+    timerfd_create, timerfd_settime,
+};
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::{LocalOptions, LocalRuntime};
+
+use super::Timer;
+use super::queue::SleeperQueue;
+
+/// The timer of one worker thread. Clones share one `timerfd`.
+#[derive(Clone, Debug)]
+pub struct WorkerTimer {
+    shared: Rc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    clock: MonotonicClock,
+    /// What `CLOCK_MONOTONIC` read when `clock` read zero.
+    origin: Nanos,
+    alarm: AsyncFd<OwnedFd>,
+    /// What the alarm is set to; `MAX` when it is not set.
+    set_to: Cell<Nanos>,
+    queue: SleeperQueue,
+}
+
+impl WorkerTimer {
+    /// A runtime on which this timer works. Without tokio's own timers, whose wheel would be
+    /// turned at every wake-up.
+    pub fn runtime() -> io::Result<LocalRuntime> {
+        tokio::runtime::Builder::new_current_thread().enable_io().build_local(LocalOptions::default())
+    }
+
+    // The replacement of `with_interest` is unsafe because a borrowed descriptor could be closed
+    // by its owner; this one is owned by the `AsyncFd` itself.
+    #[allow(deprecated, reason = "the descriptor is owned, so the safe constructor is sound")]
+    /// A timer on `clock`; must be called on a runtime, and [`WorkerTimer::drive`] must run there.
+    pub fn new(clock: MonotonicClock) -> io::Result<Self> {
+        let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        let monotonic = clock_gettime(ClockId::Monotonic);
+        let monotonic = Nanos(monotonic.tv_sec as u64 * 1_000_000_000 + monotonic.tv_nsec as u64);
+        let shared = Shared {
+            clock,
+            origin: monotonic.since(clock.now()),
+            alarm: AsyncFd::with_interest(fd, tokio::io::Interest::READABLE)?,
+            set_to: Cell::new(Nanos::MAX),
+            queue: SleeperQueue::default(),
+        };
+        Ok(Self { shared: Rc::new(shared) })
+    }
+
+    /// Wakes sleepers for ever; to be run as a task of its own.
+    pub async fn drive(self) {
+        let shared = &*self.shared;
+        loop {
+            // Waiting for readability can fail only while the runtime shuts down.
+            let Ok(mut guard) = shared.alarm.readable().await else { return };
+            let mut expirations = [0; 8];
+            let _ = guard.try_io(|fd| Ok(rustix::io::read(fd.get_ref(), &mut expirations)?));
+            guard.clear_ready();
+            shared.set_to.set(Nanos::MAX);
+            shared.queue.wake_due(shared.clock.now());
+            // Sleepers that were woken re-arm when they sleep again; those still queued need it now.
+            if let Some(at) = shared.queue.earliest() {
+                shared.arm(at);
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Makes the alarm go off at `at` unless it goes off earlier anyway.
+    fn arm(&self, at: Nanos) {
+        if at >= self.set_to.get() {
+            return;
+        }
+        let at_monotonic = self.origin.saturating_add(at).0;
+        let value = Timespec {
+            tv_sec: (at_monotonic / 1_000_000_000).cast_signed(),
+            tv_nsec: (at_monotonic % 1_000_000_000).cast_signed(),
+        };
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let setting = Itimerspec { it_interval: none, it_value: value };
+        if timerfd_settime(&self.alarm, TimerfdTimerFlags::ABSTIME, &setting).is_ok() {
+            self.set_to.set(at);
+        }
+    }
+}
+
+impl Timer for WorkerTimer {
+    #[inline]
+    fn now(&self) -> Nanos {
+        self.shared.clock.now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        let shared = &*self.shared;
+        let mut sleeper = shared.queue.sleeper(at);
+        poll_fn(|ctx| {
+            let (poll, earliest) = sleeper.poll(shared.clock.now(), ctx);
+            if earliest {
+                shared.arm(at);
+            }
+            ready!(poll);
+            Poll::Ready(())
+        })
+        .await;
+    }
+}

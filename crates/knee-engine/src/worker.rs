@@ -1,0 +1,463 @@
+//! One worker: a thread with a runtime of its own that drives its share of the users.
+//!
+//! [`conduct`] is the whole life of a worker's share of a run and is generic over the timer, so
+//! that tests run it on simulated time. Shares nothing with other workers but the budget of
+//! requests and the wish to stop.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::task::{Poll, Waker};
+
+use knee_core::plan::{Executor, Plan, Scenario};
+use knee_core::schedule::{Curve, Schedule};
+use knee_core::unit::Nanos;
+
+use crate::control::{Control, Request};
+use crate::endpoints::Endpoints;
+use crate::executor::budget::Budget;
+use crate::executor::open::Dispatch;
+use crate::executor::{Gate, Turn, User, closed, open};
+use crate::http::client::Network;
+use crate::recorder::{Recorder, Share};
+use crate::timer::{Timer, WorkerTimer};
+
+/// How often a wish to stop is looked for.
+const CONTROL_PACE: Nanos = Nanos::from_millis(50);
+
+/// What users do.
+pub trait Workload: Send + Sync + 'static {
+    /// One user.
+    type User: User + 'static;
+
+    /// Called on a worker's thread before the run's clock starts, with the numbers of all users
+    /// that this worker will have: the place for whatever takes long.
+    fn prepare(self: &Arc<Self>, numbers: &[u64]) {
+        let _ = numbers;
+    }
+
+    /// The user with this number, which is unique in the run: the scenario's place in the plan in
+    /// the upper 32 bits, the user's place in the scenario in the lower. `u64::MAX` is a user that
+    /// is only ever asked to give up. `post` is where it works.
+    fn user(self: &Arc<Self>, post: &Post, number: u64) -> Self::User;
+}
+
+/// What a worker offers to its users.
+pub struct Post {
+    /// The way out.
+    pub network: Rc<Network>,
+    /// The books.
+    pub recorder: Rc<RefCell<Recorder>>,
+    /// Endpoints met on the way.
+    pub endpoints: Endpoints,
+    /// For users that wait on their own account.
+    pub timer: WorkerTimer,
+}
+
+/// Which part of the run a worker has.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The whole plan.
+    pub plan: Arc<Plan>,
+    /// This worker's number, from 0.
+    pub index: u32,
+    /// What is left of the requests of each scenario that counts them; shared by all workers.
+    pub budgets: Vec<Option<Arc<AtomicU64>>>,
+    /// The wish to stop.
+    pub control: Control,
+}
+
+/// The number of a user that only gives up.
+const CLERK: u64 = u64::MAX;
+
+/// A user's number in the run.
+const fn number_of(scenario: usize, user: u32) -> u64 {
+    (scenario as u64) << 32 | user as u64
+}
+
+impl Part {
+    /// This worker's users of a scenario: dealt out in turn.
+    fn users_of(&self, scenario: &Scenario) -> impl Iterator<Item = u32> + use<> {
+        (self.index..scenario.users_max()).step_by(usize::from(self.plan.workers))
+    }
+
+    /// The numbers of all users that this worker has.
+    pub fn users(&self) -> Vec<u64> {
+        let of = |(place, scenario)| self.users_of(scenario).map(move |user| number_of(place, user));
+        self.plan.scenarios.iter().enumerate().flat_map(of).collect()
+    }
+}
+
+/// A part's share in one interval.
+#[derive(Debug)]
+pub struct Rolled {
+    /// Number of the interval, from 0.
+    pub index: u64,
+    /// Where it really ended.
+    pub to: Nanos,
+    /// What was counted.
+    pub share: Share,
+    /// Arrivals that were due and not taken when it ended.
+    pub backlog: u64,
+    /// Whether arrivals ended because somebody asked for it.
+    pub stopped: bool,
+    /// Whether no more will follow.
+    pub last: bool,
+}
+
+/// Tasks of a runtime that this module does not know.
+pub type Spawn<'a> = &'a dyn Fn(Pin<Box<dyn Future<Output = ()>>>);
+
+/// The users of one worker, as far as their conductor sees them.
+struct Crew {
+    /// Tasks that have not ended.
+    tasks: Cell<usize>,
+    /// Users within a turn.
+    busy: Cell<usize>,
+    draining: Cell<bool>,
+    conductor: Cell<Option<Waker>>,
+}
+
+impl Crew {
+    /// Wakes the conductor if what happened may have been the last thing it waits for.
+    fn ring(&self) {
+        let over = self.tasks.get() == 0 || (self.draining.get() && self.busy.get() == 0);
+        if over && let Some(waker) = self.conductor.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// That a task exists; dropped with it. A value inside of the task and not a future around it,
+/// which would have the task's state twice, for every connection.
+struct Presence {
+    crew: Rc<Crew>,
+    /// Also counted among the users of a scenario.
+    alive: Option<Rc<Cell<usize>>>,
+}
+
+impl Presence {
+    fn new(crew: &Rc<Crew>, alive: Option<&Rc<Cell<usize>>>) -> Self {
+        crew.tasks.set(crew.tasks.get() + 1);
+        if let Some(alive) = alive {
+            alive.set(alive.get() + 1);
+        }
+        Self { crew: crew.clone(), alive: alive.cloned() }
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.crew.tasks.set(self.crew.tasks.get() - 1);
+        if let Some(alive) = &self.alive {
+            alive.set(alive.get() - 1);
+        }
+        self.crew.ring();
+    }
+}
+
+/// A user whose turns are noticed by its crew.
+struct Watched<U> {
+    user: U,
+    presence: Presence,
+}
+
+impl<U: User> User for Watched<U> {
+    async fn iterate(&mut self, turn: Turn) -> Nanos {
+        let crew = &self.presence.crew;
+        crew.busy.set(crew.busy.get() + 1);
+        let done = self.user.iterate(turn).await;
+        crew.busy.set(crew.busy.get() - 1);
+        crew.ring();
+        done
+    }
+
+    fn give_up(&mut self, due: Nanos, at: Nanos) {
+        self.user.give_up(due, at);
+    }
+}
+
+/// The arrivals of one worker: every worker walks the same schedule and takes each n-th.
+type Arrivals = std::iter::StepBy<std::iter::Skip<Schedule>>;
+
+/// An executor under way.
+struct Running {
+    gate: Gate,
+    dispatch: Option<Rc<Dispatch<Arrivals>>>,
+    /// Tasks of its users that have not ended.
+    alive: Rc<Cell<usize>>,
+    /// Whether the number of requests ends it, at the latest when the gate closes.
+    by_number: bool,
+    grace: Nanos,
+}
+
+impl Running {
+    /// Whether no arrival can come any more. A scenario that ends at a time lasts until then,
+    /// even if its last arrival was earlier; one that ends by number is over with its last request.
+    fn is_over(&self, now: Nanos) -> bool {
+        let none_left = || self.dispatch.as_ref().is_some_and(|dispatch| !dispatch.has_more());
+        now >= self.gate.closes()
+            || (self.by_number && (self.gate.is_exhausted() || self.alive.get() == 0 || none_left()))
+    }
+}
+
+/// Runs `part` from start to end: starts its users, hands out `roll`ed intervals, stops arrivals
+/// when the plan or somebody says so, waits for the grace period, and closes the books.
+///
+/// `user` makes a user by its number; `roll` takes an interval and gives back a cleared one.
+pub async fn conduct<T: Timer, U: User + 'static>(
+    part: &Part,
+    timer: T,
+    recorder: Rc<RefCell<Recorder>>,
+    spawn: Spawn<'_>,
+    user: impl Fn(u64) -> U,
+    mut roll: impl FnMut(Rolled) -> Share,
+) {
+    let crew = Rc::new(Crew {
+        tasks: Cell::new(0),
+        busy: Cell::new(0),
+        draining: Cell::new(false),
+        conductor: Cell::new(None),
+    });
+    let start = Start { part, timer: &timer, spawn, crew: &crew };
+    let running: Vec<Running> =
+        part.plan.scenarios.iter().enumerate().map(|(place, _)| start.scenario(place, &user)).collect();
+    let mut stage = Stage {
+        part,
+        timer,
+        crew,
+        running,
+        recorder,
+        interval: 0,
+        interval_from: Nanos::ZERO,
+        stopped: false,
+    };
+    loop {
+        let now = stage.timer.now();
+        stage.obey(now);
+        if stage.is_over(now) {
+            break;
+        }
+        while stage.interval_ends() <= now {
+            stage.roll(now, false, &mut roll);
+        }
+        stage.wait(now).await;
+    }
+    let now = stage.timer.now();
+    // Nobody of the crew may act any more; this one only knows how to give up.
+    let mut clerk = user(CLERK);
+    for dispatch in stage.running.iter().filter_map(|running| running.dispatch.as_ref()) {
+        dispatch.give_up_rest(now, |due| clerk.give_up(due, now));
+    }
+    stage.recorder.borrow_mut().censor_all(now);
+    // After a stall the first of several intervals holds what was counted; the others are empty.
+    while stage.interval_ends() < now {
+        stage.roll(now, false, &mut roll);
+    }
+    stage.roll(now, true, &mut roll);
+}
+
+/// What starting a scenario needs.
+struct Start<'a, T> {
+    part: &'a Part,
+    timer: &'a T,
+    spawn: Spawn<'a>,
+    crew: &'a Rc<Crew>,
+}
+
+impl<T: Timer> Start<'_, T> {
+    fn scenario<U: User + 'static>(&self, place: usize, user: &impl Fn(u64) -> U) -> Running {
+        let plan = &self.part.plan;
+        let scenario = &plan.scenarios[place];
+        let gate = Gate::new(scenario.ends().unwrap_or(Nanos::MAX));
+        let grace = scenario.terms.grace.unwrap_or(plan.grace);
+        let mut running = Running {
+            dispatch: None,
+            alive: Rc::default(),
+            by_number: scenario.stop.requests().is_some() || scenario.terms.turns_per_user.is_some(),
+            grace,
+            gate,
+        };
+        match &scenario.executor {
+            Executor::Closed { users } => self.closed(place, users, &running, user),
+            Executor::Open { rate, arrivals, .. } => {
+                let schedule = self.arrivals(scenario, rate, *arrivals);
+                running.dispatch = Some(self.open(place, schedule, &running, user));
+            }
+        }
+        running
+    }
+
+    fn closed<U: User + 'static>(
+        &self,
+        place: usize,
+        users: &Curve,
+        running: &Running,
+        user: &impl Fn(u64) -> U,
+    ) {
+        let scenario = &self.part.plan.scenarios[place];
+        let terms = &scenario.terms;
+        let later = |at: Nanos| at.saturating_add(terms.start);
+        for number in self.part.users_of(scenario) {
+            let spans = users.active(number).into_iter().map(|(from, until)| (later(from), later(until)));
+            let shift = closed::Shift {
+                spans: spans.collect(),
+                turns: terms.turns_per_user.unwrap_or(u64::MAX),
+                budget: Budget::new(self.part.budgets[place].clone()),
+                gate: running.gate.clone(),
+                cut: running.gate.closes().saturating_add(running.grace),
+                ramp_down: terms.ramp_down,
+            };
+            let user = self.watched(user(number_of(place, number)), running);
+            (self.spawn)(Box::pin(closed::run_user(self.timer.clone(), user, shift)));
+        }
+    }
+
+    fn open<U: User + 'static>(
+        &self,
+        place: usize,
+        schedule: Arrivals,
+        running: &Running,
+        user: &impl Fn(u64) -> U,
+    ) -> Rc<Dispatch<Arrivals>> {
+        let scenario = &self.part.plan.scenarios[place];
+        let numbers: Vec<u32> = self.part.users_of(scenario).collect();
+        let rules = open::Rules {
+            patience: self.part.plan.request_timeout,
+            overflow: scenario.terms.overflow,
+            cut: running.gate.closes().saturating_add(running.grace),
+        };
+        let dispatch = Dispatch::new(schedule, numbers.len(), running.gate.clone(), rules);
+        for (seat, number) in numbers.into_iter().enumerate() {
+            let user = self.watched(user(number_of(place, number)), running);
+            (self.spawn)(Box::pin(open::run_user(self.timer.clone(), user, seat, dispatch.clone())));
+        }
+        let mut clerk = user(CLERK);
+        let presence = Presence::new(self.crew, None);
+        let give_up = move |due, at| {
+            let _ = &presence; // lives as long as the pacer
+            clerk.give_up(due, at);
+        };
+        (self.spawn)(Box::pin(open::pace(self.timer.clone(), dispatch.clone(), give_up)));
+        dispatch
+    }
+
+    fn watched<U>(&self, user: U, running: &Running) -> Watched<U> {
+        Watched { user, presence: Presence::new(self.crew, Some(&running.alive)) }
+    }
+
+    /// This worker's arrivals of a scenario that is open: each n-th, where n is the number of
+    /// workers that have a user to send them.
+    fn arrivals(
+        &self,
+        scenario: &Scenario,
+        rate: &Curve,
+        arrivals: knee_core::schedule::Arrivals,
+    ) -> Arrivals {
+        let end = scenario.ends().map_or(Nanos::MAX, |ends| ends.since(scenario.terms.start));
+        let manned = u32::from(self.part.plan.workers).min(scenario.users_max()).max(1);
+        let all = scenario.stop.requests().unwrap_or(u64::MAX);
+        let count = if self.part.index < manned { all } else { 0 };
+        Schedule::new(rate.clone(), arrivals, end, count)
+            .starting(scenario.terms.start)
+            .skip(self.part.index as usize)
+            .step_by(manned as usize)
+    }
+}
+
+/// A run under way, as its conductor sees it.
+struct Stage<'a, T> {
+    part: &'a Part,
+    timer: T,
+    crew: Rc<Crew>,
+    running: Vec<Running>,
+    recorder: Rc<RefCell<Recorder>>,
+    /// Number of the current interval.
+    interval: u64,
+    /// Where the current interval should have begun.
+    interval_from: Nanos,
+    stopped: bool,
+}
+
+impl<T: Timer> Stage<'_, T> {
+    /// Stops arrivals if somebody asked for it.
+    fn obey(&mut self, now: Nanos) {
+        if self.part.control.request() == Request::Run || self.stopped {
+            return;
+        }
+        self.stopped = true;
+        for running in &self.running {
+            running.gate.close(now);
+            if let Some(dispatch) = &running.dispatch {
+                dispatch.dismiss();
+            }
+        }
+    }
+
+    /// When the last arrival can come; `MAX` if only the number of requests tells.
+    fn closes(&self) -> Nanos {
+        self.running.iter().map(|running| running.gate.closes()).max().unwrap_or(Nanos::ZERO)
+    }
+
+    fn grace_ends(&self) -> Nanos {
+        let ends = |running: &Running| running.gate.closes().saturating_add(running.grace);
+        self.running.iter().map(ends).max().unwrap_or(Nanos::ZERO)
+    }
+
+    fn is_over(&self, now: Nanos) -> bool {
+        let arrivals_over = self.running.iter().all(|running| running.is_over(now));
+        self.crew.draining.set(arrivals_over);
+        let waiting = || self.running.iter().flat_map(|running| &running.dispatch).any(|one| one.has_more());
+        (arrivals_over && self.crew.busy.get() == 0 && !waiting())
+            || now >= self.grace_ends()
+            || self.part.control.request() == Request::Abort
+    }
+
+    fn roll(&mut self, now: Nanos, last: bool, roll: &mut impl FnMut(Rolled) -> Share) {
+        let share = self.recorder.borrow_mut().roll(now);
+        let backlog =
+            self.running.iter().filter_map(|one| one.dispatch.as_ref()).map(|one| one.backlog(now)).sum();
+        let rolled = Rolled { index: self.interval, to: now, share, backlog, stopped: self.stopped, last };
+        let cleared = roll(rolled);
+        self.recorder.borrow_mut().reuse(cleared);
+        self.interval += 1;
+        self.interval_from = self.interval_ends();
+    }
+
+    /// The end of the current interval: the next multiple of the plan's width, cut where the
+    /// warm-up ends and where arrivals end, so that both fall between two intervals. The same for
+    /// every worker, whatever happens.
+    fn interval_ends(&self) -> Nanos {
+        let plan = &self.part.plan;
+        let from = self.interval_from;
+        let width = plan.interval.0.max(1);
+        let grid = Nanos((from.0 / width + 1).saturating_mul(width));
+        let cuts = [plan.warm_up, plan.duration().unwrap_or(Nanos::MAX)];
+        cuts.into_iter().filter(|cut| *cut > from).fold(grid, Nanos::min)
+    }
+
+    /// Sleeps until something may have to be done.
+    async fn wait(&self, now: Nanos) {
+        let closes = Some(self.closes()).filter(|closes| *closes > now).unwrap_or(Nanos::MAX);
+        let wake = now
+            .saturating_add(CONTROL_PACE)
+            .min(self.interval_ends())
+            .min(closes)
+            .min(self.grace_ends().max(now));
+        let mut sleep = std::pin::pin!(self.timer.sleep_until(wake));
+        let mut waited = false;
+        poll_fn(|ctx| {
+            // Polled again means woken, by the timer or by the crew; the caller looks why.
+            if sleep.as_mut().poll(ctx).is_ready() || waited {
+                return Poll::Ready(());
+            }
+            waited = true;
+            self.crew.conductor.set(Some(ctx.waker().clone()));
+            Poll::Pending
+        })
+        .await;
+    }
+}

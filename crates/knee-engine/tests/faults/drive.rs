@@ -1,0 +1,201 @@
+//! Makes runs of the real engine against a server of these tests, and checks what every run must
+//! keep to whatever the server did.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+
+use knee_core::event::Event;
+use knee_core::outcome::{Fault, Outcome};
+use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
+use knee_core::record::{Build, Head, Machine, Run};
+use knee_core::schedule::{Arrivals, Curve};
+use knee_core::tally::{EndpointTally, Interval};
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_engine::http::request::Defaults;
+use knee_engine::http::settings::Settings;
+use knee_engine::http::tls;
+use knee_engine::run::{Listeners, RunError, Way as Road, run};
+use knee_engine::shots::{Shot, ShotBody, Volley};
+use url::Url;
+
+use crate::identity;
+use crate::server::WATCHDOG;
+
+/// Body limits of these tests, on the wire and decoded.
+pub const BODY_MAX: u64 = 1 << 20;
+
+/// Everything that decides what a run does; adjust what matters.
+#[derive(Clone)]
+pub struct Drive {
+    pub shots: Vec<Shot>,
+    pub settings: Settings,
+    pub defaults: Defaults,
+    pub executor: Executor,
+    pub stop: Stop,
+    pub workers: u16,
+    pub warm_up: Nanos,
+    pub grace: Nanos,
+    pub interval: Nanos,
+    pub seed: u64,
+    pub control: Control,
+}
+
+/// One GET of `url`.
+pub fn shot(url: &str) -> Shot {
+    Shot {
+        method: "GET".to_owned(),
+        url: Url::parse(url).unwrap(),
+        headers: Vec::new(),
+        body: ShotBody::Empty,
+        weight: 1.0,
+        endpoint: EndpointId(0),
+    }
+}
+
+impl Drive {
+    /// `requests` requests over `users` connections, each waiting for its answer.
+    pub fn closed(url: &str, requests: u64, users: u32) -> Self {
+        let settings = Settings { body_max: BODY_MAX, decoded_max: BODY_MAX, ..Settings::default() };
+        Self {
+            shots: vec![shot(url)],
+            settings,
+            defaults: Defaults::default(),
+            executor: Executor::Closed { users: Curve::constant(f64::from(users)) },
+            stop: Stop::Requests(requests),
+            workers: 2,
+            warm_up: Nanos::ZERO,
+            grace: Nanos::from_secs(60),
+            interval: Nanos::from_millis(100),
+            seed: 1,
+            control: Control::new(),
+        }
+    }
+
+    /// `requests` requests at `rate` a second over `users` connections at the most.
+    pub fn open(url: &str, requests: u64, users: u32, rate: f64) -> Self {
+        let executor =
+            Executor::Open { rate: Curve::constant(rate), arrivals: Arrivals::Uniform, users_max: users };
+        Self { executor, ..Self::closed(url, requests, users) }
+    }
+
+    /// The same with another method, and a body if it is not empty.
+    pub fn method(mut self, method: &str, body: &[u8]) -> Self {
+        method.clone_into(&mut self.shots[0].method);
+        if !body.is_empty() {
+            self.shots[0].body = ShotBody::Fixed(body.to_vec());
+        }
+        self
+    }
+
+    /// The same with other settings.
+    pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// The same, trusting the authority of these tests.
+    pub fn trusting(self) -> Self {
+        self.with(|settings| settings.tls.authorities = vec![identity::authority()])
+    }
+
+    fn head(&self) -> Head {
+        let scenario = Scenario::new("default", self.executor.clone(), self.stop);
+        let endpoints = self.shots.iter().map(|shot| Endpoint { name: shot.url.to_string() });
+        let plan = Plan {
+            scenarios: vec![scenario],
+            endpoints: endpoints.collect(),
+            warm_up: self.warm_up,
+            grace: self.grace,
+            request_timeout: self.settings.request_timeout,
+            connect_timeout: self.settings.connect_timeout,
+            workers: self.workers,
+            interval: self.interval,
+        };
+        Head {
+            plan,
+            title: "test".to_owned(),
+            started: Nanos::ZERO,
+            build: Build::default(),
+            machine: Machine::default(),
+            co_located: Some(true),
+            measured_from: self.warm_up,
+        }
+    }
+
+    /// Makes the run, and checks what must hold for every run.
+    pub fn run(&self) -> Run {
+        self.watched().expect("the run can be made").0
+    }
+
+    /// Makes the run; also returns its intervals. Ends the test if it does not end.
+    pub fn watched(&self) -> Result<(Run, Vec<Arc<Interval>>), RunError> {
+        let secure = self.shots.iter().any(|shot| shot.url.scheme() == "https");
+        let tls = secure.then(|| tls::configure(&self.settings.tls).unwrap());
+        let road = Road { settings: Arc::new(self.settings.clone()), defaults: self.defaults.clone(), tls };
+        let rests = matches!(self.executor, Executor::Closed { .. });
+        let volley = Volley::load(self.shots.clone(), &self.defaults, self.seed, rests, &[]).unwrap();
+        let (head, control) = (self.head(), self.control.clone());
+        let (send_event, events) = mpsc::sync_channel(100_000);
+        let (send_run, runs) = mpsc::channel();
+        thread::spawn(move || {
+            let listeners = Listeners { journal: None, events: vec![send_event] };
+            // Nobody listens any more if the watchdog has ended the test.
+            let _ = send_run.send(run(head, &Arc::new(volley), &road, &control, listeners));
+        });
+        let run = runs.recv_timeout(WATCHDOG).expect("the run ends")?;
+        let intervals: Vec<_> = events
+            .try_iter()
+            .filter_map(|event| if let Event::Interval(interval) = event { Some(interval) } else { None })
+            .collect();
+        check_books(&run);
+        check_intervals(&run, &intervals);
+        Ok((run, intervals))
+    }
+}
+
+/// Every planned request ended once, every failed one has one fault, every answered one one status.
+fn check_books(run: &Run) {
+    for tally in [&run.warm_up, &run.measured] {
+        let (books, all) = (tally.books(), tally.all());
+        assert_eq!(books.difference(), 0, "the books balance: {books:?}");
+        let faults: u64 = all.faults.iter().map(|tally| tally.count).sum();
+        let failed = books.count(Outcome::TransportError) + books.count(Outcome::Timeout);
+        assert_eq!(faults, failed, "each failed request has one fault: {:?}", all.faults);
+        let statuses: u64 = all.status.iter().map(|(_, count)| count).sum();
+        let answered = books.count(Outcome::Ok) + books.count(Outcome::HttpError);
+        assert_eq!(statuses, answered, "each answered request has one status: {:?}", all.status);
+        assert!(all.faults.iter().all(|tally| tally.examples.len() <= 3));
+    }
+    assert_eq!(run.concurrency.area, run.concurrency.clipped, "two counts of requests in flight agree");
+    assert_eq!(run.concurrency.at_end, 0, "nothing is in flight after the end");
+}
+
+/// The run is the sum of its intervals, and these follow one another without gaps.
+fn check_intervals(run: &Run, intervals: &[Arc<Interval>]) {
+    let mut at = Nanos::ZERO;
+    let mut sum = knee_core::tally::Tally::default();
+    for interval in intervals {
+        assert_eq!(interval.from, at, "intervals have no gaps");
+        assert!(interval.to >= interval.from);
+        at = interval.to;
+        sum.merge(&interval.measured);
+    }
+    assert_eq!(sum.books(), run.measured.books());
+}
+
+/// How many requests of the measured part had this outcome.
+pub fn count(run: &Run, outcome: Outcome) -> u64 {
+    run.measured.books().count(outcome)
+}
+
+/// The one endpoint of a run, or all together.
+pub fn all(run: &Run) -> EndpointTally {
+    run.measured.all()
+}
+
+/// Faults with their counts, ascending by kind.
+pub fn faults(run: &Run) -> Vec<(Fault, u64)> {
+    all(run).faults.iter().map(|tally| (tally.fault, tally.count)).collect()
+}

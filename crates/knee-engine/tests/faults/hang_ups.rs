@@ -1,0 +1,149 @@
+//! Connections that end at the wrong moment: what is sent once more, what is not, and what counts
+//! as an answer although the request was never read whole.
+
+use knee_core::outcome::{Blame, Fault, Outcome};
+
+use crate::answers::{BAD, REQUESTS};
+use crate::drive::{Drive, all, count, faults};
+use crate::identity::Greeting;
+use crate::server::Server;
+use crate::way::Way;
+
+/// Ends the connection instead of answering its second request.
+fn ends_at_the_second_request(way: Way) -> Server {
+    Server::start(move |request| if request.place == 1 { way.clone() } else { Way::Good })
+}
+
+#[test]
+fn an_idempotent_request_that_met_a_closing_connection_is_sent_once_more() {
+    for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"] {
+        for way in [Way::EndAtOnce, Way::ResetAtOnce] {
+            let server = ends_at_the_second_request(way);
+            let run = Drive::closed(&server.url("/"), 21, 3).method(method, b"").run();
+            let resent = all(&run).resent;
+            assert_eq!(count(&run, Outcome::Ok), 21, "{method}: {:?}", faults(&run));
+            assert!(resent >= 6, "{method}: {resent}");
+            let seen = server.all_closed();
+            assert_eq!(seen.requests.len() as u64, 21 + resent, "{method}");
+            assert_eq!(seen.connections, all(&run).connections, "{method}");
+        }
+    }
+}
+
+#[test]
+fn a_request_that_may_do_something_twice_is_never_sent_once_more() {
+    for method in ["POST", "PATCH"] {
+        for (way, fault) in [(Way::EndAtOnce, Fault::ClosedEarly), (Way::ResetAtOnce, Fault::Reset)] {
+            let server = ends_at_the_second_request(way);
+            let run = Drive::closed(&server.url("/"), 21, 3).method(method, b"pay once").run();
+            assert_eq!(all(&run).resent, 0);
+            let failed = count(&run, Outcome::TransportError);
+            assert_eq!(faults(&run), [(fault, failed)]);
+            assert!(failed >= 6, "{method}: {failed}");
+            assert_eq!(server.all_closed().requests.len(), 21, "{method}: each was sent once");
+        }
+    }
+}
+
+#[test]
+fn a_request_is_sent_once_more_and_not_for_ever() {
+    // Every second request of a connection, and everything after the first three connections.
+    let server =
+        Server::start(
+            |request| {
+                if request.connection >= 3 || request.place == 1 { Way::EndAtOnce } else { Way::Good }
+            },
+        );
+    let run = Drive::closed(&server.url("/"), 20, 3).run();
+    let tally = all(&run);
+    let failed = count(&run, Outcome::TransportError);
+    assert_eq!(faults(&run), [(Fault::ClosedEarly, failed)]);
+    assert_eq!(tally.resent, count(&run, Outcome::Ok), "one more for each connection that was kept");
+    assert_eq!(server.all_closed().requests.len() as u64, 20 + tally.resent);
+}
+
+#[test]
+fn a_half_answered_request_is_not_sent_once_more() {
+    let server = ends_at_the_second_request(Way::EndInHead);
+    let run = Drive::closed(&server.url("/"), 20, 3).run();
+    assert_eq!(all(&run).resent, 0);
+    assert!(count(&run, Outcome::TransportError) >= 6);
+}
+
+#[test]
+fn a_server_that_closes_after_each_answer_without_saying_so_costs_no_get() {
+    for drive in crate::answers::runs() {
+        let server = Server::start(|_| Way::CloseUnannounced);
+        let run = drive(&server.url("/")).run();
+        assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
+        assert_eq!(all(&run).status, [(200, REQUESTS)]);
+        server.all_closed();
+    }
+}
+
+#[test]
+fn a_reset_at_the_door_is_a_reset() {
+    for drive in crate::answers::runs() {
+        let greet = |number| if number < BAD { Greeting::Reset } else { Greeting::Plain };
+        let server = Server::greeting(greet, |_| Way::Good);
+        let run = drive(&server.url("/")).run();
+        assert_eq!(faults(&run), [(Fault::Reset, BAD)]);
+        assert_eq!(Fault::Reset.blame(), Blame::Network);
+        assert_eq!(count(&run, Outcome::Ok), REQUESTS - BAD);
+        server.all_closed();
+    }
+}
+
+/// More than the buffers of both ends hold, so that it cannot be sent whole unless it is read.
+const LARGE: usize = 24 << 20;
+
+#[test]
+fn an_answer_before_the_request_was_sent_whole_counts_and_ends_the_connection() {
+    for way in [Way::Early, Way::EarlyReset] {
+        let server = Server::start({
+            let way = way.clone();
+            move |request| if request.connection < 3 { way.clone() } else { Way::Good }
+        });
+        let run = Drive::closed(&server.url("/"), 6, 3).method("POST", &vec![b'x'; LARGE]).run();
+        let tally = all(&run);
+        assert_eq!(tally.status, [(200, 3), (413, 3)], "{way:?}: {:?}", faults(&run));
+        assert_eq!(count(&run, Outcome::HttpError), 3);
+        assert!(tally.bytes_sent < 6 * LARGE as u64, "what was not sent is not counted");
+        assert!(tally.bytes_sent > 3 * LARGE as u64);
+        let seen = server.all_closed();
+        assert!(seen.requests.iter().all(|request| request.connection >= 3 || request.place == 0));
+        // What was answered early was not waited for, and has no time of waiting.
+        let wait = &tally.phases[knee_core::tally::Phase::Wait as usize];
+        assert_eq!(wait.count(), 3, "{way:?}");
+    }
+}
+
+#[test]
+fn a_connection_is_refused_where_nobody_listens() {
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let url = format!("http://{gone}/");
+    for drive in [Drive::closed(&url, 20, 3), Drive::open(&url, 20, 3, 500.0)] {
+        let run = drive.run();
+        assert_eq!(faults(&run), [(Fault::Refused, 20)]);
+        assert_eq!(Fault::Refused.blame(), Blame::Server);
+        assert_eq!(all(&run).connections, 0);
+        assert_eq!(all(&run).bytes_sent, 0);
+    }
+}
+
+#[test]
+fn a_unix_socket_that_is_not_there_refuses() {
+    let run = Drive::closed("http://localhost/", 20, 3)
+        .with(|settings| settings.unix_socket = Some("/nonexistent/socket".into()))
+        .run();
+    assert_eq!(faults(&run), [(Fault::Refused, 20)]);
+}
+
+#[test]
+fn a_name_that_does_not_resolve_is_not_found() {
+    let run = Drive::closed("http://nonexistent.invalid/", 3, 3)
+        .with(|settings| settings.connect_timeout = knee_core::unit::Nanos::from_secs(60))
+        .run();
+    assert_eq!(faults(&run), [(Fault::DnsNotFound, 3)]);
+    assert_eq!(Fault::DnsNotFound.blame(), Blame::Network);
+}

@@ -1,0 +1,240 @@
+//! Certificates made for the occasion, and the ways in which a server can greet a new connection.
+//!
+//! Nothing is read from or written to disk, and nothing is valid outside of these tests.
+
+use std::io::{self, Read, Write};
+use std::sync::{Arc, OnceLock};
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
+
+use crate::server::Link;
+use crate::way::answer;
+
+/// How the server greets a connection before the first request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Greeting {
+    /// Not at all.
+    Plain,
+    /// With a reset.
+    Reset,
+    /// With a TLS handshake that shows this certificate.
+    Tls(Certificate),
+    /// The same, of no newer version than TLS 1.2.
+    OlderTls,
+    /// The same, and the client has to show a certificate too.
+    Mutual,
+    /// With a handshake and an answer in one, before the client can have asked for anything.
+    Hasty,
+    /// Takes the first TLS record and never answers.
+    Stall,
+    /// Answers TLS in plain HTTP, as a server that does not speak it.
+    PlainAnswer,
+    /// Answers with the alert that it speaks only older versions.
+    VersionAlert,
+    /// Agrees on TLS 1.0.
+    AncientVersion,
+    /// Closes in the middle of the handshake.
+    Close,
+    /// Resets in the middle of the handshake.
+    ResetInHandshake,
+}
+
+/// Which certificate a server shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certificate {
+    /// One that is right for 127.0.0.1, `::1` and localhost.
+    Good,
+    /// One that was good until 2001.
+    Expired,
+    /// One for another host.
+    OtherHost,
+    /// One that vouches for itself.
+    SelfSigned,
+}
+
+/// PEM of the authority behind the good certificates.
+pub fn authority() -> Vec<u8> {
+    pki().authority.as_bytes().to_vec()
+}
+
+/// PEM of a client's certificate and its key.
+pub fn client() -> (Vec<u8>, Vec<u8>) {
+    let (certificate, key) = pki().issue("test-client", |_| {});
+    (certificate.pem().into_bytes(), key.serialize_pem().into_bytes())
+}
+
+/// An authority made once for all tests.
+struct Pki {
+    authority: String,
+    root: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+fn pki() -> &'static Pki {
+    static PKI: OnceLock<Pki> = OnceLock::new();
+    PKI.get_or_init(|| {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, "authority for tests");
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        Pki {
+            authority: certificate.pem(),
+            root: certificate.der().clone(),
+            issuer: Issuer::new(params, key),
+        }
+    })
+}
+
+impl Pki {
+    fn issue(
+        &self,
+        name: &str,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> (rcgen::Certificate, KeyPair) {
+        let mut params = params(name);
+        change(&mut params);
+        let key = KeyPair::generate().unwrap();
+        (params.signed_by(&key, &self.issuer).unwrap(), key)
+    }
+}
+
+fn params(name: &str) -> CertificateParams {
+    let names = ["127.0.0.1", "::1", "localhost"].map(str::to_owned);
+    let mut params = CertificateParams::new(names).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+impl Certificate {
+    fn make(self) -> (CertificateDer<'static>, PrivateKeyDer<'static>) {
+        let (certificate, key) = match self {
+            Self::Good => pki().issue("good", |_| {}),
+            Self::Expired => pki().issue("expired", |params| {
+                params.not_before = date_time_ymd(2000, 1, 1);
+                params.not_after = date_time_ymd(2001, 1, 1);
+            }),
+            Self::OtherHost => pki().issue("other", |params| {
+                *params = CertificateParams::new(["other.example".to_owned()]).unwrap();
+            }),
+            Self::SelfSigned => {
+                let key = KeyPair::generate().unwrap();
+                (params("self").self_signed(&key).unwrap(), key)
+            }
+        };
+        (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap())
+    }
+}
+
+fn configure(
+    certificate: Certificate,
+    versions: &[&'static SupportedProtocolVersion],
+    mutual: bool,
+) -> Arc<ServerConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone());
+    let builder = builder.with_protocol_versions(versions).unwrap();
+    let builder = if mutual {
+        let mut roots = RootCertStore::empty();
+        roots.add(pki().root.clone()).unwrap();
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        builder.with_client_cert_verifier(verifier.build().unwrap())
+    } else {
+        builder.with_no_client_auth()
+    };
+    let (chain, key) = certificate.make();
+    Arc::new(builder.with_single_cert(vec![chain], key).unwrap())
+}
+
+impl Greeting {
+    /// Greets; `None` where there is nobody left to serve.
+    pub fn open(self, mut link: Link) -> io::Result<Option<Link>> {
+        match self {
+            Self::Plain => return Ok(Some(link)),
+            Self::Reset => link.reset()?,
+            Self::Tls(certificate) => {
+                return secure(link, configure(certificate, rustls::ALL_VERSIONS, false));
+            }
+            Self::OlderTls => {
+                return secure(link, configure(Certificate::Good, &[&rustls::version::TLS12], false));
+            }
+            Self::Mutual => return secure(link, configure(Certificate::Good, rustls::ALL_VERSIONS, true)),
+            Self::Hasty => return hasty(link),
+            Self::Stall => while first_record(&mut link)? > 0 {},
+            Self::PlainAnswer => {
+                first_record(&mut link)?;
+                link.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
+                first_record(&mut link)?;
+            }
+            Self::VersionAlert => {
+                first_record(&mut link)?;
+                // Fatal, protocol version (70).
+                link.write_all(b"\x15\x03\x01\x00\x02\x02\x46")?;
+                first_record(&mut link)?;
+            }
+            Self::AncientVersion => {
+                first_record(&mut link)?;
+                link.write_all(&ancient_hello())?;
+                first_record(&mut link)?;
+            }
+            Self::Close => {
+                first_record(&mut link)?;
+            }
+            Self::ResetInHandshake => {
+                first_record(&mut link)?;
+                link.reset()?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A server may send before the client has finished its part of the handshake.
+fn hasty(link: Link) -> io::Result<Option<Link>> {
+    let Link::Plain(mut stream) = link else { panic!("TLS is spoken over TCP here") };
+    let mut config = (*configure(Certificate::Good, rustls::ALL_VERSIONS, false)).clone();
+    config.send_half_rtt_data = true;
+    let mut connection = ServerConnection::new(Arc::new(config)).map_err(io::Error::other)?;
+    connection.read_tls(&mut stream)?;
+    connection.process_new_packets().map_err(io::Error::other)?;
+    connection.writer().write_all(&answer(200, "", b"not asked for"))?;
+    let mut flight = Vec::new();
+    while connection.wants_write() {
+        connection.write_tls(&mut flight)?;
+    }
+    stream.write_all(&flight)?;
+    io::copy(&mut stream, &mut io::sink())?;
+    Ok(None)
+}
+
+fn first_record(link: &mut Link) -> io::Result<usize> {
+    link.read(&mut [0; 16_384])
+}
+
+/// A `ServerHello` of TLS 1.0 that picks AES-128-CBC-SHA.
+fn ancient_hello() -> Vec<u8> {
+    let mut hello = vec![0x03, 0x01];
+    hello.extend([7; 32]);
+    hello.extend([0x00, 0x00, 0x2f, 0x00]);
+    let length = hello.len() as u8;
+    [&[0x16, 0x03, 0x01, 0x00, length + 4, 0x02, 0x00, 0x00, length][..], &hello].concat()
+}
+
+fn secure(link: Link, config: Arc<ServerConfig>) -> io::Result<Option<Link>> {
+    let Link::Plain(mut stream) = link else { panic!("TLS is spoken over TCP here") };
+    let mut connection = ServerConnection::new(config).map_err(io::Error::other)?;
+    while connection.is_handshaking() {
+        if let Err(error) = connection.complete_io(&mut stream) {
+            // Says what was wrong, as far as the client still listens.
+            let _ = connection.write_tls(&mut stream);
+            // Closing with unread bytes would reset the connection and could overtake the alert.
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = io::copy(&mut stream, &mut io::sink());
+            return Err(error);
+        }
+    }
+    Ok(Some(Link::Tls(Box::new(StreamOwned::new(connection, stream)))))
+}

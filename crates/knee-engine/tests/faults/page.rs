@@ -1,0 +1,12 @@
+//! The reference page on faults says something about every fault.
+
+use knee_core::outcome::Fault;
+
+#[test]
+fn the_page_on_faults_names_every_fault_its_blame_and_its_sentence() {
+    let page = include_str!("../../../../docs/reference/faults.md");
+    for fault in Fault::ALL {
+        let row = format!("| `{}` | {} | {} |", fault.name(), fault.blame().name(), fault.sentence());
+        assert!(page.contains(&row), "the page lacks the row\n{row}");
+    }
+}

@@ -1,0 +1,138 @@
+//! Redirects, good and bad: followed within the hosts under load and no further.
+
+use knee_core::outcome::{Blame, Fault, Outcome};
+
+use crate::drive::{Drive, all, count, faults};
+use crate::server::{Request, Server};
+use crate::way::Way;
+
+const REQUESTS: u64 = 12;
+
+fn following(url: &str) -> Drive {
+    Drive::closed(url, REQUESTS, 3).with(|settings| settings.redirects = 4)
+}
+
+/// Sends `/` to `location` and answers everything else.
+fn from_root(status: u16, location: &str) -> impl Fn(&Request) -> Way + Send + Sync + 'static {
+    let location = location.to_owned();
+    move |request| match request.line() {
+        line if line.ends_with(" /") => Way::Redirect(status, location.clone()),
+        _ => Way::Good,
+    }
+}
+
+#[test]
+fn a_redirect_within_the_host_is_followed_and_is_part_of_its_request() {
+    for location in ["/next", "next?a=b", "../next#part"] {
+        let server = Server::start(from_root(302, location));
+        let run = following(&server.url("/")).run();
+        assert_eq!(all(&run).status, [(200, REQUESTS)]);
+        assert_eq!(all(&run).redirects, REQUESTS);
+        let seen = server.all_closed();
+        assert_eq!(seen.requests.len() as u64, 2 * REQUESTS);
+        assert!(seen.connections <= 3, "connections are kept");
+    }
+}
+
+#[test]
+fn without_the_wish_to_follow_a_redirect_is_an_answer() {
+    let server = Server::start(from_root(302, "/next"));
+    let run = Drive::closed(&server.url("/"), REQUESTS, 3).run();
+    assert_eq!(all(&run).status, [(302, REQUESTS)]);
+    assert_eq!(count(&run, Outcome::Ok), REQUESTS);
+}
+
+#[test]
+fn a_redirect_loop_ends_with_the_limit_and_the_last_redirect_is_the_answer() {
+    let server = Server::start(|_| Way::Redirect(307, "/".to_owned()));
+    let run = following(&server.url("/")).run();
+    assert_eq!(all(&run).status, [(307, REQUESTS)]);
+    assert_eq!(all(&run).redirects, 4 * REQUESTS);
+    assert_eq!(server.all_closed().requests.len() as u64, 5 * REQUESTS);
+}
+
+#[test]
+fn a_redirect_to_a_host_that_is_not_under_load_is_an_answer() {
+    for location in ["http://other.invalid/", "//other.invalid/x", "ftp://127.0.0.1/", "mailto:a@b"] {
+        let server = Server::start(from_root(301, location));
+        let run = following(&server.url("/")).run();
+        assert_eq!(all(&run).status, [(301, REQUESTS)], "{location}: {:?}", faults(&run));
+        assert_eq!(all(&run).redirects, 0, "{location}");
+    }
+}
+
+#[test]
+fn a_redirect_without_a_location_is_an_answer() {
+    let server = Server::start(|_| Way::RedirectWithoutLocation);
+    assert_eq!(all(&following(&server.url("/")).run()).status, [(302, REQUESTS)]);
+}
+
+#[test]
+fn a_location_that_is_no_url_is_a_bad_redirect() {
+    let long = format!("http://{}:99999999/", "x".repeat(5_000));
+    for location in ["http://[broken", "http://h:99999/", "http://", &long] {
+        let server = Server::start(from_root(302, location));
+        let run = following(&server.url("/")).run();
+        assert_eq!(faults(&run), [(Fault::BadRedirect, REQUESTS)], "{location}");
+        assert_eq!(Fault::BadRedirect.blame(), Blame::Protocol);
+        assert!(all(&run).faults[0].examples.iter().all(|example| example.len() <= 300), "{location}");
+    }
+}
+
+#[test]
+fn what_belongs_to_the_body_goes_when_the_body_goes() {
+    for (status, method, body) in
+        [(303, "GET", ""), (302, "GET", ""), (307, "POST", "x=1"), (308, "POST", "x=1")]
+    {
+        let server = Server::start(from_root(status, "/next"));
+        let mut drive = following(&server.url("/")).method("POST", b"x=1");
+        drive.shots[0].headers = vec![
+            ("content-type".to_owned(), b"text/x".to_vec()),
+            ("content-length".to_owned(), b"3".to_vec()),
+        ];
+        let run = drive.run();
+        assert_eq!(all(&run).status, [(200, REQUESTS)], "{status}");
+        let seen = server.all_closed();
+        let next = seen.requests.iter().find(|request| request.line().ends_with("/next")).unwrap();
+        assert_eq!(next.line(), format!("{method} /next"), "{status}");
+        assert_eq!(next.body, body.as_bytes(), "{status}");
+        assert_eq!(next.header("content-type").is_some(), !body.is_empty(), "{status}");
+        assert_eq!(next.header("content-length").is_some(), !body.is_empty(), "{status}");
+    }
+}
+
+#[test]
+fn credentials_stay_with_the_origin_they_were_meant_for() {
+    // Another port of the same host is another origin, and may be anybody's.
+    let other = Server::start(|_| Way::Good);
+    let server = Server::start(from_root(302, &other.url("/next")));
+    let mut drive = following(&server.url("/"));
+    drive.shots[0].url.set_username("me").unwrap();
+    drive.shots[0].headers =
+        vec![("Cookie".to_owned(), b"secret".to_vec()), ("X-Kept".to_owned(), b"1".to_vec())];
+    drive.run();
+    let first = server.all_closed().requests[0].clone();
+    assert!(first.header("authorization").is_some() && first.header("cookie").is_some());
+    let next = other.all_closed().requests[0].clone();
+    assert_eq!((next.header("authorization"), next.header("cookie")), (None, None));
+    assert_eq!(next.header("x-kept"), Some("1"));
+    assert_eq!(next.header("host"), Some(other.address.to_string().as_str()));
+}
+
+#[test]
+fn user_and_password_of_the_url_go_along_within_the_origin() {
+    for absolute in [false, true] {
+        let server = Server::start(move |request| match (request.line(), absolute) {
+            ("GET /", false) => Way::Redirect(302, "/next".to_owned()),
+            ("GET /", true) => {
+                Way::Redirect(302, format!("http://{}/next", request.header("host").unwrap_or_default()))
+            }
+            _ => Way::Good,
+        });
+        let mut drive = following(&server.url("/"));
+        drive.shots[0].url.set_username("me").unwrap();
+        drive.run();
+        let seen = server.all_closed();
+        assert!(seen.requests.iter().all(|request| request.header("authorization") == Some("Basic bWU6")));
+    }
+}

@@ -1,0 +1,322 @@
+//! A server for tests that answers as a script says, well or badly, and counts what it saw.
+//!
+//! One thread accepts, one thread serves each connection; nothing is clever, so that what it does
+//! is certain. Knows nothing of the engine.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use rustls::{ServerConnection, StreamOwned};
+use socket2::SockRef;
+
+use crate::identity::Greeting;
+use crate::way::{After, Way};
+
+/// Longest wait for anything: long enough for a machine that is busy with something else.
+pub const WATCHDOG: Duration = Duration::from_secs(90);
+
+/// A request as it came in.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Number of its connection, from 0 in the order of acceptance.
+    pub connection: u64,
+    /// Its place on the connection, from 0.
+    pub place: u64,
+    /// The head with its empty line.
+    pub head: String,
+    /// The body as far as it was read.
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut lines = self.head.lines().skip(1).filter_map(|line| line.split_once(": "));
+        lines.find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// Method and target.
+    pub fn line(&self) -> &str {
+        self.head.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1")
+    }
+}
+
+/// What a server saw.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// Connections accepted.
+    pub connections: u64,
+    /// Those of them that are open.
+    pub open: u64,
+    /// Requests, in the order in which their heads were complete.
+    pub requests: Vec<Request>,
+    /// Reads that brought something on a connection that the client should have given up.
+    pub after_fault: u64,
+    /// Common names in the certificates that clients showed.
+    pub clients: Vec<String>,
+}
+
+/// What is to be done about a request.
+pub type Script = dyn Fn(&Request) -> Way + Send + Sync;
+
+/// How a connection is greeted, by its number.
+pub type Greet = dyn Fn(u64) -> Greeting + Send + Sync;
+
+/// A running server; its listener ends with it.
+pub struct Server {
+    /// Where it listens, unless it is on a Unix socket.
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    script: Box<Script>,
+    greet: Box<Greet>,
+    seen: Mutex<Seen>,
+    changed: Condvar,
+}
+
+impl Server {
+    /// A plain server on a free port of 127.0.0.1.
+    pub fn start(script: impl Fn(&Request) -> Way + Send + Sync + 'static) -> Self {
+        Self::greeting(|_| Greeting::Plain, script)
+    }
+
+    /// One that greets connections as `greet` says.
+    pub fn greeting(
+        greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
+        script: impl Fn(&Request) -> Way + Send + Sync + 'static,
+    ) -> Self {
+        Self::at("127.0.0.1:0", greet, script).expect("loopback has a free port")
+    }
+
+    /// One on a given address.
+    pub fn at(
+        address: &str,
+        greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
+        script: impl Fn(&Request) -> Way + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
+        let shared = Shared::new(greet, script);
+        let accepting = shared.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // Answers of one write each must not wait for acknowledgements of earlier ones.
+                let _ = stream.set_nodelay(true);
+                accepting.clone().accept(Link::Plain(stream));
+            }
+        });
+        Ok(Self { address, shared })
+    }
+
+    /// One on a Unix socket.
+    pub fn unix(path: &Path, script: impl Fn(&Request) -> Way + Send + Sync + 'static) -> Self {
+        let listener = UnixListener::bind(path).expect("the directory of the test can be written");
+        let shared = Shared::new(|_| Greeting::Plain, script);
+        let accepting = shared.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                accepting.clone().accept(Link::Unix(stream));
+            }
+        });
+        Self { address: ([0, 0, 0, 0], 0).into(), shared }
+    }
+
+    /// A plain URL of it.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// A URL of it with TLS.
+    pub fn secure_url(&self, path: &str) -> String {
+        format!("https://{}{path}", self.address)
+    }
+
+    /// Waits until `wanted` of what it has seen holds.
+    pub fn wait(&self, what: &str, wanted: impl Fn(&Seen) -> bool) -> Seen {
+        let seen = self.shared.seen.lock().unwrap();
+        let (seen, timeout) =
+            self.shared.changed.wait_timeout_while(seen, WATCHDOG, |seen| !wanted(seen)).unwrap();
+        assert!(!timeout.timed_out(), "waited in vain until {what}: {seen:?}");
+        seen.clone()
+    }
+
+    /// Waits until every connection is closed, and returns what it saw.
+    pub fn all_closed(&self) -> Seen {
+        self.wait("all connections are closed", |seen| seen.open == 0)
+    }
+}
+
+impl Shared {
+    fn new(
+        greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
+        script: impl Fn(&Request) -> Way + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            script: Box::new(script),
+            greet: Box::new(greet),
+            seen: Mutex::default(),
+            changed: Condvar::new(),
+        })
+    }
+
+    fn note<R>(&self, change: impl FnOnce(&mut Seen) -> R) -> R {
+        let result = change(&mut self.seen.lock().unwrap());
+        self.changed.notify_all();
+        result
+    }
+
+    fn accept(self: Arc<Self>, link: Link) {
+        let number = self.note(|seen| {
+            seen.connections += 1;
+            seen.open += 1;
+            seen.connections - 1
+        });
+        thread::spawn(move || {
+            // A client that hangs up in the middle is what many tests are about.
+            let _ = self.serve(number, link);
+            self.note(|seen| seen.open -= 1);
+        });
+    }
+
+    fn serve(&self, number: u64, link: Link) -> io::Result<()> {
+        let Some(mut link) = (self.greet)(number).open(link)? else { return Ok(()) };
+        if let Some(name) = link.client_name() {
+            self.note(|seen| seen.clients.push(name));
+        }
+        let mut inbox = Vec::new();
+        for place in 0.. {
+            let Some(head) = read_head(&mut link, &mut inbox)? else { return Ok(()) };
+            let mut request = Request { connection: number, place, head, body: Vec::new() };
+            let way = (self.script)(&request);
+            if !way.is_early() {
+                let length = request.header("content-length").and_then(|value| value.parse().ok());
+                request.body = read_body(&mut link, &mut inbox, length.unwrap_or(0))?;
+            }
+            self.note(|seen| seen.requests.push(request.clone()));
+            match way.act(&mut link, &request)? {
+                After::Keep => {}
+                After::Hold => return self.hold(link),
+                After::Close => return link.close(),
+                After::Cut => return Ok(()),
+                After::Reset => return link.reset(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the client to close, and counts what it sends instead.
+    fn hold(&self, mut link: Link) -> io::Result<()> {
+        let mut buffer = [0; 16_384];
+        while link.read(&mut buffer)? > 0 {
+            self.note(|seen| seen.after_fault += 1);
+        }
+        Ok(())
+    }
+}
+
+/// Reads up to the empty line; `None` if the client has closed before a byte.
+fn read_head(link: &mut Link, inbox: &mut Vec<u8>) -> io::Result<Option<String>> {
+    loop {
+        if let Some(end) = inbox.windows(4).position(|window| window == b"\r\n\r\n") {
+            let rest = inbox.split_off(end + 4);
+            let head = std::mem::replace(inbox, rest);
+            return Ok(Some(String::from_utf8_lossy(&head).into_owned()));
+        }
+        let mut buffer = [0; 16_384];
+        match link.read(&mut buffer)? {
+            0 => return Ok(None),
+            count => inbox.extend_from_slice(&buffer[..count]),
+        }
+    }
+}
+
+fn read_body(link: &mut Link, inbox: &mut Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
+    while inbox.len() < length {
+        let mut buffer = [0; 16_384];
+        match link.read(&mut buffer)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            count => inbox.extend_from_slice(&buffer[..count]),
+        }
+    }
+    let rest = inbox.split_off(length);
+    Ok(std::mem::replace(inbox, rest))
+}
+
+/// The server's end of a connection.
+pub enum Link {
+    Plain(TcpStream),
+    Unix(UnixStream),
+    Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
+}
+
+impl Link {
+    /// The TCP stream below.
+    pub fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref(),
+            Self::Unix(_) => panic!("a Unix socket has no TCP stream"),
+        }
+    }
+
+    /// Ends the connection in order.
+    fn close(self) -> io::Result<()> {
+        if let Self::Tls(mut stream) = self {
+            stream.conn.send_close_notify();
+            stream.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the connection with a reset.
+    pub fn reset(self) -> io::Result<()> {
+        // Closing a socket that may not linger discards it with a reset.
+        SockRef::from(self.tcp()).set_linger(Some(Duration::ZERO))
+    }
+
+    fn client_name(&self) -> Option<String> {
+        let Self::Tls(stream) = self else { return None };
+        let certificate = stream.conn.peer_certificates()?.first()?;
+        // The name is a printable string within the DER; its letters are enough to tell it by.
+        Some(certificate.iter().map(|byte| char::from(*byte)).filter(char::is_ascii_graphic).collect())
+    }
+}
+
+impl Read for Link {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Unix(stream) => stream.read(buffer),
+            Self::Tls(stream) => match stream.read(buffer) {
+                // A client need not say goodbye.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+                result => result,
+            },
+        }
+    }
+}
+
+impl Write for Link {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Unix(stream) => stream.write(bytes),
+            Self::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Unix(stream) => stream.flush(),
+            Self::Tls(stream) => stream.flush(),
+        }
+    }
+}

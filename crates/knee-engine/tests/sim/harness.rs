@@ -1,0 +1,228 @@
+//! A plan's way through the engine on simulated time, and what came of it.
+
+use std::cell::{Cell, RefCell};
+use std::fmt::Write;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use futures_task::LocalSpawn;
+use knee_core::outcome::{Fault, Outcome};
+use knee_core::plan::{EndpointId, Executor, Plan, Scenario, Stop};
+use knee_core::schedule::{Arrivals, Curve};
+use knee_core::tally::{Concurrency, Tally};
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_engine::executor::{Turn, User};
+use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
+use knee_engine::timer::Timer;
+use knee_engine::worker::{Part, Rolled, conduct};
+
+use crate::target::{Answer, Target};
+use crate::world::{SimTimer, World};
+
+pub const fn secs(secs: u64) -> Nanos {
+    Nanos::from_secs(secs)
+}
+
+pub const fn millis(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+/// A plan with one scenario.
+pub fn plan(executor: Executor, stop: Stop) -> Plan {
+    Plan {
+        scenarios: vec![Scenario::new("default", executor, stop)],
+        endpoints: Vec::new(),
+        warm_up: Nanos::ZERO,
+        grace: secs(5),
+        request_timeout: None,
+        connect_timeout: secs(5),
+        workers: 1,
+        interval: secs(1),
+    }
+}
+
+pub fn open(rate: f64, users_max: u32, end: Nanos) -> Plan {
+    let executor = Executor::Open { rate: Curve::constant(rate), arrivals: Arrivals::Uniform, users_max };
+    plan(executor, Stop::At(end))
+}
+
+pub fn closed(users: u32, stop: Stop) -> Plan {
+    plan(Executor::Closed { users: Curve::constant(f64::from(users)) }, stop)
+}
+
+/// Something done to the run from outside at a given time.
+pub enum Wish {
+    Stop(Nanos),
+    Abort(Nanos),
+}
+
+/// Everything a run left behind.
+#[derive(Default)]
+pub struct Outcomes {
+    pub warm_up: Tally,
+    pub measured: Tally,
+    pub concurrency: Concurrency,
+    /// When each request was due, in the order of sending.
+    pub dues: Vec<Nanos>,
+    /// Requests sent before they were due: must be none.
+    pub early: u64,
+    /// Ends of the intervals, by worker.
+    pub interval_ends: Vec<Vec<Nanos>>,
+    pub ended: Nanos,
+}
+
+/// Runs `plan` against `target`.
+pub fn run(plan: &Plan, target: Target) -> Outcomes {
+    run_with(plan, target, None)
+}
+
+pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
+    let mut world = World::new();
+    let control = Control::new();
+    let target = Rc::new(target);
+    let log = Rc::new(Log::default());
+    let shares: Rc<RefCell<Vec<Vec<Rolled>>>> = Rc::default();
+    let left = Rc::new(Cell::new(plan.workers));
+    let budgets: Vec<_> =
+        plan.scenarios.iter().map(|one| one.stop.requests().map(|n| Arc::new(AtomicU64::new(n)))).collect();
+    for index in 0..u32::from(plan.workers) {
+        let part =
+            Part { plan: Arc::new(plan.clone()), index, budgets: budgets.clone(), control: control.clone() };
+        let recorder = Rc::new(RefCell::new(Recorder::new(plan.warm_up)));
+        let (timer, spawner) = (world.timer.clone(), world.spawner());
+        let (target, log, shares, left) = (target.clone(), log.clone(), shares.clone(), left.clone());
+        let timeout = plan.request_timeout;
+        shares.borrow_mut().push(Vec::new());
+        world.spawn(async move {
+            let spawn = move |task: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
+                spawner.spawn_local_obj(task.into()).expect("the pool is alive");
+            };
+            let make = |_| SimUser {
+                timer: timer.clone(),
+                recorder: recorder.clone(),
+                target: target.clone(),
+                log: log.clone(),
+                timeout,
+            };
+            let roll = |rolled| {
+                shares.borrow_mut()[index as usize].push(rolled);
+                Share::default()
+            };
+            conduct(&part, timer.clone(), recorder.clone(), &spawn, make, roll).await;
+            left.set(left.get() - 1);
+        });
+    }
+    if let Some(wish) = wish {
+        let (timer, control) = (world.timer.clone(), control.clone());
+        world.spawn(async move {
+            match wish {
+                Wish::Stop(at) => {
+                    timer.sleep_until(at).await;
+                    control.stop();
+                }
+                Wish::Abort(at) => {
+                    timer.sleep_until(at).await;
+                    control.abort();
+                }
+            }
+        });
+    }
+    world.run_until(|| left.get() == 0);
+    assert_eq!(left.get(), 0, "the run never ended");
+    sum_up(&log, &shares.borrow(), world.timer.now())
+}
+
+fn sum_up(log: &Log, shares: &[Vec<Rolled>], ended: Nanos) -> Outcomes {
+    let mut outcomes = Outcomes { ended, early: log.early.get(), ..Outcomes::default() };
+    outcomes.dues.clone_from(&log.dues.borrow());
+    for worker in shares {
+        let mut concurrency = Concurrency::default();
+        for rolled in worker {
+            outcomes.warm_up.merge(&rolled.share.warm_up);
+            outcomes.measured.merge(&rolled.share.measured);
+            concurrency.merge_after(&rolled.share.concurrency);
+        }
+        outcomes.concurrency.merge_beside(&concurrency);
+        outcomes.interval_ends.push(worker.iter().map(|rolled| rolled.to).collect());
+    }
+    outcomes
+}
+
+#[derive(Default)]
+struct Log {
+    dues: RefCell<Vec<Nanos>>,
+    early: Cell<u64>,
+}
+
+/// A user whose requests take no time to send.
+struct SimUser {
+    timer: SimTimer,
+    recorder: Rc<RefCell<Recorder>>,
+    target: Rc<Target>,
+    log: Rc<Log>,
+    timeout: Option<Nanos>,
+}
+
+impl User for SimUser {
+    async fn iterate(&mut self, turn: Turn) -> Nanos {
+        let sent = self.timer.now();
+        self.log.dues.borrow_mut().push(turn.due);
+        self.log.early.set(self.log.early.get() + u64::from(sent < turn.due));
+        let flight = self.recorder.borrow_mut().begin(EndpointId(0), turn.due, turn.earliest);
+        self.recorder.borrow_mut().sent(flight, sent);
+        let limit = self.timeout.map_or(Nanos::MAX, |timeout| sent + timeout);
+        let (at, outcome, fault) = match self.target.answer(sent) {
+            Answer::At(at, outcome, fault) if at <= limit => (at, outcome, fault),
+            _ => (limit, Outcome::Timeout, Some(Fault::RequestTimeout)),
+        };
+        self.timer.sleep_until(at).await;
+        let finish = Finish {
+            outcome,
+            done: at,
+            status: (outcome == Outcome::Ok).then_some(200),
+            fault: fault.map(|fault| (fault, None)),
+            marks: Marks { sent, sent_last: sent, sent_all: sent, first_byte: at, ..Marks::default() },
+            counts: Counts::default(),
+            body: None,
+        };
+        self.recorder.borrow_mut().finish(flight, &finish);
+        at
+    }
+
+    fn give_up(&mut self, due: Nanos, at: Nanos) {
+        self.log.dues.borrow_mut().push(due);
+        self.recorder.borrow_mut().unsent(EndpointId(0), due, at);
+    }
+}
+
+impl Outcomes {
+    /// Books and times as text, for exact expectations. Milliseconds, rounded down.
+    pub fn text(&self) -> String {
+        let books = self.measured.books();
+        assert_eq!(books.difference(), 0, "the books do not balance: {books:?}");
+        assert_eq!(self.concurrency.area, self.concurrency.clipped, "two counts of the same area differ");
+        let mut text = format!("planned {}", books.planned);
+        for outcome in Outcome::ALL.into_iter().filter(|outcome| books.count(*outcome) > 0) {
+            write!(text, "  {} {}", outcome.name(), books.count(outcome)).expect("writing to a string");
+        }
+        let all = self.measured.all();
+        let (mut response, mut service) = (all.lag.clone(), all.lag.clone());
+        response.clear();
+        service.clear();
+        all.outcomes.iter().for_each(|outcome| {
+            response.merge(&outcome.response);
+            service.merge(&outcome.service);
+        });
+        for (name, histogram) in
+            [("response", &response), ("service", &service), ("lag", &all.lag), ("own lag", &all.own_lag)]
+        {
+            let at = |q| histogram.quantile(q).map_or(0, |value| value.0 / 1_000_000);
+            let max = histogram.max().map_or(0, |value| value.0 / 1_000_000);
+            write!(text, "\n{name:<8} p50 {} p90 {} max {max}", at(0.5), at(0.9))
+                .expect("writing to a string");
+        }
+        text
+    }
+}

@@ -1,0 +1,18 @@
+//! Runs on simulated time: the executors, the recorder and the books of the real engine against
+//! scripted targets, with exact expectations and no tolerances.
+//!
+//! `world` is the clock and its tasks, `target` what answers, `harness` a plan's way through both.
+
+#![allow(missing_docs, reason = "a test binary")]
+#![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
+#![allow(clippy::print_stdout, reason = "a run that is looked at alone shows its plan")]
+
+mod harness;
+mod target;
+mod world;
+
+mod closed;
+mod laws;
+mod open;
+mod stopping;
+mod terms;

@@ -1,0 +1,116 @@
+//! The open model: due times come from the plan, whatever the target does.
+
+use knee_core::plan::{Executor, Stop};
+use knee_core::schedule::{Arrivals, Curve, Stage};
+use knee_core::unit::Nanos;
+
+use crate::harness::{millis, open, plan, run, secs};
+use crate::target::Target;
+
+#[test]
+fn a_stall_is_charged_to_every_arrival_due_during_it() {
+    // One arrival (due 1.0 s) meets the stall and waits 1,001 ms; nine queue behind it. The one
+    // due at 1.3 s is the fourth to go: done at 2.004 s, 704 ms after it was due.
+    let outcomes = run(&open(10.0, 1, secs(3)), Target::serves_in(millis(1)).stalls(secs(1)..secs(2)));
+    assert_eq!(
+        outcomes.text(),
+        "planned 30  ok 30\n\
+         response p50 1 p90 704 max 1001\n\
+         service  p50 1 p90 1 max 1001\n\
+         lag      p50 0 p90 604 max 901\n\
+         own lag  p50 0 p90 0 max 0"
+    );
+}
+
+#[test]
+fn with_enough_connections_a_stall_shows_in_both_times_and_makes_no_lag() {
+    let outcomes = run(&open(10.0, 50, secs(3)), Target::serves_in(millis(1)).stalls(secs(1)..secs(2)));
+    assert_eq!(
+        outcomes.text(),
+        "planned 30  ok 30\n\
+         response p50 1 p90 701 max 1001\n\
+         service  p50 1 p90 701 max 1001\n\
+         lag      p50 0 p90 0 max 0\n\
+         own lag  p50 0 p90 0 max 0"
+    );
+}
+
+#[test]
+fn the_stall_oracle_holds_exactly() {
+    // Gil Tene's test: 1,000/s for 60 s, a stall of 6 s. Arrival at s into the stall waits 6 - s,
+    // so quantile p is T - (1 - p) D: 5.4 s at 99 %, 3.0 s at 95 %.
+    let target = Target::serves_in(Nanos(0)).stalls(secs(20)..secs(26));
+    let outcomes = run(&open(1_000.0, 10_000, secs(60)), target);
+    let response = &outcomes.measured.all().outcomes[0].response;
+    for (q, truth_ms) in [(0.99, 5_400), (0.95, 3_000)] {
+        let value = response.quantile(q).expect("60,000 values");
+        // One arrival is 1 ms; the histogram's bucket is a thousandth.
+        let error = (value.as_millis_f64() - f64::from(truth_ms)).abs();
+        assert!(error <= 1.0 + f64::from(truth_ms) / 1_000.0, "p{}: {value}", q * 100.0);
+    }
+    assert_eq!(response.quantile(0.89), Some(Nanos(0)));
+}
+
+#[test]
+fn overload_makes_the_response_time_grow_and_the_rest_is_unsent() {
+    // Two workers of 100 ms serve 20/s; 40/s arrive for 10 s on two connections. Until 15 s (10 s
+    // and 5 s of grace) the connection that began at 0 ms is answered 150 times, the one that
+    // began at 25 ms 149 times; both have sent once more; the other 99 never were.
+    let outcomes = run(&open(40.0, 2, secs(10)), Target::serves_in(millis(100)).with_workers(2));
+    let books = outcomes.measured.books();
+    assert_eq!((books.planned, books.by_outcome), (400, [299, 0, 0, 0, 99, 2]));
+    let unsent = &outcomes.measured.all().outcomes[4].response;
+    // The first that was never sent was due at 301 / 40 = 7.525 s, the last at 9.975 s.
+    assert_eq!(unsent.max(), Some(millis(7_475)));
+    assert_eq!(unsent.min(), Some(millis(5_025)));
+}
+
+#[test]
+fn an_arrival_that_waited_longer_than_the_time_limit_is_unsent_at_its_limit() {
+    // One connection hangs for ever on the first request; the limit frees it every second.
+    let mut plan = open(2.0, 1, secs(4));
+    plan.request_timeout = Some(secs(1));
+    let outcomes = run(&plan, Target::serves_in(millis(1)).hangs_every(1));
+    // Sent at 0 s (due 0); at 1 s the arrival due at 0.5 s has waited 0.5 s, is sent, and ends at 2 s;
+    // at 2 s the one due at 1.0 s has waited exactly the limit and is still sent; at 3 s the one due
+    // at 1.5 s has waited 1.5 s: unsent; 2.0 s is sent; and so on.
+    let books = outcomes.measured.books();
+    assert_eq!(books.planned, 8);
+    assert_eq!(books.difference(), 0);
+    let unsent = &outcomes.measured.all().outcomes[4].response;
+    assert_eq!((unsent.min(), unsent.max()), (Some(secs(1)), Some(secs(1))));
+    let timeouts = &outcomes.measured.all().outcomes[3].service;
+    assert_eq!((timeouts.min(), timeouts.max()), (Some(secs(1)), Some(secs(1))));
+}
+
+#[test]
+fn a_ramp_sends_by_the_area_under_it() {
+    let rate = Curve { start: 0.0, stages: vec![Stage { duration: secs(2), target: 8.0 }] };
+    let executor = Executor::Open { rate, arrivals: Arrivals::Uniform, users_max: 10 };
+    let outcomes = run(&plan(executor, Stop::At(secs(2))), Target::serves_in(millis(1)));
+    let dues: Vec<u64> = outcomes.dues.iter().map(|due| due.0 / 1_000_000).collect();
+    assert_eq!(dues, [0, 707, 1_000, 1_224, 1_414, 1_581, 1_732, 1_870]);
+}
+
+#[test]
+fn a_number_of_requests_is_sent_exactly_and_waited_for_without_limit() {
+    let mut plan = open(10.0, 50, secs(1));
+    plan.scenarios[0].stop = Stop::Requests(7);
+    let outcomes = run(&plan, Target::serves_in(secs(60)));
+    assert_eq!(outcomes.measured.books().by_outcome, [7, 0, 0, 0, 0, 0]);
+    assert_eq!(outcomes.ended, millis(60_600));
+}
+
+#[test]
+fn several_workers_send_the_same_arrivals_as_one() {
+    let mut plan = open(100.0, 8, secs(5));
+    let one = run(&plan, Target::serves_in(millis(3)));
+    plan.workers = 3;
+    let three = run(&plan, Target::serves_in(millis(3)));
+    let sorted = |mut dues: Vec<Nanos>| {
+        dues.sort_unstable();
+        dues
+    };
+    assert_eq!(sorted(one.dues), sorted(three.dues));
+    assert_eq!(one.measured.books(), three.measured.books());
+}

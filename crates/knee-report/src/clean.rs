@@ -1,0 +1,98 @@
+//! Foreign words made harmless: what a server, a URL or a script said, before it is shown.
+//!
+//! A server under test decides what its error messages and redirects contain. Printed as they
+//! are, they could move the cursor, set a window's title or turn the reading direction. Does not
+//! shorten (see [`crate::text`]) and does not touch words of this project's own.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a character acts on a terminal or on the order of other characters instead of being
+/// seen: C0 and C1 controls, DEL, line and paragraph separators, bidirectional controls,
+/// zero-width characters, and characters of the tag and interlinear blocks.
+pub const fn is_hostile(c: char) -> bool {
+    matches!(c,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text with every hostile character written out: `\n`, `\r`, `\t`, `\x1b`, `\u{202e}`.
+pub fn line(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => clean.push_str("\\n"),
+            '\r' => clean.push_str("\\r"),
+            '\t' => clean.push_str("\\t"),
+            c if !is_hostile(c) => clean.push(c),
+            // Writing into a String cannot fail.
+            c if (c as u32) < 0x80 => write!(clean, "\\x{:02x}", c as u32).unwrap_or_default(),
+            c => write!(clean, "\\u{{{:x}}}", c as u32).unwrap_or_default(),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// JSON text with every hostile character that JSON allows bare written as `\uXXXX`.
+///
+/// Such characters can only stand inside of strings there, so the document stays the same. Line
+/// feeds between the members of a document are kept.
+pub fn json(text: String) -> String {
+    let bare = |c: char| c != '\n' && is_hostile(c);
+    if !text.chars().any(bare) {
+        return text;
+    }
+    let mut clean = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if bare(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(clean, "\\u{unit:04x}").unwrap_or_default();
+            }
+        } else {
+            clean.push(c);
+        }
+    }
+    clean
+}
+
+/// A cell of a table that a spreadsheet will not take for a formula: text that begins with one
+/// of its signs gets an apostrophe before it. Hostile characters are written out first.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    let text = line(text);
+    if text.starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']) {
+        return Cow::Owned(format!("'{text}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_escape_sequence_is_shown_instead_of_obeyed() {
+        assert_eq!(line("\x1b]0;owned\x07 \u{9b}2J\r\n"), "\\x1b]0;owned\\x07 \\u{9b}2J\\r\\n");
+        assert_eq!(line("abc\u{202e}gpj.exe"), "abc\\u{202e}gpj.exe");
+        assert_eq!(line("größer ≥ 日本"), "größer ≥ 日本");
+    }
+
+    #[test]
+    fn json_keeps_its_meaning_and_loses_its_bite() {
+        let hostile = "a\u{9b}\u{202e}\u{7f}\u{e0041}b\n\u{1b}";
+        let clean = json(serde_json::to_string(hostile).unwrap());
+        assert!(!clean.chars().any(is_hostile), "{clean:?}");
+        assert_eq!(serde_json::from_str::<String>(&clean).unwrap(), hostile);
+    }
+
+    #[test]
+    fn a_formula_becomes_text() {
+        assert_eq!(cell("=HYPERLINK(\"http://x\")"), "'=HYPERLINK(\"http://x\")");
+        assert_eq!(cell("@SUM(1)"), "'@SUM(1)");
+        assert_eq!(cell("\t=1"), "\\t=1");
+        assert_eq!(cell("http://x/?a=1"), "http://x/?a=1");
+    }
+}

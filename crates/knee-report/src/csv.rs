@@ -1,0 +1,94 @@
+//! A run as CSV: one row an interval, under a header, in the order of time.
+//!
+//! There is no row a request: a record keeps histograms, whose size does not depend on how many
+//! requests there were. Cells are empty where a figure cannot be told or carried. Text is made
+//! safe for spreadsheets (see [`crate::clean::cell`]). The columns are explained in
+//! `docs/reference/result-csv.md`.
+
+use knee_core::outcome::Outcome;
+use knee_core::unit::Nanos;
+
+use crate::view::moment::Moment;
+use crate::view::reading::Reading;
+use crate::{View, clean};
+
+/// The names of the columns.
+pub const HEADER: [&str; 31] = [
+    "from_s",
+    "to_s",
+    "warm_up",
+    "planned",
+    "ok",
+    "http_error",
+    "transport_error",
+    "timeout",
+    "unsent",
+    "censored",
+    "offered_per_s",
+    "achieved_per_s",
+    "response_p50_ms",
+    "response_p90_ms",
+    "response_p99_ms",
+    "response_max_ms",
+    "response_at_least",
+    "service_p50_ms",
+    "service_p90_ms",
+    "service_p99_ms",
+    "service_max_ms",
+    "service_at_least",
+    "own_lag_p99_ms",
+    "in_flight",
+    "backlog",
+    "bytes_received",
+    "worker_cpu",
+    "host_busy",
+    "steal",
+    "resident_bytes",
+    "title",
+];
+
+/// The table; rows end in CR LF, as RFC 4180 has it.
+pub fn render(view: &View) -> String {
+    let mut writer = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
+    let title = clean::cell(&view.head.title).into_owned();
+    let header = HEADER.map(str::to_owned).to_vec();
+    let rows = view.series.iter().map(|moment| row(moment, &title));
+    for row in std::iter::once(header).chain(rows) {
+        // Writing to memory fails only if rows differ in length, and they do not.
+        let _ = writer.write_record(&row);
+    }
+    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn row(moment: &Moment, title: &str) -> Vec<String> {
+    let point = &moment.point;
+    let mut row = vec![
+        point.from.as_secs_f64().to_string(),
+        point.to.as_secs_f64().to_string(),
+        point.warm_up.to_string(),
+        point.planned.to_string(),
+    ];
+    row.extend(Outcome::ALL.iter().map(|outcome| point.by_outcome[*outcome as usize].to_string()));
+    row.extend([number(moment.offered), number(moment.achieved)]);
+    for readings in [moment.response, moment.service] {
+        row.extend(readings.map(|reading| number(reading.nanos().map(|nanos| nanos / 1e6))));
+        row.push(readings.iter().any(|reading| Reading::is_lower_bound(*reading)).to_string());
+    }
+    row.extend([
+        number(point.own_lag_p99.map(Nanos::as_millis_f64)),
+        point.in_flight.to_string(),
+        point.backlog.to_string(),
+        point.bytes_received.to_string(),
+        number(moment.worker_cpu),
+        number(point.instrument.host_busy),
+        number(point.instrument.steal),
+        point.instrument.resident_bytes.map_or_else(String::new, |bytes| bytes.to_string()),
+        title.to_owned(),
+    ]);
+    row
+}
+
+/// An empty cell where there is no finite number.
+fn number(number: Option<f64>) -> String {
+    number.filter(|number| number.is_finite()).map_or_else(String::new, |number| number.to_string())
+}

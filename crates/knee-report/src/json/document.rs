@@ -1,0 +1,364 @@
+//! The members of the JSON document, in the order in which they are written.
+//!
+//! Units are part of the names: `_ms`, `_s`, `_bytes`; a `rate` is a second. Does not compute;
+//! see [`crate::view`].
+
+mod figures;
+
+mod interval;
+
+use std::collections::BTreeMap;
+
+use knee_core::outcome::Outcome;
+use knee_core::plan::Plan;
+use knee_core::record::{Build, Ending, Machine};
+use knee_core::tally::Phase;
+use knee_core::truth::{Reason, State};
+use knee_core::unit::Nanos;
+use serde::Serialize;
+
+use super::finite;
+use crate::View;
+use crate::view::part::{self, Part};
+use crate::view::reading::Reading;
+use crate::view::times::Times;
+
+use figures::Truth;
+use interval::Interval;
+
+/// The whole document.
+#[derive(Debug, Serialize)]
+pub struct Document<'v> {
+    version: u32,
+    title: &'v str,
+    started_unix_s: f64,
+    mode: &'static str,
+    ending: &'v Ending,
+    verdict: Verdict<'v>,
+    requests: Requests,
+    rate: Rate,
+    duration_s: f64,
+    warm_up_s: f64,
+    grace_s: f64,
+    total_s: f64,
+    response_time_ms: Summary,
+    service_time_ms: Summary,
+    lag_ms: Summary,
+    own_lag_ms: Summary,
+    ok_only: OkOnly,
+    phases_ms: Phases,
+    status: BTreeMap<String, u64>,
+    errors: Vec<Error<'v>>,
+    bytes: Bytes,
+    connections: Connections,
+    bodies: Bodies,
+    endpoints: Vec<Endpoint<'v>>,
+    warm_up: WarmUp,
+    truth: Truth,
+    build: &'v Build,
+    machine: &'v Machine,
+    plan: &'v Plan,
+    series: Vec<Interval>,
+}
+
+impl<'v> Document<'v> {
+    /// The document of a run.
+    pub fn of(view: &'v View) -> Self {
+        let total = &view.total;
+        Self {
+            version: super::VERSION,
+            title: &view.head.title,
+            started_unix_s: view.head.started.as_secs_f64(),
+            mode: if view.head.plan.is_open() { "open" } else { "closed" },
+            ending: &view.ending,
+            verdict: Verdict::of(view),
+            requests: Requests::of(total),
+            rate: Rate {
+                offered: view.rate.offered.and_then(finite),
+                achieved: view.rate.achieved.and_then(finite),
+            },
+            duration_s: seconds(view.span.window),
+            warm_up_s: seconds(view.span.warm_up),
+            grace_s: seconds(view.span.grace),
+            total_s: seconds(view.span.total),
+            response_time_ms: Summary::of(&total.response),
+            service_time_ms: Summary::of(&total.service),
+            lag_ms: Summary::of(&total.lag),
+            own_lag_ms: Summary::of(&total.own_lag),
+            ok_only: OkOnly::of(total),
+            phases_ms: Phases::of(&total.phases),
+            status: status(total),
+            errors: errors(total),
+            bytes: Bytes::of(total),
+            connections: Connections::of(total),
+            bodies: Bodies::of(total.bodies),
+            endpoints: view.endpoints.iter().map(|e| Endpoint::of(&e.name, &e.part)).collect(),
+            warm_up: WarmUp::of(&view.warm_up),
+            truth: Truth::of(&view.truth.figures),
+            build: &view.head.build,
+            machine: &view.head.machine,
+            plan: &view.head.plan,
+            series: view.series.iter().map(Interval::of).collect(),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Verdict<'v> {
+    state: State,
+    reasons: &'v [Reason],
+    notes: &'v [String],
+}
+
+impl<'v> Verdict<'v> {
+    fn of(view: &'v View) -> Self {
+        Self { state: view.truth.state, reasons: &view.truth.reasons, notes: &view.truth.notes }
+    }
+}
+
+/// The books of a part of the run.
+#[derive(Debug, Serialize)]
+struct Requests {
+    planned: u64,
+    ok: u64,
+    http_error: u64,
+    transport_error: u64,
+    timeout: u64,
+    unsent: u64,
+    censored: u64,
+}
+
+impl Requests {
+    fn of(part: &Part) -> Self {
+        let count = |outcome| part.books.count(outcome);
+        Self {
+            planned: part.books.planned,
+            ok: count(Outcome::Ok),
+            http_error: count(Outcome::HttpError),
+            transport_error: count(Outcome::TransportError),
+            timeout: count(Outcome::Timeout),
+            unsent: count(Outcome::Unsent),
+            censored: count(Outcome::Censored),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Rate {
+    offered: Option<f64>,
+    achieved: Option<f64>,
+}
+
+/// One kind of time, in milliseconds.
+#[derive(Debug, Serialize)]
+struct Summary {
+    count: u64,
+    mean: Option<f64>,
+    min: Option<f64>,
+    max: Option<f64>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p95: Option<f64>,
+    p99: Option<f64>,
+    #[serde(rename = "p99.9")]
+    p99_9: Option<f64>,
+    at_least: Vec<&'static str>,
+}
+
+impl Summary {
+    fn of(times: &Times) -> Self {
+        let [p50, p90, p95, p99, p99_9] = times.percentiles.map(reading);
+        let bounds = times.rows().into_iter().filter(|(_, reading)| reading.is_lower_bound());
+        Self {
+            count: times.count,
+            mean: reading(times.mean),
+            min: reading(times.min),
+            max: reading(times.max),
+            p50,
+            p90,
+            p95,
+            p99,
+            p99_9,
+            at_least: bounds.map(|(name, _)| name).collect(),
+        }
+    }
+}
+
+/// Both times of the ok answers alone.
+#[derive(Debug, Serialize)]
+struct OkOnly {
+    response_time_ms: Summary,
+    service_time_ms: Summary,
+}
+
+impl OkOnly {
+    fn of(part: &Part) -> Self {
+        Self {
+            response_time_ms: Summary::of(&part.response_ok),
+            service_time_ms: Summary::of(&part.service_ok),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Phases {
+    dns: Summary,
+    connect: Summary,
+    tls: Summary,
+    send: Summary,
+    wait: Summary,
+    receive: Summary,
+}
+
+impl Phases {
+    fn of(phases: &[Times; 6]) -> Self {
+        let of = |phase| Summary::of(&phases[phase as usize]);
+        Self {
+            dns: of(Phase::Dns),
+            connect: of(Phase::Connect),
+            tls: of(Phase::Tls),
+            send: of(Phase::Send),
+            wait: of(Phase::Wait),
+            receive: of(Phase::Receive),
+        }
+    }
+}
+
+fn status(part: &Part) -> BTreeMap<String, u64> {
+    part.status.iter().map(|(code, count)| (code.to_string(), *count)).collect()
+}
+
+#[derive(Debug, Serialize)]
+struct Error<'v> {
+    fault: &'static str,
+    blame: &'static str,
+    outcome: &'static str,
+    count: u64,
+    sentence: &'static str,
+    examples: &'v [String],
+}
+
+fn errors(part: &Part) -> Vec<Error<'_>> {
+    part.errors.iter().map(Error::of).collect()
+}
+
+impl<'v> Error<'v> {
+    fn of(error: &'v part::Error) -> Self {
+        Self {
+            fault: error.fault.name(),
+            blame: error.blame().name(),
+            outcome: error.outcome().name(),
+            count: error.count,
+            sentence: error.fault.sentence(),
+            examples: &error.examples,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Bytes {
+    sent: u64,
+    received: u64,
+    body: u64,
+}
+
+impl Bytes {
+    fn of(part: &Part) -> Self {
+        Self { sent: part.bytes_sent, received: part.bytes_received, body: part.bytes_body }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Connections {
+    opened: u64,
+    resent: u64,
+    redirects: u64,
+    surplus: u64,
+}
+
+impl Connections {
+    fn of(part: &Part) -> Self {
+        Self {
+            opened: part.connections,
+            resent: part.resent,
+            redirects: part.redirects,
+            surplus: part.surplus,
+        }
+    }
+}
+
+/// How many different bodies came back.
+#[derive(Debug, Serialize)]
+struct Bodies {
+    distinct: u64,
+    more: bool,
+}
+
+impl Bodies {
+    fn of((distinct, more): (u64, bool)) -> Self {
+        Self { distinct, more }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Endpoint<'v> {
+    name: &'v str,
+    requests: Requests,
+    response_time_ms: Summary,
+    service_time_ms: Summary,
+    ok_only: OkOnly,
+    status: BTreeMap<String, u64>,
+    errors: Vec<Error<'v>>,
+    bytes: Bytes,
+    bodies: Bodies,
+}
+
+impl<'v> Endpoint<'v> {
+    fn of(name: &'v str, part: &'v Part) -> Self {
+        Self {
+            name,
+            requests: Requests::of(part),
+            response_time_ms: Summary::of(&part.response),
+            service_time_ms: Summary::of(&part.service),
+            ok_only: OkOnly::of(part),
+            status: status(part),
+            errors: errors(part),
+            bytes: Bytes::of(part),
+            bodies: Bodies::of(part.bodies),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct WarmUp {
+    requests: Requests,
+    response_time_ms: Summary,
+    service_time_ms: Summary,
+    bytes: Bytes,
+    connections: Connections,
+}
+
+impl WarmUp {
+    fn of(part: &Part) -> Self {
+        Self {
+            requests: Requests::of(part),
+            response_time_ms: Summary::of(&part.response),
+            service_time_ms: Summary::of(&part.service),
+            bytes: Bytes::of(part),
+            connections: Connections::of(part),
+        }
+    }
+}
+
+/// Milliseconds to the nanosecond; null where there is no figure.
+fn reading(reading: Reading) -> Option<f64> {
+    reading.nanos().and_then(finite).map(|nanos| nanos.round() / 1e6)
+}
+
+fn millis(nanos: Nanos) -> f64 {
+    nanos.as_millis_f64()
+}
+
+fn seconds(nanos: Nanos) -> f64 {
+    nanos.as_secs_f64()
+}

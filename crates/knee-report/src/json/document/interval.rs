@@ -1,0 +1,89 @@
+//! One interval of the series, as JSON.
+
+use knee_core::outcome::Outcome;
+use serde::Serialize;
+
+use super::{millis, reading, seconds};
+use crate::json::finite;
+use crate::view::moment::Moment;
+use crate::view::reading::Reading;
+
+#[derive(Debug, Serialize)]
+pub struct Interval {
+    from_s: f64,
+    to_s: f64,
+    warm_up: bool,
+    planned: u64,
+    ok: u64,
+    http_error: u64,
+    transport_error: u64,
+    timeout: u64,
+    unsent: u64,
+    censored: u64,
+    rate: Rate,
+    response_time_ms: Times,
+    service_time_ms: Times,
+    own_lag_p99_ms: Option<f64>,
+    in_flight: u64,
+    backlog: u64,
+    bytes_received: u64,
+    worker_cpu: Option<f64>,
+    host_busy: Option<f64>,
+    steal: Option<f64>,
+    resident_bytes: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Rate {
+    offered: Option<f64>,
+    achieved: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Times {
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p99: Option<f64>,
+    max: Option<f64>,
+    at_least: bool,
+}
+
+impl Times {
+    fn of(readings: [Reading; 4]) -> Self {
+        let [p50, p90, p99, max] = readings.map(reading);
+        Self { p50, p90, p99, max, at_least: readings.iter().any(|reading| reading.is_lower_bound()) }
+    }
+}
+
+impl Interval {
+    pub fn of(moment: &Moment) -> Self {
+        let point = &moment.point;
+        let count = |outcome: Outcome| point.by_outcome[outcome as usize];
+        Self {
+            from_s: seconds(point.from),
+            to_s: seconds(point.to),
+            warm_up: point.warm_up,
+            planned: point.planned,
+            ok: count(Outcome::Ok),
+            http_error: count(Outcome::HttpError),
+            transport_error: count(Outcome::TransportError),
+            timeout: count(Outcome::Timeout),
+            unsent: count(Outcome::Unsent),
+            censored: count(Outcome::Censored),
+            rate: Rate {
+                offered: moment.offered.and_then(finite),
+                achieved: moment.achieved.and_then(finite),
+            },
+            response_time_ms: Times::of(moment.response),
+            service_time_ms: Times::of(moment.service),
+            own_lag_p99_ms: point.own_lag_p99.map(millis),
+            in_flight: point.in_flight,
+            backlog: point.backlog,
+            bytes_received: point.bytes_received,
+            worker_cpu: moment.worker_cpu.and_then(finite),
+            host_busy: point.instrument.host_busy.and_then(finite),
+            steal: point.instrument.steal.and_then(finite),
+            resident_bytes: point.instrument.resident_bytes,
+        }
+    }
+}

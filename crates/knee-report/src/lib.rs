@@ -1,0 +1,21 @@
+//! From a measured run to what people and programs read: terminal text, JSON and CSV.
+//!
+//! [`View::of`] computes everything that is shown, once; the modules beside it only lay it out.
+//! Output depends on nothing but the input: no clock, no locale, no size of a terminal. Does not
+//! print, does not open files, and does not judge a run (the verdict comes with it).
+
+pub mod clean;
+
+pub mod number;
+
+pub mod view;
+
+pub mod text;
+
+pub mod json;
+
+pub mod oha_json;
+
+pub mod csv;
+
+pub use view::View;

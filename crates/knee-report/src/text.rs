@@ -1,0 +1,83 @@
+//! The report of a run for a terminal: summary, both times side by side, who failed, and whether
+//! the result can be trusted.
+//!
+//! Lays a [`View`] out and calculates nothing. Width, unit and colour are parameters; does not
+//! look at a terminal. Lines never exceed the width (which counts as 60 at the least).
+
+pub mod ink;
+
+pub mod interval;
+
+mod plan;
+
+mod section;
+
+mod table;
+
+mod times;
+
+mod truth;
+
+pub use ink::Palette;
+pub use interval::{header as interval_header, line as interval_line};
+pub use truth::LINES_MAX as TRUTH_LINES_MAX;
+
+use ink::{Tone, cut, wrap};
+
+use crate::number::Unit;
+use crate::{View, clean};
+
+/// How a report looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns of a line.
+    pub width: usize,
+    /// Colours.
+    pub palette: Palette,
+    /// The unit of all times; `None` chooses one that fits.
+    pub unit: Option<Unit>,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { width: 80, palette: Palette::None, unit: None }
+    }
+}
+
+/// Narrower than this nothing can be laid out.
+const WIDTH_MIN: usize = 60;
+
+/// The whole report; every line ends in a line feed.
+pub fn render(view: &View, style: &Style) -> String {
+    let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
+    let blocks = [
+        title(view, style),
+        section::summary(view, style),
+        times::table(view, style),
+        times::histogram(view, style),
+        times::phases(view, style),
+        section::endpoints(view, style),
+        section::statuses(view, style),
+        section::errors(view, style),
+        truth::lines(view, style),
+    ];
+    let texts: Vec<String> =
+        blocks.iter().filter(|block| !block.is_empty()).map(|block| block.join("\n")).collect();
+    texts.join("\n\n") + "\n"
+}
+
+fn title(view: &View, style: &Style) -> Vec<String> {
+    let build = cut(&format!("knee {}", clean::line(&view.head.build.version)), style.width / 3);
+    let title = cut(&clean::line(&view.head.title), style.width.saturating_sub(ink::width(&build) + 2));
+    let mut lines = vec![format!("{}  {title}", style.palette.paint(Tone::Strong, &build))];
+    let pieces = plan::pieces(&view.head.plan);
+    lines.extend(wrap("", pieces.iter().map(String::as_str), ", ", style.width));
+    lines
+}
+
+/// A heading, and after it what applies to all that follows.
+fn heading(name: &str, remark: &str, style: &Style) -> String {
+    let remark = cut(remark, style.width.saturating_sub(name.len() + 1));
+    let name = style.palette.paint(Tone::Strong, name);
+    if remark.is_empty() { name } else { format!("{name} {}", style.palette.paint(Tone::Faint, &remark)) }
+}

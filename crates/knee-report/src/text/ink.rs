@@ -1,0 +1,151 @@
+//! Colour and width: how a line is painted, cut and wrapped.
+//!
+//! Colour repeats what the words say and never says anything alone. Does not know what is shown.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Whether and how text is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Palette {
+    /// Plain text.
+    #[default]
+    None,
+    /// ANSI escape sequences, the eight base colours only.
+    Ansi,
+}
+
+/// What a piece of text is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Text.
+    #[default]
+    Plain,
+    /// A heading.
+    Strong,
+    /// Less important than what is around it.
+    Faint,
+    /// As it should be.
+    Good,
+    /// To be looked at.
+    Warn,
+    /// Wrong.
+    Bad,
+}
+
+impl Palette {
+    /// The text in the colour of its tone.
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        let code = match (self, tone) {
+            (Self::None, _) | (Self::Ansi, Tone::Plain) => return text.to_owned(),
+            (Self::Ansi, Tone::Strong) => "1",
+            (Self::Ansi, Tone::Faint) => "2",
+            (Self::Ansi, Tone::Good) => "32",
+            (Self::Ansi, Tone::Warn) => "33",
+            (Self::Ansi, Tone::Bad) => "31",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+}
+
+/// How many columns the text takes on a terminal.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The text, cut to `columns` with an ellipsis where something is missing.
+pub fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 0;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used >= columns {
+            break;
+        }
+        kept.push(c);
+    }
+    if columns > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// The text padded to `columns` with spaces on its left side.
+pub fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The text padded to `columns` with spaces on its right side.
+pub fn left(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Lines of at most `columns`: `first` begins the first, as many spaces begin the others. Lines
+/// break between `pieces`, which are joined by `joint`; a piece that is too long is cut.
+pub fn wrap<'a>(
+    first: &str,
+    pieces: impl IntoIterator<Item = &'a str>,
+    joint: &str,
+    columns: usize,
+) -> Vec<String> {
+    let indent = width(first);
+    let room = columns.saturating_sub(indent).max(1);
+    let mut lines: Vec<String> = Vec::new();
+    for piece in pieces {
+        let piece = cut(piece, room);
+        match lines.last_mut() {
+            Some(line) if width(line) + width(joint) + width(&piece) <= room => {
+                line.push_str(joint);
+                line.push_str(&piece);
+            }
+            _ => lines.push(piece),
+        }
+    }
+    // A line that goes on ends in its joint's sign, without the space behind it.
+    let sign = joint.trim_end();
+    let last = lines.len().saturating_sub(1);
+    let continued = |place: usize, line: &str| place < last && width(line) + width(sign) <= room;
+    lines
+        .iter()
+        .enumerate()
+        .map(|(place, line)| {
+            let start = if place == 0 { first.to_owned() } else { " ".repeat(indent) };
+            let end = if continued(place, line) { sign } else { "" };
+            format!("{start}{line}{end}")
+        })
+        .collect()
+}
+
+/// [`wrap`] for a sentence: lines break between words.
+pub fn wrap_words(first: &str, text: &str, columns: usize) -> Vec<String> {
+    wrap(first, text.split_whitespace(), " ", columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_says_so() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdef", 5), "abcd…");
+        assert_eq!(cut("日本語", 5), "日本…");
+        assert_eq!(cut("日本語", 4), "日…");
+        assert_eq!(cut("abc", 0), "");
+    }
+
+    #[test]
+    fn a_sentence_breaks_between_words_and_hangs() {
+        assert_eq!(wrap_words("- ", "one two three", 9), ["- one two", "  three"]);
+        assert_eq!(wrap("", ["a 1", "b 2", "c 3"], ", ", 9), ["a 1, b 2,", "c 3"]);
+        assert_eq!(wrap("", ["a 1", "b 2", "c 3"], ", ", 8), ["a 1, b 2", "c 3"]);
+    }
+
+    #[test]
+    fn no_colour_is_no_escape_sequence() {
+        assert_eq!(Palette::None.paint(Tone::Bad, "x"), "x");
+        assert_eq!(Palette::Ansi.paint(Tone::Bad, "x"), "\x1b[31mx\x1b[0m");
+    }
+}

@@ -1,0 +1,124 @@
+//! One line an interval, for logs and pipes: 80 columns under a header.
+//!
+//! Every time carries its own unit, so that a line can be read alone. Does not know about
+//! terminals.
+
+use knee_core::record::Point;
+use knee_core::unit::Nanos;
+
+use super::ink::{cut, right};
+use crate::number::{self, Unit};
+use crate::view::moment::Moment;
+use crate::view::reading::Reading;
+
+/// Names and widths of the columns.
+const COLUMNS: [(&str, usize); 10] = [
+    ("time", 7),
+    ("ok/s", 10),
+    ("resp p50", 9),
+    ("resp p99", 9),
+    ("serv p50", 9),
+    ("serv p99", 9),
+    ("flight", 7),
+    ("errors", 7),
+    ("lag p99", 8),
+    ("CPU", 5),
+];
+
+/// The header of the columns below: time at the end of the interval, ok answers a second,
+/// response time and service time at 50 and 99 %, requests in flight at the end, requests that
+/// ended other than ok, own lag at 99 %, CPU of the busiest worker.
+pub fn header() -> String {
+    COLUMNS.iter().map(|(name, columns)| right(name, *columns)).collect()
+}
+
+/// One interval. `≥` marks a lower bound, `~` a percentile with fewer than 100 samples above it,
+/// `*` behind the time an interval of the warm-up.
+pub fn line(point: &Point, unit: Option<Unit>) -> String {
+    let moment = Moment::of(point);
+    let mark = if point.warm_up { "*" } else { "" };
+    let time = |place: usize, times: Option<[Nanos; 4]>, readings: [Reading; 4]| {
+        let Some(nanos) = times.map(|times| times[place].0 as f64) else { return "–".to_owned() };
+        let sign = match readings[place] {
+            Reading::AtLeast(_) => "≥",
+            Reading::TooFew { .. } => "~",
+            Reading::Exactly(_) | Reading::Nothing => "",
+        };
+        format!("{sign}{}", compact(nanos, unit))
+    };
+    let cells = [
+        format!("{}{mark}", end(point)),
+        moment.achieved.map_or_else(|| "–".to_owned(), number::rate),
+        time(0, point.response, moment.response),
+        time(2, point.response, moment.response),
+        time(0, point.service, moment.service),
+        time(2, point.service, moment.service),
+        number::count(point.in_flight),
+        number::count(moment.not_ok),
+        point.own_lag_p99.map_or_else(|| "–".to_owned(), |lag| compact(lag.0 as f64, unit)),
+        moment.worker_cpu.map_or_else(|| "–".to_owned(), |cpu| format!("{:.0}%", cpu * 100.0)),
+    ];
+    let widths = COLUMNS.iter().map(|(_, columns)| *columns);
+    cells.iter().zip(widths).map(|(cell, columns)| right(&cut(cell, columns), columns)).collect()
+}
+
+/// A time without the space before its unit.
+fn compact(nanos: f64, unit: Option<Unit>) -> String {
+    number::time(nanos, unit).replace(' ', "")
+}
+
+/// The end of an interval; to the millisecond if it is too short to show otherwise, as that of the last
+/// answers is.
+fn end(point: &Point) -> String {
+    let short = point.to.since(point.from) < Nanos::from_millis(100) && point.to < Nanos::from_secs(100);
+    if short { format!("{:.3}s", point.to.as_secs_f64()) } else { clock(point.to) }
+}
+
+/// Time since the start: `12s`, `0.5s`, `12:34`, `1:02:03`.
+fn clock(at: Nanos) -> String {
+    let seconds = at.0 / 1_000_000_000;
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0..=1, _) => {
+            let tenths = (at.as_secs_f64() * 10.0).round() / 10.0;
+            if tenths.fract() == 0.0 { format!("{tenths:.0}s") } else { format!("{tenths:.1}s") }
+        }
+        (0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
+        (hours, minutes, seconds) => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ink::width;
+    use super::*;
+
+    #[test]
+    fn times_since_the_start_are_short() {
+        for (nanos, text) in [
+            (500_000_000, "0.5s"),
+            (12_000_000_100, "12s"),
+            (119_000_000_000, "119s"),
+            (754_000_000_000, "12:34"),
+            (3_723_000_000_000, "1:02:03"),
+        ] {
+            assert_eq!(clock(Nanos(nanos)), text);
+        }
+    }
+
+    #[test]
+    fn the_last_few_milliseconds_are_told_from_the_second_before_them() {
+        let point = |from, to| Point {
+            from: Nanos::from_millis(from),
+            to: Nanos::from_millis(to),
+            ..Point::default()
+        };
+        assert_eq!(end(&point(2_000, 3_000)), "3s");
+        assert_eq!(end(&point(3_000, 3_003)), "3.003s");
+        assert_eq!(end(&point(200_000, 200_003)), "3:20");
+    }
+
+    #[test]
+    fn the_columns_fill_a_terminal_of_the_usual_width() {
+        assert!(width(&header()) <= 80);
+    }
+}

@@ -1,0 +1,79 @@
+//! A plan in one line.
+//!
+//! Does not list every stage of a curve that has many.
+
+use knee_core::plan::{Executor, Plan, Scenario, Stop};
+use knee_core::schedule::{Arrivals, Curve};
+
+use crate::{clean, number};
+
+/// Most levels of a curve that are written out.
+const LEVELS_MAX: usize = 4;
+
+/// The plan as pieces of a line: `closed`, `50 connections`, `10.0 s`, `2 workers`.
+pub fn pieces(plan: &Plan) -> Vec<String> {
+    let mut pieces = match plan.scenarios.as_slice() {
+        [scenario] => one(scenario),
+        scenarios => several(plan, scenarios),
+    };
+    if plan.warm_up.0 > 0 {
+        pieces.push(format!("warm-up {}", plan.warm_up));
+    }
+    pieces.push(match plan.workers {
+        1 => "1 worker".to_owned(),
+        workers => format!("{workers} workers"),
+    });
+    pieces
+}
+
+fn one(scenario: &Scenario) -> Vec<String> {
+    let mut pieces = match &scenario.executor {
+        Executor::Closed { users } => {
+            vec!["closed".to_owned(), plural(&levels(users), "connection")]
+        }
+        Executor::Open { rate, arrivals, users_max } => vec![
+            "open".to_owned(),
+            format!("{}/s {}", levels(rate), spacing(*arrivals)),
+            format!("at most {} in flight", number::count(u64::from(*users_max))),
+        ],
+    };
+    pieces.push(match scenario.stop {
+        Stop::Requests(requests) => plural(&number::count(requests), "request"),
+        Stop::At(end) => end.to_string(),
+    });
+    pieces
+}
+
+fn several(plan: &Plan, scenarios: &[Scenario]) -> Vec<String> {
+    let names: Vec<_> = scenarios.iter().map(|scenario| clean::line(&scenario.name)).collect();
+    let mut pieces = vec![
+        if plan.is_open() { "open" } else { "closed" }.to_owned(),
+        format!("{} scenarios ({})", scenarios.len(), names.join(", ")),
+        format!("at most {} users", number::count(plan.users_max())),
+    ];
+    pieces.extend(plan.duration().map(|end| end.to_string()));
+    pieces
+}
+
+fn spacing(arrivals: Arrivals) -> String {
+    match arrivals {
+        Arrivals::Uniform => "evenly spaced".to_owned(),
+        Arrivals::Poisson { seed } => format!("Poisson, seed {seed}"),
+    }
+}
+
+/// `50`, `1 to 50`, `1 to 50 to 50 …`.
+fn levels(curve: &Curve) -> String {
+    let mut levels = vec![curve.start];
+    levels.extend(curve.stages.iter().map(|stage| stage.target));
+    levels.dedup();
+    let more = levels.len() > LEVELS_MAX;
+    levels.truncate(LEVELS_MAX);
+    let text = |level: &f64| number::fixed(*level, usize::from(level.fract() != 0.0));
+    let joined = levels.iter().map(text).collect::<Vec<_>>().join(" to ");
+    if more { format!("{joined} …") } else { joined }
+}
+
+fn plural(number: &str, word: &str) -> String {
+    if number == "1" { format!("1 {word}") } else { format!("{number} {word}s") }
+}

@@ -1,0 +1,217 @@
+//! The parts of the report that count: summary, endpoints, status codes, errors.
+//!
+//! Shows zero where a zero says something, and leaves out what did not take place.
+
+use knee_core::outcome::{Blame, Outcome};
+use knee_core::record::Ending;
+use knee_core::unit::Nanos;
+
+use super::ink::{Tone, cut, left, wrap, wrap_words};
+use super::table::{Cell, Side, Table};
+use super::times::{reading, scale};
+use super::{Style, heading};
+use crate::number::{bytes, count, rate};
+use crate::view::part::Part;
+use crate::view::times::Times;
+use crate::{View, clean};
+
+/// Most endpoints that are listed; the JSON has all.
+const ENDPOINTS_MAX: usize = 20;
+/// Width of the labels of the summary, with their indent.
+const LABEL: usize = 14;
+
+/// What was asked, what was got, how long it took.
+pub fn summary(view: &View, style: &Style) -> Vec<String> {
+    let mut lines = vec![heading("Summary", "", style)];
+    let mut item = |label: &str, pieces: Vec<String>, joint: &str| {
+        let first = left(&format!("  {label}"), LABEL);
+        lines.extend(wrap(&first, pieces.iter().map(String::as_str), joint, style.width));
+    };
+    item("Requests", books(view), " ");
+    item("Rate", rates(view), ", ");
+    item("Duration", durations(view), ", ");
+    item("Data", data(view), ", ");
+    item("Connections", connections(&view.total), ", ");
+    if view.span.warm_up > Nanos::ZERO {
+        item("Warm-up", warm_up(view), ", ");
+    }
+    lines.extend(ending(view, style));
+    lines
+}
+
+/// `1,000 planned = 990 ok + 10 timeout`.
+fn books(view: &View) -> Vec<String> {
+    let books = &view.total.books;
+    let mut pieces = vec![format!("{} planned", count(books.planned))];
+    let mut sign = "=";
+    for outcome in Outcome::ALL {
+        if books.count(outcome) > 0 || outcome == Outcome::Ok {
+            pieces.push(format!("{sign} {} {}", count(books.count(outcome)), outcome.name()));
+            sign = "+";
+        }
+    }
+    let difference = books.difference();
+    if difference != 0 {
+        pieces.push(format!("({difference:+} not accounted for)"));
+    }
+    pieces
+}
+
+fn rates(view: &View) -> Vec<String> {
+    let Some(achieved) = view.rate.achieved else { return vec!["–".to_owned()] };
+    let mut pieces = vec![format!("{}/s achieved", rate(achieved))];
+    if view.head.plan.is_open() {
+        pieces.extend(view.rate.offered.map(|offered| format!("{}/s offered", rate(offered))));
+    }
+    pieces
+}
+
+fn durations(view: &View) -> Vec<String> {
+    let mut pieces = vec![view.span.window.to_string()];
+    // Less than a hundredth of the window is the last answers coming in.
+    if view.span.grace.0 > view.span.window.0 / 100 {
+        pieces.push(format!("{} more until the last request ended", view.span.grace));
+    }
+    pieces
+}
+
+fn data(view: &View) -> Vec<String> {
+    let total = &view.total;
+    let mut pieces = vec![format!("{} received", bytes(total.bytes_received as f64))];
+    pieces.extend(view.rate.received.map(|rate| format!("{}/s", bytes(rate))));
+    pieces.push(format!("{} sent", bytes(total.bytes_sent as f64)));
+    match total.bodies {
+        (0, _) => {}
+        (1, false) => pieces.push("1 distinct body".to_owned()),
+        (bodies, false) => pieces.push(format!("{bodies} distinct bodies")),
+        (bodies, true) => pieces.push(format!("more than {bodies} distinct bodies")),
+    }
+    pieces
+}
+
+fn connections(total: &Part) -> Vec<String> {
+    let mut pieces = vec![format!("{} opened", count(total.connections))];
+    for (number, what) in [
+        (total.resent, "requests resent"),
+        (total.redirects, "redirects followed"),
+        (total.surplus, "answers with surplus bytes"),
+    ] {
+        if number > 0 {
+            pieces.push(format!("{} {what}", count(number)));
+        }
+    }
+    pieces
+}
+
+fn warm_up(view: &View) -> Vec<String> {
+    let books = &view.warm_up.books;
+    let mut pieces = vec![view.span.warm_up.to_string(), format!("{} requests", count(books.planned))];
+    if view.warm_up.not_ok() > 0 {
+        pieces.push(format!("{} of them not ok", count(view.warm_up.not_ok())));
+    }
+    pieces.push("not in these figures".to_owned());
+    pieces
+}
+
+fn ending(view: &View, style: &Style) -> Vec<String> {
+    let text = match view.ending {
+        Ending::Completed => return Vec::new(),
+        Ending::Interrupted => "the run was interrupted; requests in flight were waited for".to_owned(),
+        Ending::Aborted => "the run was aborted; requests in flight were not waited for".to_owned(),
+        Ending::Truncated => format!(
+            "the record has no end: its writer was killed. The figures cover the first {}",
+            view.span.total
+        ),
+    };
+    let first = left("  Ending", LABEL);
+    wrap_words(&first, &text, style.width)
+}
+
+/// Endpoints side by side; nothing if there is only one.
+pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
+    let mut busy: Vec<_> = view.endpoints.iter().filter(|e| e.part.books.planned > 0).collect();
+    if busy.len() < 2 {
+        return Vec::new();
+    }
+    busy.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.part.books.planned));
+    let mut table = Table::new([
+        ("", Side::Flexible),
+        ("requests", Side::Right),
+        ("not ok", Side::Right),
+        ("mean", Side::Right),
+        ("p50", Side::Right),
+        ("p99", Side::Right),
+        ("max", Side::Right),
+    ]);
+    let scale = scale(&view.total.response, style);
+    for endpoint in busy.iter().take(ENDPOINTS_MAX) {
+        let Times { mean, max, percentiles, .. } = &endpoint.part.response;
+        let not_ok = endpoint.part.not_ok();
+        table.row(vec![
+            clean::line(&endpoint.name).into_owned().into(),
+            count(endpoint.part.books.planned).into(),
+            Cell::toned(count(not_ok), if not_ok > 0 { Tone::Bad } else { Tone::Plain }),
+            reading(*mean, scale).into(),
+            reading(percentiles[0], scale).into(),
+            short(reading(percentiles[3], scale)).into(),
+            reading(*max, scale).into(),
+        ]);
+    }
+    let mut lines = vec![heading("Endpoints", &format!("response time in {}", scale.unit), style)];
+    lines.extend(table.lines(style.width, style.palette));
+    if busy.len() > ENDPOINTS_MAX {
+        lines.push(format!("  {} more in the JSON: endpoints", count((busy.len() - ENDPOINTS_MAX) as u64)));
+    }
+    lines
+}
+
+/// Whole answers by status code, the most frequent first.
+pub fn statuses(view: &View, style: &Style) -> Vec<String> {
+    let mut status = view.total.status.clone();
+    if status.is_empty() {
+        return Vec::new();
+    }
+    status.sort_by_key(|(code, number)| (std::cmp::Reverse(*number), *code));
+    let mut table = Table::new([("", Side::Left), ("", Side::Right)]);
+    for (code, number) in status {
+        let tone = match code {
+            200..=399 => Tone::Good,
+            400..=499 => Tone::Warn,
+            _ => Tone::Bad,
+        };
+        let answers = if number == 1 { "answer" } else { "answers" };
+        table.row(vec![Cell::toned(code.to_string(), tone), format!("{} {answers}", count(number)).into()]);
+    }
+    let mut lines = vec![heading("Status codes", "", style)];
+    lines.extend(table.lines(style.width, style.palette));
+    lines
+}
+
+/// Faults with who is to blame, and what was said.
+pub fn errors(view: &View, style: &Style) -> Vec<String> {
+    let errors = &view.total.errors;
+    if errors.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![heading("Errors", "and who is to blame", style)];
+    let widest = errors.iter().map(|error| count(error.count).len()).max().unwrap_or(0);
+    for error in errors {
+        let tone = if error.blame() == Blame::Generator { Tone::Bad } else { Tone::Warn };
+        let blame = style.palette.paint(tone, &left(error.blame().name(), 9));
+        let number = super::ink::right(&count(error.count), widest);
+        let indent = 2 + 9 + 2 + widest + 2;
+        let sentence = cut(error.fault.sentence(), style.width.saturating_sub(indent));
+        lines.push(format!("  {blame}  {number}  {sentence}"));
+        for example in &error.examples {
+            let example = cut(&clean::line(example), style.width.saturating_sub(indent + 2));
+            let example = style.palette.paint(Tone::Faint, &example);
+            lines.push(format!("{}- {example}", " ".repeat(indent)));
+        }
+    }
+    lines
+}
+
+/// A dash alone, where a table has no room for the reason.
+fn short(text: String) -> String {
+    if text.starts_with('–') { "–".to_owned() } else { text }
+}

@@ -1,0 +1,155 @@
+//! The parts of the report that show times: the table of both times, the histogram, the phases.
+//!
+//! One unit for a whole table. What the sample cannot carry is a dash with the size it would take.
+
+use knee_core::outcome::Outcome;
+use knee_core::tally::Phase;
+
+use super::ink::{Tone, right, wrap_words};
+use super::table::{Cell, Side, Table};
+use super::{Style, heading};
+use crate::View;
+use crate::number::{self, Scale, Unit};
+use crate::view::reading::Reading;
+use crate::view::times::Times;
+
+/// Longest bar of the histogram.
+const BAR_MAX: usize = 32;
+
+/// One unit for all times of a kind.
+pub fn scale(times: &Times, style: &Style) -> Scale {
+    let largest = times.max.nanos().unwrap_or(0.0);
+    let unit = style.unit.unwrap_or_else(|| Unit::fitting(times.typical(), largest));
+    Scale::new(unit, times.typical())
+}
+
+/// A figure in the unit of its table.
+pub fn reading(reading: Reading, scale: Scale) -> String {
+    match reading {
+        Reading::Exactly(nanos) => scale.write(nanos.0 as f64),
+        Reading::AtLeast(nanos) => format!("≥ {}", scale.write(nanos.0 as f64)),
+        Reading::TooFew { needed } => format!("– (n < {})", number::count(needed)),
+        Reading::Nothing => "–".to_owned(),
+    }
+}
+
+/// Response time, service time and lag side by side; the ok answers apart where others are among them.
+pub fn table(view: &View, style: &Style) -> Vec<String> {
+    let total = &view.total;
+    if total.response.count == 0 {
+        return Vec::new();
+    }
+    let mut columns =
+        vec![("response time", &total.response), ("service time", &total.service), ("lag", &total.lag)];
+    let all_ok = total.books.count(Outcome::Ok) == total.books.ended();
+    if !all_ok && total.response_ok.count > 0 {
+        columns.push(("response, ok only", &total.response_ok));
+    }
+    let scale = scale(&total.response, style);
+    let scales: Vec<_> = columns.iter().map(|(_, times)| Scale::new(scale.unit, times.typical())).collect();
+    let header = columns.iter().map(|(name, _)| (*name, Side::Right));
+    let mut table = Table::new([("", Side::Left)].into_iter().chain(header));
+    let rows: Vec<_> = columns.iter().map(|(_, times)| times.rows()).collect();
+    for (place, (name, _)) in total.response.rows().iter().enumerate() {
+        let cells = rows.iter().zip(&scales).map(|(rows, scale)| Cell::from(reading(rows[place].1, *scale)));
+        table.row(std::iter::once(Cell::from(*name)).chain(cells).collect());
+    }
+    let remark = format!("in {}, over all {} requests", scale.unit, number::count(total.response.count));
+    let mut lines = vec![heading("Times", &remark, style)];
+    lines.extend(table.lines(style.width, style.palette));
+    lines.extend(footnotes(view, scale, style));
+    lines
+}
+
+fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    let bounds = view.total.response.bounds;
+    if bounds > 0 {
+        let text = format!(
+            "at least: {} requests did not end in time; how long they would have taken is not known.",
+            number::count(bounds)
+        );
+        lines.extend(wrap_words("  ≥ ", &text, style.width));
+    }
+    if let Some((all, ok)) = view.tail_contrast() {
+        let unit = scale.unit;
+        let text = format!(
+            "p99 of the response time is {} {unit} over all requests and {} {unit} over the ok answers alone: \
+             failures take part in the tail.",
+            reading(all, scale),
+            reading(ok, scale)
+        );
+        lines.extend(wrap_words("  ! ", &text, style.width));
+    }
+    lines
+}
+
+/// How response times are spread.
+pub fn histogram(view: &View, style: &Style) -> Vec<String> {
+    let rows = &view.histogram;
+    let Some(most) = rows.iter().map(|row| row.count).max() else { return Vec::new() };
+    let steps = rows.windows(2).map(|pair| pair[1].upto - pair[0].upto);
+    let scale = scale(&view.total.response, style).telling(steps.reduce(f64::min).unwrap_or(1e9));
+    let limits: Vec<String> = rows.iter().map(|row| scale.write(row.upto)).collect();
+    let counts: Vec<String> = rows.iter().map(|row| number::count(row.count)).collect();
+    let widest = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
+    let (limit_width, count_width) = (widest(&limits), widest(&counts));
+    let room = style.width.saturating_sub(limit_width + count_width + 9).min(BAR_MAX);
+    let bounded = rows.iter().any(|row| row.bounds > 0);
+    let remark =
+        format!("up to, in {}{}", scale.unit, if bounded { "; □ took at least that long" } else { "" });
+    let mut lines = vec![heading("Response time histogram", &remark, style)];
+    for (row, (limit, count)) in rows.iter().zip(limits.iter().zip(&counts)) {
+        let share = |part: u64| (part as f64 / most.max(1) as f64 * room as f64).round() as usize;
+        let length = share(row.count).max(usize::from(row.count > 0));
+        let open = share(row.bounds).max(usize::from(row.bounds > 0)).min(length);
+        let bar = "■".repeat(length - open) + &"□".repeat(open);
+        let line = format!("  {}  [{}]  {bar}", right(limit, limit_width), right(count, count_width));
+        lines.push(line.trim_end().to_owned());
+    }
+    lines
+}
+
+/// A figure that is not zero never reads so.
+fn above_zero(figure: Reading, scale: Scale) -> String {
+    let step = 10_f64.powf(-(scale.decimals as f64)) * scale.unit.nanos();
+    match figure.nanos() {
+        Some(nanos) if nanos > 0.0 && nanos < 0.5 * step => format!("< {}", scale.write(step)),
+        _ => reading(figure, scale),
+    }
+}
+
+/// What the time of a request consists of. A phase that never took any time has no row: an
+/// answer that one read brings whole is received in no time at all.
+pub fn phases(view: &View, style: &Style) -> Vec<String> {
+    let took_time = |times: &Times| times.max.nanos().is_some_and(|max| max > 0.0);
+    let phases: Vec<_> =
+        Phase::ALL.iter().zip(&view.total.phases).filter(|(_, times)| took_time(times)).collect();
+    if phases.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new([
+        ("", Side::Left),
+        ("average", Side::Right),
+        ("p50", Side::Right),
+        ("max", Side::Right),
+        ("requests", Side::Right),
+    ]);
+    let unit = scale(&view.total.service, style).unit;
+    let least = phases.iter().map(|(_, times)| times.typical()).reduce(f64::min).unwrap_or(0.0);
+    let decimals = Scale::new(unit, least).decimals.min(3);
+    let scale = Scale { unit, decimals };
+    for (phase, times) in phases {
+        let figure = |figure| Cell::from(above_zero(figure, scale));
+        table.row(vec![
+            phase.name().into(),
+            figure(times.mean),
+            figure(times.percentiles[0]),
+            figure(times.max),
+            Cell::toned(number::count(times.count), Tone::Faint),
+        ]);
+    }
+    let mut lines = vec![heading("Phases", &format!("in {}, where they took place", scale.unit), style)];
+    lines.extend(table.lines(style.width, style.palette));
+    lines
+}

@@ -1,0 +1,165 @@
+//! Everything that is shown about a run, computed once.
+//!
+//! Text, JSON and CSV lay a [`View`] out and calculate nothing, so that they cannot disagree.
+//! Does not judge the run; its verdict is part of the record.
+
+pub mod bars;
+
+pub mod foreign;
+
+pub mod moment;
+
+pub mod part;
+
+pub mod reading;
+
+pub mod times;
+
+use knee_core::estimate::Distribution;
+use knee_core::outcome::Outcome;
+use knee_core::record::{Ending, Head, Run};
+use knee_core::tally::EndpointTally;
+use knee_core::truth::TruthBlock;
+use knee_core::unit::Nanos;
+
+use bars::Bar;
+use foreign::Foreign;
+use moment::Moment;
+use part::Part;
+use reading::Reading;
+
+/// A run, as every report shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// What was known before the first request: plan, title, build, machine.
+    pub head: Head,
+    /// How the run ended.
+    pub ending: Ending,
+    /// The verdict and what was judged.
+    pub truth: TruthBlock,
+    /// When what was measured.
+    pub span: Span,
+    /// Requests a second.
+    pub rate: Rate,
+    /// All endpoints together, without the warm-up.
+    pub total: Part,
+    /// Every endpoint, by id.
+    pub endpoints: Vec<EndpointPart>,
+    /// The requests that were due during the warm-up.
+    pub warm_up: Part,
+    /// Response times of all outcomes, as rows to draw.
+    pub histogram: Vec<Bar>,
+    /// Figures that only other tools' formats ask for.
+    pub foreign: Foreign,
+    /// The intervals, in order.
+    pub series: Vec<Moment>,
+}
+
+/// The parts of a run on its own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// From the start to the first measured request's due time; zero without a warm-up.
+    pub warm_up: Nanos,
+    /// From there to the last planned arrival, or to the last answer where the plan sets no time:
+    /// the span of all rates.
+    pub window: Nanos,
+    /// From there to the end: the grace period, as far as it was used.
+    pub grace: Nanos,
+    /// All of it.
+    pub total: Nanos,
+}
+
+/// Requests and bytes a second over [`Span::window`]; `None` if that is zero.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Requests that came due.
+    pub offered: Option<f64>,
+    /// Requests that ended ok within the window. What ended in the grace period does not count:
+    /// the server did not answer it while the load lasted. Neither do errors.
+    pub achieved: Option<f64>,
+    /// Bytes received within the window.
+    pub received: Option<f64>,
+}
+
+/// One endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndpointPart {
+    /// Its name; may hold words of others, not to be shown without [`crate::clean`].
+    pub name: String,
+    /// What was measured.
+    pub part: Part,
+}
+
+impl View {
+    /// Computes everything that is shown about `run`.
+    pub fn of(run: &Run) -> Self {
+        let tally = run.measured.all();
+        let response = Distribution::response(&tally);
+        let series: Vec<Moment> = run.series.iter().map(Moment::of).collect();
+        let span = Span::of(run);
+        let total = Part::of(&tally);
+        let window = (run.head.measured_from, run.head.measured_from.saturating_add(span.window));
+        Self {
+            rate: Rate::of(&total, &series, window),
+            histogram: bars::bars(&response),
+            foreign: Foreign::of(&tally, &response, &total, &series, window),
+            head: run.head.clone(),
+            ending: run.ending.clone(),
+            truth: run.truth.clone(),
+            span,
+            total,
+            endpoints: endpoints(run),
+            warm_up: Part::of(&run.warm_up.all()),
+            series,
+        }
+    }
+
+    /// Response time at 99 % over all outcomes and of the ok answers alone, in nanoseconds, if
+    /// they differ by more than a quarter: then failures make the tail, or hide it.
+    pub fn tail_contrast(&self) -> Option<(Reading, Reading)> {
+        let (all, ok) = (self.total.response.percentile("p99"), self.total.response_ok.percentile("p99"));
+        let (all_nanos, ok_nanos) = (all.nanos()?, ok.nanos()?);
+        let differs = all_nanos > 1.25 * ok_nanos || ok_nanos > 1.25 * all_nanos;
+        differs.then_some((all, ok))
+    }
+}
+
+impl Span {
+    fn of(run: &Run) -> Self {
+        let window = run.window();
+        let warm_up = run.head.measured_from.min(run.ended);
+        let grace = run.ended.since(warm_up.saturating_add(window));
+        Self { warm_up, window, grace, total: run.ended }
+    }
+}
+
+impl Rate {
+    fn of(total: &Part, series: &[Moment], (from, to): (Nanos, Nanos)) -> Self {
+        let seconds = to.since(from).as_secs_f64();
+        let per_second = |number: f64| (seconds > 0.0).then(|| number / seconds);
+        // A record without intervals still has its totals.
+        let within = |figure: fn(&Moment) -> u64, all: u64| {
+            if series.is_empty() { all as f64 } else { moment::within(series, from, to, figure) }
+        };
+        Self {
+            offered: per_second(total.books.planned as f64),
+            achieved: per_second(within(|moment| moment.ok, total.books.count(Outcome::Ok))),
+            received: per_second(within(|moment| moment.point.bytes_received, total.bytes_received)),
+        }
+    }
+}
+
+/// Every endpoint that has a name or a count. Counts without a name are shown by their id.
+fn endpoints(run: &Run) -> Vec<EndpointPart> {
+    let empty = EndpointTally::default();
+    let places = run.endpoints.len().max(run.measured.endpoints.len());
+    (0..places)
+        .map(|place| EndpointPart {
+            name: match run.endpoints.get(place) {
+                Some(endpoint) => endpoint.name.clone(),
+                None => format!("endpoint {place}"),
+            },
+            part: Part::of(run.measured.endpoints.get(place).unwrap_or(&empty)),
+        })
+        .collect()
+}

@@ -1,0 +1,102 @@
+//! One interval of a run as a line over time shows it.
+//!
+//! Does not lay out lines; see [`crate::text::interval`].
+
+use knee_core::estimate::samples_needed;
+use knee_core::outcome::Outcome;
+use knee_core::record::Point;
+use knee_core::unit::Nanos;
+
+use super::reading::Reading;
+
+/// The shares at which the times of a [`Point`] are given; the last is the maximum.
+const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
+
+/// One interval.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// What was measured.
+    pub point: Point,
+    /// Requests that ended.
+    pub ended: u64,
+    /// Requests that ended ok.
+    pub ok: u64,
+    /// Requests that ended otherwise.
+    pub not_ok: u64,
+    /// Requests a second that came due; `None` if the interval has no width.
+    pub offered: Option<f64>,
+    /// Requests a second that ended ok.
+    pub achieved: Option<f64>,
+    /// Response time at 50, 90, 99 % and the maximum.
+    pub response: [Reading; 4],
+    /// Service time, likewise.
+    pub service: [Reading; 4],
+    /// Share of a CPU that the busiest worker used, 0 to 1.
+    pub worker_cpu: Option<f64>,
+}
+
+impl Moment {
+    /// Sums up one interval.
+    pub fn of(point: &Point) -> Self {
+        let count = |outcome: Outcome| point.by_outcome[outcome as usize];
+        let ended = point.ended();
+        let bounded = Outcome::ALL.iter().any(|outcome| outcome.is_lower_bound() && count(*outcome) > 0);
+        let sent = ended.saturating_sub(count(Outcome::Unsent));
+        let ok = count(Outcome::Ok);
+        Self {
+            ended,
+            ok,
+            not_ok: ended.saturating_sub(ok),
+            offered: point.per_second(point.planned),
+            achieved: point.per_second(ok),
+            response: readings(point.response, ended, bounded),
+            service: readings(point.service, sent, bounded),
+            worker_cpu: point.instrument.busiest(),
+            point: point.clone(),
+        }
+    }
+}
+
+/// Whether a bound lies below a percentile is not known of an interval; if there is one at all,
+/// everything counts as a lower bound.
+fn readings(times: Option<[Nanos; 4]>, count: u64, bounded: bool) -> [Reading; 4] {
+    std::array::from_fn(|place| match (times, SHARES.get(place)) {
+        (None, _) => Reading::Nothing,
+        (Some(_), Some(q)) if count < samples_needed(*q) => Reading::TooFew { needed: samples_needed(*q) },
+        (Some(times), _) => Reading::new(Some(times[place]), bounded),
+    })
+}
+
+/// What `figure` of all intervals sums up to from `from` to `to`. An interval that lies partly
+/// outside counts with the share of it that lies inside.
+pub fn within(series: &[Moment], from: Nanos, to: Nanos, figure: impl Fn(&Moment) -> u64) -> f64 {
+    series.iter().map(|moment| figure(moment) as f64 * share_inside(moment, from, to)).sum()
+}
+
+/// The share of an interval, 0 to 1, that lies between `from` and `to`.
+pub fn share_inside(moment: &Moment, from: Nanos, to: Nanos) -> f64 {
+    let width = moment.point.to.since(moment.point.from);
+    let inside = moment.point.to.min(to).since(moment.point.from.max(from));
+    if width == Nanos::ZERO { 0.0 } else { inside.as_secs_f64() / width.as_secs_f64() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(from: u64, to: u64, ok: u64) -> Moment {
+        let (from, to) = (Nanos::from_millis(from), Nanos::from_millis(to));
+        Moment::of(&Point { from, to, by_outcome: [ok, 0, 0, 0, 0, 0], ..Point::default() })
+    }
+
+    #[test]
+    fn an_interval_that_reaches_beyond_the_window_counts_in_part() {
+        let series = [moment(0, 1_000, 100), moment(1_000, 2_000, 60), moment(2_000, 2_000, 5)];
+        let second = |secs: f64| Nanos::from_secs_f64(secs);
+        let ok = |from, to| within(&series, second(from), second(to), |moment| moment.ok);
+        assert!((ok(0.0, 2.0) - 160.0).abs() < 1e-9);
+        assert!((ok(0.0, 1.5) - 130.0).abs() < 1e-9);
+        assert!((ok(0.5, 1.5) - 80.0).abs() < 1e-9);
+        assert!(ok(3.0, 4.0).abs() < 1e-9);
+    }
+}

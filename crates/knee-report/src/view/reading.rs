@@ -1,0 +1,58 @@
+//! One figure about a set of times, as every report shows it.
+//!
+//! What a sample can carry is decided in [`knee_core::estimate`]; this only gives quantiles, ends
+//! and means the same form.
+
+use knee_core::estimate::Quantile;
+use knee_core::unit::Nanos;
+
+/// One figure about a set of times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The figure.
+    Exactly(Nanos),
+    /// A lower bound: requests whose times only say "at least" take part in it.
+    AtLeast(Nanos),
+    /// The sample is too small to carry it; it takes this many.
+    TooFew {
+        /// The smallest sample that would do.
+        needed: u64,
+    },
+    /// There was nothing to measure.
+    Nothing,
+}
+
+impl Reading {
+    /// A figure that is a lower bound if `bounded`; nothing if there is none.
+    pub fn new(nanos: Option<Nanos>, bounded: bool) -> Self {
+        match nanos {
+            None => Self::Nothing,
+            Some(nanos) if bounded => Self::AtLeast(nanos),
+            Some(nanos) => Self::Exactly(nanos),
+        }
+    }
+
+    /// The number in nanoseconds, if there is one.
+    pub fn nanos(self) -> Option<f64> {
+        match self {
+            Self::Exactly(nanos) | Self::AtLeast(nanos) => Some(nanos.0 as f64),
+            Self::TooFew { .. } | Self::Nothing => None,
+        }
+    }
+
+    /// Whether the number is only a lower bound.
+    pub const fn is_lower_bound(self) -> bool {
+        matches!(self, Self::AtLeast(_))
+    }
+}
+
+impl From<Quantile> for Reading {
+    fn from(quantile: Quantile) -> Self {
+        match quantile {
+            Quantile::Value(nanos) => Self::Exactly(nanos),
+            Quantile::AtLeast(nanos) => Self::AtLeast(nanos),
+            Quantile::TooFew { n: 0, .. } => Self::Nothing,
+            Quantile::TooFew { needed, .. } => Self::TooFew { needed },
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Runs made up request by request, without a server and without time.
+//!
+//! The figures come from a small generator of numbers with a fixed seed, so that every run is
+//! the same everywhere. Does not judge: a fixture's verdict is what its maker says.
+
+use knee_core::outcome::{Fault, Outcome};
+use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
+use knee_core::record::run::RunBuilder;
+use knee_core::record::{Build, Ending, Head, Machine, Run};
+use knee_core::schedule::{Arrivals, Curve};
+use knee_core::tally::{EndpointTally, Interval, Phase, Tally};
+use knee_core::truth::{Figures, InstrumentSample, Reason, State, TruthBlock, WorkerSample};
+use knee_core::unit::Nanos;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// One request of a made-up run; times in nanoseconds.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub endpoint: u32,
+    pub due: u64,
+    pub lag: u64,
+    /// Of a request that was never sent: none, and `lag` is how long it waited.
+    pub service: Option<u64>,
+    pub outcome: Outcome,
+    pub status: Option<u16>,
+    pub fault: Option<(Fault, &'static str)>,
+}
+
+impl Request {
+    pub fn ok(due: u64, lag: u64, service: u64) -> Self {
+        let (service, status) = (Some(service), Some(200));
+        Self { endpoint: 0, due, lag, service, outcome: Outcome::Ok, status, fault: None }
+    }
+
+    pub fn failed(due: u64, lag: u64, service: u64, fault: Fault, example: &'static str) -> Self {
+        let (outcome, fault) = (Outcome::TransportError, Some((fault, example)));
+        Self { endpoint: 0, due, lag, service: Some(service), outcome, status: None, fault }
+    }
+
+    fn done(&self) -> u64 {
+        self.due + self.lag + self.service.unwrap_or(0)
+    }
+}
+
+/// Numbers that look random and are always the same (splitmix64).
+pub struct Dice(pub u64);
+
+impl Dice {
+    /// Evenly spread in 0 to 1, both excluded.
+    pub fn share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^= z >> 31;
+        ((z >> 11) as f64 + 0.5) / (1u64 << 53) as f64
+    }
+
+    /// Exponential with this mean.
+    pub fn exponential(&mut self, mean: f64) -> u64 {
+        (-self.share().ln() * mean) as u64
+    }
+}
+
+/// A plan of one open scenario.
+pub fn open(rate: f64, seconds: u64) -> Plan {
+    let rate = Curve::constant(rate);
+    plan(
+        Executor::Open { rate, arrivals: Arrivals::Uniform, users_max: 50 },
+        Stop::At(Nanos(seconds * SECOND)),
+    )
+}
+
+/// A plan of one closed scenario.
+pub fn closed(users: f64, stop: Stop) -> Plan {
+    plan(Executor::Closed { users: Curve::constant(users) }, stop)
+}
+
+fn plan(executor: Executor, stop: Stop) -> Plan {
+    Plan {
+        scenarios: vec![Scenario::new("default", executor, stop)],
+        endpoints: Vec::new(),
+        warm_up: Nanos::ZERO,
+        grace: Nanos::from_secs(30),
+        request_timeout: Some(Nanos::from_secs(2)),
+        connect_timeout: Nanos::from_secs(5),
+        workers: 2,
+        interval: Nanos(SECOND),
+    }
+}
+
+/// A run that sent `requests` by `plan`, with a verdict of its own. Requests due before the end
+/// of the warm-up are kept apart.
+pub fn run(plan: Plan, requests: &[Request]) -> Run {
+    let mut run = judged(plan, requests);
+    run.truth = truth();
+    run
+}
+
+/// A run with the verdict that the rules draw from it.
+pub fn judged(plan: Plan, requests: &[Request]) -> Run {
+    build(plan, requests, usize::MAX).end(Ending::Completed)
+}
+
+/// A run, as far as its first `kept` intervals.
+fn build(plan: Plan, requests: &[Request], kept: usize) -> RunBuilder {
+    let end = plan.duration().map_or(0, |end| end.0);
+    let ended = requests.iter().map(Request::done).max().unwrap_or(0).max(end);
+    let head = head(plan);
+    let mut builder = RunBuilder::new(head.clone());
+    for interval in intervals(requests, ended, head.measured_from).iter().take(kept) {
+        builder.add(interval);
+    }
+    builder
+}
+
+/// What `requests` leave behind, second by second.
+fn intervals(requests: &[Request], ended: u64, measured_from: Nanos) -> Vec<Interval> {
+    let count_of = ended.div_ceil(SECOND).max(1);
+    let mut intervals: Vec<Interval> = (0..count_of)
+        .map(|place| Interval {
+            from: Nanos(place * SECOND),
+            to: Nanos(((place + 1) * SECOND).min(ended)),
+            instrument: instrument(),
+            ..Interval::default()
+        })
+        .collect();
+    let place = |at: u64| (at / SECOND).min(count_of - 1) as usize;
+    let mut unopened = 50;
+    for request in requests {
+        let id = EndpointId(request.endpoint);
+        let warm_up = request.due < measured_from.0;
+        part(&mut intervals[place(request.due)], warm_up).endpoint_mut(id).planned += 1;
+        let tally = part(&mut intervals[place(request.done())], warm_up).endpoint_mut(id);
+        if unopened > 0 && request.outcome == Outcome::Ok {
+            unopened -= 1;
+            tally.connections += 1;
+            tally.phases[Phase::Connect as usize].record(Nanos(90_000 + unopened * 1_000));
+        }
+        count(tally, request);
+    }
+    intervals
+}
+
+fn part(interval: &mut Interval, warm_up: bool) -> &mut Tally {
+    if warm_up { &mut interval.warm_up } else { &mut interval.measured }
+}
+
+fn count(tally: &mut EndpointTally, request: &Request) {
+    let response = request.lag + request.service.unwrap_or(0);
+    tally.outcomes[request.outcome as usize].response.record(Nanos(response));
+    if let Some((fault, example)) = request.fault {
+        tally.note_fault(fault, 1, Some(example));
+    }
+    let Some(service) = request.service else { return };
+    tally.outcomes[request.outcome as usize].service.record(Nanos(service));
+    tally.lag.record(Nanos(request.lag));
+    tally.own_lag.record(Nanos(request.lag.min(40_000)));
+    tally.bytes_sent += 68;
+    let Some(status) = request.status else { return };
+    tally.note_status(status, 1);
+    tally.phases[Phase::Send as usize].record(Nanos(6_000));
+    tally.phases[Phase::Wait as usize].record(Nanos(service - 7_000));
+    tally.phases[Phase::Receive as usize].record(Nanos(1_000));
+    tally.bytes_received += 850;
+    tally.bytes_body += 612;
+    tally.bodies.note(7, 612);
+}
+
+fn head(mut plan: Plan) -> Head {
+    plan.endpoints = vec![Endpoint { name: "GET http://127.0.0.1:8080/".into() }];
+    Head {
+        measured_from: plan.warm_up,
+        plan,
+        title: "http://127.0.0.1:8080/".into(),
+        started: Nanos::from_secs(1_800_000_000),
+        build: Build { version: "0.1.0".into(), commit: Some("0123abc".into()), optimized: true },
+        machine: Machine {
+            system: "Linux 6.8.0".into(),
+            arch: "x86_64".into(),
+            cpu: Some("Example CPU".into()),
+            cores: 2,
+            memory_bytes: Some(8 << 30),
+        },
+        co_located: Some(true),
+    }
+}
+
+fn truth() -> TruthBlock {
+    TruthBlock {
+        state: State::Valid,
+        reasons: Vec::new(),
+        notes: vec!["the target runs on this machine and shares its CPUs".into()],
+        figures: Figures {
+            own_lag: Some((Nanos(3_100), Nanos(12_400), Nanos(412_000))),
+            area_residual: Some(0.0),
+            little_residual: Some(0.0012),
+            in_flight_mean: Some(12.345),
+            in_flight_max: 50,
+            worker_cpu_max: Some(0.43),
+            worker_cpu_saturated: Some(0.0),
+            run_delay: Some(0.0021),
+            throttled: Some((0, 100)),
+            steal: Some(0.0),
+            descriptors: Some((67, 1_024)),
+            ports: Some((50, 28_232)),
+            connections_opened: 50,
+            bodies: (1, false),
+            wall_drift_ns: 1_200,
+            suspended: Some(Nanos::ZERO),
+            co_located: Some(true),
+            ..Figures::default()
+        },
+    }
+}
+
+fn instrument() -> InstrumentSample {
+    InstrumentSample {
+        workers: vec![
+            WorkerSample { cpu: 0.43, run_delay: Some(0.002) },
+            WorkerSample { cpu: 0.31, run_delay: Some(0.001) },
+        ],
+        throttled: Some((0, 10)),
+        steal: Some(0.0),
+        host_busy: Some(0.61),
+        descriptors: Some((67, 1_024)),
+        ports: Some((50, 28_232)),
+        resident_bytes: Some(12 << 20),
+        wall_drift_ns: 1_200,
+        suspended: None,
+    }
+}
+
+/// Open, 12,000 requests a second for ten seconds, all answered in about a millisecond.
+pub fn healthy_open() -> Run {
+    run(open(12_000.0, 10), &healthy_requests())
+}
+
+fn healthy_requests() -> Vec<Request> {
+    let mut dice = Dice(1);
+    (0..120_000u64)
+        .map(|k| {
+            let (lag, service) = (2_000 + dice.exponential(2_000.0), 300_000 + dice.exponential(700_000.0));
+            Request::ok(k * SECOND / 12_000, lag, service)
+        })
+        .collect()
+}
+
+/// Closed, 200 requests on 50 connections: too few for most percentiles.
+pub fn small_closed() -> Run {
+    let mut dice = Dice(2);
+    let requests: Vec<_> = (0..200u64)
+        .map(|k| Request::ok(k / 50 * 2_000_000, 1_500, 45_000 + dice.exponential(30_000.0)))
+        .collect();
+    run(closed(50.0, Stop::Requests(200)), &requests)
+}
+
+/// Open at twice what the server can: timeouts, arrivals never sent, answers with 503, and some
+/// requests still open at the end.
+pub fn overload() -> Run {
+    let mut dice = Dice(3);
+    let requests: Vec<_> = (0..20_000u64)
+        .map(|k| {
+            let due = k * SECOND / 2_000;
+            let wait = due / 2;
+            let service = 20_000_000 + dice.exponential(5_000_000.0);
+            let mut request = Request::ok(due, wait.min(1_990_000_000), service);
+            match k % 20 {
+                0..=8 => request.outcome = Outcome::Ok,
+                9 => (request.outcome, request.status) = (Outcome::HttpError, Some(503)),
+                _ if wait < 2_000_000_000 => {}
+                10..=12 => {
+                    (request.outcome, request.status) = (Outcome::Timeout, None);
+                    request.service = Some(2_000_000_000);
+                    request.fault = Some((Fault::RequestTimeout, "no answer in 2 s"));
+                }
+                _ if k > 19_900 => {
+                    (request.outcome, request.status) = (Outcome::Censored, None);
+                    request.service = Some(31 * SECOND);
+                }
+                _ => {
+                    (request.outcome, request.status) = (Outcome::Unsent, None);
+                    (request.lag, request.service) = (2_000_000_000, None);
+                }
+            }
+            request
+        })
+        .collect();
+    let mut run = run(open(2_000.0, 10), &requests);
+    run.truth.state = State::Suspect;
+    run.truth.reasons = vec![reason("rate"), reason("in_flight"), reason("censored"), reason("ports")];
+    run.truth.figures.censored = Some((40, Nanos::from_secs(33)));
+    run
+}
+
+/// A reason with words of about the length that real ones have.
+pub fn reason(code: &str) -> Reason {
+    let (text, advice) = match code {
+        "rate" => (
+            "only 47.5 % of the offered rate was answered",
+            "lower the rate, or look for what limits the server",
+        ),
+        "in_flight" => (
+            "all 50 connections were busy for 80 % of the run, so arrivals waited for one",
+            "raise -c if the server should take more at once; the wait is part of the response time",
+        ),
+        "lag" => ("own lag p99 was 31 ms", "give the generator CPUs of its own"),
+        _ => ("40 requests were still open at the end", "raise the grace period with --grace"),
+    };
+    Reason { code: code.into(), state: State::Suspect, text: text.into(), advice: advice.into() }
+}
+
+/// A server that refuses every connection.
+pub fn all_refused() -> Run {
+    let message = "Connection refused (os error 111)";
+    let requests: Vec<_> =
+        (0..500u64).map(|k| Request::failed(k * 1_000_000, 1_000, 80_000, Fault::Refused, message)).collect();
+    let mut run = run(closed(5.0, Stop::Requests(500)), &requests);
+    run.truth.state = State::Invalid;
+    run.truth.reasons = vec![Reason {
+        code: "no_answers".into(),
+        state: State::Invalid,
+        text: "no request was answered".into(),
+        advice: "check that the server is running and that the URL is right".into(),
+    }];
+    run
+}
+
+/// A run that ended before anything was due.
+pub fn empty() -> Run {
+    let mut run = run(open(10.0, 1), &[]);
+    run.measured = Tally::default();
+    run.ended = Nanos::ZERO;
+    run.series.clear();
+    run.ending = Ending::Interrupted;
+    run.truth.figures = Figures::default();
+    run.truth.notes.clear();
+    run
+}
+
+/// A run whose writer was killed after four seconds of ten.
+pub fn truncated() -> Run {
+    let mut run = build(open(12_000.0, 10), &healthy_requests(), 4).finish(None);
+    run.truth = truth();
+    run.truth.state = State::Suspect;
+    run.truth.reasons = vec![Reason {
+        code: "truncated".into(),
+        state: State::Suspect,
+        text: "the record has no end".into(),
+        advice: "run again; the program was killed while it measured".into(),
+    }];
+    run
+}
+
+/// Three endpoints, one of them with errors, after a warm-up of two seconds.
+pub fn three_endpoints() -> Run {
+    let mut dice = Dice(4);
+    let requests: Vec<_> = (0..36_000u64)
+        .map(|k| {
+            let endpoint = [0, 0, 0, 1, 1, 2][(k % 6) as usize];
+            let mean = [800_000.0, 4_000_000.0, 19_000_000.0][endpoint as usize];
+            let mut request = Request::ok(k * SECOND / 3_000, 4_000, 200_000 + dice.exponential(mean));
+            request.endpoint = endpoint;
+            if endpoint == 2 && k % 36 == 5 {
+                (request.outcome, request.status) = (Outcome::HttpError, Some(500));
+            }
+            request
+        })
+        .collect();
+    let mut plan = open(3_000.0, 12);
+    plan.warm_up = Nanos::from_secs(2);
+    let mut run = run(plan, &requests);
+    run.endpoints =
+        ["GET /todos", "POST /todos", "GET /search?q={words of the user, at some length}&page={n}"]
+            .map(|name| Endpoint { name: name.into() })
+            .to_vec();
+    run
+}
+
+/// A server that answers with escape sequences, and a URL that holds some.
+pub fn hostile() -> Run {
+    let mut run = all_refused();
+    let bite = "\x1b]0;owned\x07\x1b[2J\u{9b}31mred\r\nHTTP/1.1 200 OK \u{202e}gnp";
+    run.head.title = format!("http://127.0.0.1/{bite}");
+    run.endpoints = vec![Endpoint { name: bite.into() }, Endpoint { name: format!("=cmd|{bite}") }];
+    run.measured.endpoints.push(run.measured.endpoints[0].clone());
+    run.measured.endpoints[0].note_fault(Fault::MalformedHead, 1, Some(bite));
+    run.truth.reasons[0].text = bite.into();
+    run.truth.notes = vec![bite.into()];
+    run.head.build.version = format!("0.1.0{bite}");
+    run.head.machine.cpu = Some(bite.into());
+    run
+}
+
+/// Every fixture with its name.
+pub fn all() -> Vec<(&'static str, Run)> {
+    vec![
+        ("healthy open", healthy_open()),
+        ("small closed", small_closed()),
+        ("overload", overload()),
+        ("all refused", all_refused()),
+        ("empty", empty()),
+        ("truncated", truncated()),
+        ("three endpoints", three_endpoints()),
+        ("hostile", hostile()),
+    ]
+}

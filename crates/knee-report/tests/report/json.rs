@@ -1,0 +1,168 @@
+//! The JSON document against its schema, and its figures against the run.
+
+use knee_report::{View, json};
+use serde_json::{Value, json};
+
+use super::fixture;
+
+const SCHEMA: &str = include_str!("../../../../docs/reference/result.schema.json");
+
+pub fn schema() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
+}
+
+/// The schema, with members refused that it does not name: what it does not name is undocumented.
+fn strict(mut schema: Value) -> Value {
+    fn close(schema: &mut Value) {
+        match schema {
+            Value::Object(members) => {
+                members.values_mut().for_each(close);
+                if members.contains_key("properties") {
+                    members.insert("additionalProperties".into(), false.into());
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(close),
+            _ => {}
+        }
+    }
+    close(&mut schema);
+    schema
+}
+
+fn document(run: &knee_core::record::Run) -> Value {
+    serde_json::from_str(&json::render(&View::of(run))).unwrap()
+}
+
+#[test]
+fn every_document_is_as_the_schema_says_and_the_schema_names_every_member() {
+    let validator = jsonschema::draft202012::new(&strict(schema())).unwrap();
+    for (name, run) in fixture::all() {
+        let document = document(&run);
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|error| format!("{} at {}", error, error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+    }
+}
+
+#[test]
+fn the_schema_refuses_a_broken_document() {
+    let validator = jsonschema::draft202012::new(&schema()).unwrap();
+    let whole = document(&fixture::healthy_open());
+    assert!(validator.is_valid(&whole));
+    let breaks: [(&str, Value); 9] = [
+        ("/verdict/state", json!("fine")),
+        ("/requests/planned", json!(-1)),
+        ("/requests/ok", json!(1.5)),
+        ("/response_time_ms/p99", json!("3 ms")),
+        ("/response_time_ms/at_least", json!(["p98"])),
+        ("/status", json!({"OK": 3})),
+        ("/series/0/response_time_ms", Value::Null),
+        ("/truth/ports", json!({"used": 3})),
+        ("/version", json!(2)),
+    ];
+    for (path, value) in breaks {
+        let mut broken = whole.clone();
+        *broken.pointer_mut(path).unwrap() = value;
+        assert!(!validator.is_valid(&broken), "{path}");
+    }
+    for member in schema()["required"].as_array().unwrap() {
+        let mut broken = whole.clone();
+        broken.as_object_mut().unwrap().remove(member.as_str().unwrap());
+        assert!(!validator.is_valid(&broken), "{member}");
+    }
+}
+
+#[test]
+fn the_books_in_the_document_balance() {
+    for (name, run) in fixture::all() {
+        let requests = document(&run)["requests"].clone();
+        let count = |key: &str| requests[key].as_u64().unwrap();
+        let ended: u64 = ["ok", "http_error", "transport_error", "timeout", "unsent", "censored"]
+            .iter()
+            .map(|key| count(key))
+            .sum();
+        assert_eq!(count("planned"), ended, "{name}");
+    }
+}
+
+#[test]
+fn a_percentile_the_sample_cannot_carry_is_null() {
+    let small = document(&fixture::small_closed());
+    let times = &small["response_time_ms"];
+    assert!(times["p50"].is_number());
+    for key in ["p90", "p95", "p99", "p99.9"] {
+        assert!(times[key].is_null(), "{key}");
+    }
+    assert_eq!(times["at_least"], json!([]));
+    let large = document(&fixture::healthy_open());
+    assert!(large["response_time_ms"]["p99.9"].is_number());
+}
+
+#[test]
+fn figures_that_are_lower_bounds_are_named() {
+    let overload = document(&fixture::overload());
+    assert_eq!(overload["response_time_ms"]["at_least"], json!(["mean", "p50", "p90", "p95", "p99", "max"]));
+    assert_eq!(overload["service_time_ms"]["at_least"], json!(["mean", "p90", "p95", "p99", "max"]));
+    assert_eq!(overload["ok_only"]["response_time_ms"]["at_least"], json!([]));
+}
+
+#[test]
+fn what_is_answered_after_the_window_does_not_raise_the_achieved_rate() {
+    let overload = document(&fixture::overload());
+    let achieved = overload["rate"]["achieved"].as_f64().unwrap();
+    let ok = overload["requests"]["ok"].as_u64().unwrap() as f64;
+    assert_eq!(overload["duration_s"], json!(10.0));
+    assert!(achieved < ok / 10.0 - 100.0, "{achieved}");
+    assert_eq!(overload["rate"]["offered"], json!(2_000.0));
+}
+
+#[test]
+fn the_warm_up_is_kept_apart() {
+    let document = document(&fixture::three_endpoints());
+    assert_eq!(document["warm_up"]["requests"]["planned"], json!(6_000));
+    assert_eq!(document["requests"]["planned"], json!(30_000));
+    assert_eq!(document["warm_up_s"], json!(2.0));
+    assert_eq!(document["duration_s"], json!(10.0));
+    assert_eq!(document["endpoints"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn no_number_of_a_broken_instrument_makes_the_document_unreadable() {
+    let mut run = fixture::healthy_open();
+    run.truth.figures.steal = Some(f64::NAN);
+    run.truth.figures.little_residual = Some(f64::INFINITY);
+    run.series[0].instrument.workers[0].cpu = f64::NAN;
+    let document = document(&run);
+    assert!(document["truth"]["steal"].is_null());
+    assert!(document["truth"]["little_residual"].is_null());
+}
+
+#[test]
+fn foreign_words_stay_what_they_are_and_cannot_act_on_a_terminal() {
+    let run = fixture::hostile();
+    let text = json::render(&View::of(&run));
+    assert!(!text.chars().any(|c| c != '\n' && knee_report::clean::is_hostile(c)));
+    let document: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(document["title"], json!(run.head.title));
+}
+
+#[test]
+fn the_order_of_members_is_that_of_the_reference() {
+    let text = json::render(&View::of(&fixture::empty()));
+    let reference = include_str!("../../../../docs/reference/result-json.md");
+    let members: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("  \"")?.split_once('"'))
+        .map(|(name, _)| name)
+        .collect();
+    assert!(members.len() > 20);
+    let places: Vec<_> = members
+        .iter()
+        .map(|name| {
+            reference.find(&format!("\n| `{name}`")).unwrap_or_else(|| panic!("{name} is not explained"))
+        })
+        .collect();
+    assert!(places.is_sorted(), "{members:?}");
+}

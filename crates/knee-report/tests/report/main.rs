@@ -1,0 +1,17 @@
+//! What a user sees of a run: text, JSON, CSV, for runs made up request by request.
+//!
+//! Does not measure anything.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod csv;
+
+mod fixture;
+
+mod json;
+
+mod laws;
+
+mod oha;
+
+mod text;

@@ -1,0 +1,495 @@
+//! The report as people read it, at 80 columns.
+
+use knee_core::record::Run;
+use knee_core::tally::Phase;
+use knee_core::truth::State;
+use knee_core::unit::Nanos;
+use knee_report::clean::is_hostile;
+use knee_report::number::Unit;
+use knee_report::text::{self, Palette, Style};
+use knee_report::view::reading::Reading;
+use knee_report::{View, text::ink};
+
+use super::fixture;
+
+fn report(run: &Run) -> String {
+    text::render(&View::of(run), &Style::default())
+}
+
+/// The last block of the report.
+fn truth(run: &Run) -> Vec<String> {
+    let report = report(run);
+    report.trim_end().rsplit("\n\n").next().unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_healthy_open_run() {
+    insta::assert_snapshot!(report(&fixture::healthy_open()), @r"
+    knee 0.1.0  http://127.0.0.1:8080/
+    open, 12,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
+
+    Summary
+      Requests    120,000 planned = 120,000 ok
+      Rate        11,999.0/s achieved, 12,000.0/s offered
+      Duration    10.0 s
+      Data        97.3 MiB received, 9.73 MiB/s, 7.78 MiB sent, 1 distinct body
+      Connections 50 opened
+
+    Times in ms, over all 120,000 requests
+              response time   service time      lag
+      mean            1.002          0.998   0.0040
+      min             0.302          0.300   0.0020
+      p50             0.785          0.781   0.0034
+      p90             1.917          1.913   0.0066
+      p95             2.394          2.390   0.0080
+      p99             3.529          3.525   0.0112
+      p99.9           5.095          5.091   0.0155
+      max             8.444          8.438   0.0278
+
+    Response time histogram up to, in ms
+      0.625  [44,532]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
+      0.947  [27,825]  ■■■■■■■■■■■■■■■■■■■■
+      1.270  [17,617]  ■■■■■■■■■■■■■
+      1.593  [10,922]  ■■■■■■■■
+      1.915  [ 7,084]  ■■■■■
+      2.238  [ 4,456]  ■■■
+      2.561  [ 2,830]  ■■
+      2.883  [ 1,708]  ■
+      3.206  [ 1,155]  ■
+      3.529  [   674]  ■
+      8.444  [ 1,197]  ■
+
+    Phases in ms, where they took place
+                average           p50     max   requests
+      connect     0.115   – (n < 200)   0.139         50
+      send        0.006         0.006   0.006    120,000
+      wait        0.991         0.774   8.431    120,000
+      receive     0.001         0.001   0.001    120,000
+
+    Status codes
+      200   120,000 answers
+
+    Verdict: valid, nothing speaks against these figures
+      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
+      in flight mean 12.3, max 50; Little's law off by 0.12 %;
+      throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
+      note: the target runs on this machine and shares its CPUs
+    ");
+}
+
+#[test]
+fn a_small_closed_run_shows_only_what_its_sample_carries() {
+    insta::assert_snapshot!(report(&fixture::small_closed()), @r"
+    knee 0.1.0  http://127.0.0.1:8080/
+    closed, 50 connections, 200 requests, 2 workers
+
+    Summary
+      Requests    200 planned = 200 ok
+      Rate        32,471.9/s achieved
+      Duration    6.16 ms
+      Data        166 KiB received, 26.3 MiB/s, 13.3 KiB sent, 1 distinct body
+      Connections 50 opened
+
+    Times in us, over all 200 requests
+                response time      service time               lag
+      mean               76.4              74.9              1.50
+      min                46.6              45.1              1.50
+      p50                69.1              67.6              1.50
+      p90       – (n < 1,000)     – (n < 1,000)     – (n < 1,000)
+      p95       – (n < 2,000)     – (n < 2,000)     – (n < 2,000)
+      p99      – (n < 10,000)    – (n < 10,000)    – (n < 10,000)
+      p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
+      max               305.3             303.8              1.50
+
+    Response time histogram up to, in us
+       70.1  [102]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
+       93.6  [ 64]  ■■■■■■■■■■■■■■■■■■■■
+      117.2  [ 19]  ■■■■■■
+      140.7  [  7]  ■■
+      164.2  [  2]  ■
+      187.7  [  3]  ■
+      211.2  [  2]  ■
+      234.8  [  0]
+      258.3  [  0]
+      281.8  [  0]
+      305.3  [  1]  ■
+
+    Phases in us, where they took place
+                average           p50      max   requests
+      connect    114.50   – (n < 200)   139.00         50
+      send         6.00          6.00     6.00        200
+      wait        67.94         60.61   296.81        200
+      receive      1.00          1.00     1.00        200
+
+    Status codes
+      200   200 answers
+
+    Verdict: valid, nothing speaks against these figures
+      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
+      in flight mean 12.3, max 50; Little's law off by 0.12 %;
+      throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
+      note: the target runs on this machine and shares its CPUs
+    ");
+}
+
+#[test]
+fn an_overloaded_server() {
+    insta::assert_snapshot!(report(&fixture::overload()), @r"
+    knee 0.1.0  http://127.0.0.1:8080/
+    open, 2,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
+
+    Summary
+      Requests    20,000 planned = 13,000 ok + 1,000 http_error + 1,800 timeout
+                  + 4,165 unsent + 35 censored
+      Rate        1,119.0/s achieved, 2,000.0/s offered
+      Duration    10.0 s, 33.0 s more until the last request ended
+      Data        11.3 MiB received, 995 KiB/s, 1.03 MiB sent, 1 distinct body
+      Connections 50 opened
+
+    Times in s, over all 20,000 requests
+                response time      service time               lag
+      mean             ≥ 1.85          ≥ 0.3180              1.49
+      min                0.02            0.0200              0.00
+      p50              ≥ 2.00            0.0242              1.98
+      p90              ≥ 2.03          ≥ 1.9996              1.99
+      p95              ≥ 3.99          ≥ 1.9996              1.99
+      p99              ≥ 3.99          ≥ 1.9996              1.99
+      p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
+      max             ≥ 32.99         ≥ 31.0000              1.99
+      ≥ at least: 6,000 requests did not end in time; how long they would have taken
+        is not known.
+      ! p99 of the response time is ≥ 3.99 s over all requests and 2.03 s over the
+        ok answers alone: failures take part in the tail.
+
+    Response time histogram up to, in s; □ took at least that long
+       0.42  [1,576]  ■■■■■■■■
+       0.82  [1,585]  ■■■■■■■■
+       1.21  [1,589]  ■■■■■■■■
+       1.61  [1,587]  ■■■■■■■■
+       2.01  [5,748]  ■■■■■■■■□□□□□□□□□□□□□□□□□□□□□□
+       2.40  [6,080]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
+       2.80  [    0]
+       3.20  [    0]
+       3.59  [    0]
+       3.99  [1,800]  □□□□□□□□□
+      32.99  [   35]  □
+
+    Phases in ms, where they took place
+                average           p50      max   requests
+      connect     0.115   – (n < 200)    0.139         50
+      send        0.006         0.006    0.006     14,000
+      wait       25.008        23.478   63.270     14,000
+      receive     0.001         0.001    0.001     14,000
+
+    Status codes
+      200   13,000 answers
+      503    1,000 answers
+
+    Errors and who is to blame
+      server     1,800  no whole answer within the time limit
+                        - no answer in 2 s
+
+    Verdict: suspect, something may have bent these figures (4 reasons)
+      suspect: only 47.5 % of the offered rate was answered → lower the rate, or
+               look for what limits the server
+      suspect: all 50 connections were busy for 80 % of the run, so arrivals waited…
+      2 more reasons in the JSON: verdict.reasons
+      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
+    ");
+}
+
+#[test]
+fn a_server_that_refuses_every_connection() {
+    insta::assert_snapshot!(report(&fixture::all_refused()), @r"
+    knee 0.1.0  http://127.0.0.1:8080/
+    closed, 5 connections, 500 requests, 2 workers
+
+    Summary
+      Requests    500 planned = 0 ok + 500 transport_error
+      Rate        0.0/s achieved
+      Duration    499 ms
+      Data        0 B received, 0 B/s, 33.2 KiB sent
+      Connections 0 opened
+
+    Times in us, over all 500 requests
+                response time      service time               lag
+      mean               81.0              80.0              1.00
+      min                81.0              80.0              1.00
+      p50                81.0              80.0              1.00
+      p90       – (n < 1,000)     – (n < 1,000)     – (n < 1,000)
+      p95       – (n < 2,000)     – (n < 2,000)     – (n < 2,000)
+      p99      – (n < 10,000)    – (n < 10,000)    – (n < 10,000)
+      p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
+      max                81.0              80.0              1.00
+
+    Response time histogram up to, in us
+      81.0  [500]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
+
+    Errors and who is to blame
+      server     500  the server refused the connection
+                      - Connection refused (os error 111)
+
+    Verdict: invalid, these figures must not be used (1 reason)
+      invalid: no request was answered → check that the server is running and that
+               the URL is right
+      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
+      note: the target runs on this machine and shares its CPUs
+    ");
+}
+
+#[test]
+fn a_run_in_which_nothing_was_due() {
+    insta::assert_snapshot!(report(&fixture::empty()), @r"
+    knee 0.1.0  http://127.0.0.1:8080/
+    open, 10/s evenly spaced, at most 50 in flight, 1.00 s, 2 workers
+
+    Summary
+      Requests    0 planned = 0 ok
+      Rate        –
+      Duration    0 s
+      Data        0 B received, 0 B sent
+      Connections 0 opened
+      Ending      the run was interrupted; requests in flight were waited for
+
+    Verdict: valid, nothing speaks against these figures
+    ");
+}
+
+#[test]
+fn a_record_without_an_end() {
+    insta::assert_snapshot!(report(&fixture::truncated()), @r"
+    knee 0.1.0  http://127.0.0.1:8080/
+    open, 12,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
+
+    Summary
+      Requests    48,000 planned = 47,987 ok + 13 censored
+      Rate        11,996.8/s achieved, 12,000.0/s offered
+      Duration    4.00 s
+      Data        38.9 MiB received, 9.72 MiB/s, 3.11 MiB sent, 1 distinct body
+      Connections 50 opened
+      Ending      the record has no end: its writer was killed. The figures cover
+                  the first 4.00 s
+
+    Times in ms, over all 48,000 requests
+                response time      service time               lag
+      mean            ≥ 0.999             0.996            0.0040
+      min             ≥ 0.000             0.300            0.0020
+      p50               0.786             0.782            0.0034
+      p90             ≥ 1.908             1.905            0.0066
+      p95             ≥ 2.372             2.370            0.0080
+      p99             ≥ 3.490             3.490            0.0111
+      p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
+      max             ≥ 8.444             8.438            0.0278
+      ≥ at least: 13 requests did not end in time; how long they would have taken is
+        not known.
+
+    Response time histogram up to, in ms; □ took at least that long
+      0.349  [ 3,031]  ■■■■□
+      0.698  [17,707]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
+      1.048  [10,671]  ■■■■■■■■■■■■■■■■■■■
+      1.397  [ 6,622]  ■■■■■■■■■■■■
+      1.746  [ 3,923]  ■■■■■■■
+      2.095  [ 2,397]  ■■■■
+      2.444  [ 1,479]  ■■■
+      2.793  [   831]  ■■
+      3.143  [   554]  ■
+      3.492  [   305]  ■
+      8.444  [   480]  ■
+
+    Phases in ms, where they took place
+                average           p50     max   requests
+      connect     0.115   – (n < 200)   0.139         50
+      send        0.006         0.006   0.006     47,987
+      wait        0.989         0.775   8.431     47,987
+      receive     0.001         0.001   0.001     47,987
+
+    Status codes
+      200   47,987 answers
+
+    Verdict: suspect, something may have bent these figures (1 reason)
+      suspect: the record has no end → run again; the program was killed while it
+               measured
+      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
+      note: the target runs on this machine and shares its CPUs
+    ");
+}
+
+#[test]
+fn three_endpoints_after_a_warm_up() {
+    insta::assert_snapshot!(report(&fixture::three_endpoints()), @r"
+    knee 0.1.0  http://127.0.0.1:8080/
+    open, 3,000/s evenly spaced, at most 50 in flight, 12.0 s, warm-up 2.00 s,
+    2 workers
+
+    Summary
+      Requests    30,000 planned = 29,167 ok + 833 http_error
+      Rate        2,916.7/s achieved, 3,000.0/s offered
+      Duration    10.0 s
+      Data        24.3 MiB received, 2.43 MiB/s, 1.95 MiB sent, 1 distinct body
+      Connections 0 opened
+      Warm-up     2.00 s, 6,000 requests, 167 of them not ok, not in these figures
+
+    Times in ms, over all 30,000 requests
+                response time      service time               lag
+      mean               5.16              5.15            0.0040
+      min                0.20              0.20            0.0040
+      p50                1.45              1.45            0.0040
+      p90               13.00             12.99            0.0040
+      p95               23.92             23.92            0.0040
+      p99               55.54             55.54            0.0040
+      p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
+      max              191.24            191.24            0.0040
+
+    Response time histogram up to, in ms
+        5.74  [23,736]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
+       11.27  [ 2,821]  ■■■■
+       16.81  [ 1,137]  ■■
+       22.34  [   662]  ■
+       27.87  [   435]  ■
+       33.41  [   305]  ■
+       38.94  [   227]  ■
+       44.47  [   169]  ■
+       50.01  [   109]  ■
+       55.54  [   100]  ■
+      191.24  [   299]  ■
+
+    Phases in ms, where they took place
+                average     p50       max   requests
+      send        0.006   0.006     0.006     30,000
+      wait        5.146   1.442   191.232     30,000
+      receive     0.001   0.001     0.001     30,000
+
+    Endpoints response time in ms
+                                  requests   not ok    mean     p50     p99      max
+      GET /todos                    15,000        0    1.00    0.75    3.95     7.53
+      POST /todos                   10,000        0    4.19    2.93   19.19    35.63
+      GET /search?q={words of …      5,000      833   19.58   13.46       –   191.24
+
+    Status codes
+      200   29,167 answers
+      500      833 answers
+
+    Verdict: valid, nothing speaks against these figures
+      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
+      in flight mean 12.3, max 50; Little's law off by 0.12 %;
+      throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
+      note: the target runs on this machine and shares its CPUs
+    ");
+}
+
+#[test]
+fn one_line_an_interval() {
+    let mut lines = vec![text::interval_header()];
+    for run in [fixture::healthy_open(), fixture::overload(), fixture::three_endpoints()] {
+        lines.extend(run.series.iter().take(3).map(|point| text::interval_line(point, None)));
+    }
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    time      ok/s resp p50 resp p99 serv p50 serv p99 flight errors lag p99  CPU
+      1s  11,990.0    794us   3.62ms    791us   3.62ms      0      0  10.9us  43%
+      2s  11,999.0    785us   3.42ms    781us   3.41ms      0      0  11.2us  43%
+      3s  12,003.0    781us   3.38ms    776us   3.38ms      0      0  11.4us  43%
+      1s   1,236.0    189ms   ~346ms   23.7ms  ~42.8ms      0     65  40.0us  43%
+      2s   1,268.0    516ms   ~680ms   23.4ms  ~43.5ms      0     67  40.0us  43%
+      3s   1,264.0    850ms   ~1.01s   23.4ms  ~43.7ms      0     67  40.0us  43%
+     1s*   2,904.0   1.46ms  ~52.3ms   1.46ms  ~52.3ms      0     83  4.00us  43%
+     2s*   2,916.0   1.48ms  ~58.3ms   1.48ms  ~58.3ms      0     82  4.00us  43%
+      3s   2,920.0   1.45ms  ~54.9ms   1.45ms  ~54.8ms      0     83  4.00us  43%
+    ");
+}
+
+#[test]
+fn no_line_is_wider_than_asked_for() {
+    for (name, run) in fixture::all() {
+        let view = View::of(&run);
+        for width in [60, 72, 80, 120, 200] {
+            for unit in [None, Some(Unit::Ns), Some(Unit::Ms), Some(Unit::H)] {
+                let style = Style { width, unit, ..Style::default() };
+                for line in text::render(&view, &style).lines() {
+                    assert!(ink::width(line) <= width, "{name} at {width}: {line}");
+                    assert_eq!(line, line.trim_end(), "{name}");
+                }
+            }
+        }
+        for point in &run.series {
+            assert_eq!(ink::width(&text::interval_line(point, None)), 80, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_truth_block_has_six_lines_at_the_most_and_says_what_it_leaves_out() {
+    let mut run = fixture::overload();
+    for reasons in 0..12 {
+        run.truth.reasons =
+            (0..reasons).map(|k| fixture::reason(["rate", "in_flight", "lag"][k % 3])).collect();
+        run.truth.notes = vec!["a note of some length that may not fit any more".into(); 4];
+        let block = truth(&run);
+        assert!(block.len() <= text::TRUTH_LINES_MAX, "{block:#?}");
+        assert!(block[0].starts_with("Verdict: suspect"));
+        assert!(block.iter().any(|line| line.contains("own lag p99")), "{block:#?}");
+        let shown = block.iter().filter(|line| line.starts_with("  suspect: ")).count();
+        assert!(shown >= reasons.min(2), "{block:#?}");
+        let more = format!("  {} more reason", reasons - shown);
+        assert_eq!(reasons > shown, block.iter().any(|line| line.starts_with(&more)), "{block:#?}");
+    }
+}
+
+#[test]
+fn a_reason_of_any_length_leaves_room_for_the_figures() {
+    let mut run = fixture::all_refused();
+    run.truth.reasons[0].text = "very long words ".repeat(100);
+    let block = truth(&run);
+    assert_eq!(block.len(), text::TRUTH_LINES_MAX);
+    assert!(block[4].ends_with('…') && block[5].contains("own lag"), "{block:#?}");
+}
+
+#[test]
+fn every_state_is_a_word() {
+    let mut run = fixture::healthy_open();
+    for (state, word) in [(State::Valid, "valid"), (State::Suspect, "suspect"), (State::Invalid, "invalid")] {
+        run.truth.state = state;
+        assert!(truth(&run)[0].starts_with(&format!("Verdict: {word}, ")));
+    }
+}
+
+#[test]
+fn what_a_server_says_cannot_act_on_the_terminal() {
+    let report = report(&fixture::hostile());
+    assert!(!report.chars().any(|c| c != '\n' && is_hostile(c)));
+    assert!(report.contains("\\x1b]0;owned\\x07"));
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    for (name, run) in fixture::all() {
+        let view = View::of(&run);
+        let plain = text::render(&view, &Style::default());
+        let colour = text::render(&view, &Style { palette: Palette::Ansi, ..Style::default() });
+        let mut stripped = String::new();
+        for (place, piece) in colour.split("\x1b[").enumerate() {
+            stripped.push_str(if place == 0 { piece } else { piece.split_once('m').unwrap().1 });
+        }
+        let trimmed: Vec<_> = stripped.lines().map(str::trim_end).collect();
+        assert_eq!(trimmed, plain.lines().collect::<Vec<_>>(), "{name}");
+        assert_ne!(colour, plain, "{name}");
+    }
+}
+
+#[test]
+fn a_unit_that_was_asked_for_is_used_throughout() {
+    let style = Style { unit: Some(Unit::Us), ..Style::default() };
+    let report = text::render(&View::of(&fixture::healthy_open()), &style);
+    assert!(report.contains("Times in us,") && report.contains("up to, in us"), "{report}");
+    assert!(report.contains("own lag p99 12.4 us, max 412 us"), "{report}");
+}
+
+#[test]
+fn a_phase_that_took_no_time_has_no_row_and_one_that_took_some_never_reads_zero() {
+    let mut view = View::of(&fixture::healthy_open());
+    let render = |view: &View| text::render(view, &Style::default());
+    let receive = Phase::Receive as usize;
+    view.total.phases[receive].mean = Reading::Exactly(Nanos(40));
+    assert!(render(&view).contains("\n  receive   < 0.001"), "{}", render(&view));
+    view.total.phases[receive].max = Reading::Exactly(Nanos::ZERO);
+    assert!(!render(&view).contains("receive "));
+}

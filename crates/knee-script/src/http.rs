@@ -1,0 +1,18 @@
+//! Requests of scripts and their answers, as k6 does them, on the engine's client.
+//!
+//! Knows no JavaScript: `module/http.rs` turns arguments into a [`request::Request`] and an
+//! [`answer::Answer`] into a response object.
+
+pub mod answer;
+
+pub mod auth;
+
+pub mod cookie;
+
+pub mod decode;
+
+pub mod error_code;
+
+pub mod request;
+
+pub mod send;

@@ -1,0 +1,164 @@
+//! What came of a request, in the terms of k6's response object.
+//!
+//! Plain data; becomes JavaScript in `module/response.rs`.
+
+use std::rc::Rc;
+
+use knee_core::unit::Nanos;
+use knee_engine::recorder::Marks;
+
+use super::error_code;
+use super::request::{Keep, Request};
+
+/// k6's timings of one request; all but `duration` are parts of it or come before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timings {
+    /// From the call until the first byte was sent.
+    pub blocked: Nanos,
+    /// Time spent on the host name.
+    pub looking_up: Nanos,
+    /// Time spent on the TCP connection.
+    pub connecting: Nanos,
+    /// Time spent on TLS.
+    pub tls_handshaking: Nanos,
+    /// First to last byte of the request.
+    pub sending: Nanos,
+    /// Last byte of the request to first byte of the answer.
+    pub waiting: Nanos,
+    /// First to last byte of the answer.
+    pub receiving: Nanos,
+}
+
+impl Timings {
+    /// The timings of an exchange that was begun at `begun` and `done` at that time.
+    pub fn of(marks: &Marks, begun: Nanos, done: Nanos) -> Self {
+        let mut timings = Self {
+            looking_up: marks.dns,
+            connecting: marks.connect,
+            tls_handshaking: marks.tls,
+            ..Self::default()
+        };
+        if marks.sent_last == Nanos::ZERO {
+            timings.blocked = done.since(begun);
+            return timings;
+        }
+        timings.blocked = marks.sent_last.since(begun);
+        if marks.sent_all > Nanos::ZERO {
+            timings.sending = marks.sent_all.since(marks.sent_last);
+            let answered = if marks.first_byte > Nanos::ZERO { marks.first_byte } else { done };
+            timings.waiting = answered.since(marks.sent_all);
+            timings.receiving = done.since(answered);
+        }
+        timings
+    }
+
+    /// k6's `http_req_duration`: without name, connection and TLS.
+    pub fn duration(&self) -> Nanos {
+        self.sending + self.waiting + self.receiving
+    }
+}
+
+/// Header lines of an answer: one buffer, and where in it each name and value are.
+#[derive(Clone, Debug, Default)]
+pub struct Headers {
+    text: Vec<u8>,
+    lines: Vec<(u32, u32)>,
+}
+
+impl Headers {
+    /// Forgets all lines.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.lines.clear();
+    }
+
+    /// Adds a line.
+    pub fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.text.extend_from_slice(name);
+        let middle = self.text.len() as u32;
+        self.text.extend_from_slice(value);
+        self.lines.push((middle, self.text.len() as u32));
+    }
+
+    /// Names and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut from = 0;
+        self.lines.iter().map(move |(middle, end)| {
+            let (name, value) =
+                (&self.text[from..*middle as usize], &self.text[*middle as usize..*end as usize]);
+            from = *end as usize;
+            (name, value)
+        })
+    }
+
+    /// The first value of a name, ignoring case.
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        let mut lines = self.iter();
+        lines.find(|(known, _)| known.eq_ignore_ascii_case(name.as_bytes())).map(|(_, value)| value)
+    }
+}
+
+/// What came of a request.
+#[derive(Debug)]
+pub struct Answer {
+    /// The request, or the last one of a chain of redirects.
+    pub request: Rc<Request>,
+    /// Method of that last one.
+    pub method: Rc<str>,
+    /// URL of that last one.
+    pub url: Rc<str>,
+    /// Status; 0 if there was no whole answer.
+    pub status: u16,
+    /// What stood behind the status.
+    pub reason: String,
+    /// Its header lines.
+    pub headers: Headers,
+    /// Its body, decoded.
+    pub body: Vec<u8>,
+    /// What becomes of the body.
+    pub keep: Keep,
+    /// What went wrong, with k6's number for it.
+    pub error: Option<(String, u16)>,
+    /// Timings.
+    pub timings: Timings,
+    /// The address of the peer, if it is known.
+    pub remote: Option<(String, u16)>,
+}
+
+impl Answer {
+    /// k6's number for what went wrong; 0 if nothing did.
+    pub fn error_code(&self) -> u16 {
+        self.error.as_ref().map_or_else(|| error_code::of_status(self.status), |(_, code)| *code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_lines_come_back_as_they_went_in() {
+        let mut headers = Headers::default();
+        headers.push(b"A", b"1");
+        headers.push(b"Bb", b"");
+        let lines: Vec<_> = headers.iter().collect();
+        assert_eq!(lines, [(&b"A"[..], &b"1"[..]), (&b"Bb"[..], &b""[..])]);
+        assert_eq!(headers.get("a"), Some(&b"1"[..]));
+    }
+
+    #[test]
+    fn duration_leaves_out_what_came_before_the_first_byte() {
+        let ms = Nanos::from_millis;
+        let marks = Marks {
+            connect: ms(5),
+            sent: ms(6),
+            sent_last: ms(6),
+            sent_all: ms(7),
+            first_byte: ms(17),
+            ..Marks::default()
+        };
+        let timings = Timings::of(&marks, ms(1), ms(20));
+        assert_eq!(timings.duration(), ms(14));
+        assert_eq!((timings.blocked, timings.waiting, timings.receiving), (ms(5), ms(10), ms(3)));
+    }
+}

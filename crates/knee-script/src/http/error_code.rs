@@ -1,0 +1,58 @@
+//! k6's numbers and words for requests that failed.
+//!
+//! Does not decide what failed; the engine does.
+
+use knee_core::outcome::Fault;
+use knee_engine::http::failure::Failure;
+
+/// The number and the words of a failure without a whole answer.
+pub fn of_failure(failure: &Failure) -> (String, u16) {
+    let code = code_of(failure);
+    let words = match failure.fault {
+        Fault::RequestTimeout => "request timeout".to_owned(),
+        Fault::ConnectTimeout => "dial: i/o timeout".to_owned(),
+        Fault::Refused => "dial: connection refused".to_owned(),
+        Fault::Reset => "connection reset by peer".to_owned(),
+        Fault::ClosedEarly => "EOF".to_owned(),
+        Fault::ShortBody => "unexpected EOF".to_owned(),
+        Fault::DnsNotFound => "lookup: no such host".to_owned(),
+        _ => failure.message.clone().unwrap_or_else(|| failure.fault.sentence().to_owned()),
+    };
+    (words, code)
+}
+
+fn code_of(failure: &Failure) -> u16 {
+    match failure.fault {
+        Fault::RequestTimeout => 1050,
+        Fault::DnsNotFound => 1101,
+        Fault::DnsTimeout => 1100,
+        Fault::ConnectTimeout => 1211,
+        Fault::Refused => 1212,
+        Fault::Unreachable => 1213,
+        Fault::Reset => 1220,
+        Fault::DescriptorsExhausted | Fault::PortsExhausted | Fault::BuffersExhausted => 1210,
+        Fault::TlsCertificate => 1310,
+        Fault::TlsHandshake | Fault::TlsBroken => 1300,
+        Fault::DecodeFailed | Fault::DecodeLimit => 1701,
+        Fault::NetworkOther => 1200,
+        _ => 1000,
+    }
+}
+
+/// The number of a whole answer with an error status; 0 for others.
+pub const fn of_status(status: u16) -> u16 {
+    match status {
+        400..=599 => 1000 + status,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_statuses_have_numbers_of_their_own() {
+        assert_eq!((of_status(404), of_status(503), of_status(302)), (1404, 1503, 0));
+    }
+}

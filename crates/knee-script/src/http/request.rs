@@ -1,0 +1,277 @@
+//! One request of a script, and its bytes on the wire.
+//!
+//! Header names are written as Go's client writes them (`Content-Type`), because scripts and their
+//! servers have only ever met that. Does not send.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use knee_core::plan::EndpointId;
+use knee_core::unit::Nanos;
+use knee_engine::http::origin::Origin;
+use knee_engine::http::request::Prepared;
+use url::Url;
+
+use super::auth::Credentials;
+use super::cookie::Jar;
+use super::decode::Coding;
+
+/// A URL that requests go to, with everything that can be known of it beforehand.
+#[derive(Debug)]
+pub struct Target {
+    /// The URL.
+    pub url: Url,
+    /// Where its connections go.
+    pub origin: Arc<Origin>,
+    /// The URL as `http_req` samples show it: without credentials.
+    pub shown: Rc<str>,
+    /// The bytes of a plain `GET`, which most requests of most scripts are.
+    pub plain_get: OnceCell<Rc<Prepared>>,
+    /// Where a `GET` without a name of its own is counted.
+    pub get_endpoint: Cell<Option<EndpointId>>,
+}
+
+impl Target {
+    /// A target; `None` for URLs that are not `http` or `https`.
+    pub fn new(url: Url) -> Option<Self> {
+        let origin = Arc::new(Origin::of(&url)?);
+        let mut clean = url.clone();
+        // Fails only for URLs without a host, which have no origin.
+        let _ = clean.set_username("").and_then(|()| clean.set_password(None));
+        let shown = match clean.as_str().strip_suffix('/') {
+            // `http://host` and `http://host/` are one request; the name is what the script wrote.
+            Some(bare) if clean.path() == "/" && clean.query().is_none() => bare.to_owned() + "/",
+            _ => clean.to_string(),
+        };
+        Some(Self {
+            url,
+            origin,
+            shown: shown.into(),
+            plain_get: OnceCell::new(),
+            get_endpoint: Cell::new(None),
+        })
+    }
+}
+
+/// What becomes of the body of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// A string.
+    #[default]
+    Text,
+    /// An `ArrayBuffer`.
+    Binary,
+    /// Nothing.
+    Nothing,
+}
+
+/// Which statuses are expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// Those in one of these ranges.
+    Ranges(Vec<(u16, u16)>),
+    /// Nobody asked: no `expected_response` tag, and no request is failed.
+    Unasked,
+}
+
+impl Default for Expected {
+    fn default() -> Self {
+        Self::Ranges(vec![(200, 399)])
+    }
+}
+
+impl Expected {
+    /// Whether `status` is; `None` if nobody asked.
+    pub fn holds(&self, status: u16) -> Option<bool> {
+        match self {
+            Self::Ranges(ranges) => Some(ranges.iter().any(|(from, to)| (*from..=*to).contains(&status))),
+            Self::Unasked => None,
+        }
+    }
+}
+
+/// One request of a script.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Method, in upper case.
+    pub method: Rc<str>,
+    /// Where to.
+    pub target: Rc<Target>,
+    /// The URL as the script wrote it, which is its name unless it has one.
+    pub written: Rc<str>,
+    /// The `name` tag, if the script gave one.
+    pub name: Option<Rc<str>>,
+    /// Headers as given.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body.
+    pub body: Option<Rc<[u8]>>,
+    /// Time limit from the call to the last byte, redirects included.
+    pub timeout: Nanos,
+    /// How many redirects are followed.
+    pub redirects: u32,
+    /// What becomes of the body.
+    pub keep: Keep,
+    /// Where cookies come from and go to.
+    pub jar: Option<Rc<RefCell<Jar>>>,
+    /// Cookies of this request alone: name, value, and whether it replaces that of the jar.
+    pub cookies: Vec<(String, String, bool)>,
+    /// Who asks.
+    pub credentials: Option<Credentials>,
+    /// Tags besides those of the VU.
+    pub tags: Vec<(String, String)>,
+    /// Which statuses are expected.
+    pub expected: Rc<Expected>,
+    /// Whether a failure is thrown.
+    pub throw: bool,
+    /// How the body is encoded, in order.
+    pub compression: Vec<Coding>,
+    /// Where in the script it was made.
+    pub origin: Origins,
+}
+
+/// Where in a script a request was made: what its samples are tagged with.
+#[derive(Clone, Debug, Default)]
+pub struct Origins {
+    /// The scenario; empty outside of scenarios.
+    pub scenario: Rc<str>,
+    /// Names of the groups that were open.
+    pub group: Rc<str>,
+    /// Tags of the VU.
+    pub tags: Rc<[(String, String)]>,
+}
+
+impl Request {
+    /// Whether its bytes are those of every plain `GET` to its target.
+    pub fn is_plain_get(&self) -> bool {
+        self.headers.is_empty()
+            && self.body.is_none()
+            && self.cookies.is_empty()
+            && self.credentials.is_none()
+            && &*self.method == "GET"
+    }
+}
+
+/// A header line to be sent.
+pub type Line<'a> = (&'a str, &'a [u8]);
+
+/// The bytes of a request. `given` are the script's headers, `extra` those that were worked out
+/// (`Cookie`, `Authorization`, `Content-Encoding`), which give way to given ones.
+pub fn serialize(
+    method: &str,
+    url: &Url,
+    given: &[(String, Vec<u8>)],
+    extra: &[Line<'_>],
+    body: Option<&[u8]>,
+    user_agent: &str,
+) -> Prepared {
+    let mut bytes = Vec::with_capacity(192 + body.map_or(0, <[u8]>::len));
+    let has = |name: &str| given.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+    let find = |name: &str| given.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+    begin(&mut bytes, method, url);
+    let host = find("host").map_or_else(|| host_of(url).into_bytes(), |(_, value)| value.clone());
+    line(&mut bytes, "Host", &host);
+    if !has("user-agent") && !user_agent.is_empty() {
+        line(&mut bytes, "User-Agent", user_agent.as_bytes());
+    }
+    let length = body.map(<[u8]>::len).or(usually_has_body(method).then_some(0));
+    if let Some(length) = length {
+        line(&mut bytes, "Content-Length", length.to_string().as_bytes());
+    }
+    for (name, value) in given {
+        let framing = ["host", "content-length", "transfer-encoding"];
+        if !framing.iter().any(|known| name.eq_ignore_ascii_case(known)) {
+            line(&mut bytes, &canonical(name), value);
+        }
+    }
+    extra.iter().filter(|(name, _)| !has(name)).for_each(|(name, value)| line(&mut bytes, name, value));
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body.unwrap_or_default());
+    Prepared { bytes, is_head: method == "HEAD", is_idempotent: is_idempotent(method) }
+}
+
+fn begin(bytes: &mut Vec<u8>, method: &str, url: &Url) {
+    bytes.extend_from_slice(method.as_bytes());
+    bytes.push(b' ');
+    bytes.extend_from_slice(url.path().as_bytes());
+    if let Some(query) = url.query() {
+        bytes.push(b'?');
+        bytes.extend_from_slice(query.as_bytes());
+    }
+    bytes.extend_from_slice(b" HTTP/1.1\r\n");
+}
+
+fn line(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
+    bytes.extend_from_slice(name.as_bytes());
+    bytes.extend_from_slice(b": ");
+    // A line break would end the header and begin another one of somebody else's choosing.
+    bytes.extend(value.iter().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte }));
+    bytes.extend_from_slice(b"\r\n");
+}
+
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn usually_has_body(method: &str) -> bool {
+    matches!(method, "POST" | "PUT" | "PATCH")
+}
+
+fn is_idempotent(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+}
+
+/// A header name with its words in capitals, as Go writes and reads them; names with bytes that
+/// no name may have stay as they are.
+pub fn canonical(name: &str) -> String {
+    if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)) {
+        return name.to_owned();
+    }
+    let mut start = true;
+    let word = |byte: u8| {
+        let out = if start { byte.to_ascii_uppercase() } else { byte.to_ascii_lowercase() };
+        start = byte == b'-';
+        char::from(out)
+    };
+    name.bytes().map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(method: &str, url: &str, given: &[(&str, &str)], body: Option<&str>) -> String {
+        let given: Vec<_> =
+            given.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+        let url = Url::parse(url).unwrap();
+        let prepared = serialize(method, &url, &given, &[], body.map(str::as_bytes), "t");
+        String::from_utf8(prepared.bytes).unwrap()
+    }
+
+    #[test]
+    fn a_plain_request_has_host_and_user_agent() {
+        assert_eq!(
+            text("GET", "http://h:81/a?b=c#d", &[], None),
+            "GET /a?b=c HTTP/1.1\r\nHost: h:81\r\nUser-Agent: t\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn header_names_are_written_as_go_writes_them() {
+        assert!(text("GET", "http://h/", &[("x-REQUEST-id", "1")], None).contains("X-Request-Id: 1\r\n"));
+        assert_eq!(canonical("not a name"), "not a name");
+    }
+
+    #[test]
+    fn a_line_break_in_a_value_cannot_begin_another_header() {
+        let request = text("GET", "http://h/", &[("a", "1\r\nEvil: 2")], None);
+        assert!(request.contains("A: 1  Evil: 2\r\n"), "{request}");
+    }
+
+    #[test]
+    fn a_post_without_a_body_says_so() {
+        assert!(text("POST", "http://h/", &[], None).contains("Content-Length: 0\r\n"));
+        assert!(text("DELETE", "http://h/", &[], Some("x")).ends_with("Content-Length: 1\r\n\r\nx"));
+    }
+}

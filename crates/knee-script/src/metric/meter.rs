@@ -1,0 +1,255 @@
+//! Everything one worker has measured for k6's view; meters of all workers merge into one.
+//!
+//! Does not decide which samples exist; whoever makes a request, a check or an iteration adds them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Catalog, GroupId, Groups, MetricId, Sink, Tags};
+
+/// Sinks of one part of a run: a scenario, or a group in one.
+pub type Section = Vec<Option<Sink>>;
+
+/// What one worker has measured.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    catalog: Arc<Catalog>,
+    /// By metric; `None` while a metric has no sample, because only metrics with samples are shown.
+    sinks: Section,
+    /// By metric, then by sub-metric.
+    submetrics: Vec<Vec<Sink>>,
+    /// Groups and checks of the whole run.
+    groups: Groups,
+    /// The same by scenario, and sinks by scenario and group; only with the full summary.
+    parts: Option<BTreeMap<String, Part>>,
+}
+
+/// What one scenario has measured.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Its groups and checks.
+    pub groups: Groups,
+    /// Sinks by the path of the group they were added in; the whole scenario is at `None`.
+    pub sections: BTreeMap<Option<String>, Section>,
+}
+
+/// Where in a script a sample was taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The scenario; empty outside of scenarios (setup, teardown).
+    pub scenario: &'a str,
+    /// The path of the group, `::outer::inner`; empty outside of groups.
+    pub group: &'a str,
+    /// Time on the run's clock, in nanoseconds.
+    pub at: u64,
+}
+
+impl Meter {
+    /// A meter that has seen nothing. `by_part` keeps scenarios and groups apart, which only the full
+    /// summary shows.
+    pub fn new(catalog: Arc<Catalog>, by_part: bool) -> Self {
+        let submetrics = catalog
+            .metrics()
+            .map(|(_, metric)| metric.submetrics.iter().map(|_| Sink::new(metric.kind)).collect())
+            .collect();
+        let sinks = vec![None; catalog.len()];
+        Self { catalog, sinks, submetrics, groups: Groups::new(), parts: by_part.then(BTreeMap::new) }
+    }
+
+    /// The metrics that exist.
+    pub const fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// Takes one sample. `id` must come from this meter's catalogue.
+    pub fn add(&mut self, id: MetricId, value: f64, place: &Place<'_>, tags: &dyn Tags) {
+        let metric = self.catalog.metric(id);
+        let sink = self.sinks[id.0].get_or_insert_with(|| Sink::new(metric.kind));
+        sink.add(value, place.at);
+        for (key, sink) in metric.submetrics.iter().zip(&mut self.submetrics[id.0]) {
+            if key.matches(tags) {
+                sink.add(value, place.at);
+            }
+        }
+        if let Some(parts) = &mut self.parts {
+            let part = part(parts, place.scenario);
+            part.add(self.catalog.len(), None, id, metric.kind, value, place.at);
+            if !place.group.is_empty() {
+                part.add(self.catalog.len(), Some(place.group), id, metric.kind, value, place.at);
+            }
+        }
+    }
+
+    /// Enters the group at `place.group`, so that it is listed even if nothing happens in it.
+    pub fn enter(&mut self, place: &Place<'_>) {
+        descend(&mut self.groups, place);
+        if let Some(parts) = &mut self.parts {
+            descend(&mut part(parts, place.scenario).groups, place);
+        }
+    }
+
+    /// Counts one check. The sample of the metric `checks` is added apart from this.
+    pub fn check(&mut self, name: &str, passed: bool, place: &Place<'_>) {
+        let group = descend(&mut self.groups, place);
+        self.groups.check(group, name, passed, place.at);
+        if let Some(parts) = &mut self.parts {
+            let groups = &mut part(parts, place.scenario).groups;
+            let group = descend(groups, place);
+            groups.check(group, name, passed, place.at);
+        }
+    }
+
+    /// Takes over what another worker has measured; both must have been made for the same catalogue.
+    pub fn merge(&mut self, other: &Self) {
+        merge_sections(&mut self.sinks, &other.sinks);
+        for (own, other) in self.submetrics.iter_mut().flatten().zip(other.submetrics.iter().flatten()) {
+            own.merge(other);
+        }
+        self.groups.merge(&other.groups);
+        let (Some(parts), Some(others)) = (&mut self.parts, &other.parts) else { return };
+        for (scenario, other) in others {
+            let own = part(parts, scenario);
+            own.groups.merge(&other.groups);
+            for (group, section) in &other.sections {
+                let own = own.sections.entry(group.clone()).or_insert_with(|| vec![None; section.len()]);
+                merge_sections(own, section);
+            }
+        }
+    }
+
+    /// What a metric has seen; `None` without a sample.
+    pub fn sink(&self, id: MetricId) -> Option<&Sink> {
+        self.sinks[id.0].as_ref()
+    }
+
+    /// What the sub-metrics of a metric have seen, in the order of the catalogue.
+    pub fn submetrics(&self, id: MetricId) -> &[Sink] {
+        &self.submetrics[id.0]
+    }
+
+    /// What the metric or sub-metric has seen that the options call `name`; `None` if there is no such
+    /// metric or it has no sample.
+    pub fn find(&self, name: &str) -> Option<&Sink> {
+        let key = super::Key::parse(name).ok()?;
+        let id = self.catalog.find(&key.metric)?;
+        if key.tags.is_empty() {
+            return self.sink(id);
+        }
+        let index = self.catalog.metric(id).submetrics.iter().position(|known| known.suffix == key.suffix)?;
+        self.submetrics[id.0].get(index)
+    }
+
+    /// Groups and checks of the whole run.
+    pub const fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// What each scenario has measured, by name; `None` unless parts are kept.
+    pub const fn parts(&self) -> Option<&BTreeMap<String, Part>> {
+        self.parts.as_ref()
+    }
+}
+
+impl Part {
+    fn add(
+        &mut self,
+        metrics: usize,
+        group: Option<&str>,
+        id: MetricId,
+        kind: super::Kind,
+        value: f64,
+        at: u64,
+    ) {
+        // The common case is a key that exists, for which nothing should be allocated; a map with an
+        // optional text as its key offers that only by a search.
+        let key = group.map(str::to_owned);
+        let section = self.sections.entry(key).or_insert_with(|| vec![None; metrics]);
+        section[id.0].get_or_insert_with(|| Sink::new(kind)).add(value, at);
+    }
+}
+
+fn part<'a>(parts: &'a mut BTreeMap<String, Part>, scenario: &str) -> &'a mut Part {
+    if !parts.contains_key(scenario) {
+        parts.insert(scenario.to_owned(), Part::default());
+    }
+    // The entry was made above if it was missing.
+    #[allow(clippy::expect_used, reason = "inserted above")]
+    parts.get_mut(scenario).expect("inserted above")
+}
+
+/// The group at `place.group`, with every group around it.
+fn descend(groups: &mut Groups, place: &Place<'_>) -> GroupId {
+    if let Some(id) = groups.find(place.group) {
+        return id;
+    }
+    let names = place.group.split(super::check::SEPARATOR).skip(1);
+    names.fold(Groups::ROOT, |parent, name| groups.enter(parent, name, place.at))
+}
+
+fn merge_sections(own: &mut Section, other: &Section) {
+    for (own, other) in own.iter_mut().zip(other) {
+        match (own, other) {
+            (Some(own), Some(other)) => own.merge(other),
+            (own @ None, Some(other)) => *own = Some(other.clone()),
+            (_, None) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BuiltIn, Key, TagSet};
+    use super::*;
+
+    fn catalog() -> Arc<Catalog> {
+        let mut catalog = Catalog::new();
+        catalog.keep_apart(&Key::parse("http_reqs{team:x}").unwrap());
+        Arc::new(catalog)
+    }
+
+    fn place(group: &str, at: u64) -> Place<'_> {
+        Place { scenario: "default", group, at }
+    }
+
+    fn sum(sink: Option<&Sink>) -> f64 {
+        match sink {
+            Some(Sink::Counter(counter)) => counter.sum(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_sample_counts_for_its_metric_and_for_the_filters_it_matches() {
+        let mut meter = Meter::new(catalog(), false);
+        let id = BuiltIn::HttpReqs.id();
+        meter.add(id, 1.0, &place("", 0), &());
+        meter.add(id, 1.0, &place("", 1), &TagSet::from_iter([("team", "x")]));
+        assert_eq!(sum(meter.find("http_reqs")), 2.0);
+        assert_eq!(sum(meter.find("http_reqs{team:x}")), 1.0);
+        assert!(meter.find("http_reqs{team:y}").is_none());
+        assert!(meter.find("iterations").is_none());
+    }
+
+    #[test]
+    fn workers_merge_into_what_one_worker_would_have_seen() {
+        let id = BuiltIn::HttpReqs.id();
+        let mut one = Meter::new(catalog(), true);
+        let mut parts = [Meter::new(catalog(), true), Meter::new(catalog(), true)];
+        for i in 0..10u64 {
+            let group = if i % 3 == 0 { "::a" } else { "" };
+            for meter in [&mut one, &mut parts[i as usize % 2]] {
+                meter.add(id, i as f64, &place(group, i), &());
+                meter.check("even", i % 2 == 0, &place(group, i));
+            }
+        }
+        let [mut first, second] = parts;
+        first.merge(&second);
+        assert_eq!(sum(first.find("http_reqs")), sum(one.find("http_reqs")));
+        assert_eq!(first.groups().all_checks(), one.groups().all_checks());
+        let section = |meter: &Meter| {
+            let part = &meter.parts().unwrap()["default"];
+            sum(part.sections[&Some("::a".to_owned())][id.0].as_ref())
+        };
+        assert_eq!(section(&first), section(&one));
+    }
+}

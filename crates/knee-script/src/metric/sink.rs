@@ -1,0 +1,205 @@
+//! What each kind of metric keeps of its samples, in memory that does not grow with their number.
+//!
+//! Does not know names or tags.
+
+use super::{Kind, Trend};
+use crate::options::span::Span;
+
+/// What a metric has seen.
+#[derive(Clone, Debug)]
+pub enum Sink {
+    /// A sum.
+    Counter(Counter),
+    /// The last value.
+    Gauge(Gauge),
+    /// A share.
+    Rate(Rate),
+    /// A distribution.
+    Trend(Trend),
+}
+
+impl Sink {
+    /// A sink that has seen nothing.
+    pub fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Counter => Self::Counter(Counter::default()),
+            Kind::Gauge => Self::Gauge(Gauge::default()),
+            Kind::Rate => Self::Rate(Rate::default()),
+            Kind::Trend => Self::Trend(Trend::default()),
+        }
+    }
+
+    /// Its kind.
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Counter(_) => Kind::Counter,
+            Self::Gauge(_) => Kind::Gauge,
+            Self::Rate(_) => Kind::Rate,
+            Self::Trend(_) => Kind::Trend,
+        }
+    }
+
+    /// Takes one sample. `at` is its time on the run's clock, which decides which value is the last one
+    /// when workers are merged. NaN is refused by whoever takes values from a script.
+    pub fn add(&mut self, value: f64, at: u64) {
+        match self {
+            Self::Counter(counter) => counter.sum += value,
+            Self::Gauge(gauge) => gauge.add(value, at),
+            Self::Rate(rate) => rate.add(value != 0.0),
+            Self::Trend(trend) => trend.add(value),
+        }
+    }
+
+    /// Takes over what another sink of the same kind has seen; another kind is ignored, because kinds are
+    /// fixed by the catalogue that both share.
+    pub fn merge(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Counter(counter), Self::Counter(other)) => counter.sum += other.sum,
+            (Self::Gauge(gauge), Self::Gauge(other)) => gauge.merge(other),
+            (Self::Rate(rate), Self::Rate(other)) => {
+                rate.hits += other.hits;
+                rate.total += other.total;
+            }
+            (Self::Trend(trend), Self::Trend(other)) => trend.merge(other),
+            _ => debug_assert!(false, "sinks of one metric have one kind"),
+        }
+    }
+}
+
+/// A sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counter {
+    sum: f64,
+}
+
+impl Counter {
+    /// The sum of all samples.
+    pub const fn sum(&self) -> f64 {
+        self.sum
+    }
+
+    /// The sum per second of a run that took `elapsed`; zero for no time at all.
+    pub fn per_second(&self, elapsed: Span) -> f64 {
+        if elapsed.0 <= 0 { 0.0 } else { self.sum / (elapsed.0 as f64 / 1e9) }
+    }
+}
+
+/// The last value, with the extremes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gauge {
+    seen: Option<Seen>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen {
+    value: f64,
+    min: f64,
+    max: f64,
+    at: u64,
+}
+
+impl Gauge {
+    fn add(&mut self, value: f64, at: u64) {
+        self.merge(&Self { seen: Some(Seen { value, min: value, max: value, at }) });
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let Some(other) = other.seen else { return };
+        self.seen = Some(match self.seen {
+            None => other,
+            Some(seen) => {
+                let last = if other.at >= seen.at { other } else { seen };
+                Seen { min: seen.min.min(other.min), max: seen.max.max(other.max), ..last }
+            }
+        });
+    }
+
+    /// Whether it has never been set.
+    pub const fn is_empty(&self) -> bool {
+        self.seen.is_none()
+    }
+
+    /// The value set last; zero if none was.
+    pub fn value(&self) -> f64 {
+        self.seen.map_or(0.0, |seen| seen.value)
+    }
+
+    /// The smallest value; zero if none was set.
+    pub fn min(&self) -> f64 {
+        self.seen.map_or(0.0, |seen| seen.min)
+    }
+
+    /// The largest value; zero if none was set.
+    pub fn max(&self) -> f64 {
+        self.seen.map_or(0.0, |seen| seen.max)
+    }
+}
+
+/// How many samples were not zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rate {
+    hits: u64,
+    total: u64,
+}
+
+impl Rate {
+    fn add(&mut self, is_hit: bool) {
+        self.total += 1;
+        self.hits += u64::from(is_hit);
+    }
+
+    /// Samples that were not zero.
+    pub const fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// Samples that were zero.
+    pub const fn misses(&self) -> u64 {
+        self.total - self.hits
+    }
+
+    /// All samples.
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The share of hits, 0 to 1; zero if there is no sample.
+    pub fn share(&self) -> f64 {
+        if self.total == 0 { 0.0 } else { self.hits as f64 / self.total as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_value_of_a_gauge_is_the_latest_of_all_workers() {
+        let mut first = Sink::new(Kind::Gauge);
+        let mut second = Sink::new(Kind::Gauge);
+        first.add(1.0, 10);
+        first.add(7.0, 30);
+        second.add(-3.0, 20);
+        second.merge(&first);
+        let Sink::Gauge(gauge) = second else { unreachable!() };
+        assert_eq!((gauge.value(), gauge.min(), gauge.max()), (7.0, -3.0, 7.0));
+    }
+
+    #[test]
+    fn a_rate_counts_what_is_not_zero() {
+        let mut sink = Sink::new(Kind::Rate);
+        for value in [0.0, 1.0, 2.0, -1.0] {
+            sink.add(value, 0);
+        }
+        let Sink::Rate(rate) = sink else { unreachable!() };
+        assert_eq!((rate.hits(), rate.misses(), rate.share()), (3, 1, 0.75));
+    }
+
+    #[test]
+    fn a_counter_per_second_of_no_time_is_zero() {
+        let mut counter = Counter::default();
+        counter.sum += 5.0;
+        assert_eq!(counter.per_second(Span::ZERO), 0.0);
+        assert_eq!(counter.per_second(Span::from_secs(2)), 2.5);
+    }
+}

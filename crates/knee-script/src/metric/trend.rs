@@ -1,0 +1,341 @@
+//! The distribution of a trend's samples: exact while they are few, in bounded memory when they are many.
+//!
+//! A trend can hold anything a script puts in: milliseconds, bytes, negative numbers, zero. That is why it
+//! is not the histogram of the record, which holds times of 1 us to 1 h.
+
+/// So many samples are kept as they are; percentiles are exact up to here.
+pub const EXACT_MAX: usize = 10_000;
+
+/// Slots of a page. A page covers one power of two, so a slot is at most 1/512 of its values wide and its
+/// middle at most 0.1 % from any of them.
+const SLOTS: usize = 512;
+/// Bits of the fraction of a double that select the slot.
+const SLOT_BITS: u32 = 9;
+/// Exponents of two that have a page; smaller magnitudes count as zero, larger ones as the largest.
+const EXPONENTS: std::ops::Range<i32> = -40..88;
+
+/// Samples with their exact count, sum and extremes, and a distribution of them.
+#[derive(Clone, Debug)]
+pub struct Trend {
+    count: u64,
+    sum: f64,
+    min: f64,
+    max: f64,
+    shape: Shape,
+}
+
+/// How the distribution is kept.
+#[derive(Clone, Debug)]
+enum Shape {
+    /// Every sample, in the order they came.
+    Exact(Vec<f64>),
+    /// Log-linear counts.
+    Counted(Box<Pages>),
+}
+
+impl Default for Trend {
+    fn default() -> Self {
+        Self {
+            count: 0,
+            sum: 0.0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            shape: Shape::Exact(Vec::new()),
+        }
+    }
+}
+
+impl Trend {
+    /// Takes one sample.
+    pub fn add(&mut self, value: f64) {
+        self.count += 1;
+        self.sum += value;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+        match &mut self.shape {
+            Shape::Exact(samples) if samples.len() < EXACT_MAX => samples.push(value),
+            Shape::Exact(_) => self.counted().add(value, 1),
+            Shape::Counted(pages) => pages.add(value, 1),
+        }
+    }
+
+    /// Takes over the samples of another trend. The order of merging does not change any percentile.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        match (&mut self.shape, &other.shape) {
+            (Shape::Exact(samples), Shape::Exact(more)) if samples.len() + more.len() <= EXACT_MAX => {
+                samples.extend_from_slice(more);
+            }
+            (_, Shape::Exact(more)) => {
+                let pages = self.counted();
+                pages.add_all(more);
+            }
+            (_, Shape::Counted(more)) => self.counted().merge(more),
+        }
+    }
+
+    /// The pages, after putting the exact samples into them if that has not happened yet.
+    fn counted(&mut self) -> &mut Pages {
+        if let Shape::Exact(samples) = &self.shape {
+            let mut pages = Box::new(Pages::default());
+            pages.add_all(samples);
+            self.shape = Shape::Counted(pages);
+        }
+        match &mut self.shape {
+            Shape::Counted(pages) => pages,
+            Shape::Exact(_) => unreachable!("the shape was changed above"),
+        }
+    }
+
+    /// Number of samples.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Sum of the samples.
+    pub const fn sum(&self) -> f64 {
+        self.sum
+    }
+
+    /// Mean; zero without samples.
+    pub fn avg(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum / self.count as f64 }
+    }
+
+    /// Smallest sample; zero without samples.
+    pub fn min(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.min }
+    }
+
+    /// Largest sample; zero without samples.
+    pub fn max(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.max }
+    }
+
+    /// Whether percentiles are computed from every single sample.
+    pub const fn is_exact(&self) -> bool {
+        matches!(self.shape, Shape::Exact(_))
+    }
+
+    /// The value at rank `percent / 100 * (count - 1)`, between two samples by linear interpolation; zero
+    /// without samples. `percent` outside of 0 to 100 means the ends.
+    pub fn percentile(&self, percent: f64) -> f64 {
+        self.percentiles(&[percent])[0]
+    }
+
+    /// Several percentiles at once, for the price of one sort.
+    pub fn percentiles(&self, percents: &[f64]) -> Vec<f64> {
+        match &self.shape {
+            _ if self.count == 0 => vec![0.0; percents.len()],
+            Shape::Exact(samples) => {
+                let mut sorted = samples.clone();
+                sorted.sort_by(f64::total_cmp);
+                percents.iter().map(|&percent| self.at_rank(percent, |rank| sorted[rank as usize])).collect()
+            }
+            Shape::Counted(pages) => {
+                let value = |rank| pages.value_at(rank).clamp(self.min, self.max);
+                percents.iter().map(|&percent| self.at_rank(percent, value)).collect()
+            }
+        }
+    }
+
+    fn at_rank(&self, percent: f64, value: impl Fn(u64) -> f64) -> f64 {
+        let last = self.count - 1;
+        let rank = (percent.clamp(0.0, 100.0) / 100.0) * last as f64;
+        let below = (rank.floor() as u64).min(last);
+        let (low, high) = (value(below), value((below + 1).min(last)));
+        low + (high - low) * (rank - below as f64)
+    }
+}
+
+/// Counts by magnitude, a page a power of two, made when first needed.
+#[derive(Clone, Debug, Default)]
+struct Pages {
+    negative: Magnitudes,
+    zeros: u64,
+    positive: Magnitudes,
+}
+
+/// Pages by exponent, from the smallest.
+#[derive(Clone, Debug, Default)]
+struct Magnitudes(Vec<Option<Box<[u64; SLOTS]>>>);
+
+impl Pages {
+    fn add(&mut self, value: f64, count: u64) {
+        match place(value) {
+            None => self.zeros += count,
+            Some((page, slot)) if value < 0.0 => self.negative.page(page)[slot] += count,
+            Some((page, slot)) => self.positive.page(page)[slot] += count,
+        }
+    }
+
+    fn add_all(&mut self, values: &[f64]) {
+        for &value in values {
+            self.add(value, 1);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.zeros += other.zeros;
+        self.negative.merge(&other.negative);
+        self.positive.merge(&other.positive);
+    }
+
+    /// The middle of the slot in which the sample of this rank lies; ranks count from 0.
+    fn value_at(&self, rank: u64) -> f64 {
+        let mut left = rank;
+        let mut reached = |count: u64| {
+            let is_here = left < count;
+            left = left.saturating_sub(count);
+            is_here
+        };
+        if let Some((place, _)) = self.negative.slots().rev().find(|&(_, count)| reached(count)) {
+            return -middle(place);
+        }
+        if reached(self.zeros) {
+            return 0.0;
+        }
+        self.positive
+            .slots()
+            .find(|&(_, count)| reached(count))
+            .map_or(f64::INFINITY, |(place, _)| middle(place))
+    }
+}
+
+impl Magnitudes {
+    fn page(&mut self, page: usize) -> &mut [u64; SLOTS] {
+        if self.0.len() <= page {
+            self.0.resize_with(page + 1, || None);
+        }
+        self.0[page].get_or_insert_with(|| Box::new([0; SLOTS]))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (index, page) in other.0.iter().enumerate() {
+            let Some(page) = page else { continue };
+            let own = self.page(index);
+            own.iter_mut().zip(page.iter()).for_each(|(own, count)| *own += count);
+        }
+    }
+
+    /// Place and count of every slot, from the smallest magnitude.
+    fn slots(&self) -> impl DoubleEndedIterator<Item = ((usize, usize), u64)> {
+        let pages = self.0.iter().enumerate().filter_map(|(index, page)| Some((index, page.as_ref()?)));
+        pages.flat_map(|(index, page)| {
+            page.iter().enumerate().map(move |(slot, &count)| ((index, slot), count))
+        })
+    }
+}
+
+/// Page and slot of a magnitude; `None` for zero and what is too small to tell from it.
+fn place(value: f64) -> Option<(usize, usize)> {
+    let bits = value.abs().to_bits();
+    let exponent = (bits >> 52) as i32 - 1023;
+    if exponent < EXPONENTS.start {
+        return None;
+    }
+    if exponent >= EXPONENTS.end {
+        return Some(((EXPONENTS.end - 1 - EXPONENTS.start) as usize, SLOTS - 1));
+    }
+    let slot = (bits >> (52 - SLOT_BITS)) as usize & (SLOTS - 1);
+    Some(((exponent - EXPONENTS.start) as usize, slot))
+}
+
+/// The magnitude in the middle of a slot.
+fn middle((page, slot): (usize, usize)) -> f64 {
+    (page as f64 + f64::from(EXPONENTS.start)).exp2() * (1.0 + (slot as f64 + 0.5) / SLOTS as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn trend_of(values: &[f64]) -> Trend {
+        let mut trend = Trend::default();
+        for &value in values {
+            trend.add(value);
+        }
+        trend
+    }
+
+    /// The same samples as pages, however few they are.
+    fn counted(values: &[f64]) -> Trend {
+        let mut trend = trend_of(values);
+        trend.counted();
+        trend
+    }
+
+    #[test]
+    fn percentiles_of_few_samples_are_those_of_k6() {
+        // Recorded from k6 v1.8.1: samples i * 1.5 - 3 for i in 0..11.
+        let trend = trend_of(&(0..11).map(|i| f64::from(i) * 1.5 - 3.0).collect::<Vec<_>>());
+        let expected =
+            [(0.0, -3.0), (50.0, 4.5), (90.0, 10.5), (95.0, 11.25), (99.99, 11.9985), (100.0, 12.0)];
+        for (percent, value) in expected {
+            assert!(
+                (trend.percentile(percent) - value).abs() < 1e-9,
+                "p({percent}) = {}",
+                trend.percentile(percent)
+            );
+        }
+        assert!((trend.avg() - 4.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_trend_without_samples_is_zero_everywhere() {
+        let trend = Trend::default();
+        assert_eq!([trend.avg(), trend.min(), trend.max(), trend.percentile(95.0)], [0.0; 4]);
+    }
+
+    #[test]
+    fn memory_stops_growing_when_samples_are_many() {
+        let mut trend = Trend::default();
+        (0..1_000_000u32).for_each(|i| trend.add(f64::from(i % 1_000) + 0.5));
+        assert!(!trend.is_exact());
+        assert_eq!(trend.count(), 1_000_000);
+        let median = trend.percentile(50.0);
+        assert!((median - 500.0).abs() < 1.0, "{median}");
+    }
+
+    #[test]
+    fn the_extremes_of_doubles_stay_in_order() {
+        let trend = counted(&[f64::MIN, -1.0, -1e-300, 0.0, 1e-300, 1.0, f64::MAX]);
+        let values = trend.percentiles(&[0.0, 50.0, 100.0]);
+        assert!(values[0] < -1e20 && values[1] == 0.0 && values[2] > 1e20, "{values:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn counted_percentiles_are_within_a_thousandth_of_exact_ones(
+            values in prop::collection::vec(-1e6f64..1e6, 1..300),
+            percent in 0.0f64..=100.0,
+        ) {
+            let (exact, counted) = (trend_of(&values), counted(&values));
+            let (expected, found) = (exact.percentile(percent), counted.percentile(percent));
+            // Interpolation between two samples carries the error of the larger one.
+            let scale = values.iter().fold(0.0f64, |scale, value| scale.max(value.abs()));
+            prop_assert!((expected - found).abs() <= scale / 1_000.0 + 1e-9, "{expected} {found}");
+        }
+
+        #[test]
+        fn merging_in_any_order_gives_the_same_percentiles(
+            first in prop::collection::vec(-1e3f64..1e3, 0..50),
+            second in prop::collection::vec(-1e3f64..1e3, 0..50),
+        ) {
+            let (mut forth, mut back) = (trend_of(&first), trend_of(&second));
+            forth.merge(&trend_of(&second));
+            back.merge(&trend_of(&first));
+            for percent in [0.0, 50.0, 90.0, 100.0] {
+                prop_assert_eq!(forth.percentile(percent), back.percentile(percent));
+            }
+            prop_assert_eq!(forth.count(), back.count());
+            let mut mixed = counted(&first);
+            mixed.merge(&trend_of(&second));
+            prop_assert_eq!(mixed.count(), forth.count());
+        }
+    }
+}

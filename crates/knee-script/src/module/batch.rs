@@ -1,0 +1,84 @@
+//! `http.batch`: several requests side by side.
+
+use std::rc::Rc;
+
+use rquickjs::{Array, Coerced, Ctx, Exception, Object, Result, Value};
+
+use super::http::settle;
+use super::params::{self, Wanted};
+use super::{cut, state};
+use crate::http::request::Request;
+use crate::op::{Op, Reply};
+
+/// Sends all requests of an array or of an object; the answers have the same shape.
+pub fn batch<'js>(ctx: Ctx<'js>, wanted: Value<'js>) -> Result<Value<'js>> {
+    let state = state(&ctx)?;
+    if state.init.get() {
+        return Err(Exception::throw_message(&ctx, "Using batch() in the init context is not supported"));
+    }
+    let (keys, values) = listed(&ctx, &wanted)?;
+    let mut requests: Vec<Rc<Request>> = Vec::with_capacity(values.len());
+    for value in &values {
+        match one(&ctx, value)? {
+            Ok(request) => requests.push(request),
+            Err(refused) => return Err(Exception::throw_message(&ctx, &refused.words)),
+        }
+    }
+    let Some(Reply::Answers(answers)) = state.ask(Op::FetchAll(requests)) else { return Err(cut(&ctx)) };
+    let answers =
+        answers.into_iter().map(|answer| settle(&ctx, &state, answer)).collect::<Result<Vec<_>>>()?;
+    match keys {
+        Some(keys) => {
+            let object = Object::new(ctx)?;
+            keys.iter().zip(answers).try_for_each(|(key, answer)| object.set(key.as_str(), answer))?;
+            Ok(object.into_value())
+        }
+        None => {
+            let array = Array::new(ctx)?;
+            answers.into_iter().enumerate().try_for_each(|(place, answer)| array.set(place, answer))?;
+            Ok(array.into_value())
+        }
+    }
+}
+
+type Listed<'js> = (Option<Vec<String>>, Vec<Value<'js>>);
+
+fn listed<'js>(ctx: &Ctx<'js>, wanted: &Value<'js>) -> Result<Listed<'js>> {
+    if let Some(array) = wanted.as_array() {
+        return Ok((None, array.iter().collect::<Result<_>>()?));
+    }
+    let words = format!("invalid http.batch() argument type {}", wanted.type_name());
+    let object = wanted.as_object().ok_or_else(|| Exception::throw_type(ctx, &words))?;
+    let pairs: Vec<(String, Value<'js>)> = object.props().collect::<Result<_>>()?;
+    let (keys, values) = pairs.into_iter().unzip();
+    Ok((Some(keys), values))
+}
+
+type Made = std::result::Result<Rc<Request>, params::Refused>;
+
+/// A request of a batch: a URL, `[method, url, body, params]`, or an object with those keys.
+fn one<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Made> {
+    let state = state(ctx)?;
+    let method = |value: Option<Value<'js>>| -> Result<Rc<str>> {
+        let given = value.filter(|value| !value.is_undefined() && !value.is_null());
+        let text = given.map(|value| value.get::<Coerced<String>>()).transpose()?;
+        Ok(text.map_or_else(|| "GET".into(), |text| text.0.into()))
+    };
+    let (method, url, body, params) = match (value.as_array(), value.as_object()) {
+        (Some(array), _) => {
+            let at = |place| array.get::<Value<'js>>(place);
+            (method(Some(at(0)?))?, at(1)?, at(2)?, at(3)?)
+        }
+        (None, Some(object)) if object.get::<_, Option<bool>>("__url")? != Some(true) => {
+            let at = |name| object.get::<_, Value<'js>>(name);
+            (method(Some(at("method")?))?, at("url")?, at("body")?, at("params")?)
+        }
+        _ => {
+            let none = Value::new_undefined(ctx.clone());
+            (method(None)?, value.clone(), none.clone(), none)
+        }
+    };
+    // As k6 has it, a body of a GET in a batch is ignored.
+    let body = Some(&body).filter(|_| !matches!(&*method, "GET" | "HEAD"));
+    params::request(ctx, &state, &Wanted { method, url: &url, body, params: Some(&params) })
+}

@@ -1,0 +1,60 @@
+//! What scripts find without importing it: `console`, `__ENV`, `open`, the timers, `global`.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rquickjs::function::Opt;
+use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Function, IntoJs, Object, Result, Value};
+
+use super::{console, state, timers};
+
+/// Puts everything into the global object.
+pub fn install(ctx: &Ctx<'_>) -> Result<()> {
+    let globals = ctx.globals();
+    let state = state(ctx)?;
+    globals.set("console", console::build(ctx)?)?;
+    let environment = Object::new(ctx.clone())?;
+    for (name, value) in &state.program.surroundings.environment {
+        environment.set(name.as_str(), value.as_str())?;
+    }
+    globals.set("__ENV", environment)?;
+    globals.set("open", Function::new(ctx.clone(), open)?.with_name("open")?)?;
+    let timers = timers::build(ctx)?;
+    for name in timers::EXPORTS {
+        globals.set(*name, timers.get::<_, Value<'_>>(*name)?)?;
+    }
+    globals.set("global", globals.clone())?;
+    globals.set("__VU", 0)?;
+    // k6 has no such global; scripts that feature-test for it would take another path here.
+    globals.remove("performance")?;
+    Ok(())
+}
+
+/// Makes `Math.random` repeatable.
+pub fn seed_random(ctx: &Ctx<'_>, seed: u64) -> Result<()> {
+    let random = Rc::new(RefCell::new(StdRng::seed_from_u64(seed)));
+    let math: Object<'_> = ctx.globals().get("Math")?;
+    math.set("random", Function::new(ctx.clone(), move || random.borrow_mut().random::<f64>())?)
+}
+
+fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Result<Value<'js>> {
+    let state = state(&ctx)?;
+    if !state.init.get() {
+        let words = "The \"open()\" function is only available in the init stage (i.e. the global scope)";
+        return Err(Exception::throw_message(&ctx, words));
+    }
+    if path.0.is_empty() {
+        return Err(Exception::throw_message(&ctx, "open() can't be used with an empty filename"));
+    }
+    let from = ctx.script_or_module_name(1).and_then(|name| name.to_string().ok()).unwrap_or_default();
+    let files = &state.program.files;
+    let read = files.read(&files.resolve(&from, &path.0));
+    let (_, bytes) = read.map_err(|error| Exception::throw_message(&ctx, &error.to_string()))?;
+    let binary = mode.0.and_then(|mode| mode.get::<String>().ok()).is_some_and(|mode| mode == "b");
+    if binary {
+        return Ok(ArrayBuffer::new_copy(ctx, &bytes)?.into_value());
+    }
+    String::from_utf8_lossy(&bytes).into_js(&ctx)
+}

@@ -1,0 +1,98 @@
+//! `k6`: `check`, `fail`, `group`, `randomSeed`, `sleep`.
+
+use knee_core::unit::Nanos;
+use rquickjs::function::Opt;
+use rquickjs::{Coerced, Ctx, Exception, Function, Object, Result, Value};
+
+use super::{cut, state};
+use crate::op::Op;
+
+/// What it exports.
+pub const EXPORTS: &[&str] = &["check", "fail", "group", "randomSeed", "sleep"];
+
+/// Makes the module.
+pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    object.set("check", Function::new(ctx.clone(), check)?.with_name("check")?)?;
+    object.set("fail", Function::new(ctx.clone(), fail)?.with_name("fail")?)?;
+    object.set("group", Function::new(ctx.clone(), group)?.with_name("group")?)?;
+    object.set("randomSeed", Function::new(ctx.clone(), random_seed)?.with_name("randomSeed")?)?;
+    object.set("sleep", Function::new(ctx.clone(), sleep)?.with_name("sleep")?)?;
+    Ok(object)
+}
+
+/// Name and value of every tag in an object, as text.
+pub fn tags_of<'js>(value: Option<&Value<'js>>) -> Result<Vec<(String, String)>> {
+    let Some(object) = value.and_then(Value::as_object) else { return Ok(Vec::new()) };
+    let pairs = object.props::<String, Coerced<String>>();
+    pairs.map(|pair| pair.map(|(name, value)| (name, value.0))).collect()
+}
+
+fn check<'js>(
+    ctx: Ctx<'js>,
+    value: Value<'js>,
+    sets: Opt<Value<'js>>,
+    tags: Opt<Value<'js>>,
+) -> Result<bool> {
+    let state = state(&ctx)?;
+    if state.init.get() {
+        return Err(Exception::throw_message(&ctx, "using check in the init context is not supported"));
+    }
+    let Some(sets) = sets.0.and_then(Value::into_object) else {
+        return Err(Exception::throw_message(&ctx, "no checks provided to `check`"));
+    };
+    let tags = tags_of(tags.0.as_ref())?;
+    let mut all = true;
+    for pair in sets.props::<String, Value<'js>>() {
+        let (name, condition) = pair?;
+        let verdict = match condition.as_function() {
+            Some(function) => function.call::<_, Value<'js>>((value.clone(),)),
+            None => Ok(condition),
+        };
+        let passed = verdict.and_then(|verdict| verdict.get::<Coerced<bool>>());
+        let told = matches!(passed, Ok(Coerced(true)));
+        state.observe(&tags, |observer, context| observer.check(&name, told, context));
+        // What a condition throws ends the check after it was counted as failed, as in k6.
+        all &= passed?.0;
+    }
+    Ok(all)
+}
+
+fn fail<'js>(ctx: Ctx<'js>, message: Opt<Coerced<String>>) -> Result<()> {
+    let message = message.0.map(|text| text.0).unwrap_or_default();
+    Err(Exception::throw_message(&ctx, &message))
+}
+
+fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<Value<'js>> {
+    let state = state(&ctx)?;
+    if state.init.get() {
+        return Err(Exception::throw_message(&ctx, "using group() in the init context is not supported"));
+    }
+    let Some(body) = body.as_function() else {
+        return Err(Exception::throw_message(&ctx, "group() requires a callback as a second argument"));
+    };
+    let outer = state.group.borrow().clone();
+    let inner: std::rc::Rc<str> = format!("{outer}::{}", name.0).into();
+    let begun = state.now();
+    state.group.replace(inner.clone());
+    let result = body.call::<_, Value<'js>>(());
+    // A group within may have been left by a throw.
+    state.group.replace(inner);
+    let span = state.now().since(begun);
+    state.observe(&[], |observer, context| observer.group(span, context));
+    state.group.replace(outer);
+    result
+}
+
+fn random_seed<'js>(ctx: Ctx<'js>, seed: Coerced<f64>) -> Result<()> {
+    super::global::seed_random(&ctx, seed.0.to_bits())
+}
+
+fn sleep<'js>(ctx: Ctx<'js>, seconds: Coerced<f64>) -> Result<()> {
+    let state = state(&ctx)?;
+    if state.init.get() {
+        return Ok(());
+    }
+    let until = state.now().saturating_add(Nanos::from_secs_f64(seconds.0.max(0.0)));
+    state.ask(Op::Sleep(until)).map(drop).ok_or_else(|| cut(&ctx))
+}

@@ -1,0 +1,268 @@
+//! From the arguments of a call to a request.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use knee_core::unit::Nanos;
+use rquickjs::class::Class;
+use rquickjs::{Coerced, Ctx, Exception, Object, Result, Value};
+
+use super::body;
+use super::http::expected_of;
+use super::jar::CookieJar;
+use super::k6::tags_of;
+use crate::http::auth::{Credentials, Scheme};
+use crate::http::cookie::Jar;
+use crate::http::decode::Coding;
+use crate::http::request::{Keep, Origins, Request};
+use crate::state::State;
+
+/// Time limit of a request unless it says otherwise.
+const TIMEOUT: Nanos = Nanos::from_secs(60);
+
+/// The arguments of a call.
+pub struct Wanted<'a, 'js> {
+    /// The method.
+    pub method: Rc<str>,
+    /// The URL: text, or what http.url made.
+    pub url: &'a Value<'js>,
+    /// The body.
+    pub body: Option<&'a Value<'js>>,
+    /// Everything else.
+    pub params: Option<&'a Value<'js>>,
+}
+
+/// A request that could not be made.
+pub struct Refused {
+    /// Why.
+    pub words: String,
+    /// k6's number for it.
+    pub code: u16,
+    /// What was to be asked for.
+    pub url: String,
+    /// The method.
+    pub method: Rc<str>,
+    /// Whether the script wants it thrown.
+    pub throw: bool,
+}
+
+/// The request that the arguments of a call ask for. Arguments of the wrong type are thrown; a
+/// URL that leads nowhere is refused, which is an answer.
+pub fn request<'js>(
+    ctx: &Ctx<'js>,
+    state: &State,
+    wanted: &Wanted<'_, 'js>,
+) -> Result<std::result::Result<Rc<Request>, Refused>> {
+    let defaults = state.http.borrow().clone();
+    let params = wanted.params.filter(|params| !params.is_null() && !params.is_undefined());
+    let params = params.map(|params| {
+        let words = || format!("invalid params: expected an object, got {}", params.type_name());
+        params.as_object().ok_or_else(|| Exception::throw_type(ctx, &words()))
+    });
+    let params = params.transpose()?;
+    let (written, name) = url_of(wanted.url)?;
+    let throw = params.map(|params| params.get::<_, Option<bool>>("throw")).transpose()?.flatten();
+    let throw = throw.unwrap_or(defaults.throw);
+    let target = match state.targets.find(&written) {
+        Ok(target) => target,
+        Err((words, code)) => {
+            let method = wanted.method.clone();
+            return Ok(Err(Refused { words, code, url: written, method, throw }));
+        }
+    };
+    let mut request = Request {
+        method: wanted.method.clone(),
+        target,
+        written: written.into(),
+        name: name.map(Into::into),
+        headers: Vec::new(),
+        body: None,
+        timeout: TIMEOUT,
+        redirects: defaults.redirects,
+        keep: if defaults.discard_bodies { Keep::Nothing } else { Keep::Text },
+        jar: Some(state.jar.borrow().clone()),
+        cookies: Vec::new(),
+        credentials: None,
+        tags: Vec::new(),
+        expected: state.expected.borrow().clone(),
+        throw,
+        compression: Vec::new(),
+        origin: Origins {
+            scenario: state.place.borrow().scenario.clone(),
+            group: state.group.borrow().clone(),
+            tags: state.tags.borrow().clone(),
+        },
+    };
+    if let Some(params) = params {
+        apply(ctx, &mut request, params)?;
+    }
+    if let Some(body) = wanted.body {
+        body::put(ctx, &mut request, body)?;
+    }
+    Ok(Ok(Rc::new(request)))
+}
+
+/// The URL as text, and the name it brings along.
+fn url_of(url: &Value<'_>) -> Result<(String, Option<String>)> {
+    if let Some(text) = url.as_string() {
+        return Ok((text.to_string()?, None));
+    }
+    let Some(object) = url.as_object() else {
+        // Not a URL, and refused as such.
+        return Ok((format!("http://#{}", url.get::<Coerced<String>>()?.0), None));
+    };
+    if object.get::<_, Option<bool>>("__url")? == Some(true) {
+        return Ok((object.get("url")?, Some(object.get("name")?)));
+    }
+    Ok((url.get::<Coerced<String>>()?.0, None))
+}
+
+fn apply<'js>(ctx: &Ctx<'js>, request: &mut Request, params: &Object<'js>) -> Result<()> {
+    for pair in params.props::<String, Value<'js>>() {
+        let (name, value) = pair?;
+        if value.is_undefined() || (value.is_null() && name != "responseCallback" && name != "jar") {
+            continue;
+        }
+        match name.as_str() {
+            "headers" => request.headers = headers_of(&value)?,
+            "cookies" => request.cookies = cookies_of(&value)?,
+            "tags" => apply_tags(request, &value)?,
+            "timeout" => request.timeout = timeout_of(ctx, &value)?,
+            "redirects" => request.redirects = value.get::<Coerced<f64>>()?.0.max(0.0) as u32,
+            "responseType" => request.keep = keep_of(&value, request.keep)?,
+            "responseCallback" => request.expected = Rc::new(expected_of(ctx, &value)?),
+            "jar" => request.jar = jar_of(&value),
+            "auth" => request.credentials = credentials_of(request, &value)?,
+            "compression" => request.compression = compression_of(ctx, &value)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Name and value of every header; a host can be given as any other.
+pub fn headers_of(value: &Value<'_>) -> Result<Vec<(String, Vec<u8>)>> {
+    let Some(object) = value.as_object() else { return Ok(Vec::new()) };
+    let pairs = object.props::<String, Coerced<String>>();
+    pairs.map(|pair| pair.map(|(name, value)| (name, value.0.into_bytes()))).collect()
+}
+
+fn cookies_of(value: &Value<'_>) -> Result<Vec<(String, String, bool)>> {
+    let Some(object) = value.as_object() else { return Ok(Vec::new()) };
+    let mut cookies = Vec::new();
+    for pair in object.props::<String, Value<'_>>() {
+        let (name, value) = pair?;
+        match value.as_object() {
+            Some(object) => {
+                let text = object.get::<_, Coerced<String>>("value")?.0;
+                let replace = object.get::<_, Option<bool>>("replace")?.unwrap_or(false);
+                cookies.push((name, text, replace));
+            }
+            None => cookies.push((name, value.get::<Coerced<String>>()?.0, false)),
+        }
+    }
+    Ok(cookies)
+}
+
+fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<()> {
+    for (name, value) in tags_of(Some(value))? {
+        if name == "name" {
+            request.name = Some(value.into());
+        } else {
+            request.tags.push((name, value));
+        }
+    }
+    Ok(())
+}
+
+/// Milliseconds as a number, or text such as `1m30s`.
+fn timeout_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Nanos> {
+    if let Some(millis) = value.as_number() {
+        return Ok(Nanos::from_secs_f64(millis.max(0.0) / 1e3));
+    }
+    let text = value.get::<Coerced<String>>()?.0;
+    span_of(&text).ok_or_else(|| {
+        Exception::throw_message(ctx, &format!("invalid timeout value: {text:?} is no duration"))
+    })
+}
+
+/// A duration as Go writes it: `300ms`, `1.5h`, `1m30s`; a bare number is milliseconds.
+fn span_of(text: &str) -> Option<Nanos> {
+    if let Ok(millis) = text.parse::<f64>() {
+        return Some(Nanos::from_secs_f64(millis.max(0.0) / 1e3));
+    }
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at(digits);
+        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (unit, next) = after.split_at(end);
+        let scale = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * scale;
+        rest = next;
+    }
+    (!text.is_empty()).then(|| Nanos::from_secs_f64(seconds))
+}
+
+fn keep_of(value: &Value<'_>, current: Keep) -> Result<Keep> {
+    Ok(match value.get::<Coerced<String>>()?.0.as_str() {
+        "text" => Keep::Text,
+        "binary" => Keep::Binary,
+        "none" => Keep::Nothing,
+        _ => current,
+    })
+}
+
+fn jar_of(value: &Value<'_>) -> Option<Rc<RefCell<Jar>>> {
+    let class = Class::<CookieJar>::from_value(value).ok()?;
+    Some(class.borrow().jar())
+}
+
+fn credentials_of(request: &Request, value: &Value<'_>) -> Result<Option<Credentials>> {
+    let scheme = match value.get::<Coerced<String>>()?.0.as_str() {
+        "digest" => Scheme::Digest,
+        _ => Scheme::Basic,
+    };
+    let plain = |text: &str| {
+        let pair = format!("k={}", text.replace('+', "%2B"));
+        url::form_urlencoded::parse(pair.as_bytes())
+            .next()
+            .map(|(_, value)| value.into_owned())
+            .unwrap_or_default()
+    };
+    let url = &request.target.url;
+    let (user, password) = (plain(url.username()), plain(url.password().unwrap_or_default()));
+    Ok((!user.is_empty()).then_some(Credentials { scheme, user, password }))
+}
+
+fn compression_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<Coding>> {
+    let text = value.get::<Coerced<String>>()?.0;
+    let words = |name: &str| format!("unknown compression algorithm {name}");
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names
+        .map(|name| Coding::by_name(name).ok_or_else(|| Exception::throw_message(ctx, &words(name))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        assert_eq!(span_of("1m30s"), Some(Nanos::from_secs(90)));
+        assert_eq!(span_of("250ms"), Some(Nanos::from_millis(250)));
+        assert_eq!(span_of("1500"), Some(Nanos::from_millis(1_500)));
+        assert_eq!((span_of("soon"), span_of("")), (None, None));
+    }
+}

@@ -1,0 +1,72 @@
+//! `k6/timers`, and the globals of the same names.
+
+use knee_core::unit::Nanos;
+use rquickjs::function::{Opt, Rest};
+use rquickjs::{Coerced, Ctx, Exception, Function, Object, Persistent, Result, Value};
+
+use super::state;
+
+/// What it exports.
+pub const EXPORTS: &[&str] = &["clearInterval", "clearTimeout", "setInterval", "setTimeout"];
+
+/// Makes the module.
+pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    object.set("clearInterval", Function::new(ctx.clone(), clear)?.with_name("clearInterval")?)?;
+    object.set("clearTimeout", Function::new(ctx.clone(), clear)?.with_name("clearTimeout")?)?;
+    object.set("setInterval", Function::new(ctx.clone(), set_interval)?.with_name("setInterval")?)?;
+    object.set("setTimeout", Function::new(ctx.clone(), set_timeout)?.with_name("setTimeout")?)?;
+    Ok(object)
+}
+
+fn set_timeout<'js>(
+    ctx: Ctx<'js>,
+    callback: Value<'js>,
+    delay: Opt<Coerced<f64>>,
+    arguments: Rest<Value<'js>>,
+) -> Result<u32> {
+    add(&ctx, "setTimeout", &callback, delay, arguments, false)
+}
+
+fn set_interval<'js>(
+    ctx: Ctx<'js>,
+    callback: Value<'js>,
+    delay: Opt<Coerced<f64>>,
+    arguments: Rest<Value<'js>>,
+) -> Result<u32> {
+    add(&ctx, "setInterval", &callback, delay, arguments, true)
+}
+
+fn add<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    callback: &Value<'js>,
+    delay: Opt<Coerced<f64>>,
+    arguments: Rest<Value<'js>>,
+    repeated: bool,
+) -> Result<u32> {
+    let Some(callback) = callback.as_function() else {
+        return Err(Exception::throw_type(ctx, &format!("{name}'s callback isn't a callable function")));
+    };
+    let state = state(ctx)?;
+    let millis = delay.0.map_or(0.0, |delay| delay.0).max(0.0);
+    let span = Nanos::from_secs_f64(millis / 1e3);
+    let callback = if arguments.0.is_empty() {
+        callback.clone()
+    } else {
+        // `bind` keeps the arguments where the garbage collector sees them.
+        let bind: Function<'js> =
+            callback.as_object().map_or_else(|| Err(rquickjs::Error::Unknown), |f| f.get("bind"))?;
+        let undefined = Value::new_undefined(ctx.clone());
+        bind.call((rquickjs::function::This(callback.clone()), undefined, arguments))?
+    };
+    let every = repeated.then(|| span.max(Nanos::from_millis(1)));
+    Ok(state.events.add_timer(state.now().saturating_add(span), every, Persistent::save(ctx, callback)))
+}
+
+fn clear<'js>(ctx: Ctx<'js>, id: Opt<Value<'js>>) -> Result<()> {
+    if let Some(id) = id.0.and_then(|id| id.as_number()) {
+        state(&ctx)?.events.clear_timer(id as u32);
+    }
+    Ok(())
+}

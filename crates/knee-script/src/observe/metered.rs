@@ -1,0 +1,214 @@
+//! From what VUs tell to k6's metrics.
+//!
+//! One a worker; their meters are merged when the run is over. Does not print.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use knee_core::unit::Nanos;
+
+use super::{Context, Exchange, Observer};
+use crate::http::answer::Timings;
+use crate::metric::meter::Place;
+use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Tags};
+
+/// Where the meters of all workers come together. Clones are the same one.
+#[derive(Clone)]
+pub struct Total {
+    inner: Arc<(Mutex<Sum>, Condvar)>,
+}
+
+struct Sum {
+    meter: Meter,
+    /// Workers whose meters have not come in.
+    missing: usize,
+}
+
+impl Total {
+    /// A total that has seen nothing.
+    pub fn new(catalog: &Arc<Catalog>, by_part: bool) -> Self {
+        let sum = Sum { meter: Meter::new(catalog.clone(), by_part), missing: 0 };
+        Self { inner: Arc::new((Mutex::new(sum), Condvar::new())) }
+    }
+
+    /// Everything that was measured; waits for workers that are about to end.
+    pub fn meter(&self) -> Meter {
+        let all_in = |sum: &mut Sum| sum.missing > 0;
+        let sum = self.inner.1.wait_while(self.lock(), all_in).unwrap_or_else(PoisonError::into_inner);
+        sum.meter.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sum> {
+        // Merging does not panic half way, so the sum is whole whoever has panicked.
+        self.inner.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The meter of one worker.
+pub struct Metered {
+    meter: RefCell<Meter>,
+    total: Total,
+    /// Whether any sub-metric asks for the tags of requests.
+    tagged: bool,
+}
+
+impl Metered {
+    /// A meter of its own for a worker; it goes into `total` when the worker is done.
+    pub fn new(catalog: Arc<Catalog>, by_part: bool, total: Total) -> Self {
+        total.lock().missing += 1;
+        let tagged = catalog.metrics().any(|(_, metric)| !metric.submetrics.is_empty());
+        Self { meter: RefCell::new(Meter::new(catalog, by_part)), total, tagged }
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        let mut sum = self.total.lock();
+        sum.meter.merge(self.meter.get_mut());
+        sum.missing -= 1;
+        self.total.inner.1.notify_all();
+    }
+}
+
+/// The tags of a sample that is no request.
+struct Plain<'a>(&'a Context<'a>);
+
+impl Tags for Plain<'_> {
+    fn tag(&self, name: &str) -> Option<&str> {
+        let own = self.0.tags.iter().rev().find(|(known, _)| known == name);
+        own.map(|(_, value)| value.as_str()).or_else(|| match name {
+            "scenario" => Some(self.0.scenario).filter(|scenario| !scenario.is_empty()),
+            "group" => Some(self.0.group),
+            _ => None,
+        })
+    }
+}
+
+/// The tags of a check.
+struct OfCheck<'a> {
+    context: Plain<'a>,
+    check: &'a str,
+}
+
+impl Tags for OfCheck<'_> {
+    fn tag(&self, name: &str) -> Option<&str> {
+        if name == "check" { Some(self.check) } else { self.context.tag(name) }
+    }
+}
+
+/// The tags of a request.
+struct OfRequest<'a> {
+    context: Plain<'a>,
+    exchange: &'a Exchange<'a>,
+    /// Worked out when a filter asks for them; most filters do not.
+    status: OnceCell<String>,
+    error_code: OnceCell<String>,
+}
+
+impl<'a> OfRequest<'a> {
+    fn new(exchange: &'a Exchange<'a>, context: &'a Context<'a>) -> Self {
+        Self { context: Plain(context), exchange, status: OnceCell::new(), error_code: OnceCell::new() }
+    }
+}
+
+impl Tags for OfRequest<'_> {
+    fn tag(&self, name: &str) -> Option<&str> {
+        let Exchange { request, answer, method, expected, .. } = self.exchange;
+        if let Some((_, value)) = request.tags.iter().find(|(known, _)| known == name) {
+            return Some(value);
+        }
+        match name {
+            "name" | "url" => Some(request.name.as_deref().unwrap_or(&answer.url)),
+            "method" => Some(method),
+            "status" => Some(self.status.get_or_init(|| answer.status.to_string())),
+            "proto" => (answer.status > 0).then_some("HTTP/1.1"),
+            "expected_response" => expected.map(|expected| if expected { "true" } else { "false" }),
+            "error" => answer.error.as_ref().map(|(words, _)| words.as_str()),
+            "error_code" => {
+                let code = answer.error_code();
+                (code > 0).then(|| self.error_code.get_or_init(|| code.to_string()).as_str())
+            }
+            _ => self.context.tag(name),
+        }
+    }
+}
+
+/// Where a sample was taken.
+fn place<'a>(context: &'a Context<'a>) -> Place<'a> {
+    Place { scenario: context.scenario, group: context.group, at: context.at.as_nanos() }
+}
+
+/// k6's times are milliseconds.
+fn spans(timings: &Timings) -> [(BuiltIn, Nanos); 7] {
+    [
+        (BuiltIn::HttpReqDuration, timings.duration()),
+        (BuiltIn::HttpReqBlocked, timings.blocked),
+        (BuiltIn::HttpReqConnecting, timings.connecting),
+        (BuiltIn::HttpReqTlsHandshaking, timings.tls_handshaking),
+        (BuiltIn::HttpReqSending, timings.sending),
+        (BuiltIn::HttpReqWaiting, timings.waiting),
+        (BuiltIn::HttpReqReceiving, timings.receiving),
+    ]
+}
+
+impl Observer for Metered {
+    fn request(&self, exchange: &Exchange<'_>, context: &Context<'_>) {
+        let context = &Context { at: exchange.at, ..*context };
+        let mut meter = self.meter.borrow_mut();
+        let place = place(context);
+        let made;
+        let tags: &dyn Tags = if self.tagged {
+            made = OfRequest::new(exchange, context);
+            &made
+        } else {
+            &()
+        };
+        meter.add(BuiltIn::HttpReqs.id(), 1.0, &place, tags);
+        for (metric, span) in spans(&exchange.answer.timings) {
+            meter.add(metric.id(), span.as_millis_f64(), &place, tags);
+        }
+        if let Some(expected) = exchange.expected {
+            meter.add(BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected)), &place, tags);
+        }
+        meter.add(BuiltIn::DataSent.id(), exchange.bytes_sent as f64, &place, &Plain(context));
+        meter.add(BuiltIn::DataReceived.id(), exchange.bytes_received as f64, &place, &Plain(context));
+    }
+
+    fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
+        let mut meter = self.meter.borrow_mut();
+        let place = place(context);
+        meter.check(name, passed, &place);
+        let tags = OfCheck { context: Plain(context), check: name };
+        meter.add(BuiltIn::Checks.id(), f64::from(u8::from(passed)), &place, &tags);
+    }
+
+    fn group(&self, span: Nanos, context: &Context<'_>) {
+        let mut meter = self.meter.borrow_mut();
+        meter.enter(&place(context));
+        meter.add(BuiltIn::GroupDuration.id(), span.as_millis_f64(), &place(context), &Plain(context));
+    }
+
+    fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>) {
+        if !whole {
+            return;
+        }
+        let mut meter = self.meter.borrow_mut();
+        meter.add(BuiltIn::Iterations.id(), 1.0, &place(context), &Plain(context));
+        meter.add(BuiltIn::IterationDuration.id(), span.as_millis_f64(), &place(context), &Plain(context));
+    }
+
+    fn dropped(&self, at: Nanos) {
+        let context = Context { scenario: "", group: "", tags: &[], at };
+        self.meter.borrow_mut().add(BuiltIn::DroppedIterations.id(), 1.0, &place(&context), &());
+    }
+
+    fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
+        self.meter.borrow_mut().add(MetricId(metric as usize), value, &place(context), &Plain(context));
+    }
+}
+
+/// Makes observers for the workers of a run.
+pub fn observers(catalog: Arc<Catalog>, by_part: bool, total: Total) -> crate::workload::Observers {
+    Arc::new(move || Rc::new(Metered::new(catalog.clone(), by_part, total.clone())) as Rc<dyn Observer>)
+}

@@ -1,0 +1,150 @@
+//! A script that has been read, compiled and evaluated once: what all VUs share.
+//!
+//! Does not run anything; [`crate::world`] does. Files are read only while the script is loaded,
+//! and only below its own folder unless more was allowed.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::data::Elements;
+use crate::runtime::bytecode::Bytecode;
+
+pub mod files;
+
+use files::Files;
+
+/// How loud a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// `console.debug`.
+    Debug,
+    /// `console.log`, `console.info`.
+    Info,
+    /// `console.warn`.
+    Warn,
+    /// `console.error`, and what scripts throw.
+    Error,
+}
+
+/// Where lines go that scripts write, and that are written about them.
+pub type Narrator = Arc<dyn Fn(Level, &str) + Send + Sync>;
+
+/// Bounds of one VU.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most bytes of JavaScript values.
+    pub memory: usize,
+    /// Bytes of the stack, of which only the ones touched cost memory.
+    pub stack: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory: 512 << 20, stack: 512 << 10 }
+    }
+}
+
+/// What a script is run with.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// `__ENV`.
+    pub environment: Vec<(String, String)>,
+    /// Folders and files that may be read besides the script's folder.
+    pub allow_read: Vec<PathBuf>,
+    /// Bounds of each VU.
+    pub limits: Limits,
+    /// Where lines go.
+    pub narrator: Narrator,
+}
+
+/// How requests are made unless a call says otherwise.
+#[derive(Clone, Debug)]
+pub struct HttpDefaults {
+    /// `maxRedirects`.
+    pub redirects: u32,
+    /// `discardResponseBodies`.
+    pub discard_bodies: bool,
+    /// `throw`.
+    pub throw: bool,
+    /// `batch`: most requests of one batch in flight.
+    pub batch: usize,
+    /// `batchPerHost`: the same for one host.
+    pub batch_per_host: usize,
+    /// `noCookiesReset`.
+    pub keep_cookies: bool,
+    /// `noVUConnectionReuse`: connections end with the iteration.
+    pub fresh_connections: bool,
+    /// `userAgent`.
+    pub user_agent: String,
+}
+
+impl Default for HttpDefaults {
+    fn default() -> Self {
+        Self {
+            redirects: 10,
+            discard_bodies: false,
+            throw: false,
+            batch: 20,
+            batch_per_host: 6,
+            keep_cookies: false,
+            fresh_connections: false,
+            user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
+        }
+    }
+}
+
+/// A script and everything that its VUs share.
+pub struct Program {
+    /// The name of its first module: a `file://` URL.
+    pub entry: String,
+    /// What it is run with.
+    pub surroundings: Surroundings,
+    /// The files it may read, and those it has read.
+    pub files: Files,
+    store: Mutex<Store>,
+}
+
+#[derive(Default)]
+struct Store {
+    modules: HashMap<String, Bytecode>,
+    arrays: HashMap<String, Arc<Elements>>,
+}
+
+impl Program {
+    /// A program that has not been evaluated yet.
+    pub fn new(script: &Path, surroundings: Surroundings) -> std::io::Result<Self> {
+        let files = Files::beside(script, &surroundings.allow_read)?;
+        Ok(Self { entry: files.entry(), surroundings, files, store: Mutex::default() })
+    }
+
+    /// Writes a line.
+    pub fn say(&self, level: Level, line: &str) {
+        (self.surroundings.narrator)(level, line);
+    }
+
+    /// A module that was compiled before.
+    pub fn module(&self, name: &str) -> Option<Bytecode> {
+        self.lock().modules.get(name).cloned()
+    }
+
+    /// Keeps a compiled module for the VUs to come.
+    pub fn keep_module(&self, name: &str, code: Bytecode) {
+        self.lock().modules.entry(name.to_owned()).or_insert(code);
+    }
+
+    /// The shared array of this name, if it was made before.
+    pub fn array(&self, name: &str) -> Option<Arc<Elements>> {
+        self.lock().arrays.get(name).cloned()
+    }
+
+    /// Keeps a shared array; the first one of a name stays.
+    pub fn keep_array(&self, name: &str, elements: Elements) -> Arc<Elements> {
+        self.lock().arrays.entry(name.to_owned()).or_insert_with(|| Arc::new(elements)).clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Store> {
+        // Both maps are whole between any two statements that hold the lock.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,109 @@
+//! A stack of its own for code that looks as if it blocked.
+//!
+//! The code on the fiber asks for something by [`Link::pause`] and goes on when its owner has
+//! brought it by [`Fiber::resume`]. Does not know what is asked for.
+
+use std::cell::Cell;
+use std::io;
+use std::ptr::NonNull;
+use std::rc::Rc;
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+/// A stack with code on it; `In` goes in, `Out` comes out.
+pub struct Fiber<In: 'static, Out: 'static> {
+    coroutine: Coroutine<In, Out, (), DefaultStack>,
+    link: Link<In, Out>,
+}
+
+/// How the code on a fiber reaches the fiber's owner. Clones reach the same one.
+pub struct Link<In, Out> {
+    yielder: Rc<Cell<Option<NonNull<Yielder<In, Out>>>>>,
+}
+
+impl<In, Out> Clone for Link<In, Out> {
+    fn clone(&self) -> Self {
+        Self { yielder: self.yielder.clone() }
+    }
+}
+
+impl<In: 'static, Out: 'static> Fiber<In, Out> {
+    /// A fiber that will run `body` on a stack of `bytes`, which cost memory as they are touched.
+    pub fn new(bytes: usize, body: impl FnOnce(Link<In, Out>, In) + 'static) -> io::Result<Self> {
+        let link = Link { yielder: Rc::new(Cell::new(None)) };
+        let inner = link.clone();
+        let coroutine = Coroutine::with_stack(DefaultStack::new(bytes)?, move |yielder, first| {
+            inner.yielder.set(Some(NonNull::from(yielder)));
+            body(inner.clone(), first);
+        });
+        Ok(Self { coroutine, link })
+    }
+
+    /// Lets the fiber go on until it asks for something; `None` when it has come to its end.
+    pub fn resume(&mut self, input: In) -> Option<Out> {
+        if self.coroutine.done() {
+            return None;
+        }
+        match self.coroutine.resume(input) {
+            CoroutineResult::Yield(output) => Some(output),
+            CoroutineResult::Return(()) => {
+                self.link.yielder.set(None);
+                None
+            }
+        }
+    }
+}
+
+impl<In, Out> Link<In, Out> {
+    /// Hands `output` to the owner and waits for what it brings. `None` where there is no owner
+    /// to ask: outside of the fiber's own stack.
+    pub fn pause(&self, output: Out) -> Option<In> {
+        let yielder = self.yielder.take()?;
+        // SAFETY: the pointer is set only by code that runs on the fiber (below, and at its start)
+        // and is taken for as long as the fiber is paused, so that whoever finds it is running on
+        // the fiber's stack, above the frame to which corosensei lent the yielder. `Rc` keeps all
+        // clones on one thread. When the fiber has ended, its owner has cleared the pointer.
+        #[allow(
+            unsafe_code,
+            reason = "corosensei lends its yielder to one frame; calls from JavaScript need it deeper"
+        )]
+        let input = unsafe { yielder.as_ref() }.suspend(output);
+        self.yielder.set(Some(yielder));
+        Some(input)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_comes_back_to_the_place_that_asked() {
+        let mut fiber = Fiber::<u32, u32>::new(64 * 1024, |link, first| {
+            let second = link.pause(first + 1).unwrap();
+            link.pause(second * 10).unwrap();
+        })
+        .unwrap();
+        assert_eq!(fiber.resume(1), Some(2));
+        assert_eq!(fiber.resume(5), Some(50));
+        assert_eq!(fiber.resume(0), None);
+        assert_eq!(fiber.resume(0), None);
+    }
+
+    #[test]
+    fn a_link_that_escaped_reaches_nobody() {
+        let escaped = Rc::new(Cell::new(None));
+        let inner = escaped.clone();
+        let mut fiber = Fiber::<(), ()>::new(64 * 1024, move |link, ()| {
+            inner.set(Some(link.clone()));
+            link.pause(());
+        })
+        .unwrap();
+        fiber.resume(());
+        let link = escaped.take().unwrap();
+        assert!(link.pause(()).is_none());
+        fiber.resume(());
+        assert!(link.pause(()).is_none());
+    }
+}

@@ -1,0 +1,128 @@
+//! A script from its file to its end, apart from the load itself: loading, `setup`, `teardown`,
+//! `handleSummary`.
+//!
+//! Blocks the calling thread. Does not read options and does not print.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use knee_core::clock::MonotonicClock;
+use knee_core::unit::Nanos;
+use knee_engine::deadline::Deadlines;
+use knee_engine::endpoints::{Endpoints, Registry};
+use knee_engine::executor::Turn;
+use knee_engine::http::client::Network;
+use knee_engine::http::origin::Resolver;
+use knee_engine::recorder::Recorder;
+use knee_engine::run::Way;
+use knee_engine::timer::WorkerTimer;
+
+use crate::http::send::{Desk, Targets};
+use crate::observe::Observer;
+use crate::op::{Call, Ended, Stage};
+use crate::program::{HttpDefaults, Program, Surroundings};
+use crate::state::Story;
+use crate::vu::{LoadError, Vu};
+use crate::world::Description;
+
+/// How often time limits of requests outside of scenarios are looked at.
+const PACE: Nanos = Nanos::from_millis(20);
+
+/// Why a script cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The file is not there, or a folder that was allowed.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// The script itself.
+    #[error(transparent)]
+    Script(#[from] LoadError),
+}
+
+/// A script that has been loaded.
+pub struct Session {
+    /// The script.
+    pub program: Arc<Program>,
+    /// What it says of itself.
+    pub description: Description,
+}
+
+/// What a stage outside of scenarios needs.
+pub struct StageSettings {
+    /// How requests travel.
+    pub way: Way,
+    /// How requests are made by default.
+    pub http: HttpDefaults,
+    /// Time limit of the stage.
+    pub timeout: Nanos,
+    /// k6's view of the run.
+    pub observer: Rc<dyn Observer>,
+    /// What scripts can ask about the run.
+    pub story: Rc<Story>,
+}
+
+impl Session {
+    /// Loads a script: reads, compiles and evaluates it once.
+    pub fn load(script: &Path, surroundings: Surroundings) -> Result<Self, SessionError> {
+        let program = Arc::new(Program::new(script, surroundings)?);
+        let (vu, description) = Vu::load(&program, &Rc::default())?;
+        drop(vu);
+        program.files.seal();
+        Ok(Self { program, description })
+    }
+
+    /// Whether the script exports this function.
+    pub fn exports(&self, name: &str) -> bool {
+        self.description.functions.iter().any(|known| known == name)
+    }
+
+    /// Calls `export` outside of all scenarios, with the JSON of its argument, and waits for it.
+    pub fn stage(
+        &self,
+        export: &str,
+        stage: Stage,
+        argument: Option<&str>,
+        settings: StageSettings,
+    ) -> Result<Ended, SessionError> {
+        let runtime = WorkerTimer::runtime()?;
+        runtime.block_on(async {
+            let (mut vu, _) = Vu::load(&self.program, &Rc::<Targets>::default())?;
+            let timer = WorkerTimer::new(MonotonicClock::start())?;
+            vu.state().http.replace(Rc::new(settings.http.clone()));
+            vu.state().set_story(settings.story.clone());
+            let group = match stage {
+                Stage::Setup => "::setup",
+                Stage::Teardown => "::teardown",
+                Stage::Iteration | Stage::Summary => "",
+            };
+            vu.state().group.replace(group.into());
+            let timeout = settings.timeout;
+            vu.join(Rc::new(desk(settings, timer)));
+            let call = Call { export: export.into(), stage, argument: argument.map(Into::into) };
+            let now = vu.state().now();
+            let turn = Turn { due: now, earliest: now, cut: now.saturating_add(timeout) };
+            Ok(vu.call(call, turn).await)
+        })
+    }
+}
+
+/// A desk with books of its own: what `setup` sends is no part of the measurement.
+fn desk(settings: StageSettings, timer: WorkerTimer) -> Desk {
+    let clock = MonotonicClock::start();
+    tokio::task::spawn_local(timer.clone().drive());
+    let deadlines = Rc::new(Deadlines::default());
+    let watch = (deadlines.clone(), timer.clone());
+    tokio::task::spawn_local(async move { watch.0.watch(watch.1, PACE).await });
+    let Way { settings: way, defaults, tls } = settings.way;
+    let network = Network::new(clock, way, defaults, Arc::new(Resolver::default()), tls, deadlines);
+    Desk {
+        network: Rc::new(network),
+        recorder: Rc::new(RefCell::new(Recorder::new(Nanos::ZERO))),
+        endpoints: Endpoints::new(Arc::new(Registry::new(&[]))),
+        timer,
+        observer: settings.observer,
+        user_agent: settings.http.user_agent.as_str().into(),
+    }
+}

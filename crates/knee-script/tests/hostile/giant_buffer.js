@@ -1,0 +1,3 @@
+// says: Error
+// iterations: 1
+export default function () { new ArrayBuffer(1e12); }

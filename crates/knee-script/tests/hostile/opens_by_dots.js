@@ -1,0 +1,3 @@
+// says: outside of the script's folder
+open('../../../../../../../../../../etc/passwd');
+export default function () {}

@@ -1,0 +1,3 @@
+// iterations: 0
+export const options = { scenarios: { bad: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '0s' } } };
+export default function () { /^(a+)+$/.test('a'.repeat(60) + 'b'); }

@@ -1,0 +1,3 @@
+// says: 5
+// iterations: 1
+export default function () { throw 5; }

@@ -1,0 +1,3 @@
+// says: null
+// iterations: 1
+export default function () { throw null; }

@@ -1,0 +1,147 @@
+//! Runs one script as the program would, and tells what came of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use knee_core::plan::{Plan, Scenario};
+use knee_core::record::{Build, Head};
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_engine::host;
+use knee_engine::http::request::Defaults;
+use knee_engine::http::settings::Settings;
+use knee_engine::run::{self, Listeners, Way};
+use knee_script::metric::{BuiltIn, Catalog, Meter, Sink};
+use knee_script::observe::metered::{self, Total};
+use knee_script::options::resolve::{Layers, resolve};
+use knee_script::program::{HttpDefaults, Limits, Surroundings};
+use knee_script::session::Session;
+use knee_script::workload::{Load, Part};
+
+use super::server::Server;
+
+/// What came of a script.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What was wrong with it while it was loaded.
+    pub refused: Option<String>,
+    /// Lines it wrote, and lines about it.
+    pub lines: Vec<String>,
+    /// Requests the server saw.
+    pub requests: Vec<String>,
+    /// Checks that held and that did not.
+    pub checks: (u64, u64),
+    /// Whole iterations.
+    pub iterations: f64,
+}
+
+/// The files of one folder of tests, sorted.
+pub fn scripts(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut scripts: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "js")).collect();
+    scripts.sort();
+    scripts
+}
+
+/// What the first lines of a script say has to come of it: `// name: value`.
+pub fn expectations(script: &Path) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(script).unwrap();
+    let head = text.lines().map_while(|line| line.strip_prefix("// "));
+    head.filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// Runs a script.
+pub fn run_script(script: &Path, limits: Limits) -> Outcome {
+    let server = Server::start();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = lines.clone();
+    let surroundings = Surroundings {
+        environment: vec![("BASE".into(), server.base.clone())],
+        allow_read: Vec::new(),
+        limits,
+        narrator: Arc::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
+    };
+    let mut outcome = match Session::load(script, surroundings) {
+        Ok(session) => load(&session),
+        Err(error) => Outcome { refused: Some(error.to_string()), ..Outcome::default() },
+    };
+    outcome.lines = lines.lock().unwrap().clone();
+    outcome.requests = server.journal.lock().unwrap().clone();
+    outcome
+}
+
+fn load(session: &Session) -> Outcome {
+    let script = session.description.options.as_deref().map(|json| serde_json::from_str(json).unwrap());
+    let layers = Layers { script: script.unwrap_or_default(), ..Layers::default() };
+    let options = resolve(layers, |name| session.exports(name)).unwrap();
+    let catalog = Arc::new(Catalog::new());
+    let total = Total::new(&catalog, false);
+    let scenarios: Vec<Scenario> = options.scenarios.iter().map(Scenario::from).collect();
+    let parts = options.scenarios.iter().zip(&scenarios).map(|(spec, scenario)| Part {
+        name: spec.name.clone(),
+        executor: spec.executor.name().to_owned(),
+        export: spec.exec.clone(),
+        tags: Vec::new(),
+        environment: Vec::new(),
+        users_max: scenario.users_max(),
+        begins: Nanos::ZERO,
+        lasts: None,
+        iterations: scenario.stop.requests(),
+    });
+    let control = Control::new();
+    let load = Arc::new(Load {
+        program: session.program.clone(),
+        parts: parts.collect(),
+        data: None,
+        http: HttpDefaults { throw: options.http.throw, ..HttpDefaults::default() },
+        options: options.exported.to_string().into(),
+        tally: Arc::default(),
+        observers: metered::observers(catalog, false, total.clone()),
+        control: control.clone(),
+        aborted: Mutex::default(),
+        begun: scenarios.iter().map(|_| 0.into()).collect(),
+    });
+    let way = Way { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
+    let listeners = Listeners { journal: None, events: Vec::new() };
+    run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
+    outcome_of(&total.meter())
+}
+
+fn outcome_of(total: &Meter) -> Outcome {
+    let checks = match total.sink(BuiltIn::Checks.id()) {
+        Some(Sink::Rate(rate)) => (rate.hits(), rate.misses()),
+        _ => (0, 0),
+    };
+    let iterations = match total.sink(BuiltIn::Iterations.id()) {
+        Some(Sink::Counter(counter)) => counter.sum(),
+        _ => 0.0,
+    };
+    Outcome { checks, iterations, ..Outcome::default() }
+}
+
+fn head(scenarios: Vec<Scenario>) -> Head {
+    let plan = Plan {
+        scenarios,
+        endpoints: Vec::new(),
+        warm_up: Nanos::ZERO,
+        grace: Nanos::from_secs(1),
+        request_timeout: None,
+        connect_timeout: Nanos::from_secs(5),
+        workers: 1,
+        interval: Nanos::from_secs(1),
+    };
+    Head {
+        measured_from: Nanos::ZERO,
+        plan,
+        title: "a test".into(),
+        started: Nanos::ZERO,
+        build: Build { version: String::new(), commit: None, optimized: true },
+        machine: host::machine(),
+        co_located: Some(true),
+    }
+}

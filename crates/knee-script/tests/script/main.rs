@@ -1,0 +1,16 @@
+//! Scripts from their file to their end, against a server in this process that counts.
+//!
+//! Each file in `tests/compat` and `tests/hostile` is one behaviour; its first lines say what has
+//! to come of it. Expectations of `tests/compat` were recorded from k6 1.8.1.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::assigning_clones,
+    missing_docs,
+    reason = "a test binary, whose helpers are outside of its tests"
+)]
+
+mod compat;
+mod harness;
+mod hostile;
+mod server;

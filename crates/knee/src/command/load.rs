@@ -1,0 +1,178 @@
+//! `knee URL`: load a URL, show it live, keep the record, print the result.
+//!
+//! The order matters: everything that can be wrong is found before the first request, and
+//! whatever was measured is kept before anything is printed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
+
+use knee_core::clock;
+use knee_core::record::{Ending, Head, Run};
+use knee_core::truth::State;
+use knee_engine::control::Control;
+use knee_engine::host;
+use knee_engine::http::request::Defaults;
+use knee_engine::http::tls;
+use knee_engine::run::{self, Listeners, Way};
+use knee_engine::shots::Volley;
+
+use super::journal::FileJournal;
+use super::{build, render};
+use crate::args::{Format, LoadArgs};
+use crate::exit::Exit;
+use crate::live::{self, Live};
+use crate::problem::{Problem, printable, reason};
+use crate::settings::{self, Load, Surroundings, target};
+use crate::signals;
+use crate::store::{self, NewRecord, Store};
+
+/// A load that failed: with the code to end with.
+type Failed = (Problem, Exit);
+
+/// Does it.
+///
+/// # Errors
+///
+/// What is wrong with what was typed ([`Exit::Configuration`]), or what failed on this machine.
+pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let load = settings::resolve(args, &Surroundings::read()).map_err(refused)?;
+    target::probe(&load.targets, &load.http).map_err(refused)?;
+    run_load(&load, narrate)
+}
+
+/// Runs a load that was found to be in order.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
+    load.notes.iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
+    let way = way(load).map_err(refused)?;
+    let head = head(load);
+    let mut sink = load.output.open().map_err(refused)?;
+    let (journal, kept) = journal(load, &head, narrate)?.unzip();
+    let run = measure(load, head, &way, journal, narrate)?;
+    let text = render(&run, load.output.format, load.output.color, load.output.time_unit);
+    let written = sink.write(text.as_bytes()).map_err(failed);
+    // Also when the result could not be written: this is where it can still be had.
+    if let Some(path) = kept.filter(|_| load.output.format != Format::Quiet || written.is_err()) {
+        narrate(&format!("record: {}", path.display()));
+    }
+    written.map(|()| exit_of(&run.ending, run.truth.state))
+}
+
+/// The record, with its head written, and its name; none when it cannot be kept and nobody named it.
+fn journal(load: &Load, head: &Head, narrate: fn(&str)) -> Result<Option<(FileJournal, PathBuf)>, Failed> {
+    let host = load.targets.first().map_or_else(|| "unix".to_owned(), target::Target::place);
+    let (named, store) = (load.output.record.as_deref(), Store::of_process());
+    let record = store::open_record(named, store.as_ref(), head.started, &host).map_err(refused)?;
+    let begun = record.and_then(|NewRecord { file, path }| match FileJournal::begin(file, head) {
+        Ok(journal) => Ok((journal, path)),
+        Err(error) => {
+            // What was written of it is no record.
+            let _ = std::fs::remove_file(&path);
+            Err(format!("this run is not kept: `{}`: {}", path.display(), reason(&error)))
+        }
+    });
+    begun.map(Some).or_else(|warning| {
+        narrate(&format!("warning: {warning}"));
+        Ok(None)
+    })
+}
+
+fn measure(
+    load: &Load,
+    head: Head,
+    way: &Way,
+    journal: Option<FileJournal>,
+    narrate: fn(&str),
+) -> Result<Run, Failed> {
+    let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
+    let control = Control::new();
+    let _signals = signals::watch(control.clone()).map_err(|error| unable(&error))?;
+    let rests = !load.plan.is_open();
+    let volley = Volley::load(load.shots.clone(), &way.defaults, load.seed, rests, &load.allowed_hosts);
+    let volley =
+        Arc::new(volley.ok_or_else(|| refused(Problem::new("there is nothing to send", "give a URL")))?);
+    let (sender, events) = sync_channel(live::BACKLOG);
+    let live = Live::start(load.output.progress, load.output.time_unit, events, control.clone())
+        .map_err(|error| unable(&error))?;
+    let listeners =
+        Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
+    let run = run::run(head, &volley, way, &control, listeners);
+    live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
+    run.map_err(|error| unable(&error))
+}
+
+/// How requests travel; finds out whether the TLS settings can be used.
+fn way(load: &Load) -> Result<Way, Problem> {
+    let needs_tls = load.shots.iter().any(|shot| shot.url.scheme() == "https");
+    let may_redirect = load.http.redirects > 0;
+    let tls = (needs_tls || may_redirect)
+        .then(|| tls::configure(&load.http.tls))
+        .transpose()
+        .map_err(|error| Problem::new(error.to_string(), "check --cacert, --cert and --key"))?;
+    let defaults = Defaults {
+        keep_alive: load.http.keep_alive,
+        accept_encoding: load.http.decode,
+        ..Defaults::default()
+    };
+    Ok(Way { settings: Arc::new(load.http.clone()), defaults, tls })
+}
+
+fn head(load: &Load) -> Head {
+    let addresses = load.targets.iter().flat_map(|target| &target.addresses);
+    let local: Vec<Option<bool>> = addresses.map(|address| host::is_local(address.ip())).collect();
+    // A Unix socket has no address and is always on this machine.
+    let co_located = if local.contains(&Some(true)) || local.is_empty() {
+        Some(true)
+    } else {
+        local.iter().all(Option::is_some).then_some(false)
+    };
+    Head {
+        measured_from: load.plan.warm_up,
+        plan: load.plan.clone(),
+        title: load.title.clone(),
+        started: clock::wall(),
+        build: build(),
+        machine: host::machine(),
+        co_located,
+    }
+}
+
+/// How a run ends the program: what it says of itself counts more than how it came to its end.
+fn exit_of(ending: &Ending, state: State) -> Exit {
+    match (ending, state) {
+        (_, State::Invalid) => Exit::Invalid,
+        (Ending::Interrupted | Ending::Aborted, _) => Exit::Interrupted,
+        _ => Exit::Ok,
+    }
+}
+
+fn refused(problem: Problem) -> Failed {
+    (problem, Exit::Configuration)
+}
+
+fn failed(problem: Problem) -> Failed {
+    (problem, Exit::Failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_of_invalid_decides_about_the_exit_code_and_then_the_way_the_run_ended() {
+        for (ending, state, exit) in [
+            (Ending::Completed, State::Valid, Exit::Ok),
+            (Ending::Completed, State::Suspect, Exit::Ok),
+            (Ending::Completed, State::Invalid, Exit::Invalid),
+            (Ending::Interrupted, State::Valid, Exit::Interrupted),
+            (Ending::Aborted, State::Suspect, Exit::Interrupted),
+            (Ending::Interrupted, State::Invalid, Exit::Invalid),
+        ] {
+            assert_eq!(exit_of(&ending, state), exit, "{ending:?}, {state:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A server to try `knee` on, as a child process, so that its CPU is not counted as the generator's.
+//!
+//! Does not decide what is answered or how long that takes; [`server`] does. Does not measure.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+
+pub mod server;
+
+use server::Service;
+
+use crate::problem::reason;
+
+/// The hidden command of this program that is the child: `knee demo-server HOST:PORT`.
+pub const COMMAND: &str = "demo-server";
+
+/// A demo server in a process of its own. Dropping it ends the process.
+#[derive(Debug)]
+pub struct Demo {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Demo {
+    /// Starts this program once more as a server on `listen` (port 0 takes a free one) and returns
+    /// when it accepts connections.
+    pub fn spawn(listen: SocketAddr) -> io::Result<Self> {
+        Self::spawn_program(Command::new(std::env::current_exe()?).arg(COMMAND).arg(listen.to_string()))
+    }
+
+    /// Starts `program`, which must behave as [`run_child`] does.
+    fn spawn_program(program: &mut Command) -> io::Result<Self> {
+        #[cfg(unix)]
+        // Ctrl-C reaches the whole group of the terminal. Outside of it the server goes on to answer
+        // what is in flight while the run comes to its end.
+        std::os::unix::process::CommandExt::process_group(program, 0);
+        let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        match announced(&mut child) {
+            Ok(address) => Ok(Self { child, address }),
+            Err(error) => {
+                end(&mut child);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// Ends a child that may have ended already.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Before the reason why a child cannot listen.
+const UNABLE: &str = "unable: ";
+
+/// The address that a child writes to its standard output as soon as it listens.
+fn announced(child: &mut Child) -> io::Result<SocketAddr> {
+    let mut line = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut line)?;
+    }
+    if let Some(reason) = line.strip_prefix(UNABLE) {
+        return Err(io::Error::other(reason.trim()));
+    }
+    let silent = || io::Error::other("the demo server ended before it listened");
+    line.trim().parse().map_err(|_| silent())
+}
+
+/// What the child does: listens on `listen`, writes the address to standard output, and serves until
+/// standard input ends, which it does when the parent is gone, however that came about. When it cannot
+/// listen it writes that instead, for the parent to tell.
+pub fn run_child(listen: SocketAddr) -> io::Result<()> {
+    let mut stdout = io::stdout();
+    let listener = match TcpListener::bind(listen) {
+        Ok(listener) => listener,
+        Err(error) => return writeln!(stdout, "{UNABLE}{}", reason(&error)),
+    };
+    writeln!(stdout, "{}", listener.local_addr()?)?;
+    stdout.flush()?;
+    server::serve(listener, &Service::default(), || {
+        // An error means that nobody holds the other end any more, as the end does.
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script);
+        command
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_the_child_announces() {
+        let demo = Demo::spawn_program(&mut shell("echo 127.0.0.1:4711; cat")).unwrap();
+        assert_eq!(demo.address(), SocketAddr::from(([127, 0, 0, 1], 4711)));
+    }
+
+    #[test]
+    fn a_child_that_dies_before_it_listens_is_an_error() {
+        let error = Demo::spawn_program(&mut shell("exit 1")).unwrap_err();
+        assert_eq!(error.to_string(), "the demo server ended before it listened");
+    }
+
+    #[test]
+    fn a_child_that_cannot_listen_says_why() {
+        let error = Demo::spawn_program(&mut shell("echo unable: address already in use")).unwrap_err();
+        assert_eq!(error.to_string(), "address already in use");
+    }
+
+    #[test]
+    fn a_child_that_announces_something_else_is_an_error_and_is_not_left_behind() {
+        assert!(Demo::spawn_program(&mut shell("echo hello; cat")).is_err());
+    }
+}

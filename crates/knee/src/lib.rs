@@ -1,0 +1,25 @@
+//! The parts of the `knee` program: arguments, settings, screens, signals, the store, exit codes.
+//!
+//! Does not measure, calculate or draw reports; `knee-engine`, `knee-core` and `knee-report` do.
+//! This is the only crate that prints, reads the environment, handles signals, writes files or exits.
+//!
+//! Suggested reading order is the order of a run: what was typed, what it means, where it is kept,
+//! what is shown meanwhile, how it ends.
+
+pub mod problem;
+
+pub mod args;
+
+pub mod settings;
+
+pub mod exit;
+
+pub mod store;
+
+pub mod signals;
+
+pub mod live;
+
+pub mod demo;
+
+pub mod command;

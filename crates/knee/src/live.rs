@@ -1,0 +1,64 @@
+//! What is seen while a load goes on: the live screen, or a line an interval.
+//!
+//! Listens to events and never pushes back: a screen that falls behind loses a frame, not a
+//! number. Does not calculate results; the report at the end comes from the record.
+
+use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
+
+use knee_core::event::Event;
+use knee_engine::control::Control;
+use knee_report::number::Unit;
+
+use crate::settings::output::Progress;
+
+pub mod figure;
+
+pub mod history;
+
+pub mod line;
+
+pub mod provisional;
+
+pub mod term;
+
+/// How many events may wait for a screen: far more than a second brings, far less than a run.
+pub const BACKLOG: usize = 1_024;
+
+/// A screen at work on a thread of its own.
+#[derive(Debug)]
+pub struct Live {
+    thread: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Live {
+    /// Shows `events` until the run has ended or its senders are gone. Keys on the screen steer
+    /// the run through `control`; `unit` is the unit of times, chosen to fit when `None`.
+    ///
+    /// # Errors
+    ///
+    /// When no thread can be started.
+    pub fn start(
+        progress: Progress,
+        unit: Option<Unit>,
+        events: Receiver<Event>,
+        control: Control,
+    ) -> std::io::Result<Self> {
+        let show = move || match progress {
+            Progress::Screen { fps, color } => {
+                term::run(term::Options { fps, color, unit }, &events, &control)
+            }
+            Progress::Lines => line::run(unit, &events, &mut std::io::stderr()),
+            Progress::None => line::warnings(&events),
+        };
+        let thread = std::thread::Builder::new().name("live".to_owned()).spawn(show)?;
+        Ok(Self { thread: Some(thread) })
+    }
+
+    /// Waits until the screen is gone and the terminal is as it was. Returns the warnings that
+    /// a screen showed and nobody can read any more; they belong on stderr now.
+    pub fn finish(mut self) -> Vec<String> {
+        // A screen that panicked has said so; the run does not depend on it.
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}

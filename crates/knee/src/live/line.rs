@@ -1,0 +1,69 @@
+//! Without a terminal: one line an interval.
+//!
+//! Writes and flushes a line as soon as its interval is there; does not move a cursor. When
+//! nobody reads any more it keeps quiet, and the run goes on.
+
+use std::io::Write;
+use std::sync::mpsc::Receiver;
+
+use knee_core::event::Event;
+use knee_core::record::Point;
+use knee_core::unit::Nanos;
+use knee_report::number::Unit;
+use knee_report::text::{interval_header, interval_line};
+
+use crate::problem::printable;
+
+/// Writes the lines of a run until it has ended. Returns no warnings: they are among the lines.
+pub fn run(unit: Option<Unit>, events: &Receiver<Event>, out: &mut impl Write) -> Vec<String> {
+    let mut measured_from = Nanos::ZERO;
+    for event in events {
+        let line = match event {
+            Event::Started(head) => {
+                measured_from = head.measured_from;
+                interval_header()
+            }
+            Event::Interval(interval) => interval_line(&Point::of(&interval, measured_from), unit),
+            Event::Stopping { interrupted: true } => "interrupted: requests in flight may finish".to_owned(),
+            Event::Stopping { interrupted: false } => continue,
+            Event::Warning(text) => format!("warning: {}", printable(&text)),
+            Event::Ended(_) => break,
+        };
+        // Nobody to tell when stderr is closed.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+    Vec::new()
+}
+
+/// Collects the warnings of a run until it has ended, and shows nothing.
+pub fn warnings(events: &Receiver<Event>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for event in events {
+        match event {
+            Event::Warning(text) => warnings.push(text),
+            Event::Ended(_) => break,
+            _ => {}
+        }
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::term::synthetic;
+    use super::*;
+
+    #[test]
+    fn a_run_is_a_header_and_a_line_an_interval() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        for event in synthetic::events(3) {
+            sender.send(event).unwrap();
+        }
+        sender.send(Event::Warning("disk\u{1b}[2J full".to_owned())).unwrap();
+        sender.send(Event::Stopping { interrupted: true }).unwrap();
+        drop(sender);
+        let mut out = Vec::new();
+        assert_eq!(run(None, &receiver, &mut out), [""; 0]);
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+}

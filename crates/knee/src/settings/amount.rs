@@ -1,0 +1,226 @@
+//! How much load and when: `-n`, `-c`, `-z`, `-q`, stages, warm-up, workers.
+//!
+//! Does not know what is sent. Durations count from the end of the warm-up, as people mean them;
+//! the plan's clock counts from its start.
+
+use knee_core::plan::{Executor, Scenario, Stop};
+use knee_core::schedule::{Arrivals, Curve, Stage};
+use knee_core::unit::Nanos;
+use knee_report::number::count;
+
+use super::number::{rate, span, span_above_zero, whole};
+use crate::args::{AmountFlags, ArrivalKind};
+use crate::problem::Problem;
+
+/// Requests of a load for which neither a number nor a time is given; oha's and hey's default.
+pub const REQUESTS: u64 = 200;
+/// Connections when none are given; oha's and hey's default.
+pub const CONNECTIONS: u32 = 50;
+/// Grace period when none is given.
+pub const GRACE: Nanos = Nanos::from_secs(5);
+/// Width of the intervals of a record.
+pub const INTERVAL: Nanos = Nanos::from_secs(1);
+/// Most connections; more than two machines can have between them and one address.
+const CONNECTIONS_MAX: u64 = 1_000_000;
+/// Most requests: at a million a second, 31 years.
+const REQUESTS_MAX: u64 = 1_000_000_000_000_000;
+/// Most worker threads.
+const WORKERS_MAX: u64 = 1_024;
+/// Highest seed: what a double of a JSON reader still holds exactly.
+const SEED_MAX: u64 = (1 << 53) - 1;
+
+/// The resolved amount of load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Amount {
+    /// The one stream of load.
+    pub scenario: Scenario,
+    /// Part of the load kept out of the totals.
+    pub warm_up: Nanos,
+    /// Time for requests in flight at the end; [`Nanos::MAX`] for as long as it takes.
+    pub grace: Nanos,
+    /// Worker threads.
+    pub workers: u16,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+/// Resolves the flags on a machine with `cpus` CPUs.
+///
+/// # Errors
+///
+/// When a value is out of range or flags contradict each other.
+pub fn amount(flags: &AmountFlags, cpus: u16, notes: &mut Vec<String>) -> Result<Amount, Problem> {
+    refuse_contradictions(flags)?;
+    let typed_connections = flags
+        .connections
+        .as_deref()
+        .map(|text| whole("-c", text, 1..=CONNECTIONS_MAX).map(|count| count as u32))
+        .transpose()?;
+    let typed_rate = flags.rate.as_deref().map(|text| rate("-q", text)).transpose()?;
+    let warm_up = flags.warm_up.as_deref().map_or(Ok(Nanos::ZERO), |text| span("--warm-up", text))?;
+    let stages = stages(&flags.stages, typed_rate.is_some())?;
+    let seed = flags.seed.as_deref().map_or(Ok(1), |text| whole("--seed", text, 0..=SEED_MAX))?;
+
+    let stop = stop(flags, &stages, warm_up)?;
+    let connections = typed_connections.unwrap_or(CONNECTIONS);
+    let connections = fewer_if_useless(connections, typed_connections.is_some(), stop, notes);
+    let executor = match typed_rate {
+        Some(start) => Executor::Open {
+            rate: curve(start, stages, warm_up, "-q")?,
+            arrivals: arrivals(flags.arrivals, seed),
+            users_max: connections,
+        },
+        None if stages.is_empty() => Executor::Closed { users: Curve::constant(f64::from(connections)) },
+        None => {
+            let start = typed_connections.map_or(0.0, f64::from);
+            Executor::Closed { users: curve(start, stages, warm_up, "-c")? }
+        }
+    };
+    let scenario = Scenario::new("default", executor, stop);
+    let workers = workers(flags.workers.as_deref(), cpus, scenario.users_max(), notes)?;
+    Ok(Amount { scenario, warm_up, grace: grace(flags)?, workers, seed })
+}
+
+fn refuse_contradictions(flags: &AmountFlags) -> Result<(), Problem> {
+    let refuse = |what: &str, hint: &str| Err(Problem::new(what, hint));
+    if flags.requests.is_some() && flags.duration.is_some() {
+        return refuse("`-n` and `-z` exclude each other", "give a number of requests or a time, not both");
+    }
+    if flags.requests.is_some() && !flags.stages.is_empty() {
+        return refuse(
+            "`-n` and `--stage` exclude each other",
+            "leave `-n` out: the stages say how long the load takes",
+        );
+    }
+    if flags.arrivals.is_some() && flags.rate.is_none() {
+        return refuse(
+            "`--arrivals` needs `-q`",
+            "give a rate, as in `-q 100`; without one each connection waits for its answer before it sends again",
+        );
+    }
+    if flags.warm_up.is_some() && flags.duration.is_none() && flags.stages.is_empty() {
+        return refuse(
+            "`--warm-up` needs `-z` or `--stage`",
+            "say how long to measure after the warm-up, as in `--warm-up 5s -z 30s`",
+        );
+    }
+    Ok(())
+}
+
+/// What ends the load.
+fn stop(flags: &AmountFlags, stages: &[Stage], warm_up: Nanos) -> Result<Stop, Problem> {
+    let ramped = stages.iter().fold(Nanos::ZERO, |sum, stage| sum.saturating_add(stage.duration));
+    if let Some(text) = &flags.duration {
+        let duration = span_above_zero("-z", text)?;
+        if duration < ramped {
+            return Err(Problem::new(
+                format!("`-z {text}` ends before the stages do, which take {ramped}"),
+                "leave `-z` out, or give the whole time; the last level is held until then",
+            ));
+        }
+        return Ok(Stop::At(warm_up + duration));
+    }
+    if !stages.is_empty() {
+        if ramped == Nanos::ZERO {
+            return Err(Problem::new(
+                "the stages take no time at all",
+                "give at least one stage a duration above zero, or add `-z`",
+            ));
+        }
+        return Ok(Stop::At(warm_up + ramped));
+    }
+    let requests =
+        flags.requests.as_deref().map_or(Ok(REQUESTS), |text| whole("-n", text, 1..=REQUESTS_MAX))?;
+    Ok(Stop::Requests(requests))
+}
+
+/// Reads `TIME:TARGET` stages; targets are a rate, or whole connections.
+fn stages(texts: &[String], of_rate: bool) -> Result<Vec<Stage>, Problem> {
+    let mut total = Nanos::ZERO;
+    let mut stages = Vec::with_capacity(texts.len());
+    for text in texts {
+        let (duration, target) = text.split_once(':').ok_or_else(|| {
+            Problem::new(
+                format!("`--stage {text}` is not a stage"),
+                "write stages as TIME:TARGET, as in `--stage 30s:100,1m:100`",
+            )
+        })?;
+        let within =
+            |problem: Problem| Problem::new(format!("{}, in `--stage {text}`", problem.what), problem.hint);
+        let duration = span("--stage", duration.trim()).map_err(within)?;
+        let target = if of_rate {
+            rate("--stage", target.trim()).map_err(within)?
+        } else {
+            whole("--stage", target.trim(), 0..=CONNECTIONS_MAX).map_err(within)? as f64
+        };
+        total = total.saturating_add(duration);
+        stages.push(Stage { duration, target });
+    }
+    if total > super::number::SPAN_MAX {
+        return Err(Problem::new("the stages take longer than a year", "shorten them"));
+    }
+    Ok(stages)
+}
+
+/// A level that holds during the warm-up and then follows the stages.
+fn curve(start: f64, stages: Vec<Stage>, warm_up: Nanos, flag: &str) -> Result<Curve, Problem> {
+    if start <= 0.0 && stages.iter().all(|stage| stage.target <= 0.0) {
+        let what = if stages.is_empty() {
+            format!("`{flag} 0` sends nothing")
+        } else {
+            "the stages never rise above 0".to_owned()
+        };
+        return Err(Problem::new(what, format!("give a level above zero, as in `{flag} 100`")));
+    }
+    if warm_up > Nanos::ZERO && start <= 0.0 {
+        return Err(Problem::new(
+            "the warm-up has nothing to send: the stages begin at 0",
+            format!("give a level for the warm-up, as in `{flag} 10`, or leave `--warm-up` out"),
+        ));
+    }
+    let mut curve = Curve { start, stages };
+    if warm_up > Nanos::ZERO && !curve.stages.is_empty() {
+        curve.stages.insert(0, Stage { duration: warm_up, target: start });
+    }
+    Ok(curve)
+}
+
+fn arrivals(kind: Option<ArrivalKind>, seed: u64) -> Arrivals {
+    match kind {
+        Some(ArrivalKind::Poisson) => Arrivals::Poisson { seed },
+        Some(ArrivalKind::Uniform) | None => Arrivals::Uniform,
+    }
+}
+
+/// Connections beyond the number of requests would never send one.
+fn fewer_if_useless(connections: u32, typed: bool, stop: Stop, notes: &mut Vec<String>) -> u32 {
+    let Some(requests) = stop.requests() else { return connections };
+    if requests >= u64::from(connections) {
+        return connections;
+    }
+    if typed {
+        notes.push(format!(
+            "{} connections for {} requests: each of the others would have nothing to send",
+            count(requests),
+            count(requests)
+        ));
+    }
+    requests as u32
+}
+
+fn workers(typed: Option<&str>, cpus: u16, users_max: u32, notes: &mut Vec<String>) -> Result<u16, Problem> {
+    let most = users_max.clamp(1, WORKERS_MAX as u32) as u16;
+    let Some(text) = typed else { return Ok(cpus.clamp(1, most)) };
+    let wanted = whole("--workers", text, 1..=WORKERS_MAX)? as u16;
+    if wanted > most {
+        notes.push(format!("{most} workers instead of {wanted}: a connection has one worker"));
+    }
+    Ok(wanted.min(most))
+}
+
+fn grace(flags: &AmountFlags) -> Result<Nanos, Problem> {
+    if flags.wait {
+        return Ok(Nanos::MAX);
+    }
+    flags.grace.as_deref().map_or(Ok(GRACE), |text| span("--grace", text))
+}

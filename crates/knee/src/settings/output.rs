@@ -1,0 +1,217 @@
+//! What is shown and kept: form of the result, its file, the record's name, screen or lines.
+//!
+//! Does not draw and does not write a report; opens files only when [`Output::open`] is called,
+//! which is after everything else was found to be in order.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use knee_report::number::Unit;
+
+use super::Surroundings;
+use super::number::whole;
+use crate::args::{Format, OutputFlags};
+use crate::problem::{Problem, reason};
+
+/// Redraws a second when none are given; intervals come once a second, only the progress moves
+/// between them.
+const FPS: u8 = 4;
+
+/// What is shown and kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Form of the result.
+    pub format: Format,
+    /// File for the result; stdout without one.
+    pub file: Option<PathBuf>,
+    /// Name of the record; without one it is kept in the store.
+    pub record: Option<PathBuf>,
+    /// Unit of the times in a text; chosen to fit when `None`.
+    pub time_unit: Option<Unit>,
+    /// Whether the result may have colours.
+    pub color: bool,
+    /// What is shown while the load goes on.
+    pub progress: Progress,
+}
+
+/// What is shown while the load goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The live screen, on stdout.
+    Screen {
+        /// Most redraws a second, 1 to 60.
+        fps: u8,
+        /// Whether it may have colours.
+        color: bool,
+    },
+    /// A line an interval, on stderr.
+    Lines,
+    /// Nothing.
+    None,
+}
+
+/// Resolves the flags.
+///
+/// # Errors
+///
+/// When a value is out of range or two outputs have one name.
+pub fn output(flags: &OutputFlags, surroundings: &Surroundings) -> Result<Output, Problem> {
+    let fps = flags.fps.as_deref().map_or(Ok(u64::from(FPS)), |text| whole("--fps", text, 1..=60))? as u8;
+    if let (Some(result), Some(record)) = (&flags.output, &flags.out)
+        && result == record
+    {
+        return Err(Problem::new(
+            format!("`-o` and `--out` both name `{}`", result.display()),
+            "`-o` is for the result, `--out` for the record; give them different names",
+        ));
+    }
+    let format = flags.output_format.unwrap_or_default();
+    let color = !(flags.no_color || surroundings.no_color);
+    let terminal = surroundings.stdout_terminal && surroundings.stderr_terminal;
+    let progress = match format {
+        Format::Quiet => Progress::None,
+        _ if terminal && !flags.no_tui => Progress::Screen { fps, color },
+        _ => Progress::Lines,
+    };
+    Ok(Output {
+        format,
+        color: color && surroundings.stdout_terminal && flags.output.is_none(),
+        file: flags.output.clone(),
+        record: flags.out.clone(),
+        time_unit: flags.time_unit,
+        progress,
+    })
+}
+
+/// Where the result goes, open and known to be writable.
+#[derive(Debug)]
+pub enum Sink {
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File(ResultFile),
+}
+
+/// A file for a result. What it held is kept until the result is there; if it was made for the
+/// result and never gets one, it goes again.
+#[derive(Debug)]
+pub struct ResultFile {
+    file: File,
+    path: PathBuf,
+    /// Whether it was made for a result that is not there yet.
+    bare: bool,
+}
+
+impl Drop for ResultFile {
+    fn drop(&mut self) {
+        if self.bare {
+            // If it cannot go it stays, empty or half-written; the run has its own error to tell.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Output {
+    /// Opens the file for the result, or takes stdout.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn open(&self) -> Result<Sink, Problem> {
+        open_result(self.file.as_deref())
+    }
+}
+
+/// Opens `file` for a result, or takes stdout when there is none. What an existing file holds
+/// stays until [`Sink::write`], so that a run that fails does not cost the result of the last one.
+///
+/// # Errors
+///
+/// When the file cannot be written.
+pub fn open_result(file: Option<&Path>) -> Result<Sink, Problem> {
+    let Some(path) = file else { return Ok(Sink::Stdout) };
+    let mut options = OpenOptions::new();
+    let opened = match options.write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            options.create_new(false).open(path).map(|file| (file, false))
+        }
+        opened => opened.map(|file| (file, true)),
+    };
+    match opened {
+        Ok((file, bare)) => Ok(Sink::File(ResultFile { file, path: path.to_owned(), bare })),
+        Err(error) => Err(unwritable(path, &error)),
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::new(
+        format!("`{}` cannot be written: {}", path.display(), reason(error)),
+        "check the folder, its permissions and the space left",
+    )
+}
+
+impl Sink {
+    /// Writes the whole result. A reader that closed its end of a pipe has seen enough: no error.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written, such as on a full disk.
+    pub fn write(&mut self, result: &[u8]) -> Result<(), Problem> {
+        match self {
+            Self::Stdout => {
+                let mut stdout = std::io::stdout().lock();
+                match stdout.write_all(result).and_then(|()| stdout.flush()) {
+                    Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                        Err(Problem::new(format!("stdout cannot be written: {}", reason(&error)), ""))
+                    }
+                    _ => Ok(()),
+                }
+            }
+            Self::File(ResultFile { file, path, bare }) => {
+                // Pipes and devices have no length to cut; writing tells whether they work.
+                let _ = file.set_len(0);
+                file.write_all(result)
+                    .and_then(|()| file.flush())
+                    .map_err(|error| unwritable(path, &error))?;
+                *bare = false;
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_result_stays_until_the_new_one_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result");
+        std::fs::write(&path, "an old and long result").unwrap();
+        let mut sink = open_result(Some(&path)).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "an old and long result");
+        sink.write(b"new").unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_file_made_for_a_result_that_never_came_goes_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result");
+        drop(open_result(Some(&path)).unwrap());
+        assert!(!path.exists());
+        open_result(Some(&path)).unwrap().write(b"result").unwrap();
+        drop(open_result(Some(&path)).unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "result");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_told() {
+        let mut sink = open_result(Some(Path::new("/dev/full"))).unwrap();
+        let problem = sink.write(b"result").unwrap_err();
+        assert!(problem.what.starts_with("`/dev/full` cannot be written"), "{}", problem.what);
+    }
+}

@@ -1,0 +1,348 @@
+//! Where runs are kept, so that nobody has to have thought of `--out` beforehand.
+//!
+//! Names files, opens them and finds them again. Does not know what is in a record and never
+//! deletes or overwrites one.
+//!
+//! ```text
+//! $KNEE_HOME/runs/20261121T101530.123Z-127.0.0.1-8080.knee      when KNEE_HOME is set
+//! $XDG_DATA_HOME/knee/runs/…                                    else, when that is set
+//! $HOME/.local/share/knee/runs/…                                else
+//! ```
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use knee_core::unit::Nanos;
+
+use crate::problem::{Problem, reason};
+
+/// The ending of a record's name.
+const SUFFIX: &str = ".knee";
+
+/// Most runs that can begin in one millisecond against one host and still get names.
+const SAME_NAME_MAX: u32 = 1_000;
+
+/// The folder in which runs are kept. It appears with the first run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+/// A record that is about to be written.
+#[derive(Debug)]
+pub struct NewRecord {
+    /// Empty, open for writing.
+    pub file: File,
+    /// Its name.
+    pub path: PathBuf,
+}
+
+impl Store {
+    /// The store that the environment names; `None` when it names no home at all.
+    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
+        let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = folder("KNEE_HOME")
+            .or_else(|| {
+                folder("XDG_DATA_HOME").filter(|path| path.is_absolute()).map(|path| path.join("knee"))
+            })
+            .or_else(|| folder("HOME").map(|path| path.join(".local/share/knee")))?;
+        Some(Self { folder: folder.join("runs") })
+    }
+
+    /// The store of this process.
+    pub fn of_process() -> Option<Self> {
+        Self::of(|name| std::env::var_os(name))
+    }
+
+    /// Where the runs lie.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Opens a new record for a run against `host` that starts at `started`, wall-clock time.
+    ///
+    /// # Errors
+    ///
+    /// When the folder or the file cannot be written.
+    pub fn create(&self, started: Nanos, host: &str) -> Result<NewRecord, Problem> {
+        fs::create_dir_all(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
+        let stem = stem(started, host);
+        for number in 1..=SAME_NAME_MAX {
+            let name =
+                if number == 1 { format!("{stem}{SUFFIX}") } else { format!("{stem}-{number}{SUFFIX}") };
+            let path = self.folder.join(name);
+            match create_new(&path) {
+                Ok(file) => return Ok(NewRecord { file, path }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(unwritable(&path, &error)),
+            }
+        }
+        Err(Problem::new(format!("`{stem}` has no free name in `{}`", self.folder.display()), ""))
+    }
+
+    /// The runs that are kept, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When the folder is there and cannot be read.
+    pub fn list(&self) -> Result<Vec<PathBuf>, Problem> {
+        let unreadable = |error: std::io::Error| {
+            Problem::new(
+                format!("`{}` cannot be read: {}", self.folder.display(), reason(&error)),
+                "check its permissions, or set KNEE_HOME to another folder",
+            )
+        };
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable(error)),
+        };
+        let mut runs = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(unreadable)?.path();
+            if path.extension().is_some_and(|extension| extension == &SUFFIX[1..]) {
+                runs.push(path);
+            }
+        }
+        // By stem: `a-2.knee` comes after `a.knee`, although `-` sorts before `.`.
+        runs.sort_by(|one, other| other.file_stem().cmp(&one.file_stem()));
+        Ok(runs)
+    }
+
+    /// The record that `wanted` means: `last`, `last~1` for the one before, the name of a kept run, or
+    /// a path.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub fn find(&self, wanted: &str) -> Result<PathBuf, Problem> {
+        if let Some(back) = steps_back(wanted) {
+            return self.nth(back, wanted);
+        }
+        let kept = [self.folder.join(wanted), self.folder.join(format!("{wanted}{SUFFIX}"))];
+        let path = Path::new(wanted);
+        std::iter::once(path)
+            .chain(kept.iter().map(PathBuf::as_path))
+            .find(|path| path.is_file())
+            .map_or_else(|| Err(missing(path)), |path| Ok(path.to_owned()))
+    }
+
+    fn nth(&self, back: usize, wanted: &str) -> Result<PathBuf, Problem> {
+        let runs = self.list()?;
+        if runs.is_empty() {
+            return Err(Problem::new(
+                format!("no run has been kept yet in `{}`", self.folder.display()),
+                "load something first, as in `knee http://127.0.0.1:8080/`, or give the file of a record",
+            ));
+        }
+        let kept = runs.len();
+        runs.into_iter().nth(back).ok_or_else(|| {
+            let runs = if kept == 1 { "run has" } else { "runs have" };
+            Problem::new(
+                format!("`{wanted}` goes too far back: {kept} {runs} been kept"),
+                "`knee report --list` shows them",
+            )
+        })
+    }
+}
+
+/// Opens the record that `--out` names. A record is a measurement: an existing one is not overwritten.
+///
+/// # Errors
+///
+/// When there is something of that name, or it cannot be written.
+pub fn create_named(path: &Path) -> Result<NewRecord, Problem> {
+    match create_new(path) {
+        Ok(file) => Ok(NewRecord { file, path: path.to_owned() }),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Problem::new(
+            format!("`{}` exists already, for `--out`", path.display()),
+            "give another name, or remove it first",
+        )),
+        Err(error) => Err(unwritable(path, &error)),
+    }
+}
+
+/// The record for a run: the one that `--out` names, or one in the store. When the store
+/// cannot be written the run goes on without a record, and the text says so.
+///
+/// # Errors
+///
+/// When `named` cannot be written.
+pub fn open_record(
+    named: Option<&Path>,
+    store: Option<&Store>,
+    started: Nanos,
+    host: &str,
+) -> Result<Result<NewRecord, String>, Problem> {
+    if let Some(path) = named {
+        return create_named(path).map(Ok);
+    }
+    let Some(store) = store else {
+        return Ok(Err("this run is not kept: neither KNEE_HOME nor HOME is set".to_owned()));
+    };
+    Ok(store.create(started, host).map_err(|problem| format!("this run is not kept: {}", problem.what)))
+}
+
+fn create_new(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
+    Problem::new(
+        format!("`{}` cannot be written: {}", path.display(), reason(error)),
+        "check the folder, its permissions and the space left",
+    )
+}
+
+fn missing(path: &Path) -> Problem {
+    if path.is_dir() {
+        return Problem::new(format!("`{}` is a folder", path.display()), "give the file of a record");
+    }
+    Problem::new(
+        format!("there is no record `{}`", path.display()),
+        "give `last`, `last~1`, or a file; `knee report --list` shows what was kept",
+    )
+}
+
+/// How many runs before the newest: `last` is 0, `last~2` is 2.
+fn steps_back(wanted: &str) -> Option<usize> {
+    match wanted.strip_prefix("last")? {
+        "" => Some(0),
+        rest => rest.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// A name that sorts by time and tells the host: `20261121T101530.123Z-127.0.0.1-8080`.
+fn stem(started: Nanos, host: &str) -> String {
+    // Times that no calendar has can come only from a broken clock; the name is then a zero date.
+    let time = Timestamp::from_nanosecond(i128::from(started.0)).unwrap_or(Timestamp::UNIX_EPOCH);
+    format!("{}-{}", time.strftime("%Y%m%dT%H%M%S.%3fZ"), slug(host))
+}
+
+/// `host` with nothing in it that a file system or a shell takes amiss.
+fn slug(host: &str) -> String {
+    const LENGTH_MAX: usize = 60;
+    let mut slug = String::new();
+    for c in host.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') => slug.push(c.to_ascii_lowercase()),
+            _ if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+            _ => {}
+        }
+        if slug.len() == LENGTH_MAX {
+            break;
+        }
+    }
+    let slug = slug.trim_matches(['-', '.']);
+    if slug.is_empty() { "run".to_owned() } else { slug.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-21 10:15:30.123 UTC.
+    const STARTED: Nanos = Nanos(1_795_256_130_123_456_789);
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().as_os_str().to_owned();
+        let store = Store::of(|name| (name == "KNEE_HOME").then(|| path.clone())).unwrap();
+        (home, store)
+    }
+
+    fn name(path: &Path) -> String {
+        path.file_name().unwrap().to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn the_home_is_knees_own_then_xdgs_then_the_users() {
+        let store = |set: &[(&str, &str)]| {
+            let set: Vec<_> =
+                set.iter().map(|(name, value)| ((*name).to_owned(), OsString::from(value))).collect();
+            Store::of(|wanted| set.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone()))
+                .map(|store| store.folder().display().to_string())
+        };
+        assert_eq!(store(&[("KNEE_HOME", "/k"), ("HOME", "/h")]).as_deref(), Some("/k/runs"));
+        assert_eq!(store(&[("XDG_DATA_HOME", "/x"), ("HOME", "/h")]).as_deref(), Some("/x/knee/runs"));
+        assert_eq!(
+            store(&[("XDG_DATA_HOME", "x"), ("HOME", "/h")]).as_deref(),
+            Some("/h/.local/share/knee/runs")
+        );
+        assert_eq!(store(&[("KNEE_HOME", ""), ("HOME", "/h")]).as_deref(), Some("/h/.local/share/knee/runs"));
+        assert_eq!(store(&[]), None);
+    }
+
+    #[test]
+    fn names_sort_by_time_and_tell_the_host() {
+        let (_home, store) = store();
+        let first = store.create(STARTED, "127.0.0.1:8080").unwrap();
+        assert_eq!(name(&first.path), "20261121T101530.123Z-127.0.0.1-8080.knee");
+        let second = store.create(STARTED, "127.0.0.1:8080").unwrap();
+        assert_eq!(name(&second.path), "20261121T101530.123Z-127.0.0.1-8080-2.knee");
+        let later = store.create(STARTED + Nanos::from_secs(1), "[::1]:80").unwrap();
+        assert_eq!(name(&later.path), "20261121T101531.123Z-1-80.knee");
+        assert_eq!(store.list().unwrap(), [later.path, second.path, first.path]);
+    }
+
+    #[test]
+    fn the_last_runs_are_found_by_counting_back() {
+        let (_home, store) = store();
+        let problem = store.find("last").unwrap_err();
+        assert!(problem.what.starts_with("no run has been kept yet"), "{problem}");
+        let one = store.create(STARTED, "a").unwrap().path;
+        let two = store.create(STARTED + Nanos::from_secs(9), "a").unwrap().path;
+        fs::write(store.folder().join("notes.txt"), "not a run").unwrap();
+        assert_eq!(store.find("last"), Ok(two.clone()));
+        assert_eq!(store.find("last~0"), Ok(two));
+        assert_eq!(store.find("last~1"), Ok(one.clone()));
+        assert_eq!(
+            store.find("last~2").unwrap_err().what,
+            "`last~2` goes too far back: 2 runs have been kept"
+        );
+        assert_eq!(store.find(one.to_str().unwrap()), Ok(one.clone()));
+        assert_eq!(store.find(&name(&one)), Ok(one.clone()));
+        assert_eq!(store.find(one.file_stem().unwrap().to_str().unwrap()), Ok(one));
+        assert_eq!(store.find("nothing").unwrap_err().what, "there is no record `nothing`");
+        assert!(store.find(store.folder().to_str().unwrap()).unwrap_err().what.ends_with("is a folder"));
+    }
+
+    #[test]
+    fn a_record_is_never_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("base.knee");
+        create_named(&path).unwrap();
+        fs::write(&path, "measured").unwrap();
+        assert!(create_named(&path).unwrap_err().what.contains("exists already"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "measured");
+    }
+
+    #[test]
+    fn without_a_writable_home_a_run_goes_on_unkept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let store = Store { folder: file.join("runs") };
+        let told = open_record(None, Some(&store), STARTED, "a").unwrap().unwrap_err();
+        assert!(told.starts_with("this run is not kept: "), "{told}");
+        assert!(open_record(None, None, STARTED, "a").unwrap().is_err());
+        assert!(open_record(Some(&file.join("x")), Some(&store), STARTED, "a").is_err());
+    }
+
+    #[test]
+    fn hosts_make_harmless_names() {
+        for (host, slug_of_it) in [
+            ("Example.com:443", "example.com-443"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("\u{1b}[2J", "2j"),
+            ("", "run"),
+            ("...", "run"),
+        ] {
+            assert_eq!(slug(host), slug_of_it, "{host:?}");
+        }
+        assert!(slug(&"a".repeat(500)).len() <= 60);
+    }
+}

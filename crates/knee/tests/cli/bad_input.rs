@@ -1,0 +1,186 @@
+//! Command lines as people get them wrong: told exactly, before anything is sent or written.
+
+use std::net::TcpListener;
+
+use crate::program::{Home, word};
+use crate::server::Server;
+
+/// What is wrong, the error and the hint. $URL stands for a server that must not see a
+/// request, and $TEXT for a file that is no certificate.
+const BAD: &[(&str, &str, &str)] = &[
+    ("", "no URL is given", "write `knee http://127.0.0.1:8080/`, or `knee demo` for a server to try it on"),
+    ("$URL --nonsense", "there is no flag `--nonsense`", "`knee --help` lists every flag"),
+    (
+        "$URL --conections 5",
+        "there is no flag `--conections`",
+        "did you mean `--connections`? `knee --help` lists every flag",
+    ),
+    ("$URL -c", "`--connections` has no value", "write `--connections VALUE`"),
+    ("$URL -c 0", "`-c 0` is too small", "give a whole number from 1 to 1,000,000"),
+    ("$URL -c 1.5", "`-c 1.5` is not a whole number", "give a whole number from 1 to 1,000,000"),
+    ("$URL -n 0", "`-n 0` is too small", "give a whole number from 1 to 1,000,000,000,000,000"),
+    ("$URL -q 0", "`-q 0` sends nothing", "give a level above zero, as in `-q 100`"),
+    (
+        "$URL -q fast",
+        "`-q fast` is not a rate",
+        "give requests a second, as in `0.5`, `200` or `1.5k`; the most is 1,000,000,000",
+    ),
+    ("$URL -z 0", "`-z 0` is no time at all", "give a duration above zero, or leave the flag out"),
+    (
+        "$URL -z 10parsecs",
+        "`-z 10parsecs` is not a duration",
+        "write durations as `10s`, `1m30s` or `500ms`; a bare number is seconds",
+    ),
+    (
+        "$URL -n 10 -z 10s",
+        "`-n` and `-z` exclude each other",
+        "give a number of requests or a time, not both",
+    ),
+    (
+        "$URL -disable-keepalive",
+        "`-disable-keepalive` has one dash; long flags have two",
+        "write `--disable-keepalive`",
+    ),
+    (
+        "$URL --http2",
+        "HTTP/2: not in this version",
+        "leave out `--http2` and `-p`: this version speaks HTTP/1.1; HTTP/2 comes later",
+    ),
+    (
+        "$URL --output-format yaml",
+        "`yaml` is not a value of `--output-format`",
+        "use one of: text, json, csv, oha-json, quiet",
+    ),
+    ("$URL -u parsecs", "`parsecs` is not a value of `--time-unit`", "use one of: ns, us, ms, s, m, h"),
+    ("$URL -H nocolon", "`-H nocolon` has no colon", "write it as `-H 'name: value'`"),
+    ("$URL -a user", "`-a` has no colon between user and password", "write it as `-a USER:PASS`"),
+    ("$URL -d x -D y", "`-d` and `-D` exclude each other", "a request has one body; leave one of them out"),
+    (
+        "$URL -D /nowhere/file",
+        "`/nowhere/file` cannot be read, for `-D`: no such file or directory",
+        "check the path and its permissions",
+    ),
+    (
+        "$URL --cacert $TEXT",
+        "`$TEXT` has no certificate, for `--cacert`",
+        "give a file in PEM form: it has a line `-----BEGIN CERTIFICATE-----`",
+    ),
+    ("$URL --cert $TEXT", "`--cert` needs `--key`", "give the certificate's private key with `--key`"),
+    (
+        "$URL --unix-socket $TEXT",
+        "`$TEXT` is not a socket, for `--unix-socket`",
+        "give the path that the server listens on",
+    ),
+    (
+        "$URL --stage 10s",
+        "`--stage 10s` is not a stage",
+        "write stages as TIME:TARGET, as in `--stage 30s:100,1m:100`",
+    ),
+    (
+        "$URL -o same --out same",
+        "`-o` and `--out` both name `same`",
+        "`-o` is for the result, `--out` for the record; give them different names",
+    ),
+    (
+        "$URL -o /nowhere/result",
+        "`/nowhere/result` cannot be written: no such file or directory",
+        "check the folder, its permissions and the space left",
+    ),
+    (
+        "$URL -o new --out $TEXT",
+        "`$TEXT` exists already, for `--out`",
+        "give another name, or remove it first",
+    ),
+    (
+        "$URL -o new --out /nowhere/record",
+        "`/nowhere/record` cannot be written: no such file or directory",
+        "check the folder, its permissions and the space left",
+    ),
+    (
+        "$URL --out /dev/full",
+        "`/dev/full` exists already, for `--out`",
+        "give another name, or remove it first",
+    ),
+    (
+        "http://127.0.0.1:0/",
+        "`http://127.0.0.1:0/` has port 0, where nothing can listen",
+        "give the port that the server listens on",
+    ),
+    ("ftp://127.0.0.1/", "`ftp://127.0.0.1/` has the scheme `ftp`", "only `http` and `https` can be loaded"),
+    (
+        "http://no-such-host.invalid/ --out new",
+        "the name `no-such-host.invalid` does not resolve",
+        "check the spelling, or use an address",
+    ),
+    // Reserved for documentation (RFC 5737): nothing is there, and nothing may be sent there.
+    (
+        "http://192.0.2.1/ -z 10s --out new",
+        "`192.0.2.1` is a public host, and this is more than a little load",
+        "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
+         host gets at most 20 connections with `-q 50` or `-n 2000`",
+    ),
+    (
+        "http://192.0.2.1/ -z 10s --allow-host 192.0.2.2",
+        "`192.0.2.1` is a public host, and this is more than a little load",
+        "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
+         host gets at most 20 connections with `-q 50` or `-n 2000`",
+    ),
+    (
+        "report nothing",
+        "there is no record `nothing`",
+        "give `last`, `last~1`, or a file; `knee report --list` shows what was kept",
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_told_before_anything_is_sent_or_written() {
+    let server = Server::start();
+    let mut wrong = Vec::new();
+    for (line, error, hint) in BAD {
+        let home = Home::new();
+        let text = home.file("text", "no certificate\n");
+        let real = |words: &str| words.replace("$URL", &server.url("/")).replace("$TEXT", &word(&text));
+        let finished = home.knee(&real(line)).run();
+        let told = format!("error: {}\n\nhint: {}", real(error), real(hint));
+        if (finished.code, finished.stdout.as_str(), finished.stderr.as_str()) != (Some(104), "", &told) {
+            wrong.push(format!("$ knee {line}\n{told}\ninstead of {finished:#?}"));
+        }
+        assert_eq!(home.files(), std::slice::from_ref(&text), "knee {line}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert_eq!(server.count(), 0);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_told_before_any_load() {
+    let home = Home::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    home.knee(&format!("http://{address}/ -o result --out record")).run().refused(
+        &format!("`{address}` refused the connection"),
+        "is the server running, and does it listen on that port?",
+    );
+    assert!(home.files().is_empty(), "{:?}", home.files());
+}
+
+#[test]
+fn a_file_that_is_no_record_is_told_as_that() {
+    let home = Home::new();
+    for content in ["", "not a record at all", "KNEE"] {
+        let file = home.file("file", content);
+        let finished = home.knee("report").arg(&file).run();
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(104), ""), "{content:?}");
+        assert!(finished.stderr.contains("hint: give a file that knee wrote"), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn help_and_version_are_results() {
+    let home = Home::new();
+    for line in ["--help", "-h", "report --help", "demo --help", "--version"] {
+        let finished = home.knee(line).run();
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{line}");
+        assert!(finished.stdout.lines().all(|line| line.chars().count() <= 80), "{}", finished.stdout);
+    }
+}

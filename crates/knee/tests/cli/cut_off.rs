@@ -1,0 +1,76 @@
+//! Killed at any moment: what was told as complete is in the record, and the record is readable.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use rustix::process::Signal;
+
+use crate::program::{Home, number};
+use crate::server::Server;
+
+/// How many runs are killed.
+const RUNS: u64 = 30;
+
+/// Requests a second of each.
+const RATE: u64 = 40;
+
+#[test]
+fn a_run_killed_at_any_moment_loses_at_most_the_interval_in_progress() {
+    let seed = std::env::var("KNEE_CLI_SEED").ok().map(|seed| seed.parse().unwrap());
+    let seed: u64 = seed.unwrap_or(knee_core::clock::wall().0);
+    println!("KNEE_CLI_SEED={seed}");
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let runs: Vec<_> = (0..RUNS)
+        .map(|_| {
+            let moment = Duration::from_micros(random.next_u64() % 4_000_000);
+            thread::spawn(move || killed_after(moment))
+        })
+        .collect();
+    let told: u64 = runs.into_iter().map(|run| run.join().unwrap()).sum();
+    assert!(told > 0, "every run was killed in its first interval");
+}
+
+/// Kills a run after `moment`; returns how many intervals it had told of.
+fn killed_after(moment: Duration) -> u64 {
+    let (home, server) = (Home::new(), Server::start());
+    let line = format!("-q {RATE} -z 1h -c 4 --workers 1 --out cut.knee");
+    let running = home.knee(&line).arg(server.url("/")).start();
+    thread::sleep(moment);
+    running.send(Signal::KILL);
+    let finished = running.finish();
+    assert_eq!(finished.code, None);
+    // A line is written after its interval is in the record; the line with the names comes first.
+    let lines: Vec<&str> = finished.stderr.lines().collect();
+    let began = lines.first().is_some_and(|line| line.contains("resp p50"));
+    let told = lines.iter().filter(|line| line.contains("us") || line.contains("ms")).count() as u64;
+    let record = home.path("cut.knee");
+    if began || std::fs::metadata(&record).is_ok_and(|record| record.len() > 0) {
+        check(&home, &record, told, server.count() as u64);
+    }
+    told
+}
+
+/// The record of a run that told of `told` intervals and sent `sent` requests.
+fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
+    let text = home.knee("report").arg(record).run();
+    assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
+    assert!(text.stdout.contains("its writer was killed"), "{}", text.stdout);
+
+    let run = home.report(&record.display().to_string());
+    assert_eq!(run["ending"], "truncated");
+    // One more than was told at the most: it was written and not told any more.
+    let intervals = run["series"].as_array().unwrap().len() as u64;
+    assert!((told..=told + 1).contains(&intervals), "{intervals} of {told}");
+    // The plan says how many came due in so many whole seconds.
+    let planned = number(&run, "/requests/planned");
+    assert!(planned.abs_diff(RATE * intervals) <= 1, "{planned} in {intervals} s");
+    let ended: u64 = ["ok", "http_error", "transport_error", "timeout", "unsent", "censored"]
+        .iter()
+        .map(|outcome| number(&run, &format!("/requests/{outcome}")))
+        .sum();
+    assert_eq!(planned, ended, "the books balance");
+    assert!(number(&run, "/requests/ok") <= sent, "nothing is counted that the server did not see");
+}

@@ -1,0 +1,99 @@
+//! Faults of this machine: full disks, closed pipes, no home. The run goes on and nothing is lost
+//! that need not be.
+
+use std::fs::{File, OpenOptions};
+
+use rustix::pipe::pipe;
+
+use crate::program::{Home, number, record};
+use crate::server::Server;
+
+#[test]
+fn a_disk_that_fills_up_costs_the_record_and_not_the_run() {
+    let (home, server) = (Home::new(), Server::start());
+    // Room for the head and for nothing like three intervals; whoever is out of it gets an error
+    // instead of a signal.
+    let script =
+        "trap '' XFSZ; ulimit -f 4; exec \"$KNEE\" -q 100 -z 3s -c 4 -H 'x: 1' --out full.knee \"$0\"";
+    let finished = home.shell(script).arg(server.url("/")).run();
+    assert!(finished.stderr.contains("warning: the record is incomplete: "), "{}", finished.stderr);
+    assert!(finished.stdout.contains("300 planned = 300 ok"), "{}", finished.stdout);
+    assert_eq!(server.count(), 300);
+    let run = home.report("full.knee");
+    assert_eq!(run["ending"], "truncated");
+    assert!(number(&run, "/requests/planned") < 300, "the disk was not full");
+}
+
+#[test]
+fn a_disk_that_is_full_from_the_start_leaves_no_half_written_record() {
+    let (home, server) = (Home::new(), Server::start());
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$KNEE\" -n 20 -c 2 \"$0\"";
+    let finished = home.shell(script).arg(server.url("/")).run();
+    assert!(finished.stderr.contains("warning: this run is not kept: "), "{}", finished.stderr);
+    assert!(finished.stdout.contains("20 planned = 20 ok"), "{}", finished.stdout);
+    assert!(home.files().is_empty(), "{:?}", home.files());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_cannot_be_written_is_an_error_and_the_record_is_whole() {
+    let (home, server) = (Home::new(), Server::start());
+    let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let finished = home.knee("-n 20 -c 2").arg(server.url("/")).stdout(full()).run();
+    assert_eq!(finished.code, Some(1));
+    let told = "error: stdout cannot be written: no space left on device";
+    assert!(finished.stderr.ends_with(told), "{}", finished.stderr);
+    let kept = format!("record: {}\n", record(&home).display());
+    assert!(finished.stderr.contains(&kept), "{}", finished.stderr);
+    let run = home.report("last");
+    assert_eq!((run["ending"].as_str(), number(&run, "/requests/ok")), (Some("completed"), 20));
+
+    let report = home.knee("report last").stdout(full()).run();
+    assert_eq!(report.stderr, told);
+    let finished = home.knee("-n 20 -c 2 -o /dev/full").arg(server.url("/")).run();
+    assert_eq!(finished.code, Some(1));
+    let told = "error: `/dev/full` cannot be written: no space left on device";
+    assert!(finished.stderr.contains(told), "{}", finished.stderr);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let (home, server) = (Home::new(), Server::start());
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    let finished = home.knee("-n 20 -c 2").arg(server.url("/")).stdout(File::from(writer)).run();
+    assert!(!finished.stderr.contains("error:"), "{}", finished.stderr);
+    finished.ended_as_it_says(&home);
+
+    let finished = home.shell("\"$KNEE\" report last | head -c 10").run();
+    assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("knee 0.1.0", ""));
+    // Nobody reads what is told either.
+    let (reader, writer) = pipe().unwrap();
+    drop(reader);
+    let finished = home.knee("-n 20 -c 2").arg(server.url("/")).stderr(File::from(writer)).run();
+    assert!(finished.stdout.contains("20 planned = 20 ok"), "{}", finished.stdout);
+    finished.ended_as_it_says(&home);
+}
+
+#[test]
+fn without_a_place_to_keep_it_a_run_goes_on() {
+    let (home, server) = (Home::new(), Server::start());
+    // A folder below a file can be made by nobody, whatever their permissions.
+    let file = home.file("file", "");
+    for (name, value) in [("KNEE_HOME", file.join("home")), ("KNEE_HOME", "/proc/none".into())] {
+        let finished = home.knee("-n 20 -c 2").arg(server.url("/")).env(name, &value).run();
+        assert!(finished.stderr.contains("warning: this run is not kept: "), "{}", finished.stderr);
+        assert!(!finished.stderr.contains("record: "), "{}", finished.stderr);
+        assert!(finished.stdout.contains("20 planned = 20 ok"), "{}", finished.stdout);
+    }
+}
+
+#[test]
+fn a_record_that_was_named_and_cannot_be_kept_is_refused_and_not_shrugged_off() {
+    let (home, server) = (Home::new(), Server::start());
+    let old = home.file("old.knee", "measured last year");
+    let finished = home.knee("-n 20 --out old.knee").arg(server.url("/")).run();
+    finished.refused("`old.knee` exists already, for `--out`", "give another name, or remove it first");
+    assert_eq!(std::fs::read_to_string(old).unwrap(), "measured last year");
+    assert_eq!(server.count(), 0);
+}

@@ -1,0 +1,120 @@
+//! What is seen while a run goes on: lines in a pipe, the live screen on a terminal.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::program::{Home, Running};
+use crate::server::Server;
+
+const ENTER: &str = "\u{1b}[?1049h";
+const LEAVE: &str = "\u{1b}[?1049l";
+
+#[test]
+fn without_a_terminal_there_is_a_line_an_interval() {
+    let (home, server) = (Home::new(), Server::start());
+    let finished = home.knee("-q 50 -z 2500ms -c 4").arg(server.url("/")).run();
+    let lines: Vec<&str> = finished.stderr.lines().collect();
+    assert!(lines[0].trim_start().starts_with("time") && lines[0].contains("lag p99"), "{}", finished.stderr);
+    let times: Vec<&str> = lines[1..4].iter().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(times, ["1s", "2s", "2.5s"], "{}", finished.stderr);
+    assert!(lines.iter().all(|line| !line.contains('\u{1b}')), "{}", finished.stderr);
+    finished.ended_as_it_says(&home);
+}
+
+#[test]
+fn on_a_terminal_the_screen_comes_and_goes_and_the_result_follows() {
+    let (home, server) = (Home::new(), Server::start());
+    let (running, mut terminal) = on_terminal(&home, "-q 50 -z 2s -c 4 --no-color", &server.url("/"));
+    let finished = running.finish();
+    let text = terminal.rest();
+    let (before, rest) = text.split_once(ENTER).unwrap_or_else(|| panic!("never entered: {text:?}"));
+    let (screen, result) = rest.split_once(LEAVE).unwrap_or_else(|| panic!("never left: {text:?}"));
+    assert_eq!(before, "");
+    // Single words: blanks are skipped by moving the cursor.
+    for part in ["Requests/s", "response", "service", "Generator", "quit"] {
+        assert!(screen.contains(part), "{part:?} is missing on the screen {screen:?}");
+    }
+    assert!(!result.contains(ENTER) && result.contains("100 planned = 100 ok"), "{result:?}");
+    assert!(result.trim_end().lines().last().unwrap().starts_with("record: "), "{result:?}");
+    finished.ended_as_it_says(&home);
+}
+
+#[test]
+fn the_key_q_ends_a_run_as_a_signal_does() {
+    let (home, server) = (Home::new(), Server::start());
+    let (running, mut terminal) = on_terminal(&home, "-q 50 -z 1h -c 4", &server.url("/"));
+    terminal.wait_for("Generator");
+    terminal.write("q");
+    let finished = running.finish();
+    let text = terminal.rest();
+    assert!(text.contains(LEAVE) && text.contains("Verdict"), "{text:?}");
+    let run = finished.ended_as_it_says(&home);
+    assert_eq!(run["ending"], "interrupted");
+}
+
+#[test]
+fn the_terminal_has_lines_instead_when_that_is_asked_for() {
+    let (home, server) = (Home::new(), Server::start());
+    let (running, mut terminal) = on_terminal(&home, "-q 50 -z 1s -c 4 --no-tui", &server.url("/"));
+    running.finish();
+    let text = terminal.rest();
+    assert!(!text.contains(ENTER) && text.contains("resp p50"), "{text:?}");
+    assert!(text.contains("\u{1b}["), "the result is in colours");
+}
+
+/// The other side of a terminal of 80 columns and 24 lines.
+struct Terminal {
+    side: OwnedFd,
+    pieces: Receiver<String>,
+    text: String,
+}
+
+/// Starts `knee` on a terminal.
+fn on_terminal(home: &Home, line: &str, url: &str) -> (Running, Terminal) {
+    let side = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&side).unwrap();
+    unlockpt(&side).unwrap();
+    let window = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&side, window).unwrap();
+    let name = ptsname(&side, Vec::new()).unwrap();
+    let open = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let knee = home.knee(line).arg(url).env("TERM", "xterm-256color");
+    let running = knee.stdin(open()).stdout(open()).stderr(open()).start();
+    let (sender, pieces) = mpsc::channel();
+    let mut reader = File::from(side.try_clone().unwrap());
+    thread::spawn(move || {
+        let mut buffer = [0; 4_096];
+        // Reading fails when the last program on the other side has ended.
+        while let Ok(length @ 1..) = reader.read(&mut buffer) {
+            let _ = sender.send(String::from_utf8_lossy(&buffer[..length]).into_owned());
+        }
+    });
+    (running, Terminal { side, pieces, text: String::new() })
+}
+
+impl Terminal {
+    fn write(&self, keys: &str) {
+        File::from(self.side.try_clone().unwrap()).write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until `text` has been written.
+    fn wait_for(&mut self, text: &str) {
+        while !self.text.contains(text) {
+            let piece = self.pieces.recv_timeout(Duration::from_secs(60));
+            self.text += &piece.unwrap_or_else(|_| panic!("no {text:?} in {:?}", self.text));
+        }
+    }
+
+    /// Everything that was written, after the program has ended.
+    fn rest(&mut self) -> String {
+        self.text.extend(self.pieces.iter());
+        self.text.clone()
+    }
+}

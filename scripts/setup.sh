@@ -1,0 +1,106 @@
+# What `try` and `check` need before they can build: a C compiler and a Rust toolchain.
+#
+# POSIX sh, to be sourced from the root of the repository. Installs what is missing where it may,
+# says so first, and otherwise says what is missing and which line to type. Touches nothing that
+# is already good enough, and no shell profile.
+# shellcheck shell=sh
+
+say() { printf '%s\n' "setup: $*" >&2; }
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# give_up WHAT HINT: ends the script with what is missing and what to do about it.
+give_up() {
+    printf '%s\n' "error: $1" '' "hint: $2, then run this again" >&2
+    exit 1
+}
+
+# need COMMAND PURPOSE APT DNF BREW: makes sure of a command; the last three are the packages that
+# have it for apt-get, dnf and brew.
+need() {
+    if has "$1"; then
+        return
+    fi
+    if has apt-get; then
+        line="apt-get install -y $3"
+    elif has dnf; then
+        line="dnf install -y $4"
+    elif has brew; then
+        line="brew install $5"
+    else
+        give_up "\`$1\` ($2) is not installed" "install it with this system's package manager"
+    fi
+    say "\`$1\` ($2) is missing; running: $line"
+    if has apt-get; then
+        # A fresh machine or container has no list of packages yet.
+        as_root apt-get update >&2 || true
+    fi
+    # The words of $line are meant to be split.
+    # shellcheck disable=SC2086
+    as_root $line >&2 || give_up "cannot install \`$1\` ($2) here" "type this as root: $line"
+    has "$1" || give_up "\`$1\` is still missing after: $line" 'install it by hand'
+}
+
+# as_root COMMAND...: runs a package manager with the rights it needs, if nobody has to be asked for them.
+as_root() {
+    if [ "$(id -u)" -eq 0 ] || [ "$1" = brew ]; then
+        env DEBIAN_FRONTEND=noninteractive "$@"
+    elif has sudo && sudo -n true 2>/dev/null; then
+        sudo -n env DEBIAN_FRONTEND=noninteractive "$@"
+    else
+        return 1
+    fi
+}
+
+need_c_compiler() {
+    if [ "$(uname -s)" = Darwin ] && ! xcode-select -p >/dev/null 2>&1; then
+        give_up 'the command line tools of macOS are not installed' "type \`xcode-select --install\`"
+    fi
+    need "${CC:-cc}" 'C compiler' 'gcc libc6-dev' 'gcc glibc-devel' gcc
+}
+
+# rust_is_enough: whether the cargo on the PATH is as new as the manifest wants.
+rust_is_enough() {
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    found=$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9]*\.[0-9]*\).*/\1/p')
+    [ -n "$found" ] || return 1
+    [ "${found%%.*}" -gt "${wanted%%.*}" ] && return
+    [ "${found%%.*}" -eq "${wanted%%.*}" ] && [ "${found#*.}" -ge "${wanted#*.}" ]
+}
+
+need_rust() {
+    home=${CARGO_HOME:-$HOME/.cargo}
+    # Where rustup puts its programs, in case the shell does not look there.
+    PATH="$PATH:$home/bin"
+    if rust_is_enough; then
+        return
+    fi
+    say "Rust $wanted or newer is missing (found: ${found:-none}); installing it with rustup into $home"
+    # Ahead of a cargo of the system that is too old.
+    PATH="$home/bin:$PATH"
+    if has rustup; then
+        # The user's default toolchain stays what it is.
+        rustup toolchain install stable --profile minimal >&2 || true
+        export RUSTUP_TOOLCHAIN=stable
+    else
+        install_rustup || true
+    fi
+    rust_is_enough || give_up "Rust $wanted or newer could not be installed" 'install it as https://rustup.rs says'
+}
+
+# install_rustup: as https://rustup.rs says, for this user alone.
+install_rustup() {
+    need curl 'to fetch Rust' 'curl ca-certificates' curl curl
+    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
+        RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal >&2
+}
+
+# need_component COMMAND COMPONENT: makes sure of a part of Rust that not every installation has.
+need_component() {
+    if cargo "$1" --version >/dev/null 2>&1; then
+        return
+    fi
+    has rustup || give_up "\`cargo $1\` is not installed" "install $2 beside this Rust, or Rust as https://rustup.rs says"
+    say "\`cargo $1\` is missing; running: rustup component add $2"
+    rustup component add "$2" >&2 || give_up "cannot install \`cargo $1\`" "type this: rustup component add $2"
+}

@@ -1,0 +1,73 @@
+//! The project's own chores: `cargo xtask COMMAND`, one module a command.
+//!
+//! Nothing here is part of what users install, and nothing in `crates/` may depend on it.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task runner talks to the terminal")]
+#![allow(clippy::disallowed_methods, reason = "the chores that measure judge the product's clock by another")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod bench;
+mod ci;
+mod picture;
+mod process;
+mod program;
+mod tidy;
+mod truth;
+
+/// The project's own chores.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything a change has to pass: formatting, tidy, lints, all tests
+    Ci,
+    /// Draw a capture of a terminal (`tmux capture-pane -p -e`) as an SVG
+    Picture,
+    /// Check the rules of the house that the compiler does not know
+    Tidy,
+    /// Compare what knee says with what is true: seven experiments with known results
+    Truth(truth::Options),
+    /// Measure what knee costs beside its peers, as in BENCHMARKS.md
+    Bench(bench::Options),
+    /// The server of the experiments
+    #[command(hide = true)]
+    OracleServer {
+        /// Its law, as JSON
+        law: String,
+    },
+}
+
+fn main() -> ExitCode {
+    let root = root();
+    let result = match Arguments::parse().command {
+        Command::Ci => ci::run(&root),
+        Command::Picture => picture::run(),
+        Command::Tidy => tidy::run(&root),
+        Command::Truth(options) => truth::run(&root, options),
+        Command::Bench(options) => bench::run(&root, options),
+        Command::OracleServer { law } => truth::server::serve(&law),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository: where the manifest of this crate's parent lies when cargo runs it,
+/// the current directory otherwise.
+fn root() -> PathBuf {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    manifest.as_deref().and_then(Path::parent).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}

@@ -1,0 +1,148 @@
+//! The release build of `knee`, as the chores that measure run it.
+//!
+//! Knows its command line and its JSON document, and nothing of its crates: what is tried is the
+//! program that users have.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::MetadataCommand;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::process::{self, GENERATOR_CPU, Ran, Running};
+
+/// The program, and a directory for what it writes.
+pub struct Knee {
+    path: PathBuf,
+    scratch: TempDir,
+}
+
+impl Knee {
+    /// The build at `path`, or if there is none the release build of this tree, made now.
+    pub fn get(root: &Path, path: Option<PathBuf>) -> Result<Self> {
+        let path = path.map_or_else(|| build(root), Ok)?;
+        Ok(Self { path, scratch: TempDir::new()? })
+    }
+
+    /// A command with `arguments` that prints nothing and keeps its record in the scratch
+    /// directory, which nobody else reads.
+    pub fn command(&self, arguments: &[String]) -> Command {
+        let mut command = Command::new(&self.path);
+        let record = self.record();
+        // A record of an earlier run would be in the way.
+        let _ = std::fs::remove_file(&record);
+        command.args(arguments).arg("--out").arg(record);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Where the record of the last command lies.
+    fn record(&self) -> PathBuf {
+        self.scratch.path().join("last.knee")
+    }
+
+    /// Starts a run whose result will be read by [`Knee::result`].
+    pub fn start(&self, arguments: &[String]) -> Result<Running> {
+        let mut command = self.command(arguments);
+        command.args(["--output-format", "quiet", "--no-tui"]);
+        process::spawn_on(GENERATOR_CPU, &mut command)
+    }
+
+    /// Makes a run and reads its result.
+    pub fn measure(&self, arguments: &[String]) -> Result<Measured> {
+        self.result(self.start(arguments)?)
+    }
+
+    /// Waits for the end of `running`, the last that was started, and reads its result.
+    pub fn result(&self, mut running: Running) -> Result<Measured> {
+        let (status, resident_peak) = process::watch(&mut running)?;
+        // An invalid measurement has an exit code of its own and a result all the same.
+        if !status.success() && status.code() != Some(120) {
+            bail!("knee ended with {status}");
+        }
+        let report = Command::new(&self.path)
+            .arg("report")
+            .arg(self.record())
+            .args(["--format", "json"])
+            .output()
+            .context("cannot run `knee report`")?;
+        let json = serde_json::from_slice(&report.stdout).context("`knee report` printed no JSON")?;
+        Ok(Measured { json, resident_peak })
+    }
+
+    /// Makes a run for what it costs, with the lines it prints by default and no screen.
+    pub fn cost(&self, arguments: &[String]) -> Result<Ran> {
+        process::run_on(GENERATOR_CPU, self.command(arguments).arg("--no-tui"))
+    }
+}
+
+/// Makes the release build; returns where it is.
+fn build(root: &Path) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--locked", "--release", "--package", "knee"]).current_dir(root);
+    // What cargo tells this program about itself would have build scripts run once more.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_cargo(name)) {
+        build.env_remove(name);
+    }
+    let status = build.status().context("cannot run cargo")?;
+    if !status.success() {
+        bail!("knee cannot be built");
+    }
+    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
+    Ok(metadata.target_directory.join("release/knee").into_std_path_buf())
+}
+
+/// Whether a variable is what cargo sets for the programs it runs.
+fn is_of_cargo(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+}
+
+/// Splits a command line at its spaces.
+pub fn words(line: &str) -> Vec<String> {
+    line.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// The result of a run.
+#[derive(Debug)]
+pub struct Measured {
+    json: Value,
+    /// Largest resident set in bytes.
+    pub resident_peak: u64,
+}
+
+impl Measured {
+    /// The figure at `pointer`, as in `/response_time_ms/p99`; an error where there is none.
+    pub fn figure(&self, pointer: &str) -> Result<f64> {
+        self.json
+            .pointer(pointer)
+            .and_then(Value::as_f64)
+            .with_context(|| format!("the result has no figure at {pointer}"))
+    }
+
+    /// The whole number at `pointer`.
+    pub fn count(&self, pointer: &str) -> Result<u64> {
+        self.json
+            .pointer(pointer)
+            .and_then(Value::as_u64)
+            .with_context(|| format!("the result has no count at {pointer}"))
+    }
+
+    /// The verdict in one line.
+    pub fn says(&self) -> String {
+        let (state, reasons) = self.verdict();
+        if reasons.is_empty() { state } else { format!("{state}: {}", reasons.join(", ")) }
+    }
+
+    /// The state of the verdict and the codes of its reasons.
+    pub fn verdict(&self) -> (String, Vec<String>) {
+        let state = self.json.pointer("/verdict/state").and_then(Value::as_str).unwrap_or("none");
+        let reasons = self.json.pointer("/verdict/reasons").and_then(Value::as_array);
+        let code = |reason: &Value| Some(reason.get("code")?.as_str()?.to_owned());
+        (state.to_owned(), reasons.into_iter().flatten().filter_map(code).collect())
+    }
+}
