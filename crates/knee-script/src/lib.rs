@@ -44,6 +44,8 @@ pub mod op;
 
 pub mod options;
 
+pub mod output;
+
 pub mod program;
 
 pub mod runtime;
@@ -51,6 +53,8 @@ pub mod runtime;
 pub mod session;
 
 pub mod state;
+
+pub mod summary;
 
 pub mod threshold;
 
