@@ -28,6 +28,8 @@ pub mod op;
 
 pub mod options;
 
+pub mod output;
+
 pub mod program;
 
 pub mod runtime;
@@ -35,6 +37,8 @@ pub mod runtime;
 pub mod session;
 
 pub mod state;
+
+pub mod summary;
 
 pub mod threshold;
 

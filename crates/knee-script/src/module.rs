@@ -31,6 +31,8 @@ pub mod jar;
 
 pub mod k6;
 
+pub mod metrics;
+
 pub mod params;
 
 pub mod response;
@@ -104,6 +106,7 @@ modules! {
     "k6" K6 k6::EXPORTS, k6::build;
     "k6/http" Http http::EXPORTS, http::build;
     "k6/data" Data data::EXPORTS, data::build;
+    "k6/metrics" Metrics metrics::EXPORTS, metrics::build;
     "k6/execution" Execution execution::EXPORTS, execution::build;
     "k6/timers" Timers timers::EXPORTS, timers::build;
 }
