@@ -30,9 +30,15 @@
 
 pub mod data;
 
+pub mod encoding;
+
 pub mod event_loop;
 
+pub mod gjson;
+
 pub mod http;
+
+pub mod json;
 
 pub mod metric;
 

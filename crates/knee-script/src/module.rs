@@ -20,7 +20,11 @@ pub mod console;
 
 pub mod data;
 
+pub mod encoding;
+
 pub mod execution;
+
+pub mod fault;
 
 pub mod global;
 
@@ -103,6 +107,7 @@ modules! {
     "k6" K6 k6::EXPORTS, k6::build;
     "k6/http" Http http::EXPORTS, http::build;
     "k6/data" Data data::EXPORTS, data::build;
+    "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
     "k6/execution" Execution execution::EXPORTS, execution::build;
     "k6/timers" Timers timers::EXPORTS, timers::build;
 }
