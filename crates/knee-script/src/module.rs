@@ -3,6 +3,7 @@
 //! Each is made when it is imported first; a script pays for what it uses. Remote modules and
 //! TypeScript are not read here.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
@@ -182,7 +183,7 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js
     let (_, bytes) = program.files.read(&path).map_err(|error| thrown(&error.to_string()))?;
     let source = std::str::from_utf8(&bytes).map_err(|_| thrown(&format!("{name} is not UTF-8")))?;
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let (code, module) = if name.ends_with(".json") {
+    let (code, module) = if Path::new(name).extension().is_some_and(|ending| ending == "json") {
         Bytecode::compile(ctx, name, &format!("export default {source};"))?
     } else {
         Bytecode::compile(ctx, name, source)?

@@ -60,6 +60,7 @@ pub struct Surroundings {
 
 /// How requests are made unless a call says otherwise.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "the options are independent switches")]
 pub struct HttpDefaults {
     /// `maxRedirects`.
     pub redirects: u32,

@@ -182,10 +182,10 @@ impl<'js> Script<'js> {
     }
 
     /// Puts the numbers of the VU and of its iteration where scripts look for them.
-    fn number(&self, ctx: &Ctx<'js>, state: &State, stage: Stage) -> rquickjs::Result<()> {
+    fn number(&self, ctx: &Ctx<'js>, state: &State, during: Stage) -> rquickjs::Result<()> {
         let place = state.place.borrow();
         let globals = ctx.globals();
-        if stage == Stage::Iteration {
+        if during == Stage::Iteration {
             globals.set(self.iteration.clone(), place.iteration as f64)?;
             if place.iteration == 0 {
                 globals.set("__VU", place.vu as f64)?;
