@@ -74,7 +74,7 @@ impl Alphabet {
                 if letter != b'=' || !self.is_padded() || letters < 2 {
                     return Err(DecodeError { at });
                 }
-                self.check_padding(text, at, letters)?;
+                check_padding(text, at, letters)?;
                 push(&mut bytes, group, letters);
                 return Ok(bytes);
             };
@@ -91,19 +91,19 @@ impl Alphabet {
         push(&mut bytes, group, letters);
         Ok(bytes)
     }
+}
 
-    /// Whether the padding that begins at `first` is whole, and the end.
-    fn check_padding(self, text: &[u8], first: usize, letters: usize) -> Result<(), DecodeError> {
-        let mut rest = text.iter().enumerate().skip(first + 1).filter(|(_, letter)| !is_line_break(**letter));
-        if letters == 2 {
-            match rest.next() {
-                None => return Err(DecodeError { at: text.len() }),
-                Some((_, b'=')) => {}
-                Some((at, _)) => return Err(DecodeError { at: at - 1 }),
-            }
+/// Whether the padding that begins at `first` is whole, and the end.
+fn check_padding(text: &[u8], first: usize, letters: usize) -> Result<(), DecodeError> {
+    let mut rest = text.iter().enumerate().skip(first + 1).filter(|(_, letter)| !is_line_break(**letter));
+    if letters == 2 {
+        match rest.next() {
+            None => return Err(DecodeError { at: text.len() }),
+            Some((_, b'=')) => {}
+            Some((at, _)) => return Err(DecodeError { at: at - 1 }),
         }
-        rest.next().map_or(Ok(()), |(at, _)| Err(DecodeError { at }))
     }
+    rest.next().map_or(Ok(()), |(at, _)| Err(DecodeError { at }))
 }
 
 const fn is_line_break(letter: u8) -> bool {

@@ -189,7 +189,9 @@ impl<'a, 'p> Search<'a, 'p> {
                 self.found = found;
                 return true;
             }
-            found.iter().for_each(|found| all.push(found));
+            if let Some(found) = found {
+                all.push(&found);
+            }
         }
         if query.all && self.found.is_none() {
             self.found = Some(Cow::Owned(all.end()));

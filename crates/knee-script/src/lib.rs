@@ -14,6 +14,8 @@
 
 pub mod data;
 
+pub mod digest;
+
 pub mod encoding;
 
 pub mod event_loop;

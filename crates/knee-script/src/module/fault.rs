@@ -23,16 +23,20 @@ pub fn throw(ctx: &Ctx<'_>, words: &str) -> Error {
 
 /// The bytes of a text, of an `ArrayBuffer` or of a `Uint8Array`, the only ones that k6 takes.
 pub fn bytes_argument<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Vec<u8>> {
+    bytes_in(value)?.ok_or_else(|| throw(ctx, &no_bytes(value)))
+}
+
+/// The same; `None` for anything else.
+pub fn bytes_in(value: &Value<'_>) -> Result<Option<Vec<u8>>> {
     if let Some(text) = value.as_string() {
-        return Ok(text.to_string()?.into_bytes());
+        return Ok(Some(text.to_string()?.into_bytes()));
     }
-    let kind = kind(value);
-    if matches!(kind, "[]uint8" | "ArrayBuffer")
-        && let Some(bytes) = bytes_of(value)
-    {
-        return Ok(bytes);
-    }
-    Err(throw(ctx, &format!("invalid type {kind}, expected string, []byte or ArrayBuffer")))
+    Ok(if matches!(kind(value), "[]uint8" | "ArrayBuffer") { bytes_of(value) } else { None })
+}
+
+/// What k6 says of a value that is none of these.
+pub fn no_bytes(value: &Value<'_>) -> String {
+    format!("invalid type {}, expected string, []byte or ArrayBuffer", kind(value))
 }
 
 /// The type of a value as k6's messages name it.

@@ -26,11 +26,8 @@ pub fn select<'js>(ctx: &Ctx<'js>, text: &str, path: &str) -> Result<Value<'js>>
         "inf" => return f64::INFINITY.into_js(ctx),
         _ => {}
     }
-    match ctx.json_parse(&*found) {
-        Ok(value) => Ok(value),
-        Err(_) => {
-            ctx.catch();
-            Ok(Value::new_undefined(ctx.clone()))
-        }
-    }
+    ctx.json_parse(&*found).or_else(|_| {
+        ctx.catch();
+        Ok(Value::new_undefined(ctx.clone()))
+    })
 }
