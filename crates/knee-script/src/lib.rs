@@ -14,9 +14,17 @@
 
 pub mod data;
 
+pub mod digest;
+
+pub mod encoding;
+
 pub mod event_loop;
 
+pub mod gjson;
+
 pub mod http;
+
+pub mod json;
 
 pub mod metric;
 

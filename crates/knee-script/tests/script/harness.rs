@@ -32,6 +32,8 @@ pub struct Outcome {
     pub requests: Vec<String>,
     /// Checks that held and that did not.
     pub checks: (u64, u64),
+    /// Names of those that did not.
+    pub failed: Vec<String>,
     /// Whole iterations.
     pub iterations: f64,
 }
@@ -123,7 +125,9 @@ fn outcome_of(total: &Meter) -> Outcome {
         Some(Sink::Counter(counter)) => counter.sum(),
         _ => 0.0,
     };
-    Outcome { checks, iterations, ..Outcome::default() }
+    let failed = total.groups().all_checks().into_iter().filter(|check| check.fails > 0);
+    let failed = failed.map(|check| check.name).collect();
+    Outcome { checks, failed, iterations, ..Outcome::default() }
 }
 
 fn head(scenarios: Vec<Scenario>) -> Head {
