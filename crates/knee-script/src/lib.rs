@@ -34,6 +34,8 @@ pub mod event_loop;
 
 pub mod http;
 
+pub mod loader;
+
 pub mod metric;
 
 pub mod module;

@@ -128,7 +128,7 @@ pub struct ReportArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct RunArgs {
-    /// The script
+    /// The script; `-` reads it from standard input
     #[arg(value_name = "SCRIPT")]
     pub script: String,
     /// VUs
@@ -146,6 +146,9 @@ pub struct RunArgs {
     /// A file or folder that the script may read besides its own folder
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
+    /// Where its modules come from.
+    #[command(flatten)]
+    pub modules: ModuleFlags,
     /// Threads that send; as many as there are cores when not given
     #[arg(long, value_name = "N")]
     pub workers: Option<std::num::NonZeroU8>,
@@ -157,6 +160,20 @@ pub struct RunArgs {
     pub quiet: bool,
     #[command(flatten)]
     help: HelpFlag,
+}
+
+/// Where the modules of a script come from.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ModuleFlags {
+    /// Fetch no modules: https:// imports are answered from what was fetched before, or fail
+    #[arg(long, conflicts_with = "reload")]
+    pub offline: bool,
+    /// Fetch modules of https:// imports anew, and take the hashes they have now into knee.lock
+    #[arg(long)]
+    pub reload: bool,
+    /// Fetch well-known libraries too, instead of answering them with copies of our own
+    #[arg(long)]
+    pub no_replacements: bool,
 }
 
 /// `knee demo`.

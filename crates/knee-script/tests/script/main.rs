@@ -13,4 +13,5 @@
 mod compat;
 mod harness;
 mod hostile;
+mod loading;
 mod server;
