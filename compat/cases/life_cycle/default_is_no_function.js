@@ -1,0 +1,2 @@
+// row: life cycle.default
+export default 5;
