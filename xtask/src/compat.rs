@@ -21,15 +21,20 @@ mod outcome;
 mod page;
 mod recorded;
 mod run;
+mod samples;
 mod server;
 mod surface;
 mod wire;
 
 use case::Case;
 use difference::{Difference, Known};
+use outcome::Outcome;
 use recorded::{Entry, Recorded};
 use run::{Place, Program};
 use surface::Surface;
+
+/// How often k6 has to say the same before it is recorded. Chance decides about the order of its maps.
+const RECORDINGS: usize = 4;
 
 /// What was asked for.
 #[derive(Debug, Default, clap::Args)]
@@ -100,7 +105,7 @@ fn serve() -> Result<()> {
 fn record(root: &Path, cases: &[Case], options: &Options) -> Result<()> {
     let k6 = Program::K6(options.k6.clone());
     let asked = selected(cases, options);
-    let outcomes = each(&asked, |place, case| place.run(&k6, case))?;
+    let outcomes = each(&asked, |place, case| stable(place, &k6, case))?;
     let mut recorded = Recorded::read(root)?;
     recorded.k6 = version(&options.k6)?;
     recorded.cases.retain(|name, _| cases.iter().any(|case| case.name == *name));
@@ -110,6 +115,18 @@ fn record(root: &Path, cases: &[Case], options: &Options) -> Result<()> {
     recorded.write(root)?;
     println!("compat: {} cases recorded from k6 {}", asked.len(), recorded.k6);
     Ok(())
+}
+
+/// What comes of a case under k6, if that is the same every time.
+fn stable(place: &Place, k6: &Program, case: &Case) -> Result<Outcome> {
+    let outcome = place.run(k6, case)?;
+    for _ in 1..RECORDINGS {
+        let differences = difference::between(&outcome, &place.run(k6, case)?);
+        if let Some(difference) = differences.first() {
+            bail!("{} does not come out the same under k6 itself:\n{difference}", case.name);
+        }
+    }
+    Ok(outcome)
 }
 
 /// Runs the cases and tells where they differ.
@@ -196,6 +213,11 @@ fn each<T: Send>(cases: &[&Case], work: impl Fn(&Place, &Case) -> Result<T> + Sy
     });
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|(index, _)| *index);
+    let broken: Vec<String> =
+        done.iter().filter_map(|(_, result)| Some(format!("{:#}", result.as_ref().err()?))).collect();
+    if !broken.is_empty() {
+        bail!("{}", broken.join("\n"));
+    }
     done.into_iter().map(|(_, result)| result).collect()
 }
 

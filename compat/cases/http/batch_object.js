@@ -4,5 +4,5 @@ import http from 'k6/http';
 const base = __ENV.BASE;
 export default function () {
   const found = http.batch({ one: `${base}/get?n=1`, two: ['DELETE', `${base}/delete`], three: { url: `${base}/get` } });
-  console.log(Object.keys(found).join(), found.two.json('method'), found.one.json('args.n'));
+  console.log(Object.keys(found).sort().join(), found.two.json('method'), found.one.json('args.n'));
 }

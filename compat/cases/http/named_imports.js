@@ -6,5 +6,5 @@ export default function () {
   send(`${__ENV.BASE}/post`, 'x');
   del(`${__ENV.BASE}/delete`);
   all.get(`${__ENV.BASE}/get?all`);
-  all.default.get(`${__ENV.BASE}/get?default`);
+
 }

@@ -1,5 +1,6 @@
 // row: response.json
 import http from 'k6/http';
+const sorted = (v) => JSON.stringify(v, (k, x) => (x && typeof x === 'object' && !Array.isArray(x) ? Object.fromEntries(Object.entries(x).sort()) : x));
 const base = __ENV.BASE;
 export default function () {
   const r = http.get(`${base}/json`);
@@ -8,5 +9,5 @@ export default function () {
     'slides.#(title=="two").price', 'slides.#(price>10)#.title', 'slides.#(price>10).title', 'slides.#.tags.#', 't*le', 'slides.@reverse.0.title',
     'slides.#(title%"t*")#.price', 'slides.#(title!="one")#|#', '@this.count', 'slides.0.tags|0', '{title,count}', '[title,count]', 'slides.#.tags|@flatten',
   ];
-  for (const path of paths) console.log(path, JSON.stringify(r.json(path)));
+  for (const path of paths) console.log(path, sorted(r.json(path)));
 }

@@ -12,6 +12,7 @@
 //! // keep: vus                        metrics that are left out otherwise
 //! // stdout: yes                      what is printed is compared too
 //! // files: out.json                  files that are written are compared too
+//! // samples: all.csv                 and files of samples, without their times
 //! ```
 
 use std::collections::BTreeSet;
@@ -82,6 +83,8 @@ pub struct Case {
     pub stdout: bool,
     /// Files that are compared.
     pub files: Vec<String>,
+    /// Files of samples that are compared.
+    pub samples: Vec<String>,
     /// A checksum of the script, to tell whether what was recorded is of this one.
     pub checksum: String,
 }
@@ -128,6 +131,7 @@ impl Case {
             "keep" => self.keep.extend(list()),
             "stdout" => self.stdout = value == "yes",
             "files" => self.files.extend(list()),
+            "samples" => self.samples.extend(list()),
             _ => bail!("nobody knows `{key}`"),
         }
         Ok(())

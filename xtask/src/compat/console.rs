@@ -61,7 +61,7 @@ fn entry(line: &str) -> Option<Entry> {
 fn of_fields(field: impl Fn(&str) -> Option<String>) -> Entry {
     let message = field("msg").unwrap_or_default();
     let of_script = matches!(field("source").as_deref(), Some("console" | "stacktrace"));
-    if of_script || message == "Request Failed" {
+    if of_script || message == "Request Failed" || message.starts_with("Uncaught (in promise)") {
         Entry::Said(field("level").unwrap_or_default(), message)
     } else {
         Entry::Other

@@ -64,7 +64,7 @@ fn metrics(case: &Case, summary: &Value) -> Vec<String> {
 }
 
 fn metric(case: &Case, name: &str, values: &Value) -> String {
-    let only_name = TIMED.contains(&base(name)) || case.loose.contains(base(name));
+    let only_name = is_timed(base(name)) || case.loose.contains(base(name));
     let mut shown: Vec<String> = values
         .as_object()
         .into_iter()
@@ -88,8 +88,18 @@ fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
+/// Whether the values of a metric are times or bytes.
+pub fn is_timed(name: &str) -> bool {
+    TIMED.contains(&name)
+}
+
+/// Whether a metric comes with time and not with what is done.
+pub fn is_sampled(name: &str) -> bool {
+    SAMPLED.contains(&name)
+}
+
 /// A metric's name without its filter.
-fn base(name: &str) -> &str {
+pub fn base(name: &str) -> &str {
     name.split_once('{').map_or(name, |(base, _)| base)
 }
 

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::case::Case;
 use super::outcome::Outcome;
 use super::server::Server;
-use super::{console, wire};
+use super::{console, outcome, samples, wire};
 
 /// A case that takes longer is broken.
 const TIME_MAX: Duration = Duration::from_secs(60);
@@ -90,11 +90,17 @@ impl Place {
             outcome.add_summary(case, &summary);
         }
         if case.stdout {
-            outcome.add("stdout", self.lines(&ran.stdout, case));
+            outcome.add("stdout", masked(self.lines(&ran.stdout, case)));
         }
-        for name in &case.files {
+        let written = |name: &String| {
             let text = fs::read_to_string(out.join(name)).unwrap_or_else(|_| "(no file)".to_owned());
-            outcome.add(&format!("file {name}"), self.lines(&text, case));
+            self.plain(&text, case)
+        };
+        for name in &case.files {
+            outcome.add(&format!("file {name}"), self.lines(&written(name), case));
+        }
+        for name in &case.samples {
+            outcome.add(&format!("samples {name}"), samples::lines(&written(name)));
         }
         Ok(outcome)
     }
@@ -122,24 +128,38 @@ impl Place {
     }
 
     /// Placeholders and what they stand for; longer values first where one is in another.
-    fn names(&self, case: &Case) -> [(&'static str, String); 5] {
+    fn names(&self, case: &Case) -> [(&'static str, String); 4] {
         let folder = case.path.parent().unwrap_or(Path::new("")).display().to_string();
         let host = self.server.base.trim_start_matches("http://").to_owned();
-        let port = host.rsplit(':').next().unwrap_or_default().to_owned();
         let out = self.scratch.path().join("out").display().to_string();
-        [
-            ("{base}", self.server.base.clone()),
-            ("{host}", host),
-            ("{port}", port),
-            ("{dir}", folder),
-            ("{out}", out),
-        ]
+        [("{base}", self.server.base.clone()), ("{host}", host), ("{dir}", folder), ("{out}", out)]
     }
 
     fn lines(&self, text: &str, case: &Case) -> Vec<String> {
         let text = self.plain(text, case);
         text.lines().take(LINES_MAX).map(|line| line.trim_end().to_owned()).collect()
     }
+}
+
+/// Lines of k6's summary without times and rates, and without the spaces that follow from those; any other
+/// lines as they are.
+fn masked(lines: Vec<String>) -> Vec<String> {
+    let mut timed = false;
+    let mask = |line: String| {
+        let Some((name, _)) = line.split_once("..: ") else { return line };
+        let name = name.trim().trim_end_matches('.').to_owned();
+        // The line of a filter stands below that of its metric.
+        if !name.starts_with('{') {
+            timed = outcome::is_timed(&name);
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words.split_last() {
+            _ if timed => format!("{name}: masked"),
+            Some((last, kept)) if last.ends_with("/s") => kept.join(" ") + " #/s",
+            _ => words.join(" "),
+        }
+    };
+    lines.into_iter().map(mask).collect()
 }
 
 /// What a program left behind.
@@ -177,4 +197,24 @@ fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> 
         let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_compared_without_its_times_and_rates() {
+        let lines = [
+            ("    http_req_duration....: avg=127.1µs min=1s", "http_req_duration: masked"),
+            ("      { a:b }............: avg=127.1µs min=1s", "{ a:b }: masked"),
+            ("    my_count.............: 2   14.3/s", "my_count.............: 2 #/s"),
+            ("      { a:b }............: 1   7.1/s", "{ a:b }............: 1 #/s"),
+            ("    my_trend.............: avg=1   min=2", "my_trend.............: avg=1 min=2"),
+            ("    ✓ is 200", "    ✓ is 200"),
+        ];
+        let (given, expected): (Vec<_>, Vec<_>) =
+            lines.iter().map(|(one, two)| (one.to_string(), *two)).unzip();
+        assert_eq!(masked(given), expected);
+    }
 }

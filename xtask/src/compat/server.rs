@@ -19,6 +19,7 @@ mod page;
 mod request;
 
 pub use answer::Answer;
+pub use encode::decode;
 pub use request::Request;
 
 /// A connection on which nothing is asked for this long is closed.

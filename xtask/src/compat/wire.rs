@@ -1,12 +1,12 @@
 //! A request as one line of text, without what chance decides.
 //!
 //! Left out: `Host`, lengths of bodies that are shown, the name that a program gives itself. Masked: boundaries of
-//! multipart bodies and what a client makes up for a digest. The parts of a multipart body and the pairs
+//! multipart bodies and what a client makes up for a digest. Bodies are shown without their coding. The parts of a multipart body and the pairs
 //! of a cookie are sorted: k6 sends them in an order of chance.
 
 use std::fmt::Write as _;
 
-use super::server::Request;
+use super::server::{Request, decode};
 
 /// Bodies are shown up to this many bytes.
 const SHOWN_MAX: usize = 400;
@@ -25,7 +25,8 @@ pub fn line(request: &Request) -> String {
         let _ = write!(line, " [{}]", headers.join("; "));
     }
     if !request.body.is_empty() {
-        let _ = write!(line, " {}", body(&request.body, boundary.as_deref()));
+        let coding = request.header("content-encoding").unwrap_or_default();
+        let _ = write!(line, " {}", body(&decode(coding, &request.body), boundary.as_deref()));
     }
     match boundary {
         Some(boundary) => line.replace(&boundary, "BOUNDARY"),

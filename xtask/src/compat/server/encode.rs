@@ -1,8 +1,9 @@
 //! Bodies in the codings of HTTP.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use flate2::Compression;
+use flate2::read::{GzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 
 /// `bytes` in the coding of this name; unchanged if nobody knows it.
@@ -33,4 +34,35 @@ fn brotli(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     writer.write_all(bytes)?;
     drop(writer);
     Ok(coded)
+}
+
+/// `bytes` without the coding of this name, or the several of them, last first; unchanged where that fails.
+pub fn decode(codings: &str, bytes: &[u8]) -> Vec<u8> {
+    codings.split(',').rev().fold(bytes.to_vec(), |bytes, coding| {
+        let mut plain = Vec::new();
+        let read = match coding.trim() {
+            "gzip" => GzDecoder::new(&*bytes).read_to_end(&mut plain),
+            "deflate" => ZlibDecoder::new(&*bytes).read_to_end(&mut plain),
+            "br" => brotli::Decompressor::new(&*bytes, 4_096).read_to_end(&mut plain),
+            "zstd" => zstd::Decoder::new(&*bytes).and_then(|mut decoder| decoder.read_to_end(&mut plain)),
+            _ => return bytes,
+        };
+        if read.is_ok() { plain } else { bytes }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_encoded_can_be_decoded() {
+        for (path, header) in [("gzip", "gzip"), ("deflate", "deflate"), ("brotli", "br"), ("zstd", "zstd")] {
+            let coded = encode(path, b"some text");
+            assert_ne!(coded, b"some text", "{path}");
+            assert_eq!(decode(header, &coded), b"some text", "{path}");
+        }
+        let twice = encode("deflate", &encode("gzip", b"some text"));
+        assert_eq!(decode("gzip, deflate", &twice), b"some text");
+    }
 }

@@ -1,2 +1,0 @@
-// row: life cycle.default
-export default 5;
