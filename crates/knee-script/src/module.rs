@@ -3,6 +3,7 @@
 //! Each is made when it is imported first; a script pays for what it uses. Remote modules and
 //! TypeScript are not read here.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
@@ -18,9 +19,15 @@ pub mod body;
 
 pub mod console;
 
+pub mod crypto;
+
 pub mod data;
 
+pub mod encoding;
+
 pub mod execution;
+
+pub mod fault;
 
 pub mod global;
 
@@ -29,6 +36,8 @@ pub mod http;
 pub mod jar;
 
 pub mod k6;
+
+pub mod metrics;
 
 pub mod params;
 
@@ -102,7 +111,10 @@ macro_rules! modules {
 modules! {
     "k6" K6 k6::EXPORTS, k6::build;
     "k6/http" Http http::EXPORTS, http::build;
+    "k6/crypto" Crypto crypto::EXPORTS, crypto::build;
     "k6/data" Data data::EXPORTS, data::build;
+    "k6/metrics" Metrics metrics::EXPORTS, metrics::build;
+    "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
     "k6/execution" Execution execution::EXPORTS, execution::build;
     "k6/timers" Timers timers::EXPORTS, timers::build;
 }
@@ -177,7 +189,7 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js
     let (_, bytes) = program.files.read(&path).map_err(|error| thrown(&error.to_string()))?;
     let source = std::str::from_utf8(&bytes).map_err(|_| thrown(&format!("{name} is not UTF-8")))?;
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let (code, module) = if name.ends_with(".json") {
+    let (code, module) = if Path::new(name).extension().is_some_and(|ending| ending == "json") {
         Bytecode::compile(ctx, name, &format!("export default {source};"))?
     } else {
         Bytecode::compile(ctx, name, source)?

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::data::Elements;
+use crate::metric::Registry;
 use crate::runtime::bytecode::Bytecode;
 
 pub mod files;
@@ -56,10 +57,13 @@ pub struct Surroundings {
     pub limits: Limits,
     /// Where lines go.
     pub narrator: Narrator,
+    /// Where lines of the script's `console` go; as all others if `None`.
+    pub console: Option<Narrator>,
 }
 
 /// How requests are made unless a call says otherwise.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "the options are independent switches")]
 pub struct HttpDefaults {
     /// `maxRedirects`.
     pub redirects: u32,
@@ -102,6 +106,8 @@ pub struct Program {
     pub surroundings: Surroundings,
     /// The files it may read, and those it has read.
     pub files: Files,
+    /// The metrics that VUs declare while they are loaded.
+    pub metrics: Arc<Registry>,
     store: Mutex<Store>,
 }
 
@@ -115,12 +121,23 @@ impl Program {
     /// A program that has not been evaluated yet.
     pub fn new(script: &Path, surroundings: Surroundings) -> std::io::Result<Self> {
         let files = Files::beside(script, &surroundings.allow_read)?;
-        Ok(Self { entry: files.entry(), surroundings, files, store: Mutex::default() })
+        Ok(Self {
+            entry: files.entry(),
+            surroundings,
+            files,
+            metrics: Arc::default(),
+            store: Mutex::default(),
+        })
     }
 
     /// Writes a line.
     pub fn say(&self, level: Level, line: &str) {
         (self.surroundings.narrator)(level, line);
+    }
+
+    /// Writes a line of the script's `console`.
+    pub fn print(&self, level: Level, line: &str) {
+        (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(level, line);
     }
 
     /// A module that was compiled before.
