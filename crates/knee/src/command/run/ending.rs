@@ -13,8 +13,9 @@ use knee_core::clock;
 use knee_core::record::{Ending, Run};
 use knee_core::truth::State;
 use knee_core::unit::Nanos;
-use knee_report::View;
+
 use knee_report::text::{self as report, Palette};
+use knee_script::observe::metered::{Total, View};
 use knee_script::op::Stage;
 use knee_script::options::Span;
 use knee_script::summary::handled::{Handled, Piece};
@@ -87,7 +88,8 @@ fn handle(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) 
     };
     let object = data::object(summary, &around).to_string();
     let timeout = job.options.run.handle_summary_timeout.to_nanos();
-    match job.stage("handleSummary", Stage::Summary, Some(&object), timeout) {
+    let nobody = View::plain(job.session.program.metrics.clone(), Total::new(summary.meter.catalog(), false));
+    match job.stage("handleSummary", Stage::Summary, Some(&object), timeout, &nobody) {
         Ok(json) => json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or(Handled::Nothing),
         Err((problem, _)) => {
             narrate(&problem.to_string());
@@ -140,18 +142,29 @@ fn print(
 
 /// Our own result: in the form that was asked for, or the part that k6's summary lacks.
 fn own_part(job: &Job<'_>, course: &Course) -> String {
-    let Some(run) = &course.run else { return String::new() };
+    let Some(run) =
+        course.run.as_ref().filter(|run| has_requests(run) || job.args.report.output_format.is_some())
+    else {
+        return String::new();
+    };
     let color = job.asked.color && job.terminal.stdout_terminal;
     match job.args.report.output_format {
         Some(format) => render(run, format, color, None),
         None => {
             let palette = if color { Palette::Ansi } else { Palette::None };
-            let mut text =
-                report::beside_k6(&View::of(run), &report::Style { palette, ..report::Style::default() });
+            let mut text = report::beside_k6(
+                &knee_report::View::of(run),
+                &report::Style { palette, ..report::Style::default() },
+            );
             let _ = writeln!(text);
             text
         }
     }
+}
+
+/// Whether there is anything that k6's summary does not say.
+fn has_requests(run: &Run) -> bool {
+    run.measured.all().books().planned > 0
 }
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
@@ -211,7 +224,11 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
     let facts = Facts {
-        invalid: course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid),
+        // Without a request nothing was measured that could be invalid; the script may still judge itself.
+        invalid: course
+            .run
+            .as_ref()
+            .is_some_and(|run| run.truth.state == State::Invalid && has_requests(run)),
         interrupted: ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted,
         marked_failed: job.tally.has_failed(),
         crossed: !verdict.crossed.is_empty(),
