@@ -191,9 +191,9 @@ impl<'a> Job<'a> {
         let scenarios = &self.options.scenarios;
         narrate(&format!("   script: {}", printable(&self.args.script)));
         narrate(&format!("scenarios: {}", describe::headline(scenarios)));
-        describe::lines(scenarios)
-            .iter()
-            .for_each(|line| narrate(&format!("         * {}", printable(line))));
+        for line in describe::lines(scenarios) {
+            narrate(&format!("         * {}", printable(&line)));
+        }
     }
 
     fn run(&self, narrate: fn(&str)) -> Result<Exit, Failed> {
@@ -207,7 +207,9 @@ impl<'a> Job<'a> {
         let course = self.stages(&self.view(outlet), narrate);
         // All workers are done, and with them all ways to the writer.
         let complaint = writer.and_then(Writer::finish);
-        complaint.into_iter().for_each(|words| narrate(&format!("warning: {}", printable(&words))));
+        if let Some(words) = complaint {
+            narrate(&format!("warning: {}", printable(&words)));
+        }
         course
     }
 
