@@ -12,7 +12,9 @@ use rquickjs::{Atom, Context, Ctx, Function, Module, Object, Promise, Runtime, V
 use serde::{Deserialize, Serialize};
 
 use crate::http::send::Targets;
-use crate::module::{self, Finder, Slot, global};
+use crate::loader::commonjs;
+use crate::loader::finder::{self, Finder};
+use crate::module::{self, Slot, global};
 use crate::op::{Call, Ended, Op, Reply, Stage};
 use crate::program::{Level, Program};
 use crate::runtime::fault::Thrown;
@@ -106,12 +108,14 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
 
 fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Description), Thrown> {
     let caught = |error| Thrown::from_error(ctx, error);
-    if ctx.store_userdata(Slot::new(state.clone())).is_err() {
+    let maps = ctx.store_userdata(state.program.maps.clone()).is_ok();
+    if !maps || ctx.store_userdata(Slot::new(state.clone())).is_err() {
         return Err(Thrown::new("a world cannot be loaded twice"));
     }
     global::install(ctx).map_err(caught)?;
+    commonjs::install(ctx).map_err(caught)?;
     let entry = state.program.entry.clone();
-    let module = module::load(ctx, state, &entry).map_err(caught)?;
+    let module = finder::load(ctx, state, &entry).map_err(caught)?;
     let (module, promise): (Module<'js, _>, Promise<'js>) = module.eval().map_err(caught)?;
     settle(ctx, state, Some(promise))?;
     let exports = module.namespace().map_err(caught)?;
@@ -187,10 +191,10 @@ impl<'js> Script<'js> {
     }
 
     /// Puts the numbers of the VU and of its iteration where scripts look for them.
-    fn number(&self, ctx: &Ctx<'js>, state: &State, stage: Stage) -> rquickjs::Result<()> {
+    fn number(&self, ctx: &Ctx<'js>, state: &State, during: Stage) -> rquickjs::Result<()> {
         let place = state.place.borrow();
         let globals = ctx.globals();
-        if stage == Stage::Iteration {
+        if during == Stage::Iteration {
             globals.set(self.iteration.clone(), place.iteration as f64)?;
             if place.iteration == 0 {
                 globals.set("__VU", place.vu as f64)?;

@@ -12,6 +12,7 @@ use knee_engine::host;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
 use knee_engine::run::{self, Listeners, Way};
+use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::{BuiltIn, Meter, Sink};
 use knee_script::observe::metered::{Total, View};
 use knee_script::options::resolve::{Layers, resolve};
@@ -32,6 +33,8 @@ pub struct Outcome {
     pub requests: Vec<String>,
     /// Checks that held and that did not.
     pub checks: (u64, u64),
+    /// Names of those that did not.
+    pub failed: Vec<String>,
     /// Whole iterations.
     pub iterations: f64,
 }
@@ -66,6 +69,7 @@ pub fn run_script(script: &Path, limits: Limits) -> Outcome {
         limits,
         narrator: Arc::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
         console: None,
+        remote: RemoteSettings::default(),
     };
     let mut outcome = match Session::load(script, surroundings) {
         Ok(session) => load(&session),
@@ -123,7 +127,9 @@ fn outcome_of(total: &Meter) -> Outcome {
         Some(Sink::Counter(counter)) => counter.sum(),
         _ => 0.0,
     };
-    Outcome { checks, iterations, ..Outcome::default() }
+    let failed = total.groups().all_checks().into_iter().filter(|check| check.fails > 0);
+    let failed = failed.map(|check| check.name).collect();
+    Outcome { checks, failed, iterations, ..Outcome::default() }
 }
 
 fn head(scenarios: Vec<Scenario>) -> Head {

@@ -1,6 +1,6 @@
 //! Scripts from their file to their end, against a server in this process that counts.
 //!
-//! Each file in `tests/compat` and `tests/hostile` is one behaviour; its first lines say what has
+//! Each file in `tests/compat`, `tests/hostile` and `tests/module` is one behaviour; its first lines say what has
 //! to come of it. Expectations of `tests/compat` were recorded from k6 1.8.1.
 
 #![allow(
@@ -13,4 +13,6 @@
 mod compat;
 mod harness;
 mod hostile;
+mod loading;
+mod module;
 mod server;
