@@ -31,6 +31,8 @@ pub mod fault;
 
 pub mod global;
 
+pub mod html;
+
 pub mod http;
 
 pub mod jar;
@@ -108,6 +110,7 @@ macro_rules! modules {
 
 modules! {
     "k6" K6 k6::EXPORTS, k6::build;
+    "k6/html" Html html::EXPORTS, html::build;
     "k6/http" Http http::EXPORTS, http::build;
     "k6/crypto" Crypto crypto::EXPORTS, crypto::build;
     "k6/data" Data data::EXPORTS, data::build;

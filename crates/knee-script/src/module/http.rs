@@ -179,7 +179,7 @@ fn request<'js>(
 
 /// Sends a request and waits for its answer. What cannot even be sent is an answer too, with an
 /// error, unless failures are thrown.
-fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> {
+pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> {
     let state = state(ctx)?;
     if state.init.get() {
         return Err(Exception::throw_message(

@@ -14,8 +14,9 @@ use rquickjs::class::{Trace, Tracer};
 use rquickjs::function::Opt;
 use rquickjs::{Array, ArrayBuffer, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
 
-use super::fault;
 use super::params::Refused;
+use super::{fault, html};
+use crate::html::{Selection, Target};
 use crate::http::answer::Answer;
 use crate::http::cookie;
 use crate::http::error_code;
@@ -23,6 +24,7 @@ use crate::http::request::Keep;
 use crate::http::send::shown_name;
 
 mod json;
+mod page;
 
 /// A response.
 #[derive(JsLifetime)]
@@ -105,6 +107,10 @@ impl<'js> Response<'js> {
         }
         let answer = self.answer().filter(|answer| answer.keep != Keep::Nothing && answer.status != 0);
         answer.map(|answer| String::from_utf8_lossy(&answer.body)).ok_or_else(null)
+    }
+
+    fn page(&self, ctx: &Ctx<'js>) -> Result<Selection> {
+        Ok(Selection::parse(&self.text_of_body(ctx, "HTML")?, &self.url()))
     }
 
     fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
@@ -356,6 +362,30 @@ impl<'js> Response<'js> {
         let value = json::parse(&ctx, &self.text_of_body(&ctx, "JSON")?)?;
         self.parts.borrow_mut().json = Some(value.clone());
         Ok(value)
+    }
+
+    /// The body as a page, or what a selector finds in it.
+    pub fn html(&self, ctx: Ctx<'js>, selector: Opt<Coerced<String>>) -> Result<Value<'js>> {
+        let page = self.page(&ctx)?;
+        html::show(
+            &ctx,
+            match selector.0 {
+                Some(selector) => page.find(&Target::of_selector(&selector.0)),
+                None => page,
+            },
+        )
+    }
+
+    /// Sends a form of the page.
+    #[qjs(rename = "submitForm")]
+    pub fn submit_form(&self, ctx: Ctx<'js>, wish: Opt<Value<'js>>) -> Result<Value<'js>> {
+        page::submit(&ctx, &self.page(&ctx)?, wish.0)
+    }
+
+    /// Follows a link of the page.
+    #[qjs(rename = "clickLink")]
+    pub fn click_link(&self, ctx: Ctx<'js>, wish: Opt<Value<'js>>) -> Result<Value<'js>> {
+        page::click(&ctx, &self.page(&ctx)?, wish.0)
     }
 
     /// As k6's response serialises.
