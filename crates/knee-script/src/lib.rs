@@ -28,6 +28,8 @@ pub mod http;
 
 pub mod json;
 
+pub mod loader;
+
 pub mod metric;
 
 pub mod module;
@@ -38,6 +40,8 @@ pub mod op;
 
 pub mod options;
 
+pub mod output;
+
 pub mod program;
 
 pub mod runtime;
@@ -45,6 +49,8 @@ pub mod runtime;
 pub mod session;
 
 pub mod state;
+
+pub mod summary;
 
 pub mod threshold;
 

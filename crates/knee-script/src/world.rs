@@ -12,12 +12,15 @@ use rquickjs::{Atom, Context, Ctx, Function, Module, Object, Promise, Runtime, V
 use serde::{Deserialize, Serialize};
 
 use crate::http::send::Targets;
-use crate::module::{self, Finder, Slot, global};
+use crate::loader::commonjs;
+use crate::loader::finder::{self, Finder};
+use crate::module::{self, Slot, global};
 use crate::op::{Call, Ended, Op, Reply, Stage};
 use crate::program::{Level, Program};
 use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Link;
 use crate::state::State;
+use crate::summary::handled::Handled;
 
 /// Part of the stack that scripts cannot use, so that the functions they call have room.
 const STACK_MARGIN: usize = 128 << 10;
@@ -105,12 +108,14 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
 
 fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Description), Thrown> {
     let caught = |error| Thrown::from_error(ctx, error);
-    if ctx.store_userdata(Slot::new(state.clone())).is_err() {
+    let maps = ctx.store_userdata(state.program.maps.clone()).is_ok();
+    if !maps || ctx.store_userdata(Slot::new(state.clone())).is_err() {
         return Err(Thrown::new("a world cannot be loaded twice"));
     }
     global::install(ctx).map_err(caught)?;
+    commonjs::install(ctx).map_err(caught)?;
     let entry = state.program.entry.clone();
-    let module = module::load(ctx, state, &entry).map_err(caught)?;
+    let module = finder::load(ctx, state, &entry).map_err(caught)?;
     let (module, promise): (Module<'js, _>, Promise<'js>) = module.eval().map_err(caught)?;
     settle(ctx, state, Some(promise))?;
     let exports = module.namespace().map_err(caught)?;
@@ -147,7 +152,11 @@ impl<'js> Script<'js> {
         let awaited = promise.is_some();
         let settled = settle(ctx, state, promise)?;
         let value = if awaited { settled } else { Some(returned) };
-        if !matches!(call.stage, Stage::Setup | Stage::Summary) {
+        if call.stage == Stage::Summary {
+            let handled = Handled::read(value).map_err(caught)?;
+            return Ok(serde_json::to_string(&handled).ok());
+        }
+        if call.stage != Stage::Setup {
             return Ok(None);
         }
         let json = value.map(|value| ctx.json_stringify(value)).transpose().map_err(caught)?.flatten();

@@ -13,6 +13,10 @@ use knee_report::number::Unit;
 
 use crate::problem::Problem;
 
+mod run;
+
+pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
+
 #[cfg(test)]
 mod reference;
 
@@ -120,41 +124,6 @@ pub struct ReportArgs {
     /// No colours; so does the environment variable `NO_COLOR`
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
-    #[command(flatten)]
-    help: HelpFlag,
-}
-
-/// `knee run`.
-#[derive(Args, Clone, Debug)]
-#[command(max_term_width = 80, disable_help_flag = true)]
-pub struct RunArgs {
-    /// The script
-    #[arg(value_name = "SCRIPT")]
-    pub script: String,
-    /// VUs
-    #[arg(short = 'u', long, value_name = "N")]
-    pub vus: Option<String>,
-    /// How long
-    #[arg(short = 'd', long, value_name = "TIME")]
-    pub duration: Option<String>,
-    /// Iterations of all VUs together
-    #[arg(short = 'i', long, value_name = "N")]
-    pub iterations: Option<String>,
-    /// A variable for `__ENV`: NAME=VALUE, or the NAME of one of this process
-    #[arg(short = 'e', long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
-    /// A file or folder that the script may read besides its own folder
-    #[arg(long, value_name = "PATH")]
-    pub allow_read: Vec<PathBuf>,
-    /// Threads that send; as many as there are cores when not given
-    #[arg(long, value_name = "N")]
-    pub workers: Option<std::num::NonZeroU8>,
-    /// Form of the report
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub format: Option<Format>,
-    /// No progress
-    #[arg(short, long)]
-    pub quiet: bool,
     #[command(flatten)]
     help: HelpFlag,
 }

@@ -44,7 +44,7 @@ fn say<'js>(ctx: &Ctx<'js>, level: Level, values: &[Value<'js>]) -> Result<()> {
         let end = (0..=LINE_MAX).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
         line.truncate(end);
     }
-    state(ctx)?.program.say(level, &line);
+    state(ctx)?.program.print(level, &line);
     Ok(())
 }
 
