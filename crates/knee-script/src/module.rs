@@ -44,6 +44,8 @@ pub mod response;
 
 pub mod timers;
 
+pub mod web;
+
 /// The state of a VU, as its runtime keeps it.
 #[derive(Clone, JsLifetime)]
 pub struct Slot {

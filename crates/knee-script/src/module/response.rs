@@ -10,17 +10,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use knee_core::unit::Nanos;
+use knee_engine::http::peer::Peer;
 use rquickjs::class::{Trace, Tracer};
 use rquickjs::function::Opt;
 use rquickjs::{Array, ArrayBuffer, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
 
 use super::params::Refused;
-use super::{fault, html};
+use super::{fault, html, state};
 use crate::html::{Selection, Target};
 use crate::http::answer::Answer;
 use crate::http::cookie;
 use crate::http::error_code;
-use crate::http::request::Keep;
+use crate::http::request::{Keep, canonical};
 use crate::http::send::shown_name;
 
 mod json;
@@ -39,6 +40,7 @@ pub struct Response<'js> {
 type Shown = Rc<Source>;
 
 /// Where a response comes from.
+#[allow(clippy::large_enum_variant, reason = "nearly every response comes from an answer")]
 enum Source {
     Answer(Answer),
     Refused { words: String, code: u16, url: String, method: String },
@@ -79,6 +81,10 @@ impl Response<'_> {
             method: refused.method.to_string(),
         };
         Self { shown: Rc::new(source), parts: RefCell::default() }
+    }
+
+    fn peer(&self) -> Option<Peer> {
+        self.answer().and_then(|answer| answer.peer)
     }
 
     fn answer(&self) -> Option<&Answer> {
@@ -189,24 +195,46 @@ impl<'js> Response<'js> {
         Ok(object.into_value())
     }
 
+    /// What was sent, without what every request has anyway; null if nothing was.
     fn request_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
         let object = Object::new(ctx.clone())?;
-        let (method, url) = match &*self.shown {
-            Source::Answer(answer) => (answer.method.to_string(), answer.url.to_string()),
-            Source::Refused { method, url, .. } => (method.clone(), url.clone()),
+        let answer = match &*self.shown {
+            Source::Answer(answer) => answer,
+            Source::Refused { url, .. } if url.is_empty() => return Ok(Value::new_null(ctx.clone())),
+            Source::Refused { method, url, .. } => {
+                object.set("method", method.as_str())?;
+                object.set("url", url.as_str())?;
+                return Ok(object.into_value());
+            }
         };
-        object.set("method", method)?;
-        object.set("url", url)?;
+        let request = &answer.request;
+        object.set("method", &*answer.method)?;
+        object.set("url", &*answer.url)?;
         let headers = Object::new(ctx.clone())?;
-        let body = self.answer().and_then(|answer| answer.request.body.clone());
-        for (name, value) in self.answer().iter().flat_map(|answer| &answer.request.headers) {
-            let values = vec![String::from_utf8_lossy(value).into_owned()];
-            headers.set(crate::http::request::canonical(name), values)?;
+        for (name, value) in &request.headers {
+            headers.set(canonical(name), vec![String::from_utf8_lossy(value).into_owned()])?;
+        }
+        let agent = state(ctx)?.http.borrow().user_agent.clone();
+        if !agent.is_empty() && !headers.contains_key("User-Agent")? {
+            headers.set("User-Agent", vec![agent])?;
+        }
+        let cookies = Object::new(ctx.clone())?;
+        for (name, value, _) in &request.cookies {
+            let cookie = Object::new(ctx.clone())?;
+            cookie.set("name", name.as_str())?;
+            cookie.set("value", value.as_str())?;
+            cookie.set("replace", false)?;
+            cookies.set(name.as_str(), vec![cookie])?;
+        }
+        if !request.cookies.is_empty() {
+            let pairs: Vec<String> =
+                request.cookies.iter().map(|(name, value, _)| format!("{name}={value}")).collect();
+            headers.set("Cookie", vec![pairs.join("; ")])?;
         }
         object.set("headers", headers)?;
-        object
-            .set("body", body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default())?;
-        object.set("cookies", Object::new(ctx.clone())?)?;
+        let body = request.body.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        object.set("body", &*body)?;
+        object.set("cookies", cookies)?;
         Ok(object.into_value())
     }
 }
@@ -317,25 +345,25 @@ impl<'js> Response<'js> {
     /// Address of the server.
     #[qjs(get, enumerable, rename = "remote_ip")]
     pub fn remote_ip(&self) -> String {
-        self.answer().and_then(|answer| answer.remote.as_ref()).map(|(ip, _)| ip.clone()).unwrap_or_default()
+        self.peer().map(|peer| peer.address.ip().to_string()).unwrap_or_default()
     }
 
     /// Port of the server.
     #[qjs(get, enumerable, rename = "remote_port")]
     pub fn remote_port(&self) -> u16 {
-        self.answer().and_then(|answer| answer.remote.as_ref()).map_or(0, |(_, port)| *port)
+        self.peer().map_or(0, |peer| peer.address.port())
     }
 
     /// Version of TLS.
     #[qjs(get, enumerable, rename = "tls_version")]
     pub fn tls_version(&self) -> &'static str {
-        ""
+        self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.version)
     }
 
     /// Cipher suite of TLS.
     #[qjs(get, enumerable, rename = "tls_cipher_suite")]
     pub fn tls_cipher_suite(&self) -> &'static str {
-        ""
+        self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.suite)
     }
 
     /// Answers about revoked certificates, which nobody asks for.
