@@ -13,5 +13,6 @@
 mod compat;
 mod harness;
 mod hostile;
+mod jslib;
 mod loading;
 mod server;
