@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::tidy;
+use crate::{compat, tidy};
 
 /// Runs every step and stops at the first that fails.
 pub fn run(root: &Path) -> Result<()> {
@@ -20,6 +20,7 @@ pub fn run(root: &Path) -> Result<()> {
         cargo(root, &["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])
     })?;
     step("test", || cargo(root, &["test", "--locked", "--workspace"]))?;
+    step("compat", || compat::run(root, compat::Options::recorded()))?;
     println!("ci: everything passed in {:.1} s", begun.elapsed().as_secs_f64());
     Ok(())
 }

@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 
 mod bench;
 mod ci;
+mod compat;
 mod picture;
 mod process;
 mod program;
@@ -38,6 +39,8 @@ enum Command {
     Truth(truth::Options),
     /// Measure what knee costs beside its peers, as in BENCHMARKS.md
     Bench(bench::Options),
+    /// Compare `knee run` with k6: the same scripts, the same server
+    Compat(compat::Options),
     /// The server of the experiments
     #[command(hide = true)]
     OracleServer {
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(&root),
         Command::Truth(options) => truth::run(&root, options),
         Command::Bench(options) => bench::run(&root, options),
+        Command::Compat(options) => compat::run(&root, options),
         Command::OracleServer { law } => truth::server::serve(&law),
     };
     match result {

@@ -1,4 +1,4 @@
-//! The release build of `knee`, as the chores that measure run it.
+//! The program that is tried: its release build, as the chores that measure run it, or its debug build.
 //!
 //! Knows its command line and its JSON document, and nothing of its crates: what is tried is the
 //! program that users have.
@@ -23,7 +23,7 @@ pub struct Knee {
 impl Knee {
     /// The build at `path`, or if there is none the release build of this tree, made now.
     pub fn get(root: &Path, path: Option<PathBuf>) -> Result<Self> {
-        let path = path.map_or_else(|| build(root), Ok)?;
+        let path = path.map_or_else(|| build(root, &["--release"], "release"), Ok)?;
         Ok(Self { path, scratch: TempDir::new()? })
     }
 
@@ -79,11 +79,16 @@ impl Knee {
     }
 }
 
-/// Makes the release build; returns where it is.
-fn build(root: &Path) -> Result<PathBuf> {
+/// Makes the debug build, which is no good for measuring; returns where it is.
+pub fn debug_build(root: &Path) -> Result<PathBuf> {
+    build(root, &[], "debug")
+}
+
+/// Makes a build with more `arguments` for cargo; returns where it is.
+fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--release", "--package", "knee"]).current_dir(root);
+    build.args(["build", "--locked", "--package", "knee"]).args(arguments).current_dir(root);
     // What cargo tells this program about itself would have build scripts run once more.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_cargo(name)) {
         build.env_remove(name);
@@ -93,7 +98,7 @@ fn build(root: &Path) -> Result<PathBuf> {
         bail!("knee cannot be built");
     }
     let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
-    Ok(metadata.target_directory.join("release/knee").into_std_path_buf())
+    Ok(metadata.target_directory.join(folder).join("knee").into_std_path_buf())
 }
 
 /// Whether a variable is what cargo sets for the programs it runs.

@@ -61,9 +61,28 @@ pub fn render(view: &View, style: &Style) -> String {
         section::errors(view, style),
         truth::lines(view, style),
     ];
+    join(&blocks)
+}
+
+/// Blocks with an empty line between them.
+fn join(blocks: &[Vec<String>]) -> String {
     let texts: Vec<String> =
         blocks.iter().filter(|block| !block.is_empty()).map(|block| block.join("\n")).collect();
     texts.join("\n\n") + "\n"
+}
+
+/// What stands below k6's summary of the same run: what that one does not say. Both times side by
+/// side, endpoints, who failed, and whether the result can be trusted.
+pub fn beside_k6(view: &View, style: &Style) -> String {
+    let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
+    let blocks = [
+        title(view, style),
+        times::table(view, style),
+        section::endpoints(view, style),
+        section::errors(view, style),
+        truth::lines(view, style),
+    ];
+    join(&blocks)
 }
 
 fn title(view: &View, style: &Style) -> Vec<String> {

@@ -41,7 +41,9 @@ mod tests {
     #[test]
     fn elements_come_back_one_by_one() {
         let mut elements = Elements::default();
-        ["{\"a\":1}", "2", "\"x\""].iter().for_each(|json| elements.push(json));
+        for json in ["{\"a\":1}", "2", "\"x\""] {
+            elements.push(json);
+        }
         assert_eq!(
             (elements.get(0), elements.get(2), elements.get(3)),
             (Some("{\"a\":1}"), Some("\"x\""), None)

@@ -5,23 +5,7 @@
 #![allow(
     clippy::needless_pass_by_value,
     clippy::elidable_lifetime_names,
-    clippy::unused_self,
     reason = "functions that scripts call take what QuickJS hands over, by value and in its lifetime"
-)]
-#![allow(
-    clippy::format_push_string,
-    clippy::format_collect,
-    clippy::single_match_else,
-    clippy::match_same_arms,
-    clippy::type_complexity,
-    clippy::struct_excessive_bools,
-    clippy::similar_names,
-    clippy::case_sensitive_file_extension_comparisons,
-    clippy::cast_possible_wrap,
-    clippy::needless_for_each,
-    clippy::redundant_closure,
-    clippy::redundant_closure_for_method_calls,
-    reason = "style of a young crate; each goes when its file is next touched"
 )]
 #![cfg_attr(
     test,
@@ -30,9 +14,17 @@
 
 pub mod data;
 
+pub mod digest;
+
+pub mod encoding;
+
 pub mod event_loop;
 
+pub mod gjson;
+
 pub mod http;
+
+pub mod json;
 
 pub mod loader;
 
@@ -46,6 +38,8 @@ pub mod op;
 
 pub mod options;
 
+pub mod output;
+
 pub mod program;
 
 pub mod runtime;
@@ -53,6 +47,8 @@ pub mod runtime;
 pub mod session;
 
 pub mod state;
+
+pub mod summary;
 
 pub mod threshold;
 

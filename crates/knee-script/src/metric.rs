@@ -11,6 +11,7 @@ pub mod catalog;
 pub mod check;
 pub mod key;
 pub mod meter;
+pub mod registry;
 pub mod sink;
 pub mod trend;
 
@@ -18,6 +19,7 @@ pub use catalog::{BuiltIn, Catalog, DeclareError, Metric, MetricId};
 pub use check::{Check, Group, GroupId, Groups};
 pub use key::{Key, KeyError};
 pub use meter::Meter;
+pub use registry::Registry;
 pub use sink::{Counter, Gauge, Rate, Sink};
 pub use trend::Trend;
 

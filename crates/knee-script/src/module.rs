@@ -16,9 +16,15 @@ pub mod body;
 
 pub mod console;
 
+pub mod crypto;
+
 pub mod data;
 
+pub mod encoding;
+
 pub mod execution;
+
+pub mod fault;
 
 pub mod global;
 
@@ -27,6 +33,8 @@ pub mod http;
 pub mod jar;
 
 pub mod k6;
+
+pub mod metrics;
 
 pub mod params;
 
@@ -100,7 +108,10 @@ macro_rules! modules {
 modules! {
     "k6" K6 k6::EXPORTS, k6::build;
     "k6/http" Http http::EXPORTS, http::build;
+    "k6/crypto" Crypto crypto::EXPORTS, crypto::build;
     "k6/data" Data data::EXPORTS, data::build;
+    "k6/metrics" Metrics metrics::EXPORTS, metrics::build;
+    "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
     "k6/execution" Execution execution::EXPORTS, execution::build;
     "k6/timers" Timers timers::EXPORTS, timers::build;
 }

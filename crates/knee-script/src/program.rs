@@ -12,6 +12,7 @@ use crate::loader::position::Maps;
 use crate::loader::remote::{Remote, RemoteSettings};
 use crate::loader::trouble::Trouble;
 use crate::loader::{lock, replacement, specifier};
+use crate::metric::Registry;
 use crate::runtime::bytecode::Bytecode;
 
 pub mod files;
@@ -60,12 +61,15 @@ pub struct Surroundings {
     pub limits: Limits,
     /// Where lines go.
     pub narrator: Narrator,
+    /// Where lines of the script's `console` go; as all others if `None`.
+    pub console: Option<Narrator>,
     /// Where modules come from that are not files.
     pub remote: RemoteSettings,
 }
 
 /// How requests are made unless a call says otherwise.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "the options are independent switches")]
 pub struct HttpDefaults {
     /// `maxRedirects`.
     pub redirects: u32,
@@ -108,6 +112,8 @@ pub struct Program {
     pub surroundings: Surroundings,
     /// The files it may read, and those it has read.
     pub files: Files,
+    /// The metrics that VUs declare while they are loaded.
+    pub metrics: Arc<Registry>,
     /// Where the code of transformed modules came from.
     pub maps: Maps,
     /// The modules that it imports from the network.
@@ -141,6 +147,7 @@ impl Program {
             remote: Remote::new(surroundings.remote.clone(), files.folder()),
             surroundings,
             files,
+            metrics: Arc::default(),
             maps: Maps::default(),
             store: Mutex::default(),
         })
@@ -199,6 +206,11 @@ impl Program {
     /// Writes a line.
     pub fn say(&self, level: Level, line: &str) {
         (self.surroundings.narrator)(level, line);
+    }
+
+    /// Writes a line of the script's `console`.
+    pub fn print(&self, level: Level, line: &str) {
+        (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(level, line);
     }
 
     /// A module that was compiled before.

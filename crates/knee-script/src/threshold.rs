@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::metric::{Kind, Sink};
+use crate::metric::{Contains, Kind, Sink};
 use crate::options::ConfigError;
 use crate::options::read::{Read, ReadError, required};
 use crate::options::span::Span;
@@ -126,8 +126,81 @@ impl Threshold {
 pub struct Guarded {
     /// The metric, or `metric{tag:value}`, as written.
     pub name: String,
+    /// The kind of the metric.
+    pub kind: Kind,
+    /// What its values mean.
+    pub contains: Contains,
     /// Its thresholds, in the order of the options.
     pub thresholds: Vec<Threshold>,
+}
+
+/// The thresholds of one metric or sub-metric, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The metric, or `metric{tag:value}`, as written.
+    pub name: String,
+    /// The kind of the metric.
+    pub kind: Kind,
+    /// What its values mean.
+    pub contains: Contains,
+    /// Its thresholds, in the order of the options.
+    pub thresholds: Vec<JudgedThreshold>,
+}
+
+/// One threshold, judged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgedThreshold {
+    /// The expression, as written.
+    pub source: String,
+    /// The figure that it limits.
+    pub aggregation: Aggregation,
+    /// What the figure was.
+    pub value: f64,
+    /// Whether it held.
+    pub holds: bool,
+}
+
+/// Judges all thresholds after `elapsed` of the run. `sink_of` knows what a metric or sub-metric has
+/// seen. While the run goes on (`is_over` is false), metrics without samples are left alone.
+pub fn judge(
+    guards: &[Guarded],
+    sink_of: impl Fn(&str) -> Option<Sink>,
+    elapsed: Span,
+    is_over: bool,
+) -> (Vec<Judged>, Verdict) {
+    let mut verdict = Verdict::default();
+    let mut judged = Vec::new();
+    for guard in guards {
+        let sink = sink_of(&guard.name).filter(|sink| !sink.is_empty());
+        if sink.is_none() && !is_over {
+            continue;
+        }
+        let sink = sink.unwrap_or_else(|| Sink::new(guard.kind));
+        let mut crossed = false;
+        let one = |threshold: &Threshold| {
+            let holds = threshold.holds(&sink, elapsed);
+            crossed |= !holds;
+            verdict.abort |= !holds && threshold.aborts(elapsed);
+            let aggregation = threshold.expression.aggregation;
+            JudgedThreshold {
+                source: threshold.source.clone(),
+                aggregation,
+                value: aggregation.of(&sink, elapsed),
+                holds,
+            }
+        };
+        let thresholds = guard.thresholds.iter().map(one).collect();
+        if crossed {
+            verdict.crossed.push(guard.name.clone());
+        }
+        judged.push(Judged {
+            name: guard.name.clone(),
+            kind: guard.kind,
+            contains: guard.contains,
+            thresholds,
+        });
+    }
+    (judged, verdict)
 }
 
 /// What one evaluation found.
@@ -146,11 +219,11 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Parses every threshold of the options. `kind_of` knows the kinds of the metrics by their name alone;
+/// Parses every threshold of the options. `kind_of` knows the metrics by their name alone;
 /// `None` means that no such metric exists.
 pub fn compile(
     texts: &ThresholdTexts,
-    kind_of: impl Fn(&str) -> Option<Kind>,
+    kind_of: impl Fn(&str) -> Option<(Kind, Contains)>,
 ) -> Result<Vec<Guarded>, ConfigError> {
     texts.iter().map(|(name, list)| guarded(name, list, &kind_of)).collect()
 }
@@ -158,7 +231,7 @@ pub fn compile(
 fn guarded(
     name: &str,
     list: &[ThresholdText],
-    kind_of: &impl Fn(&str) -> Option<Kind>,
+    kind_of: &impl Fn(&str) -> Option<(Kind, Contains)>,
 ) -> Result<Guarded, ConfigError> {
     let parse = |text| Threshold::parse(text).map_err(|error| ConfigError::new(error.to_string()));
     let thresholds: Vec<Threshold> = list.iter().map(parse).collect::<Result<_, _>>()?;
@@ -167,7 +240,7 @@ fn guarded(
             "unable to validate threshold expressions; reason: parsing metric name failed, {error}"
         ))
     })?;
-    let Some(kind) = kind_of(&key.metric) else {
+    let Some((kind, contains)) = kind_of(&key.metric) else {
         return Err(ConfigError::new(format!(
             "invalid threshold defined on {name}; reason: no metric name {:?} found",
             key.metric
@@ -176,7 +249,7 @@ fn guarded(
     for threshold in &thresholds {
         check_kind(name, threshold, kind)?;
     }
-    Ok(Guarded { name: name.to_owned(), thresholds })
+    Ok(Guarded { name: name.to_owned(), kind, contains, thresholds })
 }
 
 fn check_kind(name: &str, threshold: &Threshold, kind: Kind) -> Result<(), ConfigError> {

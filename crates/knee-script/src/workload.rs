@@ -12,6 +12,7 @@ use knee_engine::control::Control;
 use knee_engine::endpoints::Endpoints;
 use knee_engine::executor::{Turn, User};
 use knee_engine::recorder::Recorder;
+use knee_engine::timer::Timer;
 use knee_engine::worker::{Post, Workload};
 
 use crate::http::cookie::Jar;
@@ -69,6 +70,8 @@ pub struct Load {
     pub control: Control,
     /// Why the run was ended by the script, or could not go on.
     pub aborted: Mutex<Option<String>>,
+    /// An iteration takes so long at the least; its VU waits for the rest.
+    pub min_iteration: Nanos,
     /// Iterations that were begun, by scenario.
     pub begun: Vec<std::sync::atomic::AtomicU64>,
 }
@@ -249,6 +252,11 @@ impl User for ScriptUser {
             Ended::Thrown(thrown) => world::tell(&self.load.program, &thrown),
             Ended::Aborted(words) => self.load.abort(words),
             Ended::Returned(_) | Ended::Cut => {}
+        }
+        let rested = begun.saturating_add(self.load.min_iteration).min(turn.cut);
+        if whole && rested > done {
+            self.desk.timer.sleep_until(rested).await;
+            return self.desk.network.clock.now();
         }
         if done.since(begun) < Nanos::from_micros(20) {
             // An iteration that asked for nothing never waited; others want their turn too.

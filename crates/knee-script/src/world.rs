@@ -20,6 +20,7 @@ use crate::program::{Level, Program};
 use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Link;
 use crate::state::State;
+use crate::summary::handled::Handled;
 
 /// Part of the stack that scripts cannot use, so that the functions they call have room.
 const STACK_MARGIN: usize = 128 << 10;
@@ -151,7 +152,11 @@ impl<'js> Script<'js> {
         let awaited = promise.is_some();
         let settled = settle(ctx, state, promise)?;
         let value = if awaited { settled } else { Some(returned) };
-        if !matches!(call.stage, Stage::Setup | Stage::Summary) {
+        if call.stage == Stage::Summary {
+            let handled = Handled::read(value).map_err(caught)?;
+            return Ok(serde_json::to_string(&handled).ok());
+        }
+        if call.stage != Stage::Setup {
             return Ok(None);
         }
         let json = value.map(|value| ctx.json_stringify(value)).transpose().map_err(caught)?.flatten();
@@ -186,10 +191,10 @@ impl<'js> Script<'js> {
     }
 
     /// Puts the numbers of the VU and of its iteration where scripts look for them.
-    fn number(&self, ctx: &Ctx<'js>, state: &State, stage: Stage) -> rquickjs::Result<()> {
+    fn number(&self, ctx: &Ctx<'js>, state: &State, during: Stage) -> rquickjs::Result<()> {
         let place = state.place.borrow();
         let globals = ctx.globals();
-        if stage == Stage::Iteration {
+        if during == Stage::Iteration {
             globals.set(self.iteration.clone(), place.iteration as f64)?;
             if place.iteration == 0 {
                 globals.set("__VU", place.vu as f64)?;

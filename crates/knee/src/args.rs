@@ -13,6 +13,10 @@ use knee_report::number::Unit;
 
 use crate::problem::Problem;
 
+mod run;
+
+pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
+
 #[cfg(test)]
 mod reference;
 
@@ -122,58 +126,6 @@ pub struct ReportArgs {
     pub no_color: bool,
     #[command(flatten)]
     help: HelpFlag,
-}
-
-/// `knee run`.
-#[derive(Args, Clone, Debug)]
-#[command(max_term_width = 80, disable_help_flag = true)]
-pub struct RunArgs {
-    /// The script; `-` reads it from standard input
-    #[arg(value_name = "SCRIPT")]
-    pub script: String,
-    /// VUs
-    #[arg(short = 'u', long, value_name = "N")]
-    pub vus: Option<String>,
-    /// How long
-    #[arg(short = 'd', long, value_name = "TIME")]
-    pub duration: Option<String>,
-    /// Iterations of all VUs together
-    #[arg(short = 'i', long, value_name = "N")]
-    pub iterations: Option<String>,
-    /// A variable for `__ENV`: NAME=VALUE, or the NAME of one of this process
-    #[arg(short = 'e', long, value_name = "NAME=VALUE")]
-    pub env: Vec<String>,
-    /// A file or folder that the script may read besides its own folder
-    #[arg(long, value_name = "PATH")]
-    pub allow_read: Vec<PathBuf>,
-    /// Where its modules come from.
-    #[command(flatten)]
-    pub modules: ModuleFlags,
-    /// Threads that send; as many as there are cores when not given
-    #[arg(long, value_name = "N")]
-    pub workers: Option<std::num::NonZeroU8>,
-    /// Form of the report
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub format: Option<Format>,
-    /// No progress
-    #[arg(short, long)]
-    pub quiet: bool,
-    #[command(flatten)]
-    help: HelpFlag,
-}
-
-/// Where the modules of a script come from.
-#[derive(Args, Clone, Copy, Debug, Default)]
-pub struct ModuleFlags {
-    /// Fetch no modules: https:// imports are answered from what was fetched before, or fail
-    #[arg(long, conflicts_with = "reload")]
-    pub offline: bool,
-    /// Fetch modules of https:// imports anew, and take the hashes they have now into knee.lock
-    #[arg(long)]
-    pub reload: bool,
-    /// Fetch well-known libraries too, instead of answering them with copies of our own
-    #[arg(long)]
-    pub no_replacements: bool,
 }
 
 /// `knee demo`.

@@ -16,6 +16,10 @@ pub enum Exit {
     Failure = 1,
     /// A threshold was crossed.
     Threshold = 99,
+    /// `setup` took longer than it may.
+    SetupTimeout = 100,
+    /// `teardown` took longer than it may.
+    TeardownTimeout = 101,
     /// What was asked for cannot be done: found before any load.
     Configuration = 104,
     /// The run was ended early by a signal or a key; the result covers what was measured until then.
@@ -24,20 +28,25 @@ pub enum Exit {
     Script = 107,
     /// A script asked for the end of the run.
     Abort = 108,
+    /// A script said that the test has failed, and let it go on.
+    MarkedFailed = 110,
     /// The run took place, but the instrument's check of itself says that the numbers are not to be used.
     Invalid = 120,
 }
 
 impl Exit {
     /// Every code, ascending.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Ok,
         Self::Failure,
         Self::Threshold,
+        Self::SetupTimeout,
+        Self::TeardownTimeout,
         Self::Configuration,
         Self::Interrupted,
         Self::Script,
         Self::Abort,
+        Self::MarkedFailed,
         Self::Invalid,
     ];
 

@@ -29,6 +29,8 @@ pub mod output;
 
 pub mod request;
 
+pub mod script;
+
 pub mod target;
 
 #[cfg(test)]

@@ -132,6 +132,7 @@ fn of_wrk(text: &str) -> Option<Said> {
     })
 }
 
+/// Some versions of hey print the sign of a per cent twice.
 fn of_hey(text: &str) -> Option<Said> {
     let seconds = |label| Some(behind(text, label)?.parse::<f64>().ok()? * 1e3);
     let answers = text.lines().filter_map(|line| line.trim_start().strip_prefix('[')?.split_once(']'));
@@ -140,8 +141,8 @@ fn of_hey(text: &str) -> Option<Said> {
         requests: answers.sum(),
         rate: behind(text, "Requests/sec:")?.parse().ok()?,
         mean: seconds("Average:")?,
-        p50: seconds("50% in")?,
-        p99: seconds("99% in")?,
+        p50: seconds("50% in").or_else(|| seconds("50%% in"))?,
+        p99: seconds("99% in").or_else(|| seconds("99%% in"))?,
     })
 }
 
@@ -193,6 +194,7 @@ mod tests {
                     Status code distribution:\n  [200]\t100000 responses\n  [503]\t61 responses\n";
         let said = Said { requests: 100_061.0, rate: 50_000.5, mean: 1.2, p50: 1.0, p99: 8.0 };
         assert_eq!(of_hey(text), Some(said));
+        assert_eq!(of_hey(&text.replace("% in", "%% in")), Some(said));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Waiting on Linux: one `timerfd` a worker, armed with absolute times and watched by the
 //! worker's own epoll, because tokio's timer wheel rounds up to the next millisecond.
 //!
-//! Does not spin: a core may be the server's.
+//! An idle core takes tens of microseconds to wake up. The alarm learns how late it usually is and is
+//! set that much earlier; what is then left to wait is spent looking for answers. It does not spin
+//! beyond that: a core may be the server's.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -22,6 +24,11 @@ use tokio::runtime::{LocalOptions, LocalRuntime};
 use super::Timer;
 use super::queue::SleeperQueue;
 
+/// The alarm is set at most this much early, so this is also the longest look at the clock.
+const LEAD_MAX: Nanos = Nanos::from_micros(60);
+/// How many rings it takes to learn how late the alarm is.
+const RINGS: u64 = 16;
+
 /// The timer of one worker thread. Clones share one `timerfd`.
 #[derive(Clone, Debug)]
 pub struct WorkerTimer {
@@ -36,6 +43,8 @@ struct Shared {
     alarm: AsyncFd<OwnedFd>,
     /// What the alarm is set to; `MAX` when it is not set.
     set_to: Cell<Nanos>,
+    /// How much earlier than what it is set to the alarm rings: the mean of its recent lateness.
+    lead: Cell<Nanos>,
     queue: SleeperQueue,
 }
 
@@ -59,6 +68,7 @@ impl WorkerTimer {
             origin: monotonic.since(clock.now()),
             alarm: AsyncFd::with_interest(fd, tokio::io::Interest::READABLE)?,
             set_to: Cell::new(Nanos::MAX),
+            lead: Cell::new(Nanos::ZERO),
             queue: SleeperQueue::default(),
         };
         Ok(Self { shared: Rc::new(shared) })
@@ -73,23 +83,45 @@ impl WorkerTimer {
             let mut expirations = [0; 8];
             let _ = guard.try_io(|fd| Ok(rustix::io::read(fd.get_ref(), &mut expirations)?));
             guard.clear_ready();
+            shared.learn();
             shared.set_to.set(Nanos::MAX);
-            shared.queue.wake_due(shared.clock.now());
-            // Sleepers that were woken re-arm when they sleep again; those still queued need it now.
-            if let Some(at) = shared.queue.earliest() {
-                shared.arm(at);
-            }
+            shared.wake_until_idle().await;
         }
     }
 }
 
 impl Shared {
-    /// Makes the alarm go off at `at` unless it goes off earlier anyway.
+    /// Moves the lead towards how late the alarm has just been. A ring without a setting is none.
+    fn learn(&self) {
+        if self.set_to.get() == Nanos::MAX {
+            return;
+        }
+        let rung = self.set_to.get().since(self.lead.get());
+        let late = self.clock.now().since(rung).min(LEAD_MAX);
+        self.lead.set(Nanos((self.lead.get().0 * (RINGS - 1) + late.0) / RINGS));
+    }
+
+    /// Wakes sleepers until the next one is further away than the lead, and sets the alarm for it.
+    async fn wake_until_idle(&self) {
+        loop {
+            let now = self.clock.now();
+            self.queue.wake_due(now);
+            match self.queue.earliest() {
+                // Lets the runtime poll its sockets, which would wait otherwise.
+                Some(at) if at <= now.saturating_add(self.lead.get()) => tokio::task::yield_now().await,
+                // Sleepers that were woken re-arm when they sleep again; those still queued need it now.
+                Some(at) => return self.arm(at),
+                None => return,
+            }
+        }
+    }
+
+    /// Makes the alarm ring for `at` unless it rings earlier anyway.
     fn arm(&self, at: Nanos) {
         if at >= self.set_to.get() {
             return;
         }
-        let at_monotonic = self.origin.saturating_add(at).0;
+        let at_monotonic = self.origin.saturating_add(at.since(self.lead.get())).0;
         let value = Timespec {
             tv_sec: (at_monotonic / 1_000_000_000).cast_signed(),
             tv_nsec: (at_monotonic % 1_000_000_000).cast_signed(),

@@ -2,6 +2,8 @@
 //!
 //! Digest is RFC 7616 with MD5 and `qop=auth`, which is what k6 speaks.
 
+use std::fmt::Write as _;
+
 use knee_engine::http::request::basic;
 use md5::{Digest, Md5};
 
@@ -54,17 +56,21 @@ impl Credentials {
             self.user
         );
         if let Some(opaque) = part("opaque") {
-            value.push_str(&format!(", opaque=\"{opaque}\""));
+            let _ = write!(value, ", opaque=\"{opaque}\"");
         }
         if with_qop {
-            value.push_str(&format!(", qop=auth, nc={count}, cnonce=\"{nonce_of_client}\""));
+            let _ = write!(value, ", qop=auth, nc={count}, cnonce=\"{nonce_of_client}\"");
         }
         Some(value)
     }
 }
 
 fn hex(text: &str) -> String {
-    Md5::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::with_capacity(32);
+    for byte in Md5::digest(text.as_bytes()) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }
 
 /// A parameter of a challenge, with or without quotes.

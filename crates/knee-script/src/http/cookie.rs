@@ -174,7 +174,7 @@ fn parse_date(text: &str) -> Option<i64> {
     let first = parts.next()?;
     let day = if first.starts_with(|c: char| c.is_ascii_digit()) { first } else { parts.next()? };
     let (month, year, time) = (parts.next()?, parts.next()?, parts.next()?);
-    let month = MONTHS.iter().position(|known| month.starts_with(known))? as i64 + 1;
+    let (month, _) = (1..).zip(MONTHS).find(|(_, known)| month.starts_with(known))?;
     let (day, mut year): (i64, i64) = (day.parse().ok()?, year.parse().ok()?);
     if year < 100 {
         year += if year < 70 { 2000 } else { 1900 };

@@ -152,7 +152,7 @@ impl Desk {
         let mut sink = Collected { keep: request.keep, ..Collected::default() };
         client.set_request_limit(Some(limit));
         let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(flight, at)).await;
-        let answer = self.answer(request, hop, &fetched, sink, begun);
+        let answer = Self::answer(request, hop, &fetched, sink, begun);
         let expected = if answer.status > 0 { request.expected.holds(answer.status) } else { Some(false) };
         let outcome = match (fetched.outcome(), expected) {
             (Outcome::Ok | Outcome::HttpError, Some(true) | None) => Outcome::Ok,
@@ -190,7 +190,7 @@ impl Desk {
             at: fetched.done,
         };
         self.observer.request(&exchange, &context);
-        self.keep_cookies(request, hop, &answer);
+        Self::keep_cookies(request, hop, &answer);
         answer
     }
 
@@ -210,7 +210,7 @@ impl Desk {
     }
 
     fn prepare(&self, request: &Request, hop: &Hop) -> Rc<Prepared> {
-        let cookies = self.cookies(request, hop);
+        let cookies = Self::cookies(request, hop);
         let plain = hop.same_host && cookies.is_none() && request.is_plain_get();
         if plain && &*hop.method == "GET" && hop.target.url.username().is_empty() {
             let build = || Rc::new(serialize("GET", &hop.target.url, &[], &[], None, &self.user_agent));
@@ -235,7 +235,7 @@ impl Desk {
     }
 
     /// The value of `Cookie`: what the jar has, and the request's own.
-    fn cookies(&self, request: &Request, hop: &Hop) -> Option<String> {
+    fn cookies(request: &Request, hop: &Hop) -> Option<String> {
         let jar = request.jar.as_ref().filter(|jar| !jar.borrow().is_empty());
         if jar.is_none() && request.cookies.is_empty() {
             return None;
@@ -256,7 +256,7 @@ impl Desk {
         (!shown.is_empty()).then(|| shown.join("; "))
     }
 
-    fn keep_cookies(&self, request: &Request, hop: &Hop, answer: &Answer) {
+    fn keep_cookies(request: &Request, hop: &Hop, answer: &Answer) {
         let Some(jar) = &request.jar else { return };
         let url = &hop.target.url;
         for (name, value) in answer.headers.iter() {
@@ -269,14 +269,7 @@ impl Desk {
         }
     }
 
-    fn answer(
-        &self,
-        request: &Rc<Request>,
-        hop: &Hop,
-        fetched: &Fetched,
-        sink: Collected,
-        begun: Nanos,
-    ) -> Answer {
+    fn answer(request: &Rc<Request>, hop: &Hop, fetched: &Fetched, sink: Collected, begun: Nanos) -> Answer {
         let mut answer = Answer {
             request: request.clone(),
             method: hop.method.clone(),
@@ -294,7 +287,7 @@ impl Desk {
             Ok(status) => {
                 answer.status = *status;
                 answer.reason = sink.reason;
-                let encoding = sink.headers.get("content-encoding").map(|value| value.to_vec());
+                let encoding = sink.headers.get("content-encoding").map(<[u8]>::to_vec);
                 answer.headers = sink.headers;
                 answer.body = sink.body;
                 if let Some(encoding) = encoding {

@@ -99,11 +99,15 @@ impl Meter {
         }
     }
 
-    /// Takes over what another worker has measured; both must have been made for the same catalogue.
+    /// Takes over what another worker has measured. Both must have been made for catalogues of one
+    /// registry; metrics that only the other one knows are taken over too.
     pub fn merge(&mut self, other: &Self) {
+        if other.catalog.len() > self.catalog.len() {
+            self.adopt(&other.catalog);
+        }
         merge_sections(&mut self.sinks, &other.sinks);
-        for (own, other) in self.submetrics.iter_mut().flatten().zip(other.submetrics.iter().flatten()) {
-            own.merge(other);
+        for (own, other) in self.submetrics.iter_mut().zip(&other.submetrics) {
+            own.iter_mut().zip(other).for_each(|(own, other)| own.merge(other));
         }
         self.groups.merge(&other.groups);
         let (Some(parts), Some(others)) = (&mut self.parts, &other.parts) else { return };
@@ -111,9 +115,20 @@ impl Meter {
             let own = part(parts, scenario);
             own.groups.merge(&other.groups);
             for (group, section) in &other.sections {
-                let own = own.sections.entry(group.clone()).or_insert_with(|| vec![None; section.len()]);
+                let own = own.sections.entry(group.clone()).or_default();
+                own.resize(own.len().max(section.len()), None);
                 merge_sections(own, section);
             }
+        }
+    }
+
+    /// Has room for the metrics of a catalogue that has grown.
+    fn adopt(&mut self, catalog: &Arc<Catalog>) {
+        self.catalog = catalog.clone();
+        self.sinks.resize(catalog.len(), None);
+        self.submetrics.resize(catalog.len(), Vec::new());
+        for ((_, metric), known) in catalog.metrics().zip(&mut self.submetrics) {
+            known.resize_with(metric.submetrics.len(), || Sink::new(metric.kind));
         }
     }
 

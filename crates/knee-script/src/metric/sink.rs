@@ -39,11 +39,24 @@ impl Sink {
         }
     }
 
+    /// Whether it has seen nothing.
+    pub const fn is_empty(&self) -> bool {
+        match self {
+            Self::Counter(counter) => !counter.seen,
+            Self::Gauge(gauge) => gauge.is_empty(),
+            Self::Rate(rate) => rate.total() == 0,
+            Self::Trend(trend) => trend.count() == 0,
+        }
+    }
+
     /// Takes one sample. `at` is its time on the run's clock, which decides which value is the last one
     /// when workers are merged. NaN is refused by whoever takes values from a script.
     pub fn add(&mut self, value: f64, at: u64) {
         match self {
-            Self::Counter(counter) => counter.sum += value,
+            Self::Counter(counter) => {
+                counter.sum += value;
+                counter.seen = true;
+            }
             Self::Gauge(gauge) => gauge.add(value, at),
             Self::Rate(rate) => rate.add(value != 0.0),
             Self::Trend(trend) => trend.add(value),
@@ -54,7 +67,10 @@ impl Sink {
     /// fixed by the catalogue that both share.
     pub fn merge(&mut self, other: &Self) {
         match (self, other) {
-            (Self::Counter(counter), Self::Counter(other)) => counter.sum += other.sum,
+            (Self::Counter(counter), Self::Counter(other)) => {
+                counter.sum += other.sum;
+                counter.seen |= other.seen;
+            }
             (Self::Gauge(gauge), Self::Gauge(other)) => gauge.merge(other),
             (Self::Rate(rate), Self::Rate(other)) => {
                 rate.hits += other.hits;
@@ -70,6 +86,7 @@ impl Sink {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counter {
     sum: f64,
+    seen: bool,
 }
 
 impl Counter {
@@ -129,9 +146,9 @@ impl Gauge {
         self.seen.map_or(0.0, |seen| seen.min)
     }
 
-    /// The largest value; zero if none was set.
+    /// The largest value, zero at the least: k6 counts every gauge from zero upwards.
     pub fn max(&self) -> f64 {
-        self.seen.map_or(0.0, |seen| seen.max)
+        self.seen.map_or(0.0, |seen| seen.max.max(0.0))
     }
 }
 

@@ -27,18 +27,14 @@ pub fn batch<'js>(ctx: Ctx<'js>, wanted: Value<'js>) -> Result<Value<'js>> {
     let Some(Reply::Answers(answers)) = state.ask(Op::FetchAll(requests)) else { return Err(cut(&ctx)) };
     let answers =
         answers.into_iter().map(|answer| settle(&ctx, &state, answer)).collect::<Result<Vec<_>>>()?;
-    match keys {
-        Some(keys) => {
-            let object = Object::new(ctx)?;
-            keys.iter().zip(answers).try_for_each(|(key, answer)| object.set(key.as_str(), answer))?;
-            Ok(object.into_value())
-        }
-        None => {
-            let array = Array::new(ctx)?;
-            answers.into_iter().enumerate().try_for_each(|(place, answer)| array.set(place, answer))?;
-            Ok(array.into_value())
-        }
+    if let Some(keys) = keys {
+        let object = Object::new(ctx)?;
+        keys.iter().zip(answers).try_for_each(|(key, answer)| object.set(key.as_str(), answer))?;
+        return Ok(object.into_value());
     }
+    let array = Array::new(ctx)?;
+    answers.into_iter().enumerate().try_for_each(|(place, answer)| array.set(place, answer))?;
+    Ok(array.into_value())
 }
 
 type Listed<'js> = (Option<Vec<String>>, Vec<Value<'js>>);

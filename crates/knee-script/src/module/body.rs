@@ -1,5 +1,7 @@
 //! Bodies of requests: text, bytes, forms, and forms with files.
 
+use std::fmt::Write as _;
+
 use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Object, Result, TypedArray, Value};
 
 use crate::http::request::Request;
@@ -106,7 +108,7 @@ fn part(bytes: &mut Vec<u8>, boundary: &str, name: &str, value: &Value<'_>, is_f
         Some(file) => {
             let filename: String = file.get("filename")?;
             let kind: String = file.get("content_type")?;
-            head.push_str(&format!("; filename=\"{}\"\r\nContent-Type: {kind}", quoted(&filename)));
+            let _ = write!(head, "; filename=\"{}\"\r\nContent-Type: {kind}", quoted(&filename));
             let data: Value<'_> = file.get("data")?;
             match bytes_of(&data) {
                 Some(bytes) => bytes,

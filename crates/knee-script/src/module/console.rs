@@ -1,5 +1,7 @@
 //! `console`: lines from scripts, with values shown as k6 shows them.
 
+use std::fmt::Write as _;
+
 use rquickjs::function::Rest;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Type, Value};
 
@@ -42,7 +44,7 @@ fn say<'js>(ctx: &Ctx<'js>, level: Level, values: &[Value<'js>]) -> Result<()> {
         let end = (0..=LINE_MAX).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
         line.truncate(end);
     }
-    state(ctx)?.program.say(level, &line);
+    state(ctx)?.program.print(level, &line);
     Ok(())
 }
 
@@ -53,7 +55,7 @@ fn show(line: &mut String, value: &Value<'_>, depth: usize) -> Result<()> {
     match value.type_of() {
         Type::String => {
             let text = value.get::<String>()?;
-            line.push_str(&format!("{text:?}"));
+            let _ = write!(line, "{text:?}");
         }
         Type::Function | Type::Constructor => line.push_str("[object Function]"),
         Type::Symbol => line.push_str("[object Symbol]"),

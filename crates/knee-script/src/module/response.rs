@@ -5,20 +5,24 @@
 
 #![allow(missing_docs, reason = "the macro makes constants that nobody sees")]
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 use rquickjs::class::{Trace, Tracer};
 use rquickjs::function::Opt;
-use rquickjs::{Array, ArrayBuffer, Ctx, Exception, IntoJs, JsLifetime, Object, Result, Value};
+use rquickjs::{Array, ArrayBuffer, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
 
+use super::fault;
 use super::params::Refused;
 use crate::http::answer::Answer;
 use crate::http::cookie;
 use crate::http::error_code;
 use crate::http::request::Keep;
 use crate::http::send::shown_name;
+
+mod json;
 
 /// A response.
 #[derive(JsLifetime)]
@@ -42,6 +46,7 @@ enum Source {
 #[derive(Default, Trace, JsLifetime)]
 struct Parts<'js> {
     body: Option<Value<'js>>,
+    json: Option<Value<'js>>,
     headers: Option<Value<'js>>,
     timings: Option<Value<'js>>,
     cookies: Option<Value<'js>>,
@@ -80,16 +85,28 @@ impl Response<'_> {
             Source::Refused { .. } => None,
         }
     }
-
-    /// The body as text, for what reads it as such.
-    pub fn text(&self) -> Option<std::borrow::Cow<'_, str>> {
-        self.answer()
-            .filter(|answer| answer.keep != Keep::Nothing)
-            .map(|answer| String::from_utf8_lossy(&answer.body))
-    }
 }
 
 impl<'js> Response<'js> {
+    /// The body as text, to be read as `what`; also one that the script has put in its place.
+    fn text_of_body(&self, ctx: &Ctx<'js>, what: &str) -> Result<Cow<'_, str>> {
+        let null = || {
+            let words = format!(
+                "the body is null so we can't transform it to {what} - this likely was because of a request error getting the response"
+            );
+            fault::throw(ctx, &words)
+        };
+        if let Some(replaced) = self.parts.borrow().body.clone() {
+            if replaced.is_null() || replaced.is_undefined() {
+                return Err(null());
+            }
+            let bytes = fault::bytes_argument(ctx, &replaced)?;
+            return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
+        }
+        let answer = self.answer().filter(|answer| answer.keep != Keep::Nothing && answer.status != 0);
+        answer.map(|answer| String::from_utf8_lossy(&answer.body)).ok_or_else(null)
+    }
+
     fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
         let null = || Value::new_null(ctx.clone());
         let Some(answer) = self.answer() else { return Ok(null()) };
@@ -225,7 +242,9 @@ impl<'js> Response<'js> {
     /// Scripts may replace the body.
     #[qjs(set, rename = "body")]
     pub fn set_body(&self, value: Value<'js>) {
-        self.parts.borrow_mut().body = Some(value);
+        let mut parts = self.parts.borrow_mut();
+        parts.body = Some(value);
+        parts.json = None;
     }
 
     /// Headers by name.
@@ -327,25 +346,16 @@ impl<'js> Response<'js> {
 
     /// The body as JSON, or what a path leads to in it.
     pub fn json(&self, ctx: Ctx<'js>, path: Opt<Value<'js>>) -> Result<Value<'js>> {
-        let text = match self.parts.borrow().body.as_ref().and_then(Value::as_string) {
-            Some(text) => Some(text.to_string()?),
-            None => self.text().map(std::borrow::Cow::into_owned),
-        };
-        let Some(text) = text.filter(|text| !text.is_empty()) else {
-            let words = "the body is null so we can't transform it to JSON - this likely was because of a request error getting the response";
-            return Err(Exception::throw_message(&ctx, words));
-        };
-        let value = ctx.json_parse(text).map_err(|_| {
-            ctx.catch();
-            Exception::throw_message(
-                &ctx,
-                "cannot parse json due to an error in the body: it is not valid JSON",
-            )
-        })?;
-        match path.0.filter(|path| !path.is_undefined() && !path.is_null()) {
-            Some(path) => walk(&ctx, value, &path.get::<String>()?),
-            None => Ok(value),
+        if let Some(path) = path.0 {
+            let path = path.get::<Coerced<String>>()?.0;
+            return json::select(&ctx, &self.text_of_body(&ctx, "JSON")?, &path);
         }
+        if let Some(known) = &self.parts.borrow().json {
+            return Ok(known.clone());
+        }
+        let value = json::parse(&ctx, &self.text_of_body(&ctx, "JSON")?)?;
+        self.parts.borrow_mut().json = Some(value.clone());
+        Ok(value)
     }
 
     /// As k6's response serialises.
@@ -370,17 +380,4 @@ impl<'js> Response<'js> {
         object.set("request", self.request(ctx)?)?;
         Ok(object)
     }
-}
-
-/// What a plain path (`a.b.0.c`, `list.#`) leads to; undefined if it leads nowhere.
-fn walk<'js>(ctx: &Ctx<'js>, value: Value<'js>, path: &str) -> Result<Value<'js>> {
-    let mut value = value;
-    for step in path.split('.') {
-        let Some(object) = value.as_object() else { return Ok(Value::new_undefined(ctx.clone())) };
-        value = match (step, value.as_array()) {
-            ("#", Some(array)) => (array.len() as f64).into_js(ctx)?,
-            _ => object.get(step)?,
-        };
-    }
-    Ok(value)
 }

@@ -2,7 +2,7 @@
 //!
 //! One a worker; their meters are merged when the run is over. Does not print.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use knee_core::unit::Nanos;
 use super::{Context, Exchange, Observer};
 use crate::http::answer::Timings;
 use crate::metric::meter::Place;
-use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Tags};
+use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Registry, Sink, Tags};
 
 /// Where the meters of all workers come together. Clones are the same one.
 #[derive(Clone)]
@@ -20,34 +20,54 @@ pub struct Total {
 }
 
 struct Sum {
+    /// What workers that are done have measured, and what concerns none of them.
     meter: Meter,
-    /// Workers whose meters have not come in.
-    missing: usize,
+    /// The meters of workers that are at work.
+    live: Vec<Arc<Mutex<Meter>>>,
 }
 
 impl Total {
     /// A total that has seen nothing.
     pub fn new(catalog: &Arc<Catalog>, by_part: bool) -> Self {
-        let sum = Sum { meter: Meter::new(catalog.clone(), by_part), missing: 0 };
+        let sum = Sum { meter: Meter::new(catalog.clone(), by_part), live: Vec::new() };
         Self { inner: Arc::new((Mutex::new(sum), Condvar::new())) }
     }
 
     /// Everything that was measured; waits for workers that are about to end.
     pub fn meter(&self) -> Meter {
-        let all_in = |sum: &mut Sum| sum.missing > 0;
-        let sum = self.inner.1.wait_while(self.lock(), all_in).unwrap_or_else(PoisonError::into_inner);
+        let at_work = |sum: &mut Sum| !sum.live.is_empty();
+        let sum =
+            self.inner.1.wait_while(lock(&self.inner.0), at_work).unwrap_or_else(PoisonError::into_inner);
         sum.meter.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Sum> {
-        // Merging does not panic half way, so the sum is whole whoever has panicked.
-        self.inner.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the metric or sub-metric called `name` has seen so far; `None` without a sample. Holds up
+    /// each worker for as long as copying this one sink takes.
+    pub fn peek(&self, name: &str) -> Option<Sink> {
+        let sum = lock(&self.inner.0);
+        let done = sum.meter.find(name).cloned();
+        let live = sum.live.iter().filter_map(|meter| lock(meter).find(name).cloned());
+        done.into_iter().chain(live).reduce(|mut all, sink| {
+            all.merge(&sink);
+            all
+        })
+    }
+
+    /// Takes a sample that concerns no worker: how many VUs there are.
+    pub fn add(&self, metric: BuiltIn, value: f64, at: Nanos) {
+        let place = Place { scenario: "", group: "", at: at.as_nanos() };
+        lock(&self.inner.0).meter.add(metric.id(), value, &place, &());
     }
 }
 
-/// The meter of one worker.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Neither adding nor merging panics half way, so what is inside is whole whoever has panicked.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The meter of one worker. Its lock is free except while somebody judges thresholds.
 pub struct Metered {
-    meter: RefCell<Meter>,
+    meter: Arc<Mutex<Meter>>,
     total: Total,
     /// Whether any sub-metric asks for the tags of requests.
     tagged: bool,
@@ -56,17 +76,22 @@ pub struct Metered {
 impl Metered {
     /// A meter of its own for a worker; it goes into `total` when the worker is done.
     pub fn new(catalog: Arc<Catalog>, by_part: bool, total: Total) -> Self {
-        total.lock().missing += 1;
         let tagged = catalog.metrics().any(|(_, metric)| !metric.submetrics.is_empty());
-        Self { meter: RefCell::new(Meter::new(catalog, by_part)), total, tagged }
+        let meter = Arc::new(Mutex::new(Meter::new(catalog, by_part)));
+        lock(&total.inner.0).live.push(meter.clone());
+        Self { meter, total, tagged }
+    }
+
+    fn meter(&self) -> MutexGuard<'_, Meter> {
+        lock(&self.meter)
     }
 }
 
 impl Drop for Metered {
     fn drop(&mut self) {
-        let mut sum = self.total.lock();
-        sum.meter.merge(self.meter.get_mut());
-        sum.missing -= 1;
+        let mut sum = lock(&self.total.inner.0);
+        sum.live.retain(|meter| !Arc::ptr_eq(meter, &self.meter));
+        sum.meter.merge(&self.meter());
         self.total.inner.1.notify_all();
     }
 }
@@ -155,7 +180,7 @@ fn spans(timings: &Timings) -> [(BuiltIn, Nanos); 7] {
 impl Observer for Metered {
     fn request(&self, exchange: &Exchange<'_>, context: &Context<'_>) {
         let context = &Context { at: exchange.at, ..*context };
-        let mut meter = self.meter.borrow_mut();
+        let mut meter = self.meter();
         let place = place(context);
         let made;
         let tags: &dyn Tags = if self.tagged {
@@ -171,12 +196,15 @@ impl Observer for Metered {
         if let Some(expected) = exchange.expected {
             meter.add(BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected)), &place, tags);
         }
-        meter.add(BuiltIn::DataSent.id(), exchange.bytes_sent as f64, &place, &Plain(context));
-        meter.add(BuiltIn::DataReceived.id(), exchange.bytes_received as f64, &place, &Plain(context));
+        // k6 adds bytes up when the iteration is over, outside of all groups.
+        let outside = Context { group: "", ..*context };
+        let (place, tags) = (self::place(&outside), Plain(&outside));
+        meter.add(BuiltIn::DataSent.id(), exchange.bytes_sent as f64, &place, &tags);
+        meter.add(BuiltIn::DataReceived.id(), exchange.bytes_received as f64, &place, &tags);
     }
 
     fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
-        let mut meter = self.meter.borrow_mut();
+        let mut meter = self.meter();
         let place = place(context);
         meter.check(name, passed, &place);
         let tags = OfCheck { context: Plain(context), check: name };
@@ -184,7 +212,7 @@ impl Observer for Metered {
     }
 
     fn group(&self, span: Nanos, context: &Context<'_>) {
-        let mut meter = self.meter.borrow_mut();
+        let mut meter = self.meter();
         meter.enter(&place(context));
         meter.add(BuiltIn::GroupDuration.id(), span.as_millis_f64(), &place(context), &Plain(context));
     }
@@ -193,22 +221,25 @@ impl Observer for Metered {
         if !whole {
             return;
         }
-        let mut meter = self.meter.borrow_mut();
+        let mut meter = self.meter();
+        // Also iterations without a request have sent and received nothing, which counts as a sample.
+        meter.add(BuiltIn::DataSent.id(), 0.0, &place(context), &Plain(context));
+        meter.add(BuiltIn::DataReceived.id(), 0.0, &place(context), &Plain(context));
         meter.add(BuiltIn::Iterations.id(), 1.0, &place(context), &Plain(context));
         meter.add(BuiltIn::IterationDuration.id(), span.as_millis_f64(), &place(context), &Plain(context));
     }
 
     fn dropped(&self, at: Nanos) {
         let context = Context { scenario: "", group: "", tags: &[], at };
-        self.meter.borrow_mut().add(BuiltIn::DroppedIterations.id(), 1.0, &place(&context), &());
+        self.meter().add(BuiltIn::DroppedIterations.id(), 1.0, &place(&context), &());
     }
 
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
-        self.meter.borrow_mut().add(MetricId(metric as usize), value, &place(context), &Plain(context));
+        self.meter().add(MetricId(metric as usize), value, &place(context), &Plain(context));
     }
 }
 
-/// Makes observers for the workers of a run.
-pub fn observers(catalog: Arc<Catalog>, by_part: bool, total: Total) -> crate::workload::Observers {
-    Arc::new(move || Rc::new(Metered::new(catalog.clone(), by_part, total.clone())) as Rc<dyn Observer>)
+/// Makes observers for the workers of a run, with the metrics that are known when each is made.
+pub fn observers(registry: Arc<Registry>, by_part: bool, total: Total) -> crate::workload::Observers {
+    Arc::new(move || Rc::new(Metered::new(registry.catalog(), by_part, total.clone())) as Rc<dyn Observer>)
 }

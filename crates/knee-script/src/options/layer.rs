@@ -39,6 +39,17 @@ impl Level {
     }
 }
 
+/// A flag whose value does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlagError {
+    /// The option that the flag is for, by its name in a script.
+    pub option: &'static str,
+    /// What was typed.
+    pub text: String,
+    /// Why it does not fit.
+    pub error: ReadError,
+}
+
 /// Options that exist only to be read and kept, because they concern k6's own services.
 const IGNORED: [&str; 4] = ["cloud", "ext", "metricSamplesBufferSize", "features"];
 
@@ -69,6 +80,19 @@ macro_rules! layer {
                     if let Some((variable, text)) = variable.and_then(|name| Some((name, lookup(name)?))) {
                         layer.$field = <$kind as Read>::read_text(&text)
                             .map_err(|error| ConfigError::new(format!("{variable}: {error}")))?;
+                    }
+                )*
+                Ok(layer)
+            }
+
+            /// The options that flags set. `lookup` knows what was typed by the name of the option in
+            /// a script.
+            pub fn from_flags(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, FlagError> {
+                let mut layer = Self::default();
+                $(
+                    if let Some(text) = lookup($name) {
+                        layer.$field = <$kind as Read>::read_flag(&text)
+                            .map_err(|error| FlagError { option: $name, text, error })?;
                     }
                 )*
                 Ok(layer)

@@ -43,6 +43,11 @@ pub trait Read: Sized {
     fn read_text(text: &str) -> Result<Option<Self>, ReadError> {
         if text.is_empty() { Ok(None) } else { Self::read(&Value::String(text.to_owned())) }
     }
+
+    /// Reads a flag, which is as lenient as a variable unless a kind says otherwise.
+    fn read_flag(text: &str) -> Result<Option<Self>, ReadError> {
+        Self::read_text(text)
+    }
 }
 
 impl Read for i64 {
@@ -124,6 +129,11 @@ impl Read for Span {
                 .ok_or_else(|| ReadError::kind("a duration", value)),
             _ => Err(ReadError::kind("a duration", value)),
         }
+    }
+
+    /// A flag needs a unit: `-d 5` could mean seconds or milliseconds.
+    fn read_flag(text: &str) -> Result<Option<Self>, ReadError> {
+        Self::parse_flag(text).map(Some).map_err(|error| ReadError(error.to_string()))
     }
 }
 

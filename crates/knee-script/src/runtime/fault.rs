@@ -68,13 +68,11 @@ fn is_internal(line: &str) -> bool {
 
 /// As `String(value)`, without running out of patience with values that refuse.
 fn text_of<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> String {
-    match value.get::<rquickjs::Coerced<String>>() {
-        Ok(text) => text.0,
-        Err(_) => {
-            ctx.catch();
-            "a value that cannot be shown".to_owned()
-        }
+    if let Ok(text) = value.get::<rquickjs::Coerced<String>>() {
+        return text.0;
     }
+    ctx.catch();
+    "a value that cannot be shown".to_owned()
 }
 
 fn json_of<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> String {

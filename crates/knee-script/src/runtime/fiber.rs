@@ -19,8 +19,11 @@ pub struct Fiber<In: 'static, Out: 'static> {
 
 /// How the code on a fiber reaches the fiber's owner. Clones reach the same one.
 pub struct Link<In, Out> {
-    yielder: Rc<Cell<Option<NonNull<Yielder<In, Out>>>>>,
+    yielder: Rc<Lent<In, Out>>,
 }
+
+/// The yielder while corosensei lends it.
+type Lent<In, Out> = Cell<Option<NonNull<Yielder<In, Out>>>>;
 
 impl<In, Out> Clone for Link<In, Out> {
     fn clone(&self) -> Self {

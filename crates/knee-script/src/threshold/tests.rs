@@ -17,14 +17,15 @@ fn of(options: &Value) -> ThresholdTexts {
     ThresholdTexts::read(options).unwrap().unwrap()
 }
 
-fn kind_of(name: &str) -> Option<Kind> {
-    match name {
+fn kind_of(name: &str) -> Option<(Kind, Contains)> {
+    let kind = match name {
         "http_reqs" => Some(Kind::Counter),
         "http_req_duration" => Some(Kind::Trend),
         "checks" => Some(Kind::Rate),
         "vus" => Some(Kind::Gauge),
         _ => None,
-    }
+    };
+    kind.map(|kind| (kind, Contains::Default))
 }
 
 #[test]
@@ -164,6 +165,22 @@ fn without_samples_a_rate_passes_and_everything_else_is_zero() {
         !holds(Kind::Trend, "p(95)>1") && !holds(Kind::Gauge, "value>1") && !holds(Kind::Counter, "count>1")
     );
     assert!(holds(Kind::Trend, "p(95)<1"));
+}
+
+#[test]
+fn while_a_run_goes_on_metrics_without_samples_are_left_alone() {
+    let options = json!({
+        "http_reqs": [{"threshold": "count<1", "abortOnFail": true, "delayAbortEval": "2s"}],
+        "vus": ["value>0"],
+    });
+    let guards = compile(&of(&options), kind_of).unwrap();
+    let mut counter = Sink::new(Kind::Counter);
+    counter.add(3.0, 0);
+    let sink_of = |name: &str| (name == "http_reqs").then(|| counter.clone());
+    let at = |seconds, is_over| judge(&guards, sink_of, Span::from_secs(seconds), is_over).1;
+    assert_eq!(at(1, false), Verdict { crossed: vec!["http_reqs".into()], abort: false });
+    assert!(at(2, false).abort);
+    assert_eq!(at(2, true).crossed, ["http_reqs", "vus"]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
 use knee_engine::run::{self, Listeners, Way};
 use knee_script::loader::remote::RemoteSettings;
-use knee_script::metric::{BuiltIn, Catalog, Meter, Sink};
+use knee_script::metric::{BuiltIn, Meter, Sink};
 use knee_script::observe::metered::{self, Total};
 use knee_script::options::resolve::{Layers, resolve};
 use knee_script::program::{HttpDefaults, Limits, Surroundings};
@@ -33,6 +33,8 @@ pub struct Outcome {
     pub requests: Vec<String>,
     /// Checks that held and that did not.
     pub checks: (u64, u64),
+    /// Names of those that did not.
+    pub failed: Vec<String>,
     /// Whole iterations.
     pub iterations: f64,
 }
@@ -66,6 +68,7 @@ pub fn run_script(script: &Path, limits: Limits) -> Outcome {
         allow_read: Vec::new(),
         limits,
         narrator: Arc::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
+        console: None,
         remote: RemoteSettings::default(),
     };
     let mut outcome = match Session::load(script, surroundings) {
@@ -81,8 +84,8 @@ fn load(session: &Session) -> Outcome {
     let script = session.description.options.as_deref().map(|json| serde_json::from_str(json).unwrap());
     let layers = Layers { script: script.unwrap_or_default(), ..Layers::default() };
     let options = resolve(layers, |name| session.exports(name)).unwrap();
-    let catalog = Arc::new(Catalog::new());
-    let total = Total::new(&catalog, false);
+    let metrics = session.program.metrics.clone();
+    let total = Total::new(&metrics.catalog(), false);
     let scenarios: Vec<Scenario> = options.scenarios.iter().map(Scenario::from).collect();
     let parts = options.scenarios.iter().zip(&scenarios).map(|(spec, scenario)| Part {
         name: spec.name.clone(),
@@ -103,9 +106,10 @@ fn load(session: &Session) -> Outcome {
         http: HttpDefaults { throw: options.http.throw, ..HttpDefaults::default() },
         options: options.exported.to_string().into(),
         tally: Arc::default(),
-        observers: metered::observers(catalog, false, total.clone()),
+        observers: metered::observers(metrics, false, total.clone()),
         control: control.clone(),
         aborted: Mutex::default(),
+        min_iteration: Nanos::ZERO,
         begun: scenarios.iter().map(|_| 0.into()).collect(),
     });
     let way = Way { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
@@ -123,7 +127,9 @@ fn outcome_of(total: &Meter) -> Outcome {
         Some(Sink::Counter(counter)) => counter.sum(),
         _ => 0.0,
     };
-    Outcome { checks, iterations, ..Outcome::default() }
+    let failed = total.groups().all_checks().into_iter().filter(|check| check.fails > 0);
+    let failed = failed.map(|check| check.name).collect();
+    Outcome { checks, failed, iterations, ..Outcome::default() }
 }
 
 fn head(scenarios: Vec<Scenario>) -> Head {

@@ -56,6 +56,7 @@ impl Suite {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let told = lines.clone();
         let surroundings = Surroundings {
+            console: None,
             environment: Vec::new(),
             allow_read: self.allow_read.clone(),
             limits: Limits::default(),

@@ -1,6 +1,6 @@
 //! Scripts from their file to their end, against a server in this process that counts.
 //!
-//! Each file in `tests/compat` and `tests/hostile` is one behaviour; its first lines say what has
+//! Each file in `tests/compat`, `tests/hostile` and `tests/module` is one behaviour; its first lines say what has
 //! to come of it. Expectations of `tests/compat` were recorded from k6 1.8.1.
 
 #![allow(
@@ -15,4 +15,5 @@ mod harness;
 mod hostile;
 mod jslib;
 mod loading;
+mod module;
 mod server;

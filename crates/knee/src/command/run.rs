@@ -1,17 +1,16 @@
 //! `knee run script.js`: run a k6 script, show it live, keep the record, print the result.
 //!
-//! The order matters: the script is loaded and its options are judged before the first request.
+//! The order matters: the script is loaded and its options are judged before the first request, and
+//! whatever was measured is kept before anything is printed. What is printed is [`ending`]'s.
 
-use std::fmt::Write as _;
 use std::io::Read as _;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 
-use knee_core::clock;
+use knee_core::clock::{self, MonotonicClock};
 use knee_core::plan::{Plan, Scenario};
-use knee_core::record::{Ending, Head, Run};
-use knee_core::truth::State;
+use knee_core::record::{Head, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
@@ -20,30 +19,40 @@ use knee_engine::http::settings::{Settings, TlsSettings};
 use knee_engine::http::tls;
 use knee_engine::run::{self, Listeners, Way};
 use knee_script::loader::remote::RemoteSettings;
-use knee_script::metric::{BuiltIn, Catalog, Sink};
+use knee_script::metric::Key;
 use knee_script::observe::metered::{self, Total};
 use knee_script::op::{Ended, Stage};
-use knee_script::options::layer::Layer;
 use knee_script::options::resolve::{Layers, resolve};
-use knee_script::options::{HttpOptions, Options};
+use knee_script::options::scenario::ScenarioSpec;
+use knee_script::options::{HttpOptions, Options, describe};
 use knee_script::program::files::Script;
-use knee_script::program::{HttpDefaults, Level, Surroundings};
+use knee_script::program::{HttpDefaults, Surroundings};
 use knee_script::session::{Session, SessionError, StageSettings};
 use knee_script::state::{Story, Tally};
+use knee_script::threshold::{self, Guarded};
 use knee_script::vu::LoadError;
 use knee_script::workload::{Load, Part};
 
 use super::journal::FileJournal;
 use super::{build, render};
-use crate::args::{Format, RunArgs};
+use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::fetch::Network;
 use crate::live::{self, Live};
 use crate::problem::{Problem, printable};
-use crate::settings::output::{Progress, Sink as ResultSink};
+use crate::settings::output::Progress;
+use crate::settings::script::{Asked, Mode, asked};
 use crate::settings::{Surroundings as Terminal, amount};
 use crate::signals;
 use crate::store::{self, Store};
+
+mod ending;
+mod log;
+mod watch;
+
+use ending::Course;
+use log::Lines;
+use watch::{Watch, Watched};
 
 /// A run that failed: with the code to end with.
 type Failed = (Problem, Exit);
@@ -54,41 +63,54 @@ type Failed = (Problem, Exit);
 ///
 /// What is wrong with the script or its options, or what failed on this machine.
 pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
-    let session = load(args, narrate)?;
-    let options = options(args, &session)?;
-    options.warnings.iter().for_each(|warning| narrate(&format!("warning: {}", printable(warning))));
-    let job = Job::new(args, &session, &options, narrate)?;
+    let terminal = Terminal::read();
+    let env = |name: &str| std::env::var(name).ok();
+    let asked = asked(args, &env, terminal.no_color).map_err(refused)?;
+    asked.notes.iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
+    let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
+    let session = load(args, &asked, &lines)?;
+    session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
+    let options = options(&asked, &session)?;
+    let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
+    warnings.for_each(|warning| narrate(&format!("warning: {}", printable(&warning))));
+    let job = Job::new(args, &asked, &session, &options, terminal)?;
+    if !args.report.quiet {
+        job.introduce(narrate);
+    }
     job.run(narrate)
 }
 
-fn load(args: &RunArgs, narrate: fn(&str)) -> Result<Session, Failed> {
-    let mut environment: Vec<(String, String)> = std::env::vars().collect();
-    for pair in &args.env {
-        let (name, value) = match pair.split_once('=') {
-            Some((name, value)) => (name.to_owned(), value.to_owned()),
-            None => (pair.clone(), std::env::var(pair).unwrap_or_default()),
+fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session, Failed> {
+    let mut environment: Vec<(String, String)> = Vec::new();
+    if asked.system_environment {
+        // What is not UTF-8 cannot be a text of a script.
+        let readable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
         };
-        environment.retain(|(known, _)| *known != name);
-        environment.push((name, value));
+        environment.extend(std::env::vars_os().filter_map(readable));
+    }
+    for (name, value) in &asked.environment {
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.clone(), value.clone()));
     }
     let surroundings = Surroundings {
         environment,
-        allow_read: args.allow_read.clone(),
+        allow_read: args.script_flags.allow_read.clone(),
         limits: knee_script::program::Limits::default(),
-        narrator: Arc::new(move |level, line| say(narrate, level, line)),
+        narrator: lines.narrator(),
+        console: Some(lines.console()),
         remote: remote(args),
     };
     let script = script(args).map_err(|error| unreadable(args, &error))?;
-    let session = Session::load(script, surroundings).map_err(|error| match error {
+    Session::load(script, surroundings).map_err(|error| match error {
         SessionError::Script(LoadError::Script(thrown)) => {
-            (Problem::new(format!("the script threw while it was loaded: {thrown}"), ""), Exit::Script)
+            let exit = if thrown.message.contains("test aborted") { Exit::Abort } else { Exit::Script };
+            (Problem::new(format!("the script threw while it was loaded: {thrown}"), ""), exit)
         }
         SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),
         SessionError::Io(error) => unreadable(args, &error),
         SessionError::Script(error) => failed(Problem::new(error.to_string(), "")),
-    })?;
-    session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
-    Ok(session)
+    })
 }
 
 fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
@@ -117,42 +139,49 @@ fn remote(args: &RunArgs) -> RemoteSettings {
     }
 }
 
-/// A line of the script, or about it.
-fn say(narrate: fn(&str), level: Level, line: &str) {
-    let level = match level {
-        Level::Debug => return,
-        Level::Info => "INFO",
-        Level::Warn => "WARN",
-        Level::Error => "ERRO",
+fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        refused(Problem::new(error.to_string(), "see the script's options, the flags and the variables K6_*"))
     };
-    narrate(&format!("{level} {}", printable(line)));
-}
-
-fn options(args: &RunArgs, session: &Session) -> Result<Options, Failed> {
-    let wrong =
-        |error: &dyn std::fmt::Display| refused(Problem::new(error.to_string(), "see the script's options"));
     let script = match &session.description.options {
         Some(json) => serde_json::from_str(json).map_err(|error| wrong(&error))?,
         None => serde_json::Value::Null,
     };
-    let typed = serde_json::json!({
-        "vus": args.vus,
-        "duration": args.duration,
-        "iterations": args.iterations,
-    });
-    let (cli, _) = Layer::from_value(&typed).map_err(|error| wrong(&error))?;
-    let layers = Layers { script, cli, ..Layers::default() };
+    let layers = Layers { file: asked.file.clone(), script, env: asked.env.clone(), cli: asked.cli.clone() };
     resolve(layers, |name| session.exports(name)).map_err(|error| wrong(&error))
+}
+
+/// What the options ask for and this version does not do, a sentence each.
+fn unsupported(options: &Options) -> Vec<String> {
+    let (http, run) = (&options.http, &options.run);
+    let asked = [
+        (http.rps.is_some(), "rps"),
+        (http.debug.is_some(), "httpDebug"),
+        (!http.hosts.is_empty(), "hosts"),
+        (!http.block_hostnames.is_empty(), "blockHostnames"),
+        (!http.blacklist_ips.is_empty(), "blacklistIPs"),
+        (http.local_ips.as_ref().is_some_and(|ips| !ips.is_empty()), "localIPs"),
+        (http.dns.is_some(), "dns"),
+        (http.tls_version.is_some(), "tlsVersion"),
+        (http.tls_cipher_suites.is_some(), "tlsCipherSuites"),
+        (http.tls_auth.is_some(), "tlsAuth"),
+        (run.paused, "paused"),
+        (run.execution_segment.is_some(), "executionSegment"),
+    ];
+    let sentence = |name: &str| format!("the option `{name}` has no effect in this version");
+    asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name)).collect()
 }
 
 /// A script with its options, ready to run.
 struct Job<'a> {
     args: &'a RunArgs,
+    asked: &'a Asked,
     session: &'a Session,
     options: &'a Options,
+    terminal: Terminal,
     http: HttpDefaults,
     way: Way,
-    catalog: Arc<Catalog>,
+    guards: Arc<[Guarded]>,
     total: Total,
     tally: Arc<Tally>,
     exported: Arc<str>,
@@ -161,49 +190,78 @@ struct Job<'a> {
 impl<'a> Job<'a> {
     fn new(
         args: &'a RunArgs,
+        asked: &'a Asked,
         session: &'a Session,
         options: &'a Options,
-        _narrate: fn(&str),
+        terminal: Terminal,
     ) -> Result<Self, Failed> {
-        let catalog = Arc::new(Catalog::new());
+        let guards = guards(asked, session, options)?;
+        let metrics = &session.program.metrics;
         Ok(Self {
             args,
+            asked,
             session,
             options,
+            terminal,
             http: http(&options.http),
             way: way(&options.http).map_err(refused)?,
-            total: Total::new(&catalog, false),
-            catalog,
+            guards,
+            total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
             exported: options.exported.to_string().into(),
         })
     }
 
+    /// What is about to run, in k6's words.
+    fn introduce(&self, narrate: fn(&str)) {
+        let scenarios = &self.options.scenarios;
+        narrate(&format!("   script: {}", printable(&self.args.script)));
+        narrate(&format!("scenarios: {}", describe::headline(scenarios)));
+        describe::lines(scenarios)
+            .iter()
+            .for_each(|line| narrate(&format!("         * {}", printable(line))));
+    }
+
     fn run(&self, narrate: fn(&str)) -> Result<Exit, Failed> {
-        let data = self.setup(narrate)?;
+        let course = self.course(narrate)?;
+        ending::end(self, &course, narrate)
+    }
+
+    /// `setup`, the load, `teardown`.
+    fn course(&self, narrate: fn(&str)) -> Result<Course, Failed> {
+        let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
+        let clock = MonotonicClock::start();
         let control = Control::new();
-        let load = Arc::new(self.load(data.clone(), &control));
-        let run = self.measure(&load, &control, narrate)?;
-        self.teardown(data.as_deref())?;
-        let terminal = Terminal::read();
-        let color = !terminal.no_color && terminal.stdout_terminal;
-        let mut text = render(&run, self.args.format.unwrap_or(Format::Text), color, None);
-        if self.args.format.is_none() {
-            text.push_str(&self.summary());
+        let watch = Watch::start(Watched {
+            total: self.total.clone(),
+            guards: self.guards.clone(),
+            tally: self.tally.clone(),
+            control: control.clone(),
+            clock,
+        })
+        .map_err(unable)?;
+        let mut course = Course::default();
+        match self.setup() {
+            Ok(data) => {
+                let load = Arc::new(self.load(data.clone(), &control));
+                course.run = Some(self.measure(&load, &control, narrate)?);
+                course.fault = load.abort_reason().map(|words| (Problem::new(words, ""), Exit::Abort));
+                let after = self.teardown(data.as_deref());
+                course.fault = course.fault.or(after.err());
+                course.data = data;
+            }
+            Err(fault) => course.fault = Some(fault),
         }
-        ResultSink::Stdout.write(text.as_bytes()).map_err(failed)?;
-        if let Some(words) = load.abort_reason() {
-            return Err((Problem::new(words, ""), Exit::Abort));
-        }
-        Ok(exit_of(&run))
+        course.elapsed = clock.now();
+        course.aborted = watch.end();
+        Ok(course)
     }
 
     /// JSON of what `setup` returns.
-    fn setup(&self, narrate: fn(&str)) -> Result<Option<Arc<str>>, Failed> {
+    fn setup(&self) -> Result<Option<Arc<str>>, Failed> {
         if self.options.run.no_setup || !self.session.exports("setup") {
             return Ok(None);
         }
-        let _ = narrate;
         let timeout = self.options.run.setup_timeout.to_nanos();
         Ok(self.stage("setup", Stage::Setup, None, timeout)?.map(Into::into))
     }
@@ -216,6 +274,11 @@ impl<'a> Job<'a> {
         self.stage("teardown", Stage::Teardown, data, timeout).map(drop)
     }
 
+    fn observers(&self) -> knee_script::workload::Observers {
+        let by_part = self.asked.summary.mode == Mode::Full;
+        metered::observers(self.session.program.metrics.clone(), by_part, self.total.clone())
+    }
+
     fn stage(
         &self,
         export: &str,
@@ -223,13 +286,12 @@ impl<'a> Job<'a> {
         argument: Option<&str>,
         timeout: Nanos,
     ) -> Result<Option<String>, Failed> {
-        let observers = metered::observers(self.catalog.clone(), false, self.total.clone());
         let story = Story { tally: self.tally.clone(), options: self.exported.clone(), ..Story::default() };
         let settings = StageSettings {
             way: self.way.clone(),
             http: self.http.clone(),
             timeout,
-            observer: observers(),
+            observer: self.observers()(),
             story: Rc::new(story),
         };
         let ended = self.session.stage(export, stage, argument, settings);
@@ -242,14 +304,19 @@ impl<'a> Job<'a> {
             Ended::Cut => {
                 let words = format!("{export}() took longer than {} s", timeout.as_secs_f64());
                 let hint = format!("raise the option `{export}Timeout`");
-                Err((Problem::new(words, hint), Exit::Script))
+                let exit = match stage {
+                    Stage::Setup => Exit::SetupTimeout,
+                    Stage::Teardown => Exit::TeardownTimeout,
+                    Stage::Iteration | Stage::Summary => Exit::Script,
+                };
+                Err((Problem::new(words, hint), exit))
             }
         }
     }
 
     fn load(&self, data: Option<Arc<str>>, control: &Control) -> Load {
         let scenarios = &self.options.scenarios;
-        let part = |spec: &knee_script::options::scenario::ScenarioSpec| {
+        let part = |spec: &ScenarioSpec| {
             let plan = Scenario::from(spec);
             Part {
                 name: spec.name.clone(),
@@ -275,9 +342,10 @@ impl<'a> Job<'a> {
             http: self.http.clone(),
             options: self.exported.clone(),
             tally: self.tally.clone(),
-            observers: metered::observers(self.catalog.clone(), false, self.total.clone()),
+            observers: self.observers(),
             control: control.clone(),
             aborted: Mutex::default(),
+            min_iteration: self.options.run.min_iteration_duration.to_nanos(),
             begun: scenarios.iter().map(|_| 0.into()).collect(),
         }
     }
@@ -295,6 +363,7 @@ impl<'a> Job<'a> {
             connect_timeout: self.way.settings.connect_timeout,
             workers: self
                 .args
+                .load
                 .workers
                 .map_or_else(|| cores.min(users).max(1) as u16, |workers| workers.get().into()),
             interval: amount::INTERVAL,
@@ -314,7 +383,8 @@ impl<'a> Job<'a> {
             co_located: None,
         };
         let store = Store::of_process();
-        let record = store::open_record(None, store.as_ref(), head.started, "script").map_err(refused)?;
+        let named = self.args.report.record.as_deref();
+        let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
         let journal = record.ok().and_then(|record| {
             let journal = FileJournal::begin(record.file, &head).ok()?;
             narrate(&format!("record: {}", record.path.display()));
@@ -322,28 +392,32 @@ impl<'a> Job<'a> {
         });
         let _signals = signals::watch(control.clone()).map_err(|error| unable(&error))?;
         let (sender, events) = sync_channel(live::BACKLOG);
-        let progress = if self.args.quiet { Progress::None } else { Progress::Lines };
+        let progress = if self.args.report.quiet { Progress::None } else { Progress::Lines };
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners = Listeners { journal, events: vec![sender] };
         let run = run::run(head, load, &self.way, control, listeners);
         live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
         run.map_err(|error| unable(&error))
     }
+}
 
-    /// Checks and counts, as k6 names them.
-    fn summary(&self) -> String {
-        let total = self.total.meter();
-        let mut text = String::new();
-        for metric in [BuiltIn::Checks, BuiltIn::HttpReqs, BuiltIn::Iterations] {
-            let shown = match total.sink(metric.id()) {
-                Some(Sink::Rate(rate)) => format!("{} of {} passed", rate.hits(), rate.total()),
-                Some(Sink::Counter(counter)) => counter.sum().to_string(),
-                _ => continue,
-            };
-            let _ = writeln!(text, "{}: {shown}", metric.name());
-        }
-        text
+/// The thresholds, parsed, with the metrics that they ask for.
+fn guards(asked: &Asked, session: &Session, options: &Options) -> Result<Arc<[Guarded]>, Failed> {
+    if !asked.thresholds {
+        return Ok(Arc::new([]));
     }
+    let metrics = &session.program.metrics;
+    let catalog = metrics.catalog();
+    let known = |name: &str| {
+        let metric = catalog.metric(catalog.find(name)?);
+        Some((metric.kind, metric.contains))
+    };
+    let guards = threshold::compile(&options.thresholds, known).map_err(|error| {
+        refused(Problem::new(error.to_string(), "see `thresholds` in the script's options"))
+    })?;
+    // All names were found to be keys above.
+    guards.iter().filter_map(|guard| Key::parse(&guard.name).ok()).for_each(|key| metrics.keep_apart(&key));
+    Ok(guards.into())
 }
 
 fn http(options: &HttpOptions) -> HttpDefaults {
@@ -371,15 +445,6 @@ fn way(options: &HttpOptions) -> Result<Way, Problem> {
         ..Settings::default()
     };
     Ok(Way { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
-}
-
-/// How a run ends the program.
-fn exit_of(run: &Run) -> Exit {
-    match (&run.ending, run.truth.state) {
-        (_, State::Invalid) => Exit::Invalid,
-        (Ending::Interrupted | Ending::Aborted, _) => Exit::Interrupted,
-        _ => Exit::Ok,
-    }
 }
 
 fn refused(problem: Problem) -> Failed {

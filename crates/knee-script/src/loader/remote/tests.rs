@@ -1,3 +1,5 @@
+//! What a remote module is fetched, kept and refused for, without a network.
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,0 +1,3 @@
+// row: globals.console, flags.--verbose
+// args: --verbose
+export default function () { console.debug('debug'); console.log('log'); }

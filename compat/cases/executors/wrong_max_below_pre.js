@@ -1,0 +1,3 @@
+// row: exit codes.104, options.scenarios
+export const options = { scenarios: { s: { executor: 'constant-arrival-rate', duration: '1s', rate: 1, preAllocatedVUs: 5, maxVUs: 2 } } };
+export default function () { console.log('not reached'); }

@@ -1,0 +1,3 @@
+// row: flags.--duration, exit codes.104
+// args: -d soon
+export default function () { console.log('not reached'); }

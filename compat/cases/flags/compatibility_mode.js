@@ -1,0 +1,3 @@
+// row: flags.--compatibility-mode
+// args: --compatibility-mode base
+export default function () { console.log('runs'); }

@@ -1,0 +1,4 @@
+// row: flags.--config
+// args: --config {dir}/material/config.json
+import http from 'k6/http';
+export default function () { console.log(__ITER); http.get(`${__ENV.BASE}/get`); }

@@ -1,0 +1,5 @@
+// row: environment.K6_ITERATIONS
+// args: -i 3
+// env: K6_ITERATIONS=2
+import exec from 'k6/execution';
+export default function () { const s = exec.test.options.scenarios[exec.scenario.name]; console.log(exec.scenario.executor, s.vus, s.iterations, s.duration, JSON.stringify(s.stages)); }

@@ -1,0 +1,3 @@
+// row: flags.--insecure-skip-tls-verify
+// args: --insecure-skip-tls-verify
+export default function () { console.log('runs'); }

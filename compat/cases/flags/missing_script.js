@@ -1,0 +1,3 @@
+// row: flags.SCRIPT
+import './material/nowhere.js';
+export default function () {}

@@ -1,0 +1,5 @@
+// row: flags.--iterations
+// args: -i 1
+export const options = { iterations: 5 };
+import exec from 'k6/execution';
+export default function () { const s = exec.test.options.scenarios[exec.scenario.name]; console.log(exec.scenario.executor, s.vus, s.iterations, s.duration, JSON.stringify(s.stages)); }

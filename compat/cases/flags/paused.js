@@ -1,0 +1,3 @@
+// row: flags.--paused
+// args: --paused=false
+export default function () { console.log('runs'); }

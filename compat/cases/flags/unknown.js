@@ -1,0 +1,3 @@
+// row: flags.unknown
+// args: --no-such-flag
+export default function () { console.log('not reached'); }

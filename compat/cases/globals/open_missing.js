@@ -1,0 +1,3 @@
+// row: globals.open, exit codes.107
+open('./material/nowhere.txt');
+export default function () {}

@@ -1,0 +1,3 @@
+// row: life cycle.default
+export const options = {};
+export function other() {}

@@ -1,0 +1,2 @@
+// row: exit codes.107
+export default function () { let = ; }

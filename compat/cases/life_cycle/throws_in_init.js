@@ -1,0 +1,3 @@
+// row: exit codes.107
+throw new Error('in init');
+export default function () {}

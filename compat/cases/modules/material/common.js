@@ -1,0 +1,3 @@
+exports.value = 7;
+module.exports.twice = (x) => 2 * x;
+exports.where = typeof __filename;

@@ -1,0 +1,3 @@
+import { value } from '../lib.js';
+export const text = open('./inner.txt').trim();
+export const sum = value + 1;

@@ -1,0 +1,3 @@
+// row: modules.local, exit codes.107
+import './material/nowhere.js';
+export default function () {}

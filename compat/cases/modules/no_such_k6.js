@@ -1,0 +1,3 @@
+// row: modules.local
+import x from 'k6/nonsense';
+export default function () {}

@@ -1,0 +1,2 @@
+// row: modules.TypeScript, exit codes.107
+export default function (: void {}

@@ -1,0 +1,8 @@
+// row: options.duration
+// loose: iterations
+// order: set
+// lines: set
+import { sleep } from 'k6';
+import exec from 'k6/execution';
+export const options = { vus: 1, duration: '500ms' };
+export default function () { console.log(exec.scenario.executor); sleep(0.1); }

@@ -1,0 +1,3 @@
+// row: options.insecureSkipTLSVerify
+export const options = { insecureSkipTLSVerify: true };
+export default function () { console.log('runs'); }

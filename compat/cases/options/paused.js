@@ -1,0 +1,3 @@
+// row: options.paused
+export const options = { paused: false };
+export default function () { console.log('runs'); }

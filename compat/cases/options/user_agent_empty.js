@@ -1,0 +1,4 @@
+// row: options.userAgent
+import http from 'k6/http';
+export const options = { userAgent: '' };
+export default function () { http.get(`${__ENV.BASE}/get`); }

@@ -1,0 +1,3 @@
+// row: thresholds.errors
+export const options = { thresholds: { 'iterations{a}': ['count>0'] } };
+export default function () {}

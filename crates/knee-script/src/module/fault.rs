@@ -1,0 +1,84 @@
+//! Errors as k6's own functions throw them, and arguments as its errors name them.
+//!
+//! Does not decide what is an error.
+
+use rquickjs::{Atom, Ctx, Error, Exception, IntoAtom, Object, Result, Value};
+
+use super::body::bytes_of;
+
+/// Throws an error with k6's name for errors that do not come from a script: `GoError`.
+pub fn throw(ctx: &Ctx<'_>, words: &str) -> Error {
+    let made = Exception::from_message(ctx.clone(), words).and_then(|error| {
+        let name: Atom<'_> = "name".into_atom(ctx)?;
+        error
+            .as_object()
+            .prop(name, rquickjs::object::Property::from("GoError").writable().configurable())?;
+        Ok(error)
+    });
+    match made {
+        Ok(error) => error.throw(),
+        Err(error) => error,
+    }
+}
+
+/// The bytes of a text, of an `ArrayBuffer` or of a `Uint8Array`, the only ones that k6 takes.
+pub fn bytes_argument<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Vec<u8>> {
+    bytes_in(value)?.ok_or_else(|| throw(ctx, &no_bytes(value)))
+}
+
+/// The same; `None` for anything else.
+pub fn bytes_in(value: &Value<'_>) -> Result<Option<Vec<u8>>> {
+    if let Some(text) = value.as_string() {
+        return Ok(Some(text.to_string()?.into_bytes()));
+    }
+    Ok(if matches!(kind(value), "[]uint8" | "ArrayBuffer") { bytes_of(value) } else { None })
+}
+
+/// What k6 says of a value that is none of these.
+pub fn no_bytes(value: &Value<'_>) -> String {
+    format!("invalid type {}, expected string, []byte or ArrayBuffer", kind(value))
+}
+
+/// The type of a value as k6's messages name it.
+pub fn kind(value: &Value<'_>) -> &'static str {
+    if value.is_null() || value.is_undefined() {
+        return "<nil>";
+    }
+    if value.is_bool() {
+        return "bool";
+    }
+    if let Some(number) = value.as_number() {
+        return if number.fract() == 0.0 { "int64" } else { "float64" };
+    }
+    if value.is_string() {
+        return "string";
+    }
+    if value.is_array() {
+        return "[]interface {}";
+    }
+    if value.is_function() {
+        return "func(sobek.FunctionCall) sobek.Value";
+    }
+    value.as_object().map_or("interface {}", kind_of_object)
+}
+
+fn kind_of_object(object: &Object<'_>) -> &'static str {
+    if object.as_array_buffer().is_some() {
+        return "ArrayBuffer";
+    }
+    let tag = rquickjs::atom::PredefinedAtom::SymbolToStringTag;
+    let tag: String = object.get(tag).unwrap_or_default();
+    match tag.as_str() {
+        "Uint8Array" | "Uint8ClampedArray" => "[]uint8",
+        "Int8Array" => "[]int8",
+        "Uint16Array" => "[]uint16",
+        "Int16Array" => "[]int16",
+        "Uint32Array" => "[]uint32",
+        "Int32Array" => "[]int32",
+        "BigUint64Array" => "[]uint64",
+        "BigInt64Array" => "[]int64",
+        "Float32Array" => "[]float32",
+        "Float64Array" => "[]float64",
+        _ => "map[string]interface {}",
+    }
+}

@@ -1,0 +1,252 @@
+//! The end of a run: k6's summary or what `handleSummary` makes of it, our own result, files, and the
+//! exit code.
+//!
+//! Does not measure. k6's summary comes first on stdout, because scripts and people that know k6
+//! look there for it; below it stands what k6 does not say. A script that takes stdout over with
+//! `handleSummary` has it for itself: then our part goes to stderr.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use knee_core::clock;
+use knee_core::record::{Ending, Run};
+use knee_core::truth::State;
+use knee_core::unit::Nanos;
+use knee_report::View;
+use knee_report::text::{self as report, Palette};
+use knee_script::op::Stage;
+use knee_script::options::Span;
+use knee_script::summary::handled::{Handled, Piece};
+use knee_script::summary::text::{Style, render as k6_text};
+use knee_script::summary::{Summary, data, export, machine};
+use knee_script::threshold::{Verdict, judge};
+
+use super::{Failed, Job, failed, render};
+use crate::exit::Exit;
+use crate::problem::{Problem, printable, reason};
+use crate::settings::output::Sink as ResultSink;
+use crate::settings::script::Mode;
+
+/// What came of `setup`, the load and `teardown`.
+#[derive(Default)]
+pub struct Course {
+    /// The load; `None` if `setup` did not let it begin.
+    pub run: Option<Run>,
+    /// JSON of what `setup` returned.
+    pub data: Option<Arc<str>>,
+    /// What ended it before its time, or failed.
+    pub fault: Option<Failed>,
+    /// Whether a threshold ended it.
+    pub aborted: bool,
+    /// From the begin of `setup` to the end of `teardown`.
+    pub elapsed: Nanos,
+}
+
+/// Prints and writes everything, and decides how the program ends.
+pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let (summary, verdict) = sum_up(job, course);
+    let handled = if job.asked.summary.mode == Mode::Disabled {
+        Handled::Nothing
+    } else {
+        handle(job, course, &summary, narrate)
+    };
+    print(job, course, &summary, &handled, narrate)?;
+    save_export(job, &summary, narrate);
+    conclude(job, course, &verdict)
+}
+
+fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
+    let meter = job.total.meter();
+    meter.groups().complaint().into_iter().for_each(|words| {
+        job.session.program.say(knee_script::program::Level::Warn, &words);
+    });
+    let elapsed = Span(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
+    let (judged, verdict) = judge(&job.guards, |name| meter.find(name).cloned(), elapsed, true);
+    let summary = Summary {
+        meter,
+        judged,
+        elapsed,
+        trend_stats: job.options.summary_trend_stats.clone(),
+        time_unit: job.options.summary_time_unit.clone(),
+    };
+    (summary, verdict)
+}
+
+/// Asks the script what it makes of the summary. What goes wrong there is told, and does not make
+/// the run fail: the usual summary is shown instead.
+fn handle(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) -> Handled {
+    if !job.session.exports("handleSummary") {
+        return Handled::Nothing;
+    }
+    let around = data::Surroundings {
+        stdout_terminal: job.terminal.stdout_terminal,
+        stderr_terminal: job.terminal.stderr_terminal,
+        no_color: !job.asked.color,
+        setup_data: course.data.as_deref().and_then(|json| serde_json::from_str(json).ok()),
+    };
+    let object = data::object(summary, &around).to_string();
+    let timeout = job.options.run.handle_summary_timeout.to_nanos();
+    match job.stage("handleSummary", Stage::Summary, Some(&object), timeout) {
+        Ok(json) => json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or(Handled::Nothing),
+        Err((problem, _)) => {
+            narrate(&problem.to_string());
+            Handled::Nothing
+        }
+    }
+}
+
+/// Writes what belongs on stdout and stderr, and the files of `handleSummary`.
+fn print(
+    job: &Job<'_>,
+    course: &Course,
+    summary: &Summary,
+    handled: &Handled,
+    narrate: fn(&str),
+) -> Result<(), Failed> {
+    let format = job.args.report.output_format;
+    let mut stdout: Vec<u8> = Vec::new();
+    let mut own = own_part(job, course);
+    match handled {
+        Handled::Wrong(words) => {
+            narrate(&format!("error: failed to handle the end-of-test summary: {words}"))
+        }
+        Handled::Pieces(pieces) => {
+            for (place, piece) in pieces {
+                match place.as_str() {
+                    "stdout" if format.is_none() => stdout.extend_from_slice(piece.bytes()),
+                    "stdout" => {}
+                    "stderr" => narrate(String::from_utf8_lossy(piece.bytes()).trim_end_matches('\n')),
+                    path => save(Path::new(path), piece, narrate),
+                }
+            }
+            if format.is_none() {
+                if !own.is_empty() && !job.args.report.quiet {
+                    narrate(own.trim_end());
+                }
+                own.clear();
+            }
+        }
+        Handled::Nothing if format.is_none() && job.asked.summary.mode != Mode::Disabled => {
+            let color = job.asked.color && job.terminal.stdout_terminal;
+            let style = Style { full: job.asked.summary.mode == Mode::Full, color };
+            stdout.extend_from_slice(k6_text(summary, style).as_bytes());
+        }
+        Handled::Nothing => {}
+    }
+    stdout.extend_from_slice(own.as_bytes());
+    ResultSink::Stdout.write(&stdout).map_err(failed)
+}
+
+/// Our own result: in the form that was asked for, or the part that k6's summary lacks.
+fn own_part(job: &Job<'_>, course: &Course) -> String {
+    let Some(run) = &course.run else { return String::new() };
+    let color = job.asked.color && job.terminal.stdout_terminal;
+    match job.args.report.output_format {
+        Some(format) => render(run, format, color, None),
+        None => {
+            let palette = if color { Palette::Ansi } else { Palette::None };
+            let mut text =
+                report::beside_k6(&View::of(run), &report::Style { palette, ..report::Style::default() });
+            let _ = writeln!(text);
+            text
+        }
+    }
+}
+
+fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
+    if let Err(error) = std::fs::write(path, piece.bytes()) {
+        let path = printable(&path.display().to_string());
+        narrate(&format!("error: `{path}` cannot be written, for handleSummary(): {}", reason(&error)));
+    }
+}
+
+/// `--summary-export`. A file that cannot be written is told and does not make the run fail, as in k6.
+fn save_export(job: &Job<'_>, summary: &Summary, narrate: fn(&str)) {
+    let Some(path) = job.asked.summary.export.as_deref().filter(|_| job.asked.summary.mode != Mode::Disabled)
+    else {
+        return;
+    };
+    let object = if job.asked.summary.machine {
+        let source = std::fs::read_to_string(&job.args.script).unwrap_or_default();
+        let now = i128::from(clock::wall().as_nanos());
+        let now = jiff::Timestamp::from_nanosecond(now).unwrap_or_default().to_string();
+        let version = concat!("knee ", env!("CARGO_PKG_VERSION"));
+        machine::object(summary, &machine::Surroundings { script: &source, generated_at: &now, version })
+    } else {
+        export::object(summary)
+    };
+    let mut text = Vec::new();
+    let form = serde_json::ser::PrettyFormatter::with_indent(b"    ");
+    let mut writer = serde_json::Serializer::with_formatter(&mut text, form);
+    // Writing a value into memory cannot fail.
+    let _ = serde::Serialize::serialize(&object, &mut writer);
+    save(path, &Piece::Bytes(text), narrate);
+}
+
+/// What decides about the exit code, apart from faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Facts {
+    invalid: bool,
+    interrupted: bool,
+    marked_failed: bool,
+    crossed: bool,
+}
+
+/// The first that applies: a result that is not to be used, an interruption, the script's own word,
+/// thresholds.
+fn exit_of(facts: Facts) -> Exit {
+    match facts {
+        Facts { invalid: true, .. } => Exit::Invalid,
+        Facts { interrupted: true, .. } => Exit::Interrupted,
+        Facts { marked_failed: true, .. } => Exit::MarkedFailed,
+        Facts { crossed: true, .. } => Exit::Threshold,
+        _ => Exit::Ok,
+    }
+}
+
+fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, Failed> {
+    if let Some((problem, exit)) = &course.fault {
+        return Err((problem.clone(), *exit));
+    }
+    let ending = course.run.as_ref().map(|run| &run.ending);
+    let facts = Facts {
+        invalid: course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid),
+        interrupted: ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted,
+        marked_failed: job.tally.has_failed(),
+        crossed: !verdict.crossed.is_empty(),
+    };
+    let exit = exit_of(facts);
+    let words = if facts.crossed && course.aborted {
+        let crossed = verdict.crossed.join(", ");
+        format!(
+            "thresholds on metrics '{crossed}' were crossed; at least one has abortOnFail enabled, stopping test prematurely"
+        )
+    } else if facts.crossed {
+        verdict.to_string()
+    } else if facts.marked_failed {
+        "test run was marked as failed".to_owned()
+    } else {
+        return Ok(exit);
+    };
+    Err((Problem::new(words, ""), exit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_says_of_itself_counts_more_than_its_thresholds() {
+        let none = Facts::default();
+        for (facts, exit) in [
+            (none, Exit::Ok),
+            (Facts { crossed: true, ..none }, Exit::Threshold),
+            (Facts { crossed: true, marked_failed: true, ..none }, Exit::MarkedFailed),
+            (Facts { crossed: true, interrupted: true, ..none }, Exit::Interrupted),
+            (Facts { crossed: true, invalid: true, marked_failed: true, interrupted: true }, Exit::Invalid),
+        ] {
+            assert_eq!(exit_of(facts), exit, "{facts:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What is looked at while a script runs: how many VUs there are, every second, and thresholds, every
+//! two seconds.
+//!
+//! On a thread of its own. Ends the run when a threshold asks for it; does not judge the finished run.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use knee_core::clock::MonotonicClock;
+use knee_engine::control::Control;
+use knee_script::metric::BuiltIn;
+use knee_script::observe::metered::Total;
+use knee_script::options::Span;
+use knee_script::state::Tally;
+use knee_script::threshold::{Guarded, judge};
+
+/// How often VUs are counted.
+const PACE: Duration = Duration::from_secs(1);
+/// Thresholds are judged at every so many counts.
+const JUDGED_EVERY: u32 = 2;
+
+/// Everything that is looked at.
+pub struct Watched {
+    /// k6's view of the run.
+    pub total: Total,
+    /// Thresholds.
+    pub guards: Arc<[Guarded]>,
+    /// Counts of VUs.
+    pub tally: Arc<Tally>,
+    /// Ends the run.
+    pub control: Control,
+    /// Reads zero when the test began.
+    pub clock: MonotonicClock,
+}
+
+/// A thread that looks.
+pub struct Watch {
+    stop: Sender<()>,
+    thread: JoinHandle<bool>,
+}
+
+impl Watch {
+    /// Begins to look.
+    ///
+    /// # Errors
+    ///
+    /// When no thread can be started.
+    pub fn start(watched: Watched) -> std::io::Result<Self> {
+        let (stop, stopped) = mpsc::channel();
+        let look = move || {
+            let mut aborted = false;
+            for count in 1.. {
+                if stopped.recv_timeout(PACE) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                watched.count_vus();
+                aborted |= count % JUDGED_EVERY == 0 && !aborted && watched.judge();
+            }
+            aborted
+        };
+        let thread = std::thread::Builder::new().name("thresholds".to_owned()).spawn(look)?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Ends it; whether a threshold has ended the run.
+    pub fn end(self) -> bool {
+        drop(self.stop);
+        // A thread that panicked has said so; the run is judged as a whole anyway.
+        self.thread.join().unwrap_or(false)
+    }
+}
+
+impl Watched {
+    fn count_vus(&self) {
+        let now = self.clock.now();
+        self.total.add(BuiltIn::Vus, self.tally.active() as f64, now);
+        self.total.add(BuiltIn::VusMax, self.tally.initialized() as f64, now);
+    }
+
+    /// Whether the run was ended.
+    fn judge(&self) -> bool {
+        let elapsed = Span(i64::try_from(self.clock.now().as_nanos()).unwrap_or(i64::MAX));
+        let hasty: Vec<Guarded> = self
+            .guards
+            .iter()
+            .filter(|guard| guard.thresholds.iter().any(|one| one.abort_on_fail))
+            .cloned()
+            .collect();
+        let (_, verdict) = judge(&hasty, |name| self.total.peek(name), elapsed, false);
+        if verdict.abort {
+            self.control.abort();
+        }
+        verdict.abort
+    }
+}

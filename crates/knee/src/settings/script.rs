@@ -1,0 +1,401 @@
+//! What the flags of `knee run` and the variables `K6_*` mean, as far as it can be told before the
+//! script is loaded.
+//!
+//! k6's order: a flag wins over a variable, a variable over the script, the script over the
+//! configuration file. Does not open files of results and does not print.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use knee_script::options::Layer;
+use knee_script::options::layer::FlagError;
+use knee_script::options::read::Read;
+use knee_script::output::Target;
+
+use super::read_file;
+use crate::args::{RunArgs, RunForeignFlags, RunReportFlags};
+use crate::problem::Problem;
+
+#[cfg(test)]
+mod tests;
+
+/// The environment of this process.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// What was asked for besides the options of the script.
+#[derive(Debug)]
+pub struct Asked {
+    /// The configuration file as JSON; `null` if there is none.
+    pub file: serde_json::Value,
+    /// Options from variables.
+    pub env: Layer,
+    /// Options from flags.
+    pub cli: Layer,
+    /// Whether `__ENV` has the variables of this process.
+    pub system_environment: bool,
+    /// Variables given with `-e`.
+    pub environment: Vec<(String, String)>,
+    /// Whether thresholds are judged.
+    pub thresholds: bool,
+    /// k6's summary.
+    pub summary: Summary,
+    /// Where every sample goes.
+    pub outputs: Vec<Target>,
+    /// Where lines go.
+    pub log: Log,
+    /// Whether the result may have colours.
+    pub color: bool,
+    /// What the user should know; for stderr.
+    pub notes: Vec<String>,
+}
+
+/// k6's summary, as asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// How much of it.
+    pub mode: Mode,
+    /// A file for its JSON.
+    pub export: Option<PathBuf>,
+    /// Whether that JSON has k6's newer form.
+    pub machine: bool,
+}
+
+/// How much k6's summary has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The metrics most people look at.
+    #[default]
+    Compact,
+    /// All metrics, groups and scenarios.
+    Full,
+    /// None, and `handleSummary` is not called.
+    Disabled,
+}
+
+/// Where lines of the script, and lines about it, go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    /// Where all lines go that have no other place.
+    pub to: LogTarget,
+    /// A file for what the script writes with `console`.
+    pub console: Option<PathBuf>,
+    /// How lines look.
+    pub form: LogForm,
+    /// Whether `console.debug` is heard.
+    pub verbose: bool,
+}
+
+/// A place for lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LogTarget {
+    /// stderr.
+    #[default]
+    Stderr,
+    /// stdout.
+    Stdout,
+    /// Nowhere.
+    None,
+    /// A file.
+    File(PathBuf),
+}
+
+/// How a line looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogForm {
+    /// Level and words.
+    #[default]
+    Text,
+    /// Words alone.
+    Raw,
+    /// A JSON object.
+    Json,
+}
+
+/// Resolves flags and variables.
+///
+/// # Errors
+///
+/// The first mistake found.
+pub fn asked(args: &RunArgs, env: Lookup<'_>, no_color: bool) -> Result<Asked, Problem> {
+    let mut notes = explain_foreign(&args.foreign)?;
+    let report = &args.report;
+    let env_layer = Layer::from_env(env).map_err(|error| {
+        Problem::new(format!("a variable cannot be used: {error}"), "correct it, or unset it")
+    })?;
+    if env("K6_LINGER").is_some() || env("K6_PAUSED").is_some() {
+        notes.push(
+            "`K6_LINGER` and `K6_PAUSED` change nothing: there is nothing to control from outside".into(),
+        );
+    }
+    let config = args.config_file(env);
+    let switch =
+        |flag: &'static str, given: Option<&String>, variable: &str| switch(flag, given, variable, env);
+    Ok(Asked {
+        file: config.map_or(Ok(serde_json::Value::Null), |path| config_file(&path))?,
+        env: env_layer,
+        cli: cli(args)?,
+        system_environment: switch(
+            "--include-system-env-vars",
+            args.script_flags.include_system_env_vars.as_ref(),
+            "K6_INCLUDE_SYSTEM_ENV_VARS",
+        )?
+        .unwrap_or(true),
+        environment: args.script_flags.env.iter().map(|pair| variable(pair, env)).collect(),
+        thresholds: !switch("--no-thresholds", args.load.no_thresholds.as_ref(), "K6_NO_THRESHOLDS")?
+            .unwrap_or(false),
+        summary: summary(report, env, &mut notes)?,
+        outputs: outputs(report, env)?,
+        log: log(report, env)?,
+        color: !(no_color || switch("--no-color", report.no_color.as_ref(), "K6_NO_COLOR")?.unwrap_or(false)),
+        notes,
+    })
+}
+
+impl RunArgs {
+    fn config_file(&self, env: Lookup<'_>) -> Option<PathBuf> {
+        let named = self.script_flags.config.clone();
+        named.or_else(|| env("K6_CONFIG").filter(|path| !path.is_empty()).map(PathBuf::from))
+    }
+}
+
+/// A switch: the flag, or else the variable.
+fn switch(
+    flag: &str,
+    given: Option<&String>,
+    variable: &str,
+    env: Lookup<'_>,
+) -> Result<Option<bool>, Problem> {
+    let (name, text) = match (given, env(variable)) {
+        (Some(text), _) => (flag, text.clone()),
+        (None, Some(text)) => (variable, text),
+        (None, None) => return Ok(None),
+    };
+    bool::read_text(&text)
+        .map_err(|_| Problem::new(format!("`{text}` is not a value of `{name}`"), "write true or false"))
+}
+
+/// `NAME=VALUE`, or the value that this process has for NAME.
+fn variable(pair: &str, env: Lookup<'_>) -> (String, String) {
+    match pair.split_once('=') {
+        Some((name, value)) => (name.to_owned(), value.to_owned()),
+        None => (pair.to_owned(), env(pair).unwrap_or_default()),
+    }
+}
+
+fn config_file(path: &std::path::Path) -> Result<serde_json::Value, Problem> {
+    let bytes = read_file("--config", path)?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Problem::new(
+            format!("`{}` is not JSON, for `--config`: {error}", path.display()),
+            "it holds options as a script exports them: {\"vus\": 10, \"duration\": \"30s\"}",
+        )
+    })
+}
+
+/// How an option's flag is written.
+const FLAGS: [(&str, &str); 22] = [
+    ("vus", "--vus"),
+    ("duration", "--duration"),
+    ("iterations", "--iterations"),
+    ("stages", "--stage"),
+    ("noSetup", "--no-setup"),
+    ("noTeardown", "--no-teardown"),
+    ("minIterationDuration", "--min-iteration-duration"),
+    ("maxRedirects", "--max-redirects"),
+    ("batch", "--batch"),
+    ("batchPerHost", "--batch-per-host"),
+    ("rps", "--rps"),
+    ("userAgent", "--user-agent"),
+    ("httpDebug", "--http-debug"),
+    ("insecureSkipTLSVerify", "--insecure-skip-tls-verify"),
+    ("noConnectionReuse", "--no-connection-reuse"),
+    ("noVUConnectionReuse", "--no-vu-connection-reuse"),
+    ("throw", "--throw"),
+    ("discardResponseBodies", "--discard-response-bodies"),
+    ("localIPs", "--local-ips"),
+    ("dns", "--dns"),
+    ("summaryTrendStats", "--summary-trend-stats"),
+    ("summaryTimeUnit", "--summary-time-unit"),
+];
+
+fn cli(args: &RunArgs) -> Result<Layer, Problem> {
+    let (load, http, report) = (&args.load, &args.http, &args.report);
+    let list = |items: &[String]| (!items.is_empty()).then(|| items.join(","));
+    let lookup = |option: &str| match option {
+        "vus" => load.vus.clone(),
+        "duration" => load.duration.clone(),
+        "iterations" => load.iterations.clone(),
+        "stages" => list(&load.stages),
+        "noSetup" => load.no_setup.clone(),
+        "noTeardown" => load.no_teardown.clone(),
+        "minIterationDuration" => load.min_iteration_duration.clone(),
+        "maxRedirects" => http.max_redirects.clone(),
+        "batch" => http.batch.clone(),
+        "batchPerHost" => http.batch_per_host.clone(),
+        "rps" => http.rps.clone(),
+        "userAgent" => http.user_agent.clone(),
+        "httpDebug" => http.http_debug.clone(),
+        "insecureSkipTLSVerify" => http.insecure_skip_tls_verify.clone(),
+        "noConnectionReuse" => http.no_connection_reuse.clone(),
+        "noVUConnectionReuse" => http.no_vu_connection_reuse.clone(),
+        "throw" => http.throw.clone(),
+        "discardResponseBodies" => http.discard_response_bodies.clone(),
+        "blacklistIPs" => list(&http.blacklist_ips),
+        "blockHostnames" => list(&http.block_hostnames),
+        "localIPs" => http.local_ips.clone(),
+        "dns" => http.dns.clone(),
+        "summaryTrendStats" => report.summary_trend_stats.clone(),
+        "summaryTimeUnit" => report.summary_time_unit.clone(),
+        "systemTags" => report.system_tags.clone(),
+        _ => None,
+    };
+    let mut layer = Layer::from_flags(lookup).map_err(|error| flag_problem(&error))?;
+    layer.tags = tags(&report.tags)?;
+    Ok(layer)
+}
+
+fn flag_problem(FlagError { option, text, error }: &FlagError) -> Problem {
+    let flag = FLAGS.iter().find(|(name, _)| name == option).map_or(*option, |(_, flag)| flag);
+    let hint = match *option {
+        "duration" | "minIterationDuration" => "write a unit, as in `10s`, `1m30s` or `500ms`",
+        "stages" => "write time and target, as in `30s:10`",
+        _ => "see `knee run --help`",
+    };
+    Problem::new(format!("`{text}` is not a value of `{flag}`: {error}"), hint)
+}
+
+fn tags(given: &[String]) -> Result<Option<BTreeMap<String, String>>, Problem> {
+    if given.is_empty() {
+        return Ok(None);
+    }
+    let pair = |text: &String| match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Problem::new(format!("`{text}` is not a value of `--tag`"), "write NAME=VALUE")),
+    };
+    given.iter().map(pair).collect::<Result<_, _>>().map(Some)
+}
+
+fn summary(flags: &RunReportFlags, env: Lookup<'_>, notes: &mut Vec<String>) -> Result<Summary, Problem> {
+    let mode = flags.summary_mode.clone().or_else(|| env("K6_SUMMARY_MODE")).unwrap_or_default();
+    let mut mode = match mode.as_str() {
+        "" | "compact" => Mode::Compact,
+        "full" => Mode::Full,
+        "disabled" => Mode::Disabled,
+        "legacy" => {
+            notes.push("the legacy summary is gone, as in k6 2: the compact one is shown".to_owned());
+            Mode::Compact
+        }
+        other => {
+            return Err(Problem::new(
+                format!("`{other}` is not a value of `--summary-mode`"),
+                "use one of: compact, full, disabled",
+            ));
+        }
+    };
+    if switch("--no-summary", flags.no_summary.as_ref(), "K6_NO_SUMMARY", env)?.unwrap_or(false) {
+        mode = Mode::Disabled;
+    }
+    let export = flags.summary_export.clone();
+    let machine = switch(
+        "--new-machine-readable-summary",
+        flags.new_machine_readable_summary.as_ref(),
+        "K6_NEW_MACHINE_READABLE_SUMMARY",
+        env,
+    )?;
+    Ok(Summary {
+        mode,
+        export: export
+            .or_else(|| env("K6_SUMMARY_EXPORT").filter(|path| !path.is_empty()).map(PathBuf::from)),
+        machine: machine.unwrap_or(false),
+    })
+}
+
+fn outputs(flags: &RunReportFlags, env: Lookup<'_>) -> Result<Vec<Target>, Problem> {
+    let mut given = flags.out.clone();
+    if given.is_empty() {
+        let variable = env("K6_OUT").unwrap_or_default();
+        given = variable.split(',').filter(|text| !text.is_empty()).map(str::to_owned).collect();
+    }
+    let read = |text: &String| {
+        Target::parse(text, env).map_err(|words| {
+            Problem::new(words, "use `-o json=FILE` or `-o csv=FILE`; every run is also kept as a record")
+        })
+    };
+    given.iter().map(read).collect()
+}
+
+fn log(flags: &RunReportFlags, env: Lookup<'_>) -> Result<Log, Problem> {
+    let to = flags.log_output.clone().or_else(|| env("K6_LOG_OUTPUT")).unwrap_or_default();
+    let to = match to.as_str() {
+        "" | "stderr" => LogTarget::Stderr,
+        "stdout" => LogTarget::Stdout,
+        "none" => LogTarget::None,
+        other => match other.strip_prefix("file=").filter(|path| !path.is_empty()) {
+            Some(path) => LogTarget::File(path.into()),
+            None => {
+                return Err(Problem::new(
+                    format!("`{other}` is not a value of `--log-output`"),
+                    "use one of: stderr, stdout, none, file=FILE",
+                ));
+            }
+        },
+    };
+    let form = flags.log_format.clone().or_else(|| env("K6_LOG_FORMAT")).unwrap_or_default();
+    let form = match form.as_str() {
+        "" | "text" => LogForm::Text,
+        "raw" => LogForm::Raw,
+        "json" => LogForm::Json,
+        other => {
+            return Err(Problem::new(
+                format!("`{other}` is not a value of `--log-format`"),
+                "use one of: text, raw, json",
+            ));
+        }
+    };
+    let console = env("K6_CONSOLE_OUTPUT").filter(|path| !path.is_empty()).map(PathBuf::from);
+    Ok(Log { to, console: flags.console_output.clone().or(console), form, verbose: flags.verbose })
+}
+
+/// Refuses what k6 has and this program has not, and returns notes on what changes nothing here.
+fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
+    let is = |given: &Option<String>, harmless: &[&str]| {
+        given.as_deref().is_some_and(|value| !harmless.contains(&value))
+    };
+    let refused = [
+        (
+            foreign.execution_segment.is_some() || foreign.execution_segment_sequence.is_some(),
+            "a part of the load (`--execution-segment`)",
+            "run the whole load from this machine",
+        ),
+        (is(&foreign.paused, &["false"]), "`--paused`", "leave it out: nothing could resume the run"),
+        (
+            is(&foreign.traces_output, &["none", ""]),
+            "`--traces-output`",
+            "leave it out: no traces are written",
+        ),
+        (
+            is(&foreign.kind, &["js", ""]),
+            "k6's archives (`--type archive`)",
+            "unpack it, and give the script",
+        ),
+        (!foreign.secret_source.is_empty(), "`--secret-source`", "give secrets with `-e NAME`"),
+    ];
+    if let Some((_, what, hint)) = refused.into_iter().find(|(given, ..)| *given) {
+        return Err(Problem::new(format!("{what}: not in this version"), hint));
+    }
+    let notes = [
+        (is(&foreign.linger, &["false"]), "`--linger` changes nothing: there is no REST API to keep up"),
+        (is(&foreign.address, &[""]), "`--address` changes nothing: there is no REST API"),
+        (
+            is(&foreign.profiling_enabled, &["false"]),
+            "`--profiling-enabled` changes nothing: there is no REST API",
+        ),
+        (!foreign.features.is_empty(), "`--features` changes nothing: there is nothing to switch"),
+        (foreign.no_usage_report.is_some(), "`--no-usage-report` needs no flag: nothing is ever reported"),
+        (
+            is(&foreign.compatibility_mode, &["extended", "base"]),
+            "`--compatibility-mode` changes nothing: there is one mode",
+        ),
+    ];
+    Ok(notes.into_iter().filter(|(given, _)| *given).map(|(_, note)| note.to_owned()).collect())
+}

@@ -1,0 +1,129 @@
+//! What a script said on the console, out of what its program wrote to stderr.
+//!
+//! Knows three ways of writing a line: JSON, `key=value` pairs as logrus writes them, and a level in four letters.
+//! Lines of the program itself, about progress or its result, are none of the script's and are left out.
+
+use serde_json::Value;
+
+/// Lines as `level message`. A stack is cut off: it names places in two different engines.
+pub fn lines(stderr: &str) -> Vec<String> {
+    let mut said: Vec<(String, String)> = Vec::new();
+    let mut open = false;
+    for line in stderr.lines() {
+        match entry(line) {
+            Some(Entry::Said(level, message)) => {
+                said.push((level, message));
+                open = true;
+            }
+            Some(Entry::Other) => open = false,
+            // A message goes on until the next entry.
+            None => {
+                if let Some((_, message)) = said.last_mut().filter(|_| open) {
+                    message.push('\n');
+                    message.push_str(line);
+                }
+            }
+        }
+    }
+    said.iter().map(|(level, message)| format!("{level} {}", cut(message))).collect()
+}
+
+/// One line of a log.
+enum Entry {
+    /// Of the script: level and message.
+    Said(String, String),
+    /// Of the program.
+    Other,
+}
+
+fn entry(line: &str) -> Option<Entry> {
+    if let Some(fields) = serde_json::from_str::<Value>(line).ok().filter(Value::is_object) {
+        return Some(of_fields(|key| fields[key].as_str().map(str::to_owned)));
+    }
+    if line.starts_with("time=") {
+        return Some(of_fields(|key| pair(line, key)));
+    }
+    if ["record: ", "warning: ", "error: ", "hint: "].iter().any(|start| line.starts_with(start)) {
+        return Some(Entry::Other);
+    }
+    let (word, message) = line.split_once(' ')?;
+    let level = match word {
+        "DEBU" => "debug",
+        "INFO" => "info",
+        "WARN" => "warning",
+        "ERRO" => "error",
+        _ => return None,
+    };
+    Some(Entry::Said(level.to_owned(), message.to_owned()))
+}
+
+/// k6 says where a line is from; a request that failed is told of without a source.
+fn of_fields(field: impl Fn(&str) -> Option<String>) -> Entry {
+    let message = field("msg").unwrap_or_default();
+    let of_script = matches!(field("source").as_deref(), Some("console" | "stacktrace"));
+    if of_script || message == "Request Failed" || message.starts_with("Uncaught (in promise)") {
+        Entry::Said(field("level").unwrap_or_default(), message)
+    } else {
+        Entry::Other
+    }
+}
+
+/// The value of `key` in `a=1 b="two words"`.
+fn pair(line: &str, key: &str) -> Option<String> {
+    let start = line.find(&format!("{key}=")).filter(|start| *start == 0 || line[..*start].ends_with(' '))?;
+    let value = &line[start + key.len() + 1..];
+    if !value.starts_with('"') {
+        return value.split(' ').next().map(str::to_owned);
+    }
+    let mut end = 1;
+    while let Some(next) = value[end..].find('"') {
+        end += next + 1;
+        if let Ok(text) = serde_json::from_str(&value[..end]) {
+            return Some(text);
+        }
+    }
+    None
+}
+
+/// The message without the stack below it, and without what the network said, which is worded by the system.
+fn cut(message: &str) -> String {
+    let message = message.split("\n\tat ").next().unwrap_or_default();
+    let message = if message.starts_with("Request Failed") { "Request Failed" } else { message };
+    message.trim_end().replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_ways_of_writing_a_line_say_the_same() {
+        let json = r#"{"level":"warning","msg":"one \"two\"\nthree","source":"console","time":"x"}"#;
+        let pairs = r#"time="x" level=warning msg="one \"two\"\nthree" source=console"#;
+        let short = "WARN one \"two\"\nthree";
+        for text in [json, pairs, short] {
+            assert_eq!(lines(text), ["warning one \"two\"\\nthree"], "{text}");
+        }
+    }
+
+    #[test]
+    fn an_exception_is_its_first_line() {
+        let k6 = r#"{"level":"error","msg":"Error: boom\n\tat default (file:///x.js:7:94(51))\n","source":"stacktrace"}"#;
+        let knee = "ERRO Error: boom\n\tat default (file:///x.js:7:94)";
+        assert_eq!(lines(k6), ["error Error: boom"]);
+        assert_eq!(lines(knee), lines(k6));
+    }
+
+    #[test]
+    fn a_request_that_failed_is_told_of_whatever_the_words_of_the_system() {
+        let k6 = r#"{"error":"dial: refused","level":"warning","msg":"Request Failed","time":"x"}"#;
+        assert_eq!(lines(k6), ["warning Request Failed"]);
+        assert_eq!(lines("WARN Request Failed error=\"refused\""), lines(k6));
+    }
+
+    #[test]
+    fn lines_of_the_program_itself_are_left_out() {
+        let text = "running\nINFO a\nrecord: /x\nmore of it\n{\"level\":\"error\",\"msg\":\"thresholds\"}\n";
+        assert_eq!(lines(text), ["info a"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! The server that both programs are run against: it answers like httpbin, and keeps a journal.
+//!
+//! One thread a connection, HTTP/1.1 with keep-alive. Every answer is a function of the request alone:
+//! no clock and no chance in it, so that two programs that ask the same are told the same.
+
+use std::io::{BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+mod answer;
+mod auth;
+mod body;
+mod encode;
+mod page;
+mod request;
+
+pub use answer::Answer;
+pub use encode::decode;
+pub use request::Request;
+
+/// A connection on which nothing is asked for this long is closed.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// A running server. Its threads end with the process.
+pub struct Server {
+    /// Its URL, without a slash at the end.
+    pub base: String,
+    journal: Journal,
+}
+
+/// What the server was asked, in the order of arrival.
+type Journal = Arc<Mutex<Vec<Request>>>;
+
+impl Server {
+    /// Starts one on a free port of the loopback.
+    pub fn start() -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot listen on the loopback")?;
+        let base = format!("http://{}", listener.local_addr()?);
+        let journal = Journal::default();
+        let kept = journal.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let journal = kept.clone();
+                // A connection that breaks is the client's business: what it asked is in the journal.
+                thread::spawn(move || serve(stream, &journal).unwrap_or_default());
+            }
+        });
+        Ok(Self { base, journal })
+    }
+
+    /// Takes what was asked since the last call.
+    pub fn take(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.journal.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Answers one connection until it ends.
+fn serve(stream: TcpStream, journal: &Journal) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(IDLE))?;
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut writer = stream;
+    while let Some(request) = Request::read(&mut reader)? {
+        let answer = Answer::to(&request);
+        journal.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        let stays = answer.stays_open();
+        for (pause, bytes) in answer.pieces() {
+            thread::sleep(pause);
+            writer.write_all(&bytes)?;
+        }
+        if !stays {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
