@@ -1,9 +1,10 @@
 // knee's own answer to https://jslib.k6.io/k6chaijs: describe() as a group, expect() chains as checks.
 //
 // Written from the documented interface; it contains nothing of the original. The assertions that scripts use are
-// here; plugins (chai.use) and the `should` style are not.
+// here, and plugins by chai.use(); the `should` style is not.
 
 import { check, group } from 'k6';
+import exec from 'k6/execution';
 
 export const config = {
   truncateThreshold: 40,
@@ -151,6 +152,7 @@ class Assertion {
     check(null, { [name]: held });
     if (held) return this;
     if (config.logFailures) console.warn(`${prefix}${plain}`);
+    if (config.exitOnError) exec.test.abort(plain);
     throw new AssertionError(shortened(plain, config.truncateVariableThreshold), { actual, expected });
   }
 
@@ -427,10 +429,23 @@ const BOTH = {
   length: [lengthOf, 'length'], lengthOf: [lengthOf, 'length'],
 };
 
+// The assertion behind a chain, for plugins.
+const behind = new WeakMap();
+// Words that plugins have added: `{ method }`, `{ property }` or both.
+const ADDED = {};
+
 // The chain around an assertion: it knows the words, and refuses others.
 function chain(assertion) {
   const self = new Proxy(assertion, {
+    set(target, word, value) {
+      if (word !== '_obj') return false;
+      target.value = value;
+      return true;
+    },
     get(target, word) {
+      if (word === '_obj') return target.value;
+      if (word === 'assert') return (...given) => target.check(...given) && self;
+      if (Object.hasOwn(ADDED, word)) return added(self, ADDED[word]);
       if (typeof word === 'symbol' || ['then', 'catch', 'inspect', 'toJSON'].includes(word)) return undefined;
       if (WORDS.includes(word)) return self;
       if (FLAGS.includes(word)) {
@@ -458,7 +473,56 @@ function chain(assertion) {
       throw new Error(`Invalid Chai property: ${word}`);
     },
   });
+  behind.set(self, assertion);
   return self;
+}
+
+// A word of a plugin, whose functions see the chain as `this`; what they give back goes on, or the chain does.
+function added(self, { method, property: getter }) {
+  const value = getter === undefined ? undefined : getter.call(self);
+  if (method === undefined) return value === undefined ? self : value;
+  const call = (...given) => {
+    const result = method.apply(self, given);
+    return result === undefined ? self : result;
+  };
+  return new Proxy(call, { get: (_, next) => self[next] });
+}
+
+// `new chai.Assertion(value)`, and what plugins add to it.
+function AssertionOf(value, name) {
+  return expect(value, name);
+}
+AssertionOf.addMethod = (name, method) => {
+  ADDED[name] = { method };
+};
+AssertionOf.addProperty = (name, getter) => {
+  ADDED[name] = { property: getter };
+};
+AssertionOf.addChainableMethod = (name, method, getter) => {
+  ADDED[name] = { method, property: getter };
+};
+
+const FLAG_NAMES = { negate: 'not' };
+
+// A flag of a chain: read, or set when a value is given.
+function flag(self, name, ...value) {
+  const target = behind.get(self);
+  const key = FLAG_NAMES[name] || name;
+  if (value.length > 0) {
+    if (name === 'object') [target.value] = value;
+    else if (name === 'message') [target.label] = value;
+    else [target.flags[key]] = value;
+    return undefined;
+  }
+  if (name === 'object') return target.value;
+  return name === 'message' ? target.label : target.flags[key];
+}
+
+const util = { flag, inspect, eql: alike, type: kindOf };
+
+function use(plugin) {
+  plugin(chai, util);
+  return chai;
 }
 
 export function expect(value, name) {
@@ -531,5 +595,5 @@ for (const [name, word] of Object.entries(ASSERT_NOT)) assert[name] = (value, me
 const ASSERT_KINDS = { isArray: 'array', isObject: 'object', isString: 'string', isNumber: 'number', isBoolean: 'boolean', isFunction: 'function' };
 for (const [name, kind] of Object.entries(ASSERT_KINDS)) assert[name] = (value, message) => expect(value, message).to.be.a(kind);
 
-export const chai = { config, AssertionError, expect, assert };
+export const chai = { config, AssertionError, Assertion: AssertionOf, expect, assert, use, util };
 export default chai;

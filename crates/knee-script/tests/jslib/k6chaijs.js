@@ -1,4 +1,4 @@
-// passed: 12
+// passed: 14
 // failed: 4
 import chai, { describe, expect } from 'https://jslib.k6.io/k6chaijs/4.3.4.3/index.js';
 
@@ -14,6 +14,14 @@ const message = (body) => {
     return `${error.name}: ${error.message}`;
   }
 };
+
+chai.use((library, utils) => {
+  library.Assertion.addMethod('longerThan', function longerThan(least) {
+    new library.Assertion(this._obj, 'subject').to.be.a('string');
+    const words = 'expected #{this} to be longer than #{exp}';
+    this.assert(utils.flag(this, 'object').length > least, words, 'expected #{this} not to be longer than #{exp}', least);
+  });
+});
 
 export default function () {
   const object = { a: 1, b: { c: [1, 2] } };
@@ -34,5 +42,6 @@ export default function () {
   same(message(() => expect(1, 'one').to.equal(2)), 'AssertionError: expected 1 to equal 2');
   same(message(() => expect({ a: [1] }, 'x').to.deep.equal({ a: [2] })), 'AssertionError: expected { a: [ 1 ] } to deeply equal { a: [ 2 ] }');
   same(message(() => expect(1).to.be.nonsense), 'Error: Invalid Chai property: nonsense');
+  expect('word', 'word').to.be.longerThan(3);
   same(message(() => chai.assert.isTrue(true, 'assert')), 'nothing thrown');
 }

@@ -43,6 +43,16 @@ fn a_module_is_fetched_once_held_to_its_hash_and_then_needs_no_network() {
 }
 
 #[test]
+fn a_whole_script_comes_from_the_network_and_imports_its_neighbours() {
+    let (home, server) = importing("");
+    let finished = run(&home, &format!("https://{}/script.js", server.address()));
+    assert!(finished.stderr.contains("a text from the network"), "{}", finished.stderr);
+    assert_eq!(server.count(), 2);
+    let lock = std::fs::read_to_string(home.path("knee.lock")).unwrap();
+    assert_eq!(lock.matches("sha256:").count(), 2, "{lock}");
+}
+
+#[test]
 fn a_module_that_cannot_be_had_is_told_with_a_hint() {
     for (path, says) in [("/sorry", "503"), ("/away.js", "cannot be fetched")] {
         let (home, _server) = importing(path);

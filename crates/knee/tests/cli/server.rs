@@ -9,7 +9,7 @@
 //! | `/slow` | after a tenth of a second |
 //! | `/moved` | 302 to `/` |
 //! | `/away.js` | 302 to a place without TLS |
-//! | `/module.js` | a module of JavaScript |
+//! | `/module.js`, `/script.js` | a module of JavaScript, and one that imports it |
 //! | `/sorry` | 503 |
 //! | any other | 200 and a few bytes |
 
@@ -186,6 +186,7 @@ fn converse<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
             "/module.js" => {
                 b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\nexport default 'a text from the network'"
             }
+            "/script.js" => b"HTTP/1.1 200 OK\r\ncontent-length: 71\r\n\r\nimport text from './module.js'; console.log(text); export default text;",
             "/away.js" => b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n",
             "/sorry" => b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 5\r\n\r\nsorry",
             _ => b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
