@@ -14,6 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::case::Case;
+use super::console::Writer;
 use super::outcome::Outcome;
 use super::server::Server;
 use super::{console, outcome, samples, wire};
@@ -37,6 +38,14 @@ pub enum Program {
 }
 
 impl Program {
+    /// Whose lines are on stderr.
+    const fn writer(&self) -> Writer {
+        match self {
+            Self::K6(_) => Writer::K6,
+            Self::Knee(_) => Writer::Knee,
+        }
+    }
+
     /// The command line up to the script's own words.
     fn command(&self) -> Command {
         match self {
@@ -48,7 +57,7 @@ impl Program {
             }
             Self::Knee(path) => {
                 let mut command = Command::new(path);
-                command.args(["run", "--quiet", "--no-verdict-exit"]);
+                command.args(["run", "--quiet", "--no-color", "--no-verdict-exit", "--log-format", "json"]);
                 command
             }
         }
@@ -82,7 +91,7 @@ impl Place {
         let requests = self.server.take();
         let seen = requests.iter().map(|request| self.plain(&wire::line(request), case)).collect();
         outcome.add("requests", case.order.apply(seen));
-        let said = console::lines(&self.plain(&ran.stderr, case));
+        let said = console::lines(program.writer(), &self.plain(&ran.stderr, case));
         outcome.add("console", case.lines.apply(said));
         if let Ok(text) = fs::read_to_string(&summary) {
             let summary: Value = serde_json::from_str(&self.plain(&text, case))

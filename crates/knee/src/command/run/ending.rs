@@ -210,8 +210,9 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
         return Err((problem.clone(), *exit));
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
+    let invalid = course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid);
     let facts = Facts {
-        invalid: course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid),
+        invalid: invalid && !job.args.report.no_verdict_exit,
         interrupted: ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted,
         marked_failed: job.tally.has_failed(),
         crossed: !verdict.crossed.is_empty(),
