@@ -26,6 +26,8 @@ pub mod http;
 
 pub mod json;
 
+pub mod loader;
+
 pub mod metric;
 
 pub mod module;

@@ -1,16 +1,13 @@
-//! The modules that scripts import, and how they are found.
+//! The modules of k6 that scripts import.
 //!
-//! Each is made when it is imported first; a script pays for what it uses. Remote modules and
-//! TypeScript are not read here.
+//! Each is made when it is imported first; a script pays for what it uses. Modules that are files are found
+//! and read in [`crate::loader`].
 
-use std::path::Path;
 use std::rc::Rc;
 
-use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declarations, Declared, Exports, ModuleDef};
 use rquickjs::{Ctx, Error, Exception, JsLifetime, Module, Object, Result, Value};
 
-use crate::runtime::bytecode::Bytecode;
 use crate::state::State;
 
 pub mod batch;
@@ -99,7 +96,7 @@ macro_rules! modules {
         )*
 
         /// The module of this name, if it is one of ours.
-        fn native<'js>(ctx: &Ctx<'js>, name: &str) -> Option<Result<Module<'js, Declared>>> {
+        pub fn native<'js>(ctx: &Ctx<'js>, name: &str) -> Option<Result<Module<'js, Declared>>> {
             match name {
                 $($name => Some(Module::declare_def::<$def, _>(ctx.clone(), name)),)*
                 _ => None,
@@ -117,83 +114,4 @@ modules! {
     "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
     "k6/execution" Execution execution::EXPORTS, execution::build;
     "k6/timers" Timers timers::EXPORTS, timers::build;
-}
-
-/// Modules that are refused for good, and why.
-fn refusal(name: &str) -> Option<String> {
-    if name == "k6/browser" || name.starts_with("k6/experimental/browser") {
-        return Some(format!("{name} is not supported: knee has no browser"));
-    }
-    if name.starts_with("k6/x/") {
-        return Some(format!("{name} is not supported: knee has no k6 extensions"));
-    }
-    name.starts_with("k6/").then(|| format!("{name} is not supported yet"))
-}
-
-/// Finds modules for a script.
-pub struct Finder {
-    /// The VU that asks.
-    pub state: Rc<State>,
-}
-
-impl Resolver for Finder {
-    fn resolve<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        base: &str,
-        name: &str,
-        _attributes: Option<ImportAttributes<'js>>,
-    ) -> Result<String> {
-        if name == "k6" || name.starts_with("k6/") {
-            return Ok(name.to_owned());
-        }
-        let local = ["./", "../", "/", "file://"].iter().any(|start| name.starts_with(start));
-        if !local {
-            let words = format!(
-                "The moduleSpecifier {name:?} couldn't be recognised as something knee supports: \
-                 use a path that starts with ./ or ../ for a file beside the script"
-            );
-            return Err(Exception::throw_message(ctx, &words));
-        }
-        let path = self.state.program.files.resolve(base, name);
-        let real = path.canonicalize().unwrap_or(path);
-        Ok(format!("file://{}", real.display()))
-    }
-}
-
-impl Loader for Finder {
-    fn load<'js>(
-        &mut self,
-        ctx: &Ctx<'js>,
-        name: &str,
-        _attributes: Option<ImportAttributes<'js>>,
-    ) -> Result<Module<'js, Declared>> {
-        if let Some(module) = native(ctx, name) {
-            return module;
-        }
-        if let Some(words) = refusal(name) {
-            return Err(Exception::throw_message(ctx, &words));
-        }
-        load(ctx, &self.state, name)
-    }
-}
-
-/// A module of the script: compiled by the first VU, loaded as it was compiled by all others.
-pub fn load<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js, Declared>> {
-    let program = &state.program;
-    if let Some(code) = program.module(name) {
-        return code.load(ctx);
-    }
-    let thrown = |words: &str| Exception::throw_message(ctx, words);
-    let path = program.files.resolve(&program.entry, name);
-    let (_, bytes) = program.files.read(&path).map_err(|error| thrown(&error.to_string()))?;
-    let source = std::str::from_utf8(&bytes).map_err(|_| thrown(&format!("{name} is not UTF-8")))?;
-    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
-    let (code, module) = if Path::new(name).extension().is_some_and(|ending| ending == "json") {
-        Bytecode::compile(ctx, name, &format!("export default {source};"))?
-    } else {
-        Bytecode::compile(ctx, name, source)?
-    };
-    program.keep_module(name, code);
-    Ok(module)
 }

@@ -4,16 +4,20 @@
 //! and only below its own folder unless more was allowed.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::data::Elements;
+use crate::loader::position::Maps;
+use crate::loader::remote::{Remote, RemoteSettings};
+use crate::loader::trouble::Trouble;
+use crate::loader::{lock, replacement, specifier};
 use crate::metric::Registry;
 use crate::runtime::bytecode::Bytecode;
 
 pub mod files;
 
-use files::Files;
+use files::{Files, Script};
 
 /// How loud a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +63,8 @@ pub struct Surroundings {
     pub narrator: Narrator,
     /// Where lines of the script's `console` go; as all others if `None`.
     pub console: Option<Narrator>,
+    /// Where modules come from that are not files.
+    pub remote: RemoteSettings,
 }
 
 /// How requests are made unless a call says otherwise.
@@ -108,26 +114,93 @@ pub struct Program {
     pub files: Files,
     /// The metrics that VUs declare while they are loaded.
     pub metrics: Arc<Registry>,
+    /// Where the code of transformed modules came from.
+    pub maps: Maps,
+    /// The modules that it imports from the network.
+    pub remote: Remote,
     store: Mutex<Store>,
+}
+
+/// A module that has been compiled.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What it was compiled to.
+    pub code: Bytecode,
+    /// Whether its source speaks of `import.meta`; most do not, and the object costs memory in every VU.
+    pub wants_meta: bool,
 }
 
 #[derive(Default)]
 struct Store {
-    modules: HashMap<String, Bytecode>,
+    modules: HashMap<String, Compiled>,
     arrays: HashMap<String, Arc<Elements>>,
+    trouble: Option<Trouble>,
+    notes: Vec<String>,
 }
 
 impl Program {
     /// A program that has not been evaluated yet.
-    pub fn new(script: &Path, surroundings: Surroundings) -> std::io::Result<Self> {
-        let files = Files::beside(script, &surroundings.allow_read)?;
+    pub fn new(script: impl Into<Script>, surroundings: Surroundings) -> std::io::Result<Self> {
+        let files = Files::new(script.into(), &surroundings.allow_read)?;
         Ok(Self {
             entry: files.entry(),
+            remote: Remote::new(surroundings.remote.clone(), files.folder()),
             surroundings,
             files,
             metrics: Arc::default(),
+            maps: Maps::default(),
             store: Mutex::default(),
         })
+    }
+
+    /// The source of a module that is not one of k6's.
+    pub fn source(&self, name: &str) -> Result<Arc<[u8]>, Trouble> {
+        if let Some(path) = specifier::path_of(name) {
+            return self.files.module(path);
+        }
+        if let Some(found) = replacement::find(name).filter(|_| self.surroundings.remote.replacements) {
+            self.note(format!("jslib {} answered by knee's own copy", found.library));
+            return Ok(found.source.as_bytes().into());
+        }
+        if self.files.is_sealed() {
+            return Err(Trouble::new(format!("{name} was not imported while the script was loaded"), ""));
+        }
+        self.remote.source(name)
+    }
+
+    /// The script has been loaded: nothing more is read, and what was learnt is written down.
+    pub fn seal(&self) {
+        self.files.seal();
+        match self.remote.write_lock() {
+            Ok(Some(path)) => self.note(format!("wrote {}: keep it with the script", path.display())),
+            Ok(None) => {}
+            Err(error) => {
+                let words = format!("the hashes of remote modules cannot be kept in {}: {error}", lock::NAME);
+                self.say(Level::Warn, &words);
+            }
+        }
+    }
+
+    /// What people should know about how the script was loaded.
+    pub fn notes(&self) -> Vec<String> {
+        self.lock().notes.clone()
+    }
+
+    fn note(&self, note: String) {
+        let notes = &mut self.lock().notes;
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    /// Keeps why a module could not be had.
+    pub fn keep_trouble(&self, trouble: Trouble) {
+        self.lock().trouble = Some(trouble);
+    }
+
+    /// Why a module could not be had last.
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.lock().trouble.clone()
     }
 
     /// Writes a line.
@@ -141,12 +214,12 @@ impl Program {
     }
 
     /// A module that was compiled before.
-    pub fn module(&self, name: &str) -> Option<Bytecode> {
+    pub fn module(&self, name: &str) -> Option<Compiled> {
         self.lock().modules.get(name).cloned()
     }
 
     /// Keeps a compiled module for the VUs to come.
-    pub fn keep_module(&self, name: &str, code: Bytecode) {
+    pub fn keep_module(&self, name: &str, code: Compiled) {
         self.lock().modules.entry(name.to_owned()).or_insert(code);
     }
 

@@ -4,7 +4,6 @@
 //! Blocks the calling thread. Does not read options and does not print.
 
 use std::cell::RefCell;
-use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -20,8 +19,11 @@ use knee_engine::run::Way;
 use knee_engine::timer::WorkerTimer;
 
 use crate::http::send::{Desk, Targets};
+use crate::loader::commonjs;
+use crate::loader::trouble::Trouble;
 use crate::observe::Observer;
 use crate::op::{Call, Ended, Stage};
+use crate::program::files::Script;
 use crate::program::{HttpDefaults, Program, Surroundings};
 use crate::state::Story;
 use crate::vu::{LoadError, Vu};
@@ -36,6 +38,9 @@ pub enum SessionError {
     /// The file is not there, or a folder that was allowed.
     #[error("{0}")]
     Io(#[from] std::io::Error),
+    /// A module that the script imports cannot be had.
+    #[error(transparent)]
+    Module(Trouble),
     /// The script itself.
     #[error(transparent)]
     Script(#[from] LoadError),
@@ -65,11 +70,12 @@ pub struct StageSettings {
 
 impl Session {
     /// Loads a script: reads, compiles and evaluates it once.
-    pub fn load(script: &Path, surroundings: Surroundings) -> Result<Self, SessionError> {
+    pub fn load(script: impl Into<Script>, surroundings: Surroundings) -> Result<Self, SessionError> {
         let program = Arc::new(Program::new(script, surroundings)?);
-        let (vu, description) = Vu::load(&program, &Rc::default())?;
+        let (vu, description) =
+            Vu::load(&program, &Rc::default()).map_err(|error| reason(&program, error))?;
         drop(vu);
-        program.files.seal();
+        program.seal();
         Ok(Self { program, description })
     }
 
@@ -105,6 +111,20 @@ impl Session {
             let turn = Turn { due: now, earliest: now, cut: now.saturating_add(timeout) };
             Ok(vu.call(call, turn).await)
         })
+    }
+}
+
+/// A script that cannot have a module fails with an error of JavaScript; what is behind it has a hint.
+fn reason(program: &Program, error: LoadError) -> SessionError {
+    match (program.trouble(), error) {
+        (Some(trouble), LoadError::Script(thrown)) if thrown.message.contains(&trouble.what) => {
+            SessionError::Module(trouble)
+        }
+        (_, LoadError::Script(thrown)) => match commonjs::trouble(&thrown) {
+            Some(trouble) => SessionError::Module(trouble),
+            None => LoadError::Script(thrown).into(),
+        },
+        (_, error) => error.into(),
     }
 }
 

@@ -12,7 +12,9 @@ use rquickjs::{Atom, Context, Ctx, Function, Module, Object, Promise, Runtime, V
 use serde::{Deserialize, Serialize};
 
 use crate::http::send::Targets;
-use crate::module::{self, Finder, Slot, global};
+use crate::loader::commonjs;
+use crate::loader::finder::{self, Finder};
+use crate::module::{self, Slot, global};
 use crate::op::{Call, Ended, Op, Reply, Stage};
 use crate::program::{Level, Program};
 use crate::runtime::fault::Thrown;
@@ -106,12 +108,14 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
 
 fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Description), Thrown> {
     let caught = |error| Thrown::from_error(ctx, error);
-    if ctx.store_userdata(Slot::new(state.clone())).is_err() {
+    let maps = ctx.store_userdata(state.program.maps.clone()).is_ok();
+    if !maps || ctx.store_userdata(Slot::new(state.clone())).is_err() {
         return Err(Thrown::new("a world cannot be loaded twice"));
     }
     global::install(ctx).map_err(caught)?;
+    commonjs::install(ctx).map_err(caught)?;
     let entry = state.program.entry.clone();
-    let module = module::load(ctx, state, &entry).map_err(caught)?;
+    let module = finder::load(ctx, state, &entry).map_err(caught)?;
     let (module, promise): (Module<'js, _>, Promise<'js>) = module.eval().map_err(caught)?;
     settle(ctx, state, Some(promise))?;
     let exports = module.namespace().map_err(caught)?;

@@ -40,16 +40,18 @@ pub struct NewRecord {
     pub path: PathBuf,
 }
 
+/// The folder in which everything is kept; `None` when the environment names no home at all.
+pub fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("KNEE_HOME")
+        .or_else(|| folder("XDG_DATA_HOME").filter(|path| path.is_absolute()).map(|path| path.join("knee")))
+        .or_else(|| folder("HOME").map(|path| path.join(".local/share/knee")))
+}
+
 impl Store {
     /// The store that the environment names; `None` when it names no home at all.
     pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
-        let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let folder = folder("KNEE_HOME")
-            .or_else(|| {
-                folder("XDG_DATA_HOME").filter(|path| path.is_absolute()).map(|path| path.join("knee"))
-            })
-            .or_else(|| folder("HOME").map(|path| path.join(".local/share/knee")))?;
-        Some(Self { folder: folder.join("runs") })
+        Some(Self { folder: home(variable)?.join("runs") })
     }
 
     /// The store of this process.

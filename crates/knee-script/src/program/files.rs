@@ -2,6 +2,9 @@
 //!
 //! A path is judged after all links in it were followed. Each file is read once; when the script
 //! has been loaded, no file is read any more.
+//!
+//! Modules are another matter than data: `import` runs a file and shows nothing of its text, and suites
+//! import from folders above them. A file whose name ends like one of a script may be imported from anywhere.
 
 use std::collections::HashMap;
 use std::io;
@@ -9,8 +12,35 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::loader::specifier;
+use crate::loader::trouble::Trouble;
+
 /// Largest file that is read into memory.
 const FILE_MAX: u64 = 4 << 30;
+/// Endings of files that may be imported from anywhere.
+const SCRIPTS: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts"];
+/// The name of a script that is no file, as in k6.
+const STANDARD_INPUT: &str = "-";
+
+/// A script, as it is handed over.
+#[derive(Clone, Debug)]
+pub enum Script {
+    /// A file.
+    File(PathBuf),
+    /// A text that came from elsewhere, as if it were a file in this folder.
+    Text {
+        /// Where its imports and `open()` begin.
+        folder: PathBuf,
+        /// Its source.
+        source: Vec<u8>,
+    },
+}
+
+impl From<&Path> for Script {
+    fn from(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+}
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
@@ -38,39 +68,86 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files below the folder of `script`, and `also`.
-    pub fn beside(script: &Path, also: &[PathBuf]) -> io::Result<Self> {
-        let script = script.canonicalize()?;
-        let folder = script.parent().map_or_else(|| PathBuf::from("/"), Path::to_path_buf);
+    /// The script itself, the files below its folder, and `also`.
+    pub fn new(script: Script, also: &[PathBuf]) -> io::Result<Self> {
+        let (script, source) = match script {
+            Script::File(path) => (std::path::absolute(path)?, None),
+            Script::Text { folder, source } => (folder.canonicalize()?.join(STANDARD_INPUT), Some(source)),
+        };
+        let folder = script.parent().unwrap_or_else(|| Path::new("/")).canonicalize()?;
         let also = also.iter().map(|path| path.canonicalize());
         let roots = std::iter::once(Ok(folder)).chain(also).collect::<io::Result<Vec<_>>>()?;
-        Ok(Self { script, roots, sealed: AtomicBool::new(false), known: Mutex::default() })
+        let known = match source {
+            Some(source) => (script.clone(), source),
+            // Whatever its name and wherever a link leads: this file was asked for by a person.
+            None => (script.canonicalize()?, std::fs::read(&script)?),
+        };
+        let known = Mutex::new(HashMap::from([(known.0, known.1.into())]));
+        Ok(Self { script, roots, sealed: AtomicBool::new(false), known })
     }
 
     /// The module name of the script itself.
     pub fn entry(&self) -> String {
-        format!("file://{}", self.script.display())
+        specifier::name_of(&self.script)
+    }
+
+    /// The folder of the script.
+    pub fn folder(&self) -> &Path {
+        self.roots.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
     }
 
     /// The path that `path` means to the module called `from`.
     pub fn resolve(&self, from: &str, path: &str) -> PathBuf {
         let path = path.strip_prefix("file://").unwrap_or(path);
-        let folder = from.strip_prefix("file://").map_or(self.script.as_path(), Path::new).parent();
+        let folder = specifier::path_of(from).unwrap_or(&self.script).parent();
         folder.unwrap_or_else(|| Path::new("/")).join(path)
     }
 
     /// The contents of a file.
     pub fn read(&self, path: &Path) -> Result<(PathBuf, Arc<[u8]>), FileError> {
+        self.read_if(path, |real| self.is_below(real))
+    }
+
+    /// The source of a module.
+    pub fn module(&self, path: &Path) -> Result<Arc<[u8]>, Trouble> {
+        let known = self.known().get(path).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let name = path.display();
+        if path.is_dir() {
+            let hint = format!("write the file that is meant, such as {name}/index.js");
+            return Err(Trouble::new(format!("{name} is a folder and cannot be imported"), hint));
+        }
+        let read = self.read_if(path, |real| self.is_below(real) || is_script(real));
+        read.map(|(_, bytes)| bytes).map_err(|error| match error {
+            FileError::Io(name, error) if error.kind() == io::ErrorKind::NotFound => Trouble::new(
+                format!("The moduleSpecifier \"{name}\" couldn't be found on local disk"),
+                missing(path),
+            ),
+            error => Trouble::new(error.to_string(), ""),
+        })
+    }
+
+    fn is_below(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| real.starts_with(root))
+    }
+
+    fn read_if(
+        &self,
+        path: &Path,
+        allowed: impl Fn(&Path) -> bool,
+    ) -> Result<(PathBuf, Arc<[u8]>), FileError> {
         let shown = || path.display().to_string();
         let refused = |error| FileError::Io(shown(), error);
         let real = path.canonicalize().map_err(refused)?;
-        if !self.roots.iter().any(|root| real.starts_with(root)) {
+        if !allowed(&real) {
             return Err(FileError::Outside(shown()));
         }
         if let Some(known) = self.known().get(&real) {
             return Ok((real, known.clone()));
         }
-        if self.sealed.load(Ordering::Relaxed) {
+        if self.is_sealed() {
             return Err(FileError::Late(shown()));
         }
         let about = real.metadata().map_err(refused)?;
@@ -90,8 +167,26 @@ impl Files {
         self.sealed.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the script has been loaded.
+    pub fn is_sealed(&self) -> bool {
+        self.sealed.load(Ordering::Relaxed)
+    }
+
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Arc<[u8]>>> {
         // The map is whole at every moment.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_script(path: &Path) -> bool {
+    path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SCRIPTS.contains(&ending))
+}
+
+/// What to try when no file of this name is there.
+fn missing(path: &Path) -> String {
+    let whole = |ending: &&str| PathBuf::from(format!("{}.{ending}", path.display()));
+    match SCRIPTS.iter().find(|ending| whole(ending).is_file()) {
+        Some(ending) => format!("write the ending too: {}", whole(ending).display()),
+        None => "check the path of the import; it begins at the file that imports".to_owned(),
     }
 }

@@ -4,6 +4,8 @@
 
 use rquickjs::{CatchResultExt, CaughtError, Ctx, Value};
 
+use crate::loader::position::Maps;
+
 /// Frames shown; recursion without end has thousands, all alike.
 const FRAMES_MAX: usize = 10;
 
@@ -30,8 +32,11 @@ impl Thrown {
         let Some(stack) = object.get::<_, Option<String>>("stack").ok().flatten() else {
             return Self::new(json_of(ctx, value));
         };
-        let frames = stack.lines().map(|line| line.trim().to_owned()).filter(|line| line.starts_with("at "));
-        Self { message: text_of(ctx, value), frames: frames.filter(|line| !is_internal(line)).collect() }
+        let frames =
+            stack.lines().map(str::trim).filter(|line| line.starts_with("at ") && !is_internal(line));
+        let maps = ctx.userdata::<Maps>();
+        let shown = |frame: &str| maps.as_ref().map_or_else(|| frame.to_owned(), |maps| maps.frame(frame));
+        Self { message: text_of(ctx, value), frames: frames.map(shown).collect() }
     }
 
     /// The error of a call, taken out of its context.

@@ -12,6 +12,7 @@ use knee_engine::host;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
 use knee_engine::run::{self, Listeners, Way};
+use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::{BuiltIn, Meter, Sink};
 use knee_script::observe::metered::{self, Total};
 use knee_script::options::resolve::{Layers, resolve};
@@ -68,6 +69,7 @@ pub fn run_script(script: &Path, limits: Limits) -> Outcome {
         limits,
         narrator: Arc::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
         console: None,
+        remote: RemoteSettings::default(),
     };
     let mut outcome = match Session::load(script, surroundings) {
         Ok(session) => load(&session),

@@ -13,5 +13,6 @@
 mod compat;
 mod harness;
 mod hostile;
+mod loading;
 mod module;
 mod server;

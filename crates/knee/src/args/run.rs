@@ -13,7 +13,7 @@ use super::{Format, HelpFlag};
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct RunArgs {
-    /// The script
+    /// The script; `-` reads it from standard input
     #[arg(value_name = "SCRIPT")]
     pub script: String,
     /// How much, and when.
@@ -22,6 +22,9 @@ pub struct RunArgs {
     /// What the script is given.
     #[command(flatten)]
     pub script_flags: RunScriptFlags,
+    /// Where its modules come from.
+    #[command(flatten)]
+    pub modules: ModuleFlags,
     /// How requests are made.
     #[command(flatten)]
     pub http: RunHttpFlags,
@@ -225,4 +228,19 @@ pub struct RunForeignFlags {
     pub secret_source: Vec<String>,
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub profiling_enabled: Option<String>,
+}
+
+/// Where the modules of a script come from.
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Modules")]
+pub struct ModuleFlags {
+    /// Fetch no modules: https:// imports are answered from what was fetched before, or fail
+    #[arg(long, conflicts_with = "reload")]
+    pub offline: bool,
+    /// Fetch modules of https:// imports anew, and take the hashes they have now into knee.lock
+    #[arg(long)]
+    pub reload: bool,
+    /// Fetch well-known libraries too, instead of answering them with copies of our own
+    #[arg(long)]
+    pub no_replacements: bool,
 }

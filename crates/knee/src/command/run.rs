@@ -3,7 +3,7 @@
 //! The order matters: the script is loaded and its options are judged before the first request, and
 //! whatever was measured is kept before anything is printed. What is printed is [`ending`]'s.
 
-use std::path::Path;
+use std::io::Read as _;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -18,12 +18,14 @@ use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::{Settings, TlsSettings};
 use knee_engine::http::tls;
 use knee_engine::run::{self, Listeners, Way};
+use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::Key;
 use knee_script::observe::metered::{self, Total};
 use knee_script::op::{Ended, Stage};
 use knee_script::options::resolve::{Layers, resolve};
 use knee_script::options::scenario::ScenarioSpec;
 use knee_script::options::{HttpOptions, Options, describe};
+use knee_script::program::files::Script;
 use knee_script::program::{HttpDefaults, Surroundings};
 use knee_script::session::{Session, SessionError, StageSettings};
 use knee_script::state::{Story, Tally};
@@ -35,6 +37,7 @@ use super::journal::FileJournal;
 use super::{build, render};
 use crate::args::RunArgs;
 use crate::exit::Exit;
+use crate::fetch::Network;
 use crate::live::{self, Live};
 use crate::problem::{Problem, printable};
 use crate::settings::output::Progress;
@@ -66,6 +69,7 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     asked.notes.iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
     let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
     let session = load(args, &asked, &lines)?;
+    session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
     let options = options(&asked, &session)?;
     let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
     warnings.for_each(|warning| narrate(&format!("warning: {}", printable(&warning))));
@@ -95,18 +99,44 @@ fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session, Fa
         limits: knee_script::program::Limits::default(),
         narrator: lines.narrator(),
         console: Some(lines.console()),
+        remote: remote(args),
     };
-    Session::load(Path::new(&args.script), surroundings).map_err(|error| match error {
+    let script = script(args).map_err(|error| unreadable(args, &error))?;
+    Session::load(script, surroundings).map_err(|error| match error {
         SessionError::Script(LoadError::Script(thrown)) => {
             let exit = if thrown.message.contains("test aborted") { Exit::Abort } else { Exit::Script };
             (Problem::new(format!("the script threw while it was loaded: {thrown}"), ""), exit)
         }
-        SessionError::Io(error) => refused(Problem::new(
-            format!("`{}` cannot be read: {error}", args.script),
-            "give the path of a script",
-        )),
+        SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),
+        SessionError::Io(error) => unreadable(args, &error),
         SessionError::Script(error) => failed(Problem::new(error.to_string(), "")),
     })
+}
+
+fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
+    let what = format!("`{}` cannot be read: {error}", args.script);
+    refused(Problem::new(what, "give the path of a script, or - for standard input"))
+}
+
+/// The script that was asked for; `-` is standard input, and its imports begin in the working folder.
+fn script(args: &RunArgs) -> std::io::Result<Script> {
+    if args.script != "-" {
+        return Ok(Script::File(args.script.clone().into()));
+    }
+    let mut source = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut source)?;
+    Ok(Script::Text { folder: std::env::current_dir()?, source })
+}
+
+/// Where modules come from that are not files.
+fn remote(args: &RunArgs) -> RemoteSettings {
+    let home = store::home(|name| std::env::var_os(name));
+    RemoteSettings {
+        fetch: (!args.modules.offline).then(|| Arc::new(Network::default()) as Arc<_>),
+        cache: home.map(|home| home.join("modules")),
+        reload: args.modules.reload,
+        replacements: !args.modules.no_replacements,
+    }
 }
 
 fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {

@@ -1,0 +1,25 @@
+//! How scripts and the modules they import are found, read and made ready to be compiled.
+//!
+//! Does not run anything. Modules of k6 itself are made in [`crate::module`].
+
+pub mod cache;
+
+pub mod commonjs;
+
+pub mod finder;
+
+pub mod hash;
+
+pub mod lock;
+
+pub mod position;
+
+pub mod remote;
+
+pub mod replacement;
+
+pub mod specifier;
+
+pub mod trouble;
+
+pub mod typescript;

@@ -1,0 +1,170 @@
+//! Brings QuickJS the modules it asks for: compiled by the first VU, loaded as they were compiled by all
+//! others.
+
+use std::rc::Rc;
+use std::str::from_utf8;
+
+use rquickjs::function::Constructor;
+use rquickjs::loader::{ImportAttributes, Loader, Resolver};
+use rquickjs::module::Declared;
+use rquickjs::{Coerced, Ctx, Error, Exception, Function, Module, Object, Result};
+use serde::de::IgnoredAny;
+
+use super::position::Place;
+use super::trouble::Trouble;
+use super::{specifier, typescript};
+use crate::module::native;
+use crate::program::{Compiled, Program};
+use crate::runtime::bytecode::Bytecode;
+use crate::state::State;
+
+/// Modules of k6 that exist and are not here yet.
+const LATER: &[&str] = &[
+    "k6/crypto",
+    "k6/crypto/x509",
+    "k6/encoding",
+    "k6/html",
+    "k6/metrics",
+    "k6/net/grpc",
+    "k6/secrets",
+    "k6/websockets",
+    "k6/ws",
+];
+
+/// Finds modules for a script.
+pub struct Finder {
+    /// The VU that asks.
+    pub state: Rc<State>,
+}
+
+impl Resolver for Finder {
+    fn resolve<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        base: &str,
+        name: &str,
+        _attributes: Option<ImportAttributes<'js>>,
+    ) -> Result<String> {
+        specifier::resolve(base, name).map_err(|mut trouble| {
+            trouble.what.push_str(&format!(", in {base}"));
+            refuse(ctx, &self.state.program, trouble)
+        })
+    }
+}
+
+impl Loader for Finder {
+    fn load<'js>(
+        &mut self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        _attributes: Option<ImportAttributes<'js>>,
+    ) -> Result<Module<'js, Declared>> {
+        match native(ctx, name) {
+            Some(module) => module,
+            None => load(ctx, &self.state, name),
+        }
+    }
+}
+
+/// A module of the script.
+pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module<'js, Declared>> {
+    let (compiled, module) = match state.program.module(name) {
+        Some(compiled) => {
+            let module = compiled.code.load(ctx)?;
+            (compiled, module)
+        }
+        None => compile(ctx, &state.program, name)?,
+    };
+    if compiled.wants_meta {
+        describe(&module, state, name)?;
+    }
+    Ok(module)
+}
+
+/// Fills `import.meta` as k6 does: with `resolve`, and nothing else.
+fn describe(module: &Module<'_, Declared>, state: &Rc<State>, name: &str) -> Result<()> {
+    let meta: Object<'_> = module.meta()?;
+    let (base, program) = (name.to_owned(), state.program.clone());
+    let resolve = move |ctx: Ctx<'_>, specifier: Coerced<String>| {
+        specifier::resolve(&base, &specifier.0).map_err(|trouble| refuse(&ctx, &program, trouble))
+    };
+    meta.set("resolve", Function::new(meta.ctx().clone(), resolve)?.with_name("resolve")?)
+}
+
+fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compiled, Module<'js, Declared>)> {
+    if let Some(trouble) = refusal(name) {
+        return Err(refuse(ctx, program, trouble));
+    }
+    let bytes = program.source(name).map_err(|trouble| refuse(ctx, program, trouble))?;
+    let Ok(source) = from_utf8(&bytes) else {
+        return Err(refuse(ctx, program, Trouble::new(format!("{name} is not UTF-8 text"), "")));
+    };
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let (code, module) = if is_json(name) {
+        Bytecode::compile(ctx, name, &json_module(ctx, name, source)?)?
+    } else if typescript::is_typescript(name) {
+        let transformed = typescript::transform(source)
+            .map_err(|mistake| syntax_error(ctx, name, &mistake.message, mistake.place))?;
+        // Kept first: a mistake that only the compiler finds has a place too.
+        program.maps.keep(name, transformed.map);
+        Bytecode::compile(ctx, name, &transformed.code)?
+    } else {
+        Bytecode::compile(ctx, name, source)?
+    };
+    let compiled = Compiled { code, wants_meta: source.contains("import.meta") };
+    program.keep_module(name, compiled.clone());
+    Ok((compiled, module))
+}
+
+fn is_json(name: &str) -> bool {
+    name.split(['?', '#']).next().is_some_and(|path| path.ends_with(".json"))
+}
+
+/// JSON as a module. It is parsed as data, so that a `__proto__` in it is a key like any other.
+fn json_module(ctx: &Ctx<'_>, name: &str, source: &str) -> Result<String> {
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(source) {
+        let place = (error.line() as u32, error.column() as u32);
+        return Err(syntax_error(ctx, name, &format!("{error}"), place));
+    }
+    // A text always serialises, and the text of a JSON string is one of JavaScript.
+    let text = serde_json::to_string(source).unwrap_or_default();
+    Ok(format!("export default JSON.parse({text});"))
+}
+
+/// Why modules of k6 are refused.
+fn refusal(name: &str) -> Option<Trouble> {
+    if name == "k6/browser" || name.starts_with("k6/experimental/browser") {
+        let hint = "take the scenarios that use it out of the script";
+        return Some(Trouble::new(format!("{name} is not supported: knee has no browser"), hint));
+    }
+    if name.starts_with("k6/x/") {
+        let hint = "take the import out, or write what it does in JavaScript";
+        return Some(Trouble::new(format!("{name} is not supported: knee has no k6 extensions"), hint));
+    }
+    if LATER.contains(&name) || name.starts_with("k6/experimental/") {
+        return Some(Trouble::new(format!("{name} is not supported yet"), ""));
+    }
+    let unknown = || Trouble::new(format!("{name} is no module of k6"), "check the name of the import");
+    name.starts_with("k6/").then(unknown)
+}
+
+/// The error that a script gets when it cannot have a module; the program keeps the reason.
+fn refuse(ctx: &Ctx<'_>, program: &Program, trouble: Trouble) -> Error {
+    let error = Exception::throw_message(ctx, &trouble.what);
+    program.keep_trouble(trouble);
+    error
+}
+
+/// A `SyntaxError` whose place is that of the mistake.
+fn syntax_error(ctx: &Ctx<'_>, name: &str, message: &str, place: Place) -> Error {
+    let build = || -> Result<Object<'_>> {
+        let constructor: Constructor<'_> = ctx.globals().get("SyntaxError")?;
+        let error: Object<'_> = constructor.construct((message,))?;
+        error.set("stack", format!("    at {name}:{}:{}\n", place.0, place.1))?;
+        Ok(error)
+    };
+    match build() {
+        Ok(error) => ctx.throw(error.into_value()),
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,49 @@
+//! Fetches the modules that scripts import over https.
+//!
+//! Keeps nothing and judges nothing; `knee_script::loader::remote` does. Not for measuring: requests of a load
+//! take another way.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use knee_script::loader::remote::{BYTES_MAX, Fetch, REDIRECTS_MAX};
+use ureq::Agent;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use url::Url;
+
+/// How long a module may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The network, made ready when it is needed first.
+#[derive(Debug, Default)]
+pub struct Network {
+    agent: OnceLock<Agent>,
+}
+
+impl Fetch for Network {
+    fn fetch(&self, url: &Url) -> Result<Vec<u8>, String> {
+        let agent = self.agent.get_or_init(agent);
+        let mut answer = agent.get(url.as_str()).call().map_err(|error| error.to_string())?;
+        // A byte more than is allowed tells that there was more.
+        let body = answer.body_mut().with_config().limit(BYTES_MAX + 1);
+        body.read_to_vec().map_err(|error| error.to_string())
+    }
+}
+
+fn agent() -> Agent {
+    Agent::config_builder()
+        .https_only(true)
+        .max_redirects(REDIRECTS_MAX)
+        .timeout_global(Some(TIMEOUT))
+        .user_agent(concat!("knee/", env!("CARGO_PKG_VERSION")))
+        .tls_config(TlsConfig::builder().root_certs(roots()).build())
+        .build()
+        .into()
+}
+
+/// The roots this machine trusts; where it names none, Mozilla's.
+fn roots() -> RootCerts {
+    let native = rustls_native_certs::load_native_certs().certs;
+    let certificates: Vec<_> = native.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+    if certificates.is_empty() { RootCerts::WebPki } else { RootCerts::new_with_certs(&certificates) }
+}
