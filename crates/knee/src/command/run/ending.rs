@@ -223,12 +223,11 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
         return Err((problem.clone(), *exit));
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
+    // Without a request nothing was measured that could be invalid; the script may still judge itself.
+    let invalid =
+        course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid && has_requests(run));
     let facts = Facts {
-        // Without a request nothing was measured that could be invalid; the script may still judge itself.
-        invalid: course
-            .run
-            .as_ref()
-            .is_some_and(|run| run.truth.state == State::Invalid && has_requests(run)),
+        invalid: invalid && !job.args.report.no_verdict_exit,
         interrupted: ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted,
         marked_failed: job.tally.has_failed(),
         crossed: !verdict.crossed.is_empty(),
