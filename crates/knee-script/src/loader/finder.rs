@@ -1,6 +1,8 @@
 //! Brings QuickJS the modules it asks for: compiled by the first VU, loaded as they were compiled by all
 //! others.
 
+use std::fmt::Write as _;
+use std::path::Path;
 use std::rc::Rc;
 use std::str::from_utf8;
 
@@ -46,7 +48,7 @@ impl Resolver for Finder {
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
         specifier::resolve(base, name).map_err(|mut trouble| {
-            trouble.what.push_str(&format!(", in {base}"));
+            let _ = write!(trouble.what, ", in {base}");
             refuse(ctx, &self.state.program, trouble)
         })
     }
@@ -117,7 +119,10 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
 }
 
 fn is_json(name: &str) -> bool {
-    name.split(['?', '#']).next().is_some_and(|path| path.ends_with(".json"))
+    name.split(['?', '#'])
+        .next()
+        .and_then(|path| Path::new(path).extension())
+        .is_some_and(|ending| ending == "json")
 }
 
 /// JSON as a module. It is parsed as data, so that a `__proto__` in it is a key like any other.

@@ -78,17 +78,20 @@ fn transform_here(source: &str) -> Result<Transformed, Mistake> {
         ..CodegenOptions::default()
     };
     let printed = Codegen::new().with_options(options).build(&program);
-    let pieces = printed.map.iter().flat_map(|map| map.get_tokens()).map(|token| {
-        let code = (token.get_dst_line() + 1, token.get_dst_col() + 1);
-        (code, (token.get_src_line() + 1, token.get_src_col() + 1))
-    });
+    let mut pieces = Vec::new();
+    if let Some(map) = &printed.map {
+        pieces.extend(map.get_tokens().map(|token| {
+            let code = (token.get_dst_line() + 1, token.get_dst_col() + 1);
+            (code, (token.get_src_line() + 1, token.get_src_col() + 1))
+        }));
+    }
     Ok(Transformed { map: Map::new(pieces), code: printed.code })
 }
 
 /// The first mistake, if there is one.
 fn refuse(source: &str, errors: &[oxc_diagnostics::OxcDiagnostic]) -> Result<(), Mistake> {
     let Some(error) = errors.first() else { return Ok(()) };
-    let offset = error.labels.iter().flatten().map(|label| label.offset()).next().unwrap_or(0);
+    let offset = error.labels.iter().flatten().map(oxc_diagnostics::LabeledSpan::offset).next().unwrap_or(0);
     Err(Mistake { message: error.message.to_string(), place: place_of(source, offset) })
 }
 
