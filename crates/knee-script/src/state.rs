@@ -168,6 +168,8 @@ pub struct Place {
     pub iteration_in_test: u64,
     /// `vu.iterationInScenario`.
     pub iteration_in_scenario: u64,
+    /// What the scenario adds to `__ENV`.
+    pub environment: Rc<[(String, String)]>,
 }
 
 impl State {

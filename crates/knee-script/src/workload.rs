@@ -199,6 +199,7 @@ impl ScriptUser {
                 vu: load.id(scenario, user),
                 scenario: part.name.as_str().into(),
                 executor: part.executor.as_str().into(),
+                environment: part.environment.as_slice().into(),
                 ..Place::default()
             });
             let wall = knee_core::clock::wall().since(state.now()).saturating_add(part.begins);
