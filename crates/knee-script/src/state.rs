@@ -48,6 +48,8 @@ pub struct State {
     pub tags: RefCell<Rc<[(String, String)]>>,
     /// Numbers of the VU and of its iteration.
     pub place: RefCell<Place>,
+    /// `__ENV` of the scenario besides the script's.
+    pub environment: RefCell<Vec<(String, String)>>,
     /// Whether the script is being loaded.
     pub init: Cell<bool>,
     /// Whether everything is to end at once.
@@ -168,8 +170,6 @@ pub struct Place {
     pub iteration_in_test: u64,
     /// `vu.iterationInScenario`.
     pub iteration_in_scenario: u64,
-    /// What the scenario adds to `__ENV`.
-    pub environment: Rc<[(String, String)]>,
 }
 
 impl State {
@@ -188,6 +188,7 @@ impl State {
             group: RefCell::new("".into()),
             tags: RefCell::new(Rc::new([])),
             place: RefCell::default(),
+            environment: RefCell::default(),
             init: Cell::new(true),
             quitting: Cell::new(false),
             since: Cell::new(Nanos::ZERO),

@@ -148,6 +148,7 @@ impl Load {
             timer: post.timer.clone(),
             observer: (self.observers)(),
             user_agent: self.http.user_agent.as_str().into(),
+            pace: self.http.pace.clone(),
         })
     }
 }
@@ -195,11 +196,11 @@ impl ScriptUser {
             let state = vu.state();
             state.http.replace(Rc::new(load.http.clone()));
             state.tags.replace(part.tags.as_slice().into());
+            state.environment.replace(part.environment.clone());
             state.place.replace(Place {
                 vu: load.id(scenario, user),
                 scenario: part.name.as_str().into(),
                 executor: part.executor.as_str().into(),
-                environment: part.environment.as_slice().into(),
                 ..Place::default()
             });
             let wall = knee_core::clock::wall().since(state.now()).saturating_add(part.begins);

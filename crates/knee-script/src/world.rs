@@ -199,7 +199,7 @@ impl<'js> Script<'js> {
             if place.iteration == 0 {
                 globals.set("__VU", place.vu as f64)?;
                 let environment: Object<'js> = globals.get("__ENV")?;
-                for (name, value) in &*place.environment {
+                for (name, value) in state.environment.borrow().iter() {
                     environment.set(name.as_str(), value.as_str())?;
                 }
             }

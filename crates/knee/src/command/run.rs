@@ -15,9 +15,9 @@ use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
-use knee_engine::http::settings::{Settings, TlsSettings};
 use knee_engine::http::tls;
 use knee_engine::run::{self, Listeners, Way};
+use knee_script::http::pace::Pace;
 use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::Key;
 use knee_script::observe::metered::{Total, View};
@@ -44,7 +44,7 @@ use crate::live::{self, Live};
 use crate::problem::{Problem, printable, reason};
 use crate::settings::output::Progress;
 use crate::settings::script::{Asked, Mode, asked};
-use crate::settings::{Surroundings as Terminal, amount};
+use crate::settings::{Surroundings as Terminal, amount, network};
 use crate::signals;
 use crate::store::{self, Store};
 
@@ -122,6 +122,9 @@ fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
 
 /// The script that was asked for; `-` is standard input, and its imports begin in the working folder.
 fn script(args: &RunArgs) -> std::io::Result<Script> {
+    if args.script.starts_with("https://") {
+        return Ok(Script::Url { address: args.script.clone(), folder: std::env::current_dir()? });
+    }
     if args.script != "-" {
         return Ok(Script::File(args.script.clone().into()));
     }
@@ -157,21 +160,13 @@ fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
 fn unsupported(options: &Options) -> Vec<String> {
     let (http, run) = (&options.http, &options.run);
     let asked = [
-        (http.rps.is_some(), "rps"),
         (http.debug.is_some(), "httpDebug"),
-        (!http.hosts.is_empty(), "hosts"),
-        (!http.block_hostnames.is_empty(), "blockHostnames"),
-        (!http.blacklist_ips.is_empty(), "blacklistIPs"),
-        (http.local_ips.as_ref().is_some_and(|ips| !ips.is_empty()), "localIPs"),
-        (http.dns.is_some(), "dns"),
-        (http.tls_version.is_some(), "tlsVersion"),
-        (http.tls_cipher_suites.is_some(), "tlsCipherSuites"),
-        (http.tls_auth.is_some(), "tlsAuth"),
         (run.paused, "paused"),
         (run.execution_segment.is_some(), "executionSegment"),
     ];
     let sentence = |name: &str| format!("the option `{name}` has no effect in this version");
-    asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name)).collect()
+    let ineffective = asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name));
+    ineffective.chain(network::warnings(http)).collect()
 }
 
 /// A script with its options, ready to run.
@@ -472,19 +467,14 @@ fn http(options: &HttpOptions) -> HttpDefaults {
         keep_cookies: options.no_cookies_reset,
         fresh_connections: options.no_vu_connection_reuse,
         user_agent: options.user_agent.clone().unwrap_or(own.user_agent),
+        pace: options.rps.map(|rate| Arc::new(Pace::per_second(rate))),
     }
 }
 
 /// How requests travel. TLS is made ready whatever the script asks for: it says so only later.
 fn way(options: &HttpOptions) -> Result<Way, Problem> {
-    let tls = TlsSettings { insecure: options.insecure_skip_tls_verify, ..TlsSettings::default() };
-    let config = tls::configure(&tls).map_err(|error| Problem::new(error.to_string(), ""))?;
-    let settings = Settings {
-        connect_timeout: Nanos::from_secs(30),
-        keep_alive: !options.no_connection_reuse,
-        tls,
-        ..Settings::default()
-    };
+    let settings = network::settings(options)?;
+    let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
     Ok(Way { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
 }
 
