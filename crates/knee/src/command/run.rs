@@ -249,7 +249,7 @@ impl<'a> Job<'a> {
             control: control.clone(),
             clock,
             outlet: view.outlet.clone(),
-            tags: self.options.tags.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            tags: pairs(&self.options.tags).into(),
         })
         .map_err(unable)?;
         let mut course = Course::default();
@@ -332,6 +332,7 @@ impl<'a> Job<'a> {
             timeout,
             observer: view.observer(),
             story: Rc::new(story),
+            tags: pairs(&self.options.tags).into(),
         };
         let ended = self.session.stage(export, stage, argument, settings);
         match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
@@ -361,13 +362,9 @@ impl<'a> Job<'a> {
                 name: spec.name.clone(),
                 executor: spec.executor.name().to_owned(),
                 export: spec.exec.clone(),
-                tags: spec
-                    .tags
-                    .iter()
-                    .chain(&self.options.tags)
-                    .map(|(name, value)| (name.clone(), value.clone()))
-                    .collect(),
-                environment: spec.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+                // Of two tags with one name the later wins: that of the scenario.
+                tags: pairs(self.options.tags.iter().chain(&spec.tags)),
+                environment: pairs(&spec.env),
                 users_max: plan.users_max(),
                 begins: plan.terms.start,
                 lasts: plan.ends().map(|ends| ends.since(plan.terms.start)),
@@ -479,6 +476,10 @@ fn way(options: &HttpOptions) -> Result<Way, Problem> {
     let settings = network::settings(options)?;
     let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
     Ok(Way { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
+}
+
+fn pairs<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {
+    entries.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn refused(problem: Problem) -> Failed {
