@@ -47,6 +47,18 @@ impl Look {
         if self.reversed { Some(self.plain_ink()) } else { self.ground.map(|place| COLORS[place]) }
     }
 
+    /// Obeys the numbers of an escape sequence, `38;5;2` among them: the long way to say 32.
+    fn obey_all(&mut self, codes: &str) {
+        let mut codes = codes.split(';').map(|code| code.parse().unwrap_or(0));
+        while let Some(code) = codes.next() {
+            if !matches!(code, 38 | 48) {
+                self.obey(code);
+            } else if let (Some(5), Some(place @ 0..16)) = (codes.next(), codes.next()) {
+                if code == 38 { self.ink = Some(place) } else { self.ground = Some(place) }
+            }
+        }
+    }
+
     /// Obeys one number of an escape sequence.
     fn obey(&mut self, code: usize) {
         match code {
@@ -98,7 +110,7 @@ fn cells(line: &str, look: &mut Look) -> Vec<(char, Look)> {
     let mut rest = line;
     while let Some(char) = rest.chars().next() {
         if let Some((codes, after)) = rest.strip_prefix("\u{1b}[").and_then(|rest| rest.split_once('m')) {
-            codes.split(';').for_each(|code| look.obey(code.parse().unwrap_or(0)));
+            look.obey_all(codes);
             rest = after;
         } else {
             cells.push((char, *look));

@@ -26,6 +26,9 @@ pub const SERVER_CPU: usize = 1;
 /// How often a running program is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How long a program that was asked to end may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// How many CPUs this process may use.
 pub fn cpus() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
@@ -93,6 +96,13 @@ impl Deref for Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        // Asked first, because a program that is killed leaves its own children behind.
+        if self.signal(Signal::SIGTERM).is_ok() {
+            let patience = Instant::now() + PATIENCE;
+            while matches!(self.0.try_wait(), Ok(None)) && Instant::now() < patience {
+                thread::sleep(LOOK);
+            }
+        }
         // One that has ended needs neither.
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -16,6 +16,10 @@ fn colours_and_bold_print_last_until_they_are_taken_back() {
         looks(cells("d\u{1b}[0me\u{1b}[96mf", &mut look)),
         [('d', INK, true), ('e', INK, false), ('f', COLORS[14], false)]
     );
+    assert_eq!(
+        looks(cells("\u{1b}[38;5;2mg\u{1b}[48;5;0;1mh\u{1b}[0m", &mut look)),
+        [('g', COLORS[2], false), ('h', COLORS[2], true)]
+    );
 }
 
 #[test]

@@ -20,11 +20,13 @@ use knee_engine::run::{self, Listeners, Way};
 use knee_script::http::pace::Pace;
 use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::Key;
-use knee_script::observe::metered::{self, Total};
+use knee_script::observe::metered::{Total, View};
+use knee_script::observe::tags::SystemTags;
 use knee_script::op::{Ended, Stage};
 use knee_script::options::resolve::{Layers, resolve};
 use knee_script::options::scenario::ScenarioSpec;
 use knee_script::options::{HttpOptions, Options, describe};
+use knee_script::output::{self, Outlet, Writer};
 use knee_script::program::files::Script;
 use knee_script::program::{HttpDefaults, Surroundings};
 use knee_script::session::{Session, SessionError, StageSettings};
@@ -39,7 +41,7 @@ use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::fetch::Network;
 use crate::live::{self, Live};
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, printable, reason};
 use crate::settings::output::Progress;
 use crate::settings::script::{Asked, Mode, asked};
 use crate::settings::{Surroundings as Terminal, amount, network};
@@ -120,6 +122,9 @@ fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
 
 /// The script that was asked for; `-` is standard input, and its imports begin in the working folder.
 fn script(args: &RunArgs) -> std::io::Result<Script> {
+    if args.script.starts_with("https://") {
+        return Ok(Script::Url { address: args.script.clone(), folder: std::env::current_dir()? });
+    }
     if args.script != "-" {
         return Ok(Script::File(args.script.clone().into()));
     }
@@ -176,6 +181,7 @@ struct Job<'a> {
     guards: Arc<[Guarded]>,
     total: Total,
     tally: Arc<Tally>,
+    system_tags: SystemTags,
     exported: Arc<str>,
 }
 
@@ -200,6 +206,7 @@ impl<'a> Job<'a> {
             guards,
             total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
+            system_tags: SystemTags::of(&options.system_tags),
             exported: options.exported.to_string().into(),
         })
     }
@@ -209,9 +216,9 @@ impl<'a> Job<'a> {
         let scenarios = &self.options.scenarios;
         narrate(&format!("   script: {}", printable(&self.args.script)));
         narrate(&format!("scenarios: {}", describe::headline(scenarios)));
-        describe::lines(scenarios)
-            .iter()
-            .for_each(|line| narrate(&format!("         * {}", printable(line))));
+        for line in describe::lines(scenarios) {
+            narrate(&format!("         * {}", printable(&line)));
+        }
     }
 
     fn run(&self, narrate: fn(&str)) -> Result<Exit, Failed> {
@@ -219,8 +226,19 @@ impl<'a> Job<'a> {
         ending::end(self, &course, narrate)
     }
 
-    /// `setup`, the load, `teardown`.
+    /// `setup`, the load, `teardown`, with every sample on its way to where it is to go.
     fn course(&self, narrate: fn(&str)) -> Result<Course, Failed> {
+        let (writer, outlet) = self.writer()?.unzip();
+        let course = self.stages(&self.view(outlet), narrate);
+        // All workers are done, and with them all ways to the writer.
+        let complaint = writer.and_then(Writer::finish);
+        if let Some(words) = complaint {
+            narrate(&format!("warning: {}", printable(&words)));
+        }
+        course
+    }
+
+    fn stages(&self, view: &View, narrate: fn(&str)) -> Result<Course, Failed> {
         let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
         let clock = MonotonicClock::start();
         let control = Control::new();
@@ -230,15 +248,17 @@ impl<'a> Job<'a> {
             tally: self.tally.clone(),
             control: control.clone(),
             clock,
+            outlet: view.outlet.clone(),
+            tags: self.options.tags.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         })
         .map_err(unable)?;
         let mut course = Course::default();
-        match self.setup() {
+        match self.setup(view) {
             Ok(data) => {
-                let load = Arc::new(self.load(data.clone(), &control));
+                let load = Arc::new(self.load(data.clone(), &control, view));
                 course.run = Some(self.measure(&load, &control, narrate)?);
                 course.fault = load.abort_reason().map(|words| (Problem::new(words, ""), Exit::Abort));
-                let after = self.teardown(data.as_deref());
+                let after = self.teardown(data.as_deref(), view);
                 course.fault = course.fault.or(after.err());
                 course.data = data;
             }
@@ -250,25 +270,51 @@ impl<'a> Job<'a> {
     }
 
     /// JSON of what `setup` returns.
-    fn setup(&self) -> Result<Option<Arc<str>>, Failed> {
+    fn setup(&self, view: &View) -> Result<Option<Arc<str>>, Failed> {
         if self.options.run.no_setup || !self.session.exports("setup") {
             return Ok(None);
         }
         let timeout = self.options.run.setup_timeout.to_nanos();
-        Ok(self.stage("setup", Stage::Setup, None, timeout)?.map(Into::into))
+        Ok(self.stage("setup", Stage::Setup, None, timeout, view)?.map(Into::into))
     }
 
-    fn teardown(&self, data: Option<&str>) -> Result<(), Failed> {
+    fn teardown(&self, data: Option<&str>, view: &View) -> Result<(), Failed> {
         if self.options.run.no_teardown || !self.session.exports("teardown") {
             return Ok(());
         }
         let timeout = self.options.run.teardown_timeout.to_nanos();
-        self.stage("teardown", Stage::Teardown, data, timeout).map(drop)
+        self.stage("teardown", Stage::Teardown, data, timeout, view).map(drop)
     }
 
-    fn observers(&self) -> knee_script::workload::Observers {
-        let by_part = self.asked.summary.mode == Mode::Full;
-        metered::observers(self.session.program.metrics.clone(), by_part, self.total.clone())
+    /// How k6's view of the run comes about.
+    fn view(&self, outlet: Option<Outlet>) -> View {
+        View {
+            metrics: self.session.program.metrics.clone(),
+            by_part: self.asked.summary.mode == Mode::Full,
+            total: self.total.clone(),
+            system_tags: self.system_tags,
+            outlet,
+        }
+    }
+
+    /// Opens the files that every sample goes to.
+    fn writer(&self) -> Result<Option<(Writer, Outlet)>, Failed> {
+        if self.asked.outputs.is_empty() {
+            return Ok(None);
+        }
+        let sources = |guard: &Guarded| {
+            (guard.name.clone(), guard.thresholds.iter().map(|one| one.source.clone()).collect())
+        };
+        let settings = output::Settings {
+            targets: self.asked.outputs.clone(),
+            metrics: self.session.program.metrics.clone(),
+            thresholds: self.guards.iter().map(sources).collect(),
+            system_tags: self.system_tags,
+        };
+        Writer::start(settings).map(Some).map_err(|error| {
+            let hint = "check the folder, its permissions and the space left";
+            refused(Problem::new(format!("samples cannot be written, for `--out`: {}", reason(&error)), hint))
+        })
     }
 
     fn stage(
@@ -277,13 +323,14 @@ impl<'a> Job<'a> {
         stage: Stage,
         argument: Option<&str>,
         timeout: Nanos,
+        view: &View,
     ) -> Result<Option<String>, Failed> {
         let story = Story { tally: self.tally.clone(), options: self.exported.clone(), ..Story::default() };
         let settings = StageSettings {
             way: self.way.clone(),
             http: self.http.clone(),
             timeout,
-            observer: self.observers()(),
+            observer: view.observer(),
             story: Rc::new(story),
         };
         let ended = self.session.stage(export, stage, argument, settings);
@@ -306,7 +353,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn load(&self, data: Option<Arc<str>>, control: &Control) -> Load {
+    fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
         let scenarios = &self.options.scenarios;
         let part = |spec: &ScenarioSpec| {
             let plan = Scenario::from(spec);
@@ -334,7 +381,7 @@ impl<'a> Job<'a> {
             http: self.http.clone(),
             options: self.exported.clone(),
             tally: self.tally.clone(),
-            observers: self.observers(),
+            observers: view.clone().observers(),
             control: control.clone(),
             aborted: Mutex::default(),
             min_iteration: self.options.run.min_iteration_duration.to_nanos(),
