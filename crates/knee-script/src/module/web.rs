@@ -4,6 +4,7 @@
 //! Each comes to life when it is read first; a script that reads none pays for four small functions.
 
 use rand::Rng;
+use rquickjs::convert::List;
 use rquickjs::function::{Opt, This};
 use rquickjs::object::{Accessor, Property};
 use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Function, IntoJs, Object, Result, TypedArray, Value};
@@ -84,9 +85,8 @@ fn text_decoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
         };
         match text {
             Err(_) if fatal => Err(Exception::throw_type(&ctx, "the encoded data was not valid")),
-            Ok(text) | Err(text) => Ok((text, used as f64)),
+            Ok(text) | Err(text) => Ok(List((text, used as f64))),
         }
-        .map(|(text, used)| rquickjs::convert::List((text, used)))
     };
     let show: Function<'js> = ctx.eval(DECODER)?;
     show.call((Function::new(ctx.clone(), decode)?,))
