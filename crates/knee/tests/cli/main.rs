@@ -22,4 +22,5 @@ mod flags;
 mod main_path;
 mod own_faults;
 mod screen;
+mod script;
 mod signals;
