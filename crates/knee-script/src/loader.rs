@@ -6,6 +6,8 @@ pub mod cache;
 
 pub mod commonjs;
 
+pub mod export;
+
 pub mod finder;
 
 pub mod hash;

@@ -110,7 +110,7 @@ impl Default for HttpDefaults {
 
 /// A script and everything that its VUs share.
 pub struct Program {
-    /// The name of its first module: a `file://` URL.
+    /// The name of its first module: a URL.
     pub entry: String,
     /// What it is run with.
     pub surroundings: Surroundings,
@@ -145,9 +145,14 @@ struct Store {
 impl Program {
     /// A program that has not been evaluated yet.
     pub fn new(script: impl Into<Script>, surroundings: Surroundings) -> std::io::Result<Self> {
-        let files = Files::new(script.into(), &surroundings.allow_read)?;
+        let script = script.into();
+        let address = match &script {
+            Script::Url { address, .. } => Some(address.clone()),
+            _ => None,
+        };
+        let files = Files::new(script, &surroundings.allow_read)?;
         Ok(Self {
-            entry: files.entry(),
+            entry: address.unwrap_or_else(|| files.entry()),
             remote: Remote::new(surroundings.remote.clone(), files.folder()),
             surroundings,
             files,
@@ -220,6 +225,11 @@ impl Program {
     /// A module that was compiled before.
     pub fn module(&self, name: &str) -> Option<Compiled> {
         self.lock().modules.get(name).cloned()
+    }
+
+    /// The names of the modules that were compiled.
+    pub fn compiled(&self) -> Vec<String> {
+        self.lock().modules.keys().cloned().collect()
     }
 
     /// Keeps a compiled module for the VUs to come.

@@ -19,8 +19,8 @@ use knee_engine::run::Way;
 use knee_engine::timer::WorkerTimer;
 
 use crate::http::send::{Desk, Targets};
-use crate::loader::commonjs;
 use crate::loader::trouble::Trouble;
+use crate::loader::{commonjs, export};
 use crate::observe::Observer;
 use crate::op::{Call, Ended, Stage};
 use crate::program::files::Script;
@@ -120,10 +120,12 @@ fn reason(program: &Program, error: LoadError) -> SessionError {
         (Some(trouble), LoadError::Script(thrown)) if thrown.message.contains(&trouble.what) => {
             SessionError::Module(trouble)
         }
-        (_, LoadError::Script(thrown)) => match commonjs::trouble(&thrown) {
-            Some(trouble) => SessionError::Module(trouble),
-            None => LoadError::Script(thrown).into(),
-        },
+        (_, LoadError::Script(thrown)) => {
+            match commonjs::trouble(&thrown).or_else(|| export::trouble(program, &thrown)) {
+                Some(trouble) => SessionError::Module(trouble),
+                None => LoadError::Script(thrown).into(),
+            }
+        }
         (_, error) => error.into(),
     }
 }

@@ -23,6 +23,13 @@ const LIBRARIES: &[(&str, &[&str], &str)] = &[
         &["1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0", "1.5.0", "1.6.0"],
         include_str!("../../js/k6-utils.js"),
     ),
+    (
+        "httpx",
+        &["0.0.1", "0.0.2", "0.0.3", "0.0.4", "0.0.5", "0.0.6", "0.1.0"],
+        include_str!("../../js/httpx.js"),
+    ),
+    ("k6chaijs", &["4.3.4.0", "4.3.4.1"], include_str!("../../js/k6chaijs-values.js")),
+    ("k6chaijs", &["4.3.4.2", "4.3.4.3", "4.5.0.0", "4.5.0.1"], include_str!("../../js/k6chaijs.js")),
     ("papaparse", &["5.1.1"], include_str!("../../js/papaparse.js")),
     ("totp", &["1.0.0"], include_str!("../../js/totp.js")),
     ("url", &["1.0.0"], include_str!("../../js/url.js")),

@@ -176,13 +176,15 @@ pub struct OfRequest<'a> {
     /// Worked out when somebody asks; most filters do not.
     status: OnceCell<String>,
     error_code: OnceCell<String>,
+    address: OnceCell<String>,
 }
 
 impl<'a> OfRequest<'a> {
     /// The tags of `exchange`.
     pub fn new(exchange: &'a Exchange<'a>, context: &'a Context<'a>, system: SystemTags) -> Self {
         let plain = Plain { context, system };
-        Self { plain, exchange, status: OnceCell::new(), error_code: OnceCell::new() }
+        let (status, error_code, address) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { plain, exchange, status, error_code, address }
     }
 
     fn system_tag(&self, tag: SystemTag) -> Option<&str> {
@@ -199,7 +201,14 @@ impl<'a> OfRequest<'a> {
                 let code = answer.error_code();
                 (code > 0).then(|| self.error_code.get_or_init(|| code.to_string()).as_str())
             }
-            SystemTag::Ip => answer.remote.as_ref().map(|(address, _)| address.as_str()),
+            SystemTag::Ip => {
+                let peer = answer.peer.as_ref()?;
+                Some(self.address.get_or_init(|| peer.address.ip().to_string()))
+            }
+            SystemTag::TlsVersion => {
+                let version = answer.peer.as_ref()?.tls?.version;
+                (!version.is_empty()).then_some(version)
+            }
             _ => None,
         }
     }

@@ -34,6 +34,13 @@ pub enum Script {
         /// Its source.
         source: Vec<u8>,
     },
+    /// A module from the network.
+    Url {
+        /// Its address, which begins with `https://`.
+        address: String,
+        /// Where `open()` begins, and where the lock lies.
+        folder: PathBuf,
+    },
 }
 
 impl From<&Path> for Script {
@@ -73,6 +80,7 @@ impl Files {
         let (script, source) = match script {
             Script::File(path) => (std::path::absolute(path)?, None),
             Script::Text { folder, source } => (folder.canonicalize()?.join(STANDARD_INPUT), Some(source)),
+            Script::Url { folder, .. } => (folder.canonicalize()?.join(STANDARD_INPUT), Some(Vec::new())),
         };
         let folder = script.parent().unwrap_or_else(|| Path::new("/")).canonicalize()?;
         let also = also.iter().map(|path| path.canonicalize());

@@ -224,10 +224,26 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
         ("import 'k6/net/grpc';", "k6/net/grpc is not supported yet", ""),
         ("import 'k6/htpp';", "k6/htpp is no module of k6", "check the name"),
         ("import '/etc/hostname';", "is outside of the script's folder", ""),
-        ("import { nothere } from './lib/m.js';", "nothere", ""),
+        (
+            "import { nothere } from './lib/m.js';",
+            "/lib/m.js\" does not provide an export named \"nothere\"",
+            "braces",
+        ),
+        (
+            "import old from './lib/a_module_with_a_rather_long_name_of_the_older_kind.js';",
+            "CommonJS is not supported yet",
+            "bundle",
+        ),
     ];
     for (source, says, hint) in cases {
-        let suite = Suite::of(&[("s.js", &with_default(source)), ("lib/m.js", "export const a = 1;")]);
+        let suite = Suite::of(&[
+            ("s.js", &with_default(source)),
+            ("lib/m.js", "export const a = 1;"),
+            (
+                "lib/a_module_with_a_rather_long_name_of_the_older_kind.js",
+                "if (typeof module === 'object') module.exports = 1;",
+            ),
+        ]);
         let loaded = suite.load("s.js");
         assert!(loaded.refused.contains(says), "{source}: {:?}", loaded.refused);
         assert!(loaded.hint.contains(hint), "{source}: {:?}", loaded.hint);

@@ -13,6 +13,7 @@
 mod compat;
 mod harness;
 mod hostile;
+mod jslib;
 mod loading;
 mod module;
 mod server;

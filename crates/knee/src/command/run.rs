@@ -122,6 +122,9 @@ fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
 
 /// The script that was asked for; `-` is standard input, and its imports begin in the working folder.
 fn script(args: &RunArgs) -> std::io::Result<Script> {
+    if args.script.starts_with("https://") {
+        return Ok(Script::Url { address: args.script.clone(), folder: std::env::current_dir()? });
+    }
     if args.script != "-" {
         return Ok(Script::File(args.script.clone().into()));
     }

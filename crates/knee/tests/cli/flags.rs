@@ -1,13 +1,9 @@
 //! Flags, each shown by what the server saw.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
 
 use crate::program::{Home, number, word};
-use crate::server::{Seen, Server};
+use crate::server::{Seen, Server, identity};
 
 /// Runs a load on `server` and returns the requests it saw and the run as JSON.
 fn load(server: &Server, home: &Home, line: &str) -> (Vec<Seen>, serde_json::Value) {
@@ -176,27 +172,10 @@ fn a_time_limit_ends_requests() {
 
 #[test]
 fn tls_is_trusted_with_its_authority_or_when_nothing_is_checked() {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().unwrap();
-    let authority = params.self_signed(&key).unwrap();
-    let issuer = Issuer::new(params, key);
-    let key = KeyPair::generate().unwrap();
-    let names = ["127.0.0.1".to_owned()];
-    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-        )
-        .unwrap();
-    let (home, server) = (Home::new(), Server::start_tls(Arc::new(config)));
+    let (authority, config) = identity();
+    let (home, server) = (Home::new(), Server::start_tls(config));
     let url = format!("https://{}/", server.address());
-    let ca = word(&home.file("ca.pem", authority.pem()));
+    let ca = word(&home.file("ca.pem", authority));
     for trust in [format!("--cacert {ca}"), "--insecure".to_owned()] {
         let before = server.count();
         let run = home.knee(&format!("-n 20 -c 2 {trust} {url}")).run().ended_as_it_says(&home);

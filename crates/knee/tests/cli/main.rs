@@ -20,6 +20,7 @@ mod cut_off;
 mod demo;
 mod flags;
 mod main_path;
+mod modules;
 mod own_faults;
 mod screen;
 mod script;

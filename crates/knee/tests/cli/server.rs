@@ -8,6 +8,8 @@
 //! | `/hang` | none, ever |
 //! | `/slow` | after a tenth of a second |
 //! | `/moved` | 302 to `/` |
+//! | `/away.js` | 302 to a place without TLS |
+//! | `/module.js`, `/script.js` | a module of JavaScript, and one that imports it |
 //! | `/sorry` | 503 |
 //! | any other | 200 and a few bytes |
 
@@ -19,6 +21,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
 
 /// A request as it came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,6 +140,29 @@ impl Server {
     }
 }
 
+/// The authority, as PEM, of a server that is 127.0.0.1, and what that server proves it with.
+pub fn identity() -> (String, Arc<rustls::ServerConfig>) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let authority = params.self_signed(&key).unwrap();
+    let issuer = Issuer::new(params, key);
+    let key = KeyPair::generate().unwrap();
+    let names = ["127.0.0.1".to_owned()];
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    (authority.pem(), Arc::new(config))
+}
+
 /// Answers the requests of one connection until its end.
 fn converse<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
     // A connection without a request, as the knock at the door is, gets no number.
@@ -155,6 +183,11 @@ fn converse<S: Read + Write>(stream: &mut BufReader<S>, log: &Log) {
                 b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nslow"
             }
             "/moved" => b"HTTP/1.1 302 Found\r\nlocation: /\r\ncontent-length: 0\r\n\r\n",
+            "/module.js" => {
+                b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\nexport default 'a text from the network'"
+            }
+            "/script.js" => b"HTTP/1.1 200 OK\r\ncontent-length: 71\r\n\r\nimport text from './module.js'; console.log(text); export default text;",
+            "/away.js" => b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n",
             "/sorry" => b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 5\r\n\r\nsorry",
             _ => b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello",
         };
