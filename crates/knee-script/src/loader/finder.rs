@@ -68,6 +68,9 @@ impl Loader for Finder {
 
 /// A module of the script.
 pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module<'js, Declared>> {
+    if typescript::is_typescript(name) {
+        state.program.maps.show(ctx)?;
+    }
     let (compiled, module) = match state.program.module(name) {
         Some(compiled) => {
             let module = compiled.code.load(ctx)?;
