@@ -1,8 +1,6 @@
 //! Brings QuickJS the modules it asks for: compiled by the first VU, loaded as they were compiled by all
 //! others.
 
-use std::fmt::Write as _;
-use std::path::Path;
 use std::rc::Rc;
 use std::str::from_utf8;
 
@@ -48,7 +46,7 @@ impl Resolver for Finder {
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
         specifier::resolve(base, name).map_err(|mut trouble| {
-            let _ = write!(trouble.what, ", in {base}");
+            trouble.what = format!("{}, in {base}", trouble.what);
             refuse(ctx, &self.state.program, trouble)
         })
     }
@@ -70,6 +68,9 @@ impl Loader for Finder {
 
 /// A module of the script.
 pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module<'js, Declared>> {
+    if typescript::is_typescript(name) {
+        state.program.maps.show(ctx)?;
+    }
     let (compiled, module) = match state.program.module(name) {
         Some(compiled) => {
             let module = compiled.code.load(ctx)?;
@@ -119,10 +120,7 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
 }
 
 fn is_json(name: &str) -> bool {
-    name.split(['?', '#'])
-        .next()
-        .and_then(|path| Path::new(path).extension())
-        .is_some_and(|ending| ending == "json")
+    specifier::ending_of(name) == Some("json")
 }
 
 /// JSON as a module. It is parsed as data, so that a `__proto__` in it is a key like any other.

@@ -75,6 +75,7 @@ impl Lock {
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut text = HEAD.to_owned();
         for (url, hash) in &self.hashes {
+            // Writing to a text cannot fail.
             let _ = writeln!(text, "{url} {hash}");
         }
         replace(path, text.as_bytes())

@@ -13,6 +13,7 @@ use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
 
 use super::position::{Map, Place};
+use super::specifier;
 
 /// Stack of the thread that transforms: source that is nested deeply needs a lot, and only what is touched
 /// costs memory.
@@ -40,8 +41,7 @@ pub struct Transformed {
 
 /// Whether the module of this name is TypeScript.
 pub fn is_typescript(name: &str) -> bool {
-    let path = name.split(['?', '#']).next().unwrap_or(name);
-    [".ts", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending))
+    matches!(specifier::ending_of(name), Some("ts" | "mts" | "cts"))
 }
 
 /// Transforms `source`, on a thread of its own: the caller's stack may be small.
@@ -91,7 +91,8 @@ fn transform_here(source: &str) -> Result<Transformed, Mistake> {
 /// The first mistake, if there is one.
 fn refuse(source: &str, errors: &[oxc_diagnostics::OxcDiagnostic]) -> Result<(), Mistake> {
     let Some(error) = errors.first() else { return Ok(()) };
-    let offset = error.labels.iter().flatten().map(oxc_diagnostics::LabeledSpan::offset).next().unwrap_or(0);
+    let label = error.labels.iter().flatten().next();
+    let offset = label.map_or(0, oxc_diagnostics::LabeledSpan::offset);
     Err(Mistake { message: error.message.to_string(), place: place_of(source, offset) })
 }
 

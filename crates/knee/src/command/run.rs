@@ -3,7 +3,6 @@
 //! The order matters: the script is loaded and its options are judged before the first request, and
 //! whatever was measured is kept before anything is printed. What is printed is [`ending`]'s.
 
-use std::io::Read as _;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -27,7 +26,7 @@ use knee_script::options::resolve::{Layers, resolve};
 use knee_script::options::scenario::ScenarioSpec;
 use knee_script::options::{HttpOptions, Options, describe};
 use knee_script::output::{self, Outlet, Writer};
-use knee_script::program::files::Script;
+use knee_script::program::files::{Script, bounded};
 use knee_script::program::{HttpDefaults, Surroundings};
 use knee_script::session::{Session, SessionError, StageSettings};
 use knee_script::state::{Story, Tally};
@@ -128,8 +127,7 @@ fn script(args: &RunArgs) -> std::io::Result<Script> {
     if args.script != "-" {
         return Ok(Script::File(args.script.clone().into()));
     }
-    let mut source = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut source)?;
+    let source = bounded(std::io::stdin().lock())?;
     Ok(Script::Text { folder: std::env::current_dir()?, source })
 }
 
