@@ -2,6 +2,8 @@
 //!
 //! Its thresholds say `ok`; those of the exported file say the contrary, see [`super::export`].
 
+use std::fmt::Write as _;
+
 use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
@@ -107,7 +109,11 @@ pub(super) fn check(group: &str, check: &Check) -> Value {
 
 /// k6 names groups and checks by the MD5 of their path.
 pub(super) fn identity(path: &str) -> String {
-    Md5::digest(path.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Md5::digest(path.as_bytes()).iter().fold(String::new(), |mut text, byte| {
+        // Writing into memory cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]
