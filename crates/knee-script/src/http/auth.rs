@@ -56,6 +56,9 @@ impl Credentials {
             "Digest username=\"{}\", realm=\"{realm}\", nonce=\"{nonce}\", uri=\"{uri}\", response=\"{response}\"",
             self.user
         );
+        if let Some(algorithm) = part("algorithm") {
+            value.push_str(&format!(", algorithm={algorithm}"));
+        }
         if let Some(opaque) = part("opaque") {
             let _ = write!(value, ", opaque=\"{opaque}\"");
         }

@@ -66,6 +66,7 @@ impl Targets {
         let url = Url::parse(written).map_err(|error| match error {
             url::ParseError::RelativeUrlWithoutBase => ("unsupported protocol scheme \"\"".to_owned(), 1000),
             url::ParseError::EmptyHost => ("http: no Host in request URL".to_owned(), 1000),
+            url::ParseError::InvalidPort => (invalid_port(written), 1210),
             error => (format!("invalid URL: parse {written:?}: {error}"), 1020),
         })?;
         let scheme = url.scheme().to_owned();
@@ -79,6 +80,13 @@ impl Targets {
         known.insert(written.into(), target.clone());
         Ok(target)
     }
+}
+
+/// What k6 says of a port that there cannot be.
+fn invalid_port(written: &str) -> String {
+    let authority = written.split('/').nth(2).unwrap_or_default();
+    let port = authority.rsplit(':').next().unwrap_or_default();
+    format!("dial tcp: address {port}: invalid port")
 }
 
 /// When a request was due, and when it could have been sent at the soonest.
@@ -97,6 +105,8 @@ struct Hop {
     with_body: bool,
     same_host: bool,
     authorization: Option<String>,
+    /// Where a redirect came from.
+    referer: Option<String>,
 }
 
 impl Desk {
@@ -117,6 +127,7 @@ impl Desk {
             with_body: true,
             same_host: true,
             authorization: None,
+            referer: None,
         };
         let mut called = called;
         let mut left = request.redirects;
@@ -222,7 +233,7 @@ impl Desk {
 
     fn prepare(&self, request: &Request, hop: &Hop) -> Rc<Prepared> {
         let cookies = Self::cookies(request, hop);
-        let plain = hop.same_host && cookies.is_none() && request.is_plain_get();
+        let plain = hop.same_host && hop.referer.is_none() && cookies.is_none() && request.is_plain_get();
         if plain && &*hop.method == "GET" && hop.target.url.username().is_empty() {
             let build = || Rc::new(serialize("GET", &hop.target.url, &[], &[], None, &self.user_agent));
             return hop.target.plain_get.get_or_init(build).clone();
@@ -232,6 +243,9 @@ impl Desk {
         let mut extra: Vec<Line<'_>> = Vec::new();
         if let Some(cookies) = &cookies {
             extra.push(("Cookie", cookies.as_bytes()));
+        }
+        if let Some(referer) = &hop.referer {
+            extra.push(("Referer", referer.as_bytes()));
         }
         if let Some(authorization) = &authorization {
             extra.push(("Authorization", authorization.as_bytes()));
@@ -320,7 +334,10 @@ impl Answer {
     fn decode(&mut self, encoding: &str) {
         match decode::decode_all(encoding, std::mem::take(&mut self.body), DECODED_MAX) {
             Ok(body) => self.body = body,
-            Err(error) => self.error = Some((format!("error decompressing response body ({error})"), 1701)),
+            Err(error) => {
+                self.status = 0;
+                self.error = Some((format!("error decompressing response body ({error})"), 1701));
+            }
         }
     }
 }
@@ -344,7 +361,7 @@ pub fn seconds_now() -> i64 {
 /// Basic credentials go along unasked, those of the URL included.
 fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
     if let Some(credentials) = &request.credentials {
-        return (credentials.scheme == Scheme::Basic && hop.same_host).then(|| credentials.basic());
+        return hop.same_host.then(|| credentials.basic());
     }
     let url = &hop.target.url;
     if url.username().is_empty() {
@@ -372,6 +389,13 @@ fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
     credentials.digest(&header, &hop.method, &uri, &nonce)
 }
 
+/// What a redirected request says of where it came from: nothing on a way out of TLS.
+fn referer_of(from: &Target, to: &Target) -> Option<String> {
+    let leaves_tls = from.origin.tls && !to.origin.tls;
+    let shown = from.shown.split_once('#').map_or(&*from.shown, |(url, _)| url);
+    (!leaves_tls).then(|| shown.to_owned())
+}
+
 /// Where an answer redirects to, as Go's client goes there.
 fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
     if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
@@ -394,10 +418,11 @@ fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
         if keeps || matches!(&*hop.method, "GET" | "HEAD") { hop.method.clone() } else { "GET".into() };
     Ok(Some(Hop {
         method,
-        target: Rc::new(target),
         with_body: hop.with_body && keeps,
         same_host,
         authorization: None,
+        referer: referer_of(&hop.target, &target),
+        target: Rc::new(target),
     }))
 }
 

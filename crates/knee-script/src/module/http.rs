@@ -195,7 +195,7 @@ pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'j
 /// An answer to a request that could not be made.
 pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Result<Value<'js>> {
     let shown = match refused.code {
-        1000 => format!("{} {:?}: {}", title(&refused.method), refused.url, refused.words),
+        1000 | 1210 => format!("{} {:?}: {}", title(&refused.method), refused.url, refused.words),
         _ => refused.words.clone(),
     };
     if refused.throw {

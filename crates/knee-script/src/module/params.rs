@@ -63,7 +63,7 @@ pub fn request<'js>(
         Err((words, code)) => {
             let method = wanted.method.clone();
             // What is no URL at all is not shown as one.
-            let url = if code == 1000 { written } else { String::new() };
+            let url = if matches!(code, 1000 | 1210) { written } else { String::new() };
             return Ok(Err(Refused { words, code, url, method, throw }));
         }
     };

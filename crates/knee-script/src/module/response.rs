@@ -111,7 +111,9 @@ impl<'js> Response<'js> {
             let bytes = fault::bytes_argument(ctx, &replaced)?;
             return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
         }
-        let answer = self.answer().filter(|answer| answer.keep != Keep::Nothing && answer.status != 0);
+        let answer = self
+            .answer()
+            .filter(|answer| answer.keep != Keep::Nothing && !matches!(answer.status, 0 | 204 | 304));
         answer.map(|answer| String::from_utf8_lossy(&answer.body)).ok_or_else(null)
     }
 
@@ -122,7 +124,8 @@ impl<'js> Response<'js> {
     fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
         let null = || Value::new_null(ctx.clone());
         let Some(answer) = self.answer() else { return Ok(null()) };
-        if answer.status == 0 {
+        // These statuses come without a body, which is not the same as an empty one.
+        if matches!(answer.status, 0 | 204 | 304) {
             return Ok(null());
         }
         match answer.keep {

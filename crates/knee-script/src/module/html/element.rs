@@ -52,7 +52,12 @@ impl<'js> JsClass<'js> for Element {
         }
         for (name, part) in URL_PARTS {
             add(ctx, &prototype, name, move |ctx, this: &Self, _| {
-                resolved(&this.inner, "href").map(|url| part(&url)).unwrap_or_default().into_js(ctx)
+                let url = resolved(&this.inner, "href").or_else(|| {
+                    // A relative URL has these parts, and no others.
+                    let has = matches!(*name, "hash" | "pathname" | "search");
+                    Url::parse("http://relative/").ok().filter(|_| has)?.join(&this.inner.attr("href")?).ok()
+                });
+                url.map(|url| part(&url)).unwrap_or_default().into_js(ctx)
             })?;
         }
         for (name, method) in METHODS {
