@@ -20,6 +20,7 @@ mod cost;
 mod figure;
 mod footprint;
 mod nginx;
+mod script;
 mod tool;
 
 use figure::{Figure, goals};
@@ -41,7 +42,7 @@ pub struct Options {
     /// Measure this build in place of the release build of this tree
     #[arg(long, value_name = "PROGRAM")]
     knee: Option<PathBuf>,
-    /// Measure one of them: plain, tls, connections, requests, lag, start, stall or agreement
+    /// Measure one of them: plain, tls, connections, requests, lag, start, stall, script or agreement
     #[arg(long, value_name = "FIGURE")]
     only: Option<String>,
 }
@@ -109,6 +110,9 @@ impl Bench {
         if self.is_asked("start") {
             figures.push(footprint::start(knee)?);
         }
+        if self.is_asked("script") {
+            figures.extend(self.script()?);
+        }
         if self.is_asked("stall") {
             figures.extend(self.stall()?);
         }
@@ -135,12 +139,35 @@ impl Bench {
         self.bare
             .extend(all.iter().map(|one| json!({ "tool": one.tool.name(), "tls": tls, "laps": one.laps })));
         if tls {
-            return Ok(vec![cost::figure(&all, Tool::Knee, "the same over TLS, against wrk", 1.0)]);
+            return Ok(vec![cost::figure(
+                &all,
+                Tool::Knee,
+                Tool::Wrk,
+                "the same over TLS, against wrk",
+                1.0,
+            )]);
         }
         Ok(vec![
-            cost::figure(&all, Tool::Knee, "CPU per request, against wrk", 1.0),
-            cost::figure(&all, Tool::KneeScreen, "the same with the live screen", 1.05),
+            cost::figure(&all, Tool::Knee, Tool::Wrk, "CPU per request, against wrk", 1.0),
+            cost::figure(&all, Tool::KneeScreen, Tool::Wrk, "the same with the live screen", 1.05),
         ])
+    }
+
+    /// What k6 scripts cost, with k6 and wrk beside them.
+    fn script(&mut self) -> Result<Vec<Figure>> {
+        let tools = Tool::present(&[Tool::Wrk, Tool::KneeScript, Tool::K6Script]);
+        let (knee, rounds) = (&self.laboratory.knee, self.options.rounds);
+        let all = cost::measure(knee, &self.nginx, &tools, &self.load(false), rounds, self.scratch.path())?;
+        println!("{}", cost::overview(&all));
+        let name = "script with a check, CPU per request against";
+        let mut figures = vec![
+            cost::figure(&all, Tool::KneeScript, Tool::Wrk, &format!("{name} wrk"), 1.5),
+            cost::figure(&all, Tool::KneeScript, Tool::K6Script, &format!("{name} k6"), 0.15),
+        ];
+        figures.extend(script::crowd(knee, &self.nginx, self.scratch.path())?);
+        figures.push(script::ready(knee, self.scratch.path())?);
+        figures.push(script::shared(knee, self.scratch.path())?);
+        Ok(figures)
     }
 
     fn stall(&self) -> Result<Vec<Figure>> {

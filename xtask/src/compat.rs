@@ -74,6 +74,8 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     if options.serve {
         return serve();
     }
+    // Programs run in folders of their own.
+    let root = &root.canonicalize().context("the repository is not here")?;
     let cases = case::all(root)?;
     let (surface, known) = (Surface::read(root)?, difference::known(root)?);
     surface.check(&cases)?;

@@ -39,6 +39,14 @@ impl Knee {
         command
     }
 
+    /// A command that runs `script`, prints nothing and keeps its record in the scratch directory.
+    pub fn script(&self, script: &Path, arguments: &[String]) -> Command {
+        let mut command = Command::new(&self.path);
+        command.arg("run").args(arguments).arg(script).env("KNEE_HOME", self.scratch.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
     /// Where the record of the last command lies.
     fn record(&self) -> PathBuf {
         self.scratch.path().join("last.knee")

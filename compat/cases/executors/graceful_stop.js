@@ -1,4 +1,4 @@
 // row: executors.gracefulStop, executors.constant-vus
 import { sleep } from 'k6';
-export const options = { scenarios: { s: { executor: 'constant-vus', vus: 1, duration: '300ms', gracefulStop: '2s' } } };
-export default function () { console.log('begins'); sleep(0.5); console.log('ends'); }
+export const options = { scenarios: { s: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '2s' } } };
+export default function () { console.log('begins'); sleep(1.5); console.log('ends'); }

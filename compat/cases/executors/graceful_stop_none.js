@@ -1,4 +1,4 @@
 // row: executors.gracefulStop, executors.constant-vus
 import { sleep } from 'k6';
-export const options = { scenarios: { s: { executor: 'constant-vus', vus: 1, duration: '300ms', gracefulStop: '0s' } } };
-export default function () { console.log('begins'); sleep(1); console.log('never'); }
+export const options = { scenarios: { s: { executor: 'constant-vus', vus: 1, duration: '1s', gracefulStop: '0s' } } };
+export default function () { console.log('begins'); sleep(3); }

@@ -1,5 +1,5 @@
 // row: flags.--duration
-// args: -u 1 -d 300ms
+// args: -u 1 -d 1s
 // lines: set
 // loose: iterations
 import { sleep } from 'k6';

@@ -1,5 +1,4 @@
 // row: flags.--summary-export
-// args: --summary-export {out}/summary.json
 import { check, group } from 'k6';
 import http from 'k6/http';
 import { Counter, Trend } from 'k6/metrics';

@@ -16,6 +16,10 @@ pub mod request;
 
 pub mod origin;
 
+pub mod peer;
+
+pub mod reach;
+
 pub mod tls;
 
 pub mod connection;

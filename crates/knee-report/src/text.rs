@@ -76,7 +76,8 @@ fn join(blocks: &[Vec<String>]) -> String {
 pub fn beside_k6(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [
-        title(view, style),
+        // What was planned stands in the options; the plan here counts iterations, not requests.
+        title(view, style).into_iter().take(1).collect(),
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),

@@ -13,6 +13,8 @@ pub mod decode;
 
 pub mod error_code;
 
+pub mod pace;
+
 pub mod request;
 
 pub mod send;

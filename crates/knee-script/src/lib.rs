@@ -22,6 +22,8 @@ pub mod event_loop;
 
 pub mod gjson;
 
+pub mod html;
+
 pub mod http;
 
 pub mod json;

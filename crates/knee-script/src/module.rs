@@ -28,6 +28,8 @@ pub mod fault;
 
 pub mod global;
 
+pub mod html;
+
 pub mod http;
 
 pub mod jar;
@@ -41,6 +43,8 @@ pub mod params;
 pub mod response;
 
 pub mod timers;
+
+pub mod web;
 
 /// The state of a VU, as its runtime keeps it.
 #[derive(Clone, JsLifetime)]
@@ -107,6 +111,7 @@ macro_rules! modules {
 
 modules! {
     "k6" K6 k6::EXPORTS, k6::build;
+    "k6/html" Html html::EXPORTS, html::build;
     "k6/http" Http http::EXPORTS, http::build;
     "k6/crypto" Crypto crypto::EXPORTS, crypto::build;
     "k6/data" Data data::EXPORTS, data::build;

@@ -11,6 +11,10 @@ use crate::http::request::Request;
 
 pub mod metered;
 
+pub mod streamed;
+
+pub mod tags;
+
 /// One request and its answer; every hop of a redirect is one.
 pub struct Exchange<'a> {
     /// What was asked for, by the script; with its tags.
@@ -72,4 +76,37 @@ impl Observer for Nobody {
     fn iteration(&self, _: Nanos, _: bool, _: &Context<'_>) {}
     fn dropped(&self, _: Nanos) {}
     fn sample(&self, _: u32, _: f64, _: &Context<'_>) {}
+}
+
+/// Two observers that are told the same.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn request(&self, exchange: &Exchange<'_>, context: &Context<'_>) {
+        self.0.request(exchange, context);
+        self.1.request(exchange, context);
+    }
+
+    fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
+        self.0.check(name, passed, context);
+        self.1.check(name, passed, context);
+    }
+
+    fn group(&self, span: Nanos, context: &Context<'_>) {
+        self.0.group(span, context);
+        self.1.group(span, context);
+    }
+
+    fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>) {
+        self.0.iteration(span, whole, context);
+        self.1.iteration(span, whole, context);
+    }
+
+    fn dropped(&self, at: Nanos) {
+        self.0.dropped(at);
+        self.1.dropped(at);
+    }
+
+    fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
+        self.0.sample(metric, value, context);
+        self.1.sample(metric, value, context);
+    }
 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::data::Elements;
+use crate::http::pace::Pace;
 use crate::loader::position::Maps;
 use crate::loader::remote::{Remote, RemoteSettings};
 use crate::loader::trouble::Trouble;
@@ -87,6 +88,8 @@ pub struct HttpDefaults {
     pub fresh_connections: bool,
     /// `userAgent`.
     pub user_agent: String,
+    /// `rps`: how fast requests of all VUs may follow each other.
+    pub pace: Option<Arc<Pace>>,
 }
 
 impl Default for HttpDefaults {
@@ -100,6 +103,7 @@ impl Default for HttpDefaults {
             keep_cookies: false,
             fresh_connections: false,
             user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
+            pace: None,
         }
     }
 }

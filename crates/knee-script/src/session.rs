@@ -146,5 +146,6 @@ fn desk(settings: StageSettings, timer: WorkerTimer) -> Desk {
         timer,
         observer: settings.observer,
         user_agent: settings.http.user_agent.as_str().into(),
+        pace: settings.http.pace,
     }
 }

@@ -48,6 +48,8 @@ pub struct State {
     pub tags: RefCell<Rc<[(String, String)]>>,
     /// Numbers of the VU and of its iteration.
     pub place: RefCell<Place>,
+    /// `__ENV` of the scenario besides the script's.
+    pub environment: RefCell<Vec<(String, String)>>,
     /// Whether the script is being loaded.
     pub init: Cell<bool>,
     /// Whether everything is to end at once.
@@ -186,6 +188,7 @@ impl State {
             group: RefCell::new("".into()),
             tags: RefCell::new(Rc::new([])),
             place: RefCell::default(),
+            environment: RefCell::default(),
             init: Cell::new(true),
             quitting: Cell::new(false),
             since: Cell::new(Nanos::ZERO),

@@ -148,6 +148,7 @@ impl Load {
             timer: post.timer.clone(),
             observer: (self.observers)(),
             user_agent: self.http.user_agent.as_str().into(),
+            pace: self.http.pace.clone(),
         })
     }
 }
@@ -195,6 +196,7 @@ impl ScriptUser {
             let state = vu.state();
             state.http.replace(Rc::new(load.http.clone()));
             state.tags.replace(part.tags.as_slice().into());
+            state.environment.replace(part.environment.clone());
             state.place.replace(Place {
                 vu: load.id(scenario, user),
                 scenario: part.name.as_str().into(),

@@ -197,6 +197,10 @@ impl<'js> Script<'js> {
             globals.set(self.iteration.clone(), place.iteration as f64)?;
             if place.iteration == 0 {
                 globals.set("__VU", place.vu as f64)?;
+                let environment: Object<'js> = globals.get("__ENV")?;
+                for (name, value) in state.environment.borrow().iter() {
+                    environment.set(name.as_str(), value.as_str())?;
+                }
             }
         }
         Ok(())

@@ -38,9 +38,9 @@ pub fn reason(error: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
 
-/// `text` with control characters other than a newline written as escapes.
+/// `text` with control characters other than newlines and tabs written as escapes.
 pub fn printable(text: &str) -> String {
-    let escape = |c: char| c.is_control() && c != '\n';
+    let escape = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
         if escape(c) {
             safe.extend(c.escape_default());

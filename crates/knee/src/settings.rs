@@ -23,6 +23,8 @@ pub mod connection;
 
 pub mod form;
 
+pub mod network;
+
 pub mod number;
 
 pub mod output;

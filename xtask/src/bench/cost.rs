@@ -13,7 +13,7 @@ use super::nginx::Nginx;
 use super::tool::{Load, Tool};
 use crate::program::Knee;
 
-/// What all others are compared with.
+/// What the table of all tools compares with.
 const BASE: Tool = Tool::Wrk;
 
 /// One tool in one round.
@@ -60,22 +60,22 @@ pub fn measure(
     Ok(all)
 }
 
-/// The ratios of `tool` to the base, round by round; none if either did not run.
-pub fn ratios(all: &[Laps], tool: Tool) -> Vec<f64> {
+/// The ratios of `tool` to `base`, round by round; none if either did not run.
+pub fn ratios(all: &[Laps], tool: Tool, base: Tool) -> Vec<f64> {
     let of = |wanted| all.iter().find(|one| one.tool == wanted).map_or(&[][..], |one| &one.laps);
-    of(tool).iter().zip(of(BASE)).map(|(lap, base)| lap.cost / base.cost).collect()
+    of(tool).iter().zip(of(base)).map(|(lap, base)| lap.cost / base.cost).collect()
 }
 
-/// The ratio of `tool` to the base as a figure with a goal.
-pub fn figure(all: &[Laps], tool: Tool, name: &str, goal: f64) -> Figure {
-    let ratios = ratios(all, tool);
+/// The ratio of `tool` to `base` as a figure with a goal.
+pub fn figure(all: &[Laps], tool: Tool, base: Tool, name: &str, goal: f64) -> Figure {
+    let ratios = ratios(all, tool, base);
     let middle = median(&ratios);
     let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let most = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     Figure {
         name: name.to_owned(),
         goal: format!("{goal:.2} at most"),
-        measured: format!("{middle:.2} ({least:.2} to {most:.2}, {} rounds)", ratios.len()),
+        measured: format!("{middle:.3} ({least:.3} to {most:.3}, {} rounds)", ratios.len()),
         met: middle <= goal,
         values: ratios,
     }
@@ -89,7 +89,7 @@ pub fn overview(all: &[Laps]) -> String {
         vec![
             one.tool.name().to_owned(),
             format!("{:.2}", middle(|lap| lap.cost)),
-            format!("{:.2}", median(&ratios(all, one.tool))),
+            format!("{:.2}", median(&ratios(all, one.tool, BASE))),
             format!("{:.0}", middle(|lap| lap.rate)),
             format!("{:.1}", resident as f64 / 1_048_576.0),
         ]
@@ -110,14 +110,14 @@ mod tests {
     #[test]
     fn ratios_are_taken_round_by_round() {
         let all = [laps(Tool::Wrk, &[10.0, 20.0, 10.0]), laps(Tool::Knee, &[9.0, 18.0, 20.0])];
-        assert_eq!(ratios(&all, Tool::Knee), [0.9, 0.9, 2.0]);
-        let figure = figure(&all, Tool::Knee, "cost", 1.0);
-        assert_eq!(figure.measured, "0.90 (0.90 to 2.00, 3 rounds)");
+        assert_eq!(ratios(&all, Tool::Knee, BASE), [0.9, 0.9, 2.0]);
+        let figure = figure(&all, Tool::Knee, BASE, "cost", 1.0);
+        assert_eq!(figure.measured, "0.900 (0.900 to 2.000, 3 rounds)");
         assert!(figure.met);
     }
 
     #[test]
     fn without_the_base_there_is_no_ratio_and_the_goal_is_not_met() {
-        assert!(!figure(&[laps(Tool::Knee, &[9.0])], Tool::Knee, "cost", 1.0).met);
+        assert!(!figure(&[laps(Tool::Knee, &[9.0])], Tool::Knee, BASE, "cost", 1.0).met);
     }
 }

@@ -35,10 +35,19 @@ pub enum Tool {
     Oha,
     Hey,
     K6,
+    /// A k6 script with one check, under knee.
+    KneeScript,
+    /// The same script under k6.
+    K6Script,
 }
 
 /// What k6 does in each iteration.
 const SCRIPT: &str = "import http from 'k6/http';\nexport default function () { http.get(__ENV.TARGET); }\n";
+
+/// The same with one check.
+const SCRIPT_WITH_CHECK: &str = "import http from 'k6/http';\nimport { check } from 'k6';\n\
+    export default function () {\n  const answer = http.get(__ENV.TARGET);\n  \
+    check(answer, { 'status is 200': (it) => it.status === 200 });\n}\n";
 
 impl Tool {
     /// Its name in tables.
@@ -51,13 +60,24 @@ impl Tool {
             Self::Oha => "oha",
             Self::Hey => "hey",
             Self::K6 => "k6",
+            Self::KneeScript => "knee, script with a check",
+            Self::K6Script => "k6, script with a check",
+        }
+    }
+
+    /// What has to be on PATH for it; nothing for knee.
+    const fn program(self) -> Option<&'static str> {
+        match self {
+            Self::Knee | Self::KneeScreen | Self::KneeScript => None,
+            Self::K6Script => Some("k6"),
+            other => Some(other.name()),
         }
     }
 
     /// Those of `wanted` that are there; a line about each that is not.
     pub fn present(wanted: &[Self]) -> Vec<Self> {
         let here = |tool: &Self| {
-            let here = matches!(tool, Self::Knee | Self::KneeScreen) || find(tool.name()).is_some();
+            let here = tool.program().is_none_or(|program| find(program).is_some());
             if !here {
                 eprintln!("bench: {} is not on PATH and is left out", tool.name());
             }
@@ -79,7 +99,13 @@ impl Tool {
             Self::H2load => format!("--h1 -t1 -c{c} -D{z} {url}"),
             Self::Oha => format!("--no-tui --insecure -c {c} -z {z}s --output-format json {url}"),
             Self::Hey => format!("-c {c} -z {z}s {url}"),
-            Self::K6 => return k6(load, scratch),
+            Self::K6 => return k6(load, SCRIPT, scratch),
+            Self::K6Script => return k6(load, SCRIPT_WITH_CHECK, scratch),
+            Self::KneeScript => {
+                let script = put(SCRIPT_WITH_CHECK, scratch)?;
+                let line = format!("--quiet --vus {c} --duration {z}s --env TARGET={url}");
+                return process::run_on(GENERATOR_CPU, &mut knee.script(&script, &words(&line)));
+            }
         };
         let mut command = Command::new(self.name());
         command.args(words(&line)).stderr(Stdio::null());
@@ -92,9 +118,14 @@ pub fn k6_summary(scratch: &Path) -> PathBuf {
     scratch.join("k6-summary.json")
 }
 
-fn k6(load: &Load, scratch: &Path) -> Result<Ran> {
-    let script = scratch.join("get.js");
-    std::fs::write(&script, SCRIPT)?;
+fn put(script: &str, scratch: &Path) -> Result<PathBuf> {
+    let path = scratch.join("get.js");
+    std::fs::write(&path, script)?;
+    Ok(path)
+}
+
+fn k6(load: &Load, script: &str, scratch: &Path) -> Result<Ran> {
+    let script = put(script, scratch)?;
     let mut command = Command::new("k6");
     command.args(words(&format!(
         "run --quiet --no-usage-report --insecure-skip-tls-verify --vus {} --duration {}s \

@@ -5,12 +5,21 @@
 
 use serde_json::Value;
 
+/// Whose lines they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// k6 logs about itself as well, and says where a line is from.
+    K6,
+    /// knee logs about the script alone.
+    Knee,
+}
+
 /// Lines as `level message`. A stack is cut off: it names places in two different engines.
-pub fn lines(stderr: &str) -> Vec<String> {
+pub fn lines(writer: Writer, stderr: &str) -> Vec<String> {
     let mut said: Vec<(String, String)> = Vec::new();
     let mut open = false;
     for line in stderr.lines() {
-        match entry(line) {
+        match entry(writer, line) {
             Some(Entry::Said(level, message)) => {
                 said.push((level, message));
                 open = true;
@@ -36,12 +45,12 @@ enum Entry {
     Other,
 }
 
-fn entry(line: &str) -> Option<Entry> {
+fn entry(writer: Writer, line: &str) -> Option<Entry> {
     if let Some(fields) = serde_json::from_str::<Value>(line).ok().filter(Value::is_object) {
-        return Some(of_fields(|key| fields[key].as_str().map(str::to_owned)));
+        return Some(of_fields(writer, |key| fields[key].as_str().map(str::to_owned)));
     }
     if line.starts_with("time=") {
-        return Some(of_fields(|key| pair(line, key)));
+        return Some(of_fields(writer, |key| pair(line, key)));
     }
     if ["record: ", "warning: ", "error: ", "hint: "].iter().any(|start| line.starts_with(start)) {
         return Some(Entry::Other);
@@ -58,10 +67,14 @@ fn entry(line: &str) -> Option<Entry> {
 }
 
 /// k6 says where a line is from; a request that failed is told of without a source.
-fn of_fields(field: impl Fn(&str) -> Option<String>) -> Entry {
+fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Entry {
     let message = field("msg").unwrap_or_default();
     let of_script = matches!(field("source").as_deref(), Some("console" | "stacktrace"));
-    if of_script || message == "Request Failed" || message.starts_with("Uncaught (in promise)") {
+    if writer == Writer::Knee
+        || of_script
+        || message == "Request Failed"
+        || message.starts_with("Uncaught (in promise)")
+    {
         Entry::Said(field("level").unwrap_or_default(), message)
     } else {
         Entry::Other
@@ -102,7 +115,7 @@ mod tests {
         let pairs = r#"time="x" level=warning msg="one \"two\"\nthree" source=console"#;
         let short = "WARN one \"two\"\nthree";
         for text in [json, pairs, short] {
-            assert_eq!(lines(text), ["warning one \"two\"\\nthree"], "{text}");
+            assert_eq!(lines(Writer::K6, text), ["warning one \"two\"\\nthree"], "{text}");
         }
     }
 
@@ -110,20 +123,20 @@ mod tests {
     fn an_exception_is_its_first_line() {
         let k6 = r#"{"level":"error","msg":"Error: boom\n\tat default (file:///x.js:7:94(51))\n","source":"stacktrace"}"#;
         let knee = "ERRO Error: boom\n\tat default (file:///x.js:7:94)";
-        assert_eq!(lines(k6), ["error Error: boom"]);
-        assert_eq!(lines(knee), lines(k6));
+        assert_eq!(lines(Writer::K6, k6), ["error Error: boom"]);
+        assert_eq!(lines(Writer::Knee, knee), lines(Writer::K6, k6));
     }
 
     #[test]
     fn a_request_that_failed_is_told_of_whatever_the_words_of_the_system() {
         let k6 = r#"{"error":"dial: refused","level":"warning","msg":"Request Failed","time":"x"}"#;
-        assert_eq!(lines(k6), ["warning Request Failed"]);
-        assert_eq!(lines("WARN Request Failed error=\"refused\""), lines(k6));
+        assert_eq!(lines(Writer::K6, k6), ["warning Request Failed"]);
+        assert_eq!(lines(Writer::Knee, "WARN Request Failed error=\"refused\""), lines(Writer::K6, k6));
     }
 
     #[test]
     fn lines_of_the_program_itself_are_left_out() {
         let text = "running\nINFO a\nrecord: /x\nmore of it\n{\"level\":\"error\",\"msg\":\"thresholds\"}\n";
-        assert_eq!(lines(text), ["info a"]);
+        assert_eq!(lines(Writer::K6, text), ["info a"]);
     }
 }

@@ -26,6 +26,10 @@ the server saw (method, path, headers, body), checks by name, counters and custo
 lines of the console, and for some cases standard output and written files. A case stands behind each row that says *yes* or *partly*;
 whatever did not come out the same is listed under [Known differences](#known-differences), line by line, with the reason.
 
+Everywhere the same, and therefore not listed: requests carry `knee/VERSION` as their `User-Agent` instead of `Grafana k6/VERSION`, the result of knee itself
+stands below k6's summary on standard output, and the exit code is compared with `--no-verdict-exit`, because k6 has no
+code for a measurement that is not to be used.
+
 ";
 
 /// The page.
@@ -68,7 +72,7 @@ fn list(page: &mut String, name: &str, lines: &[String]) {
 
 fn state(row: &Row) -> String {
     let word = match row.state {
-        State::Yes => "yes",
+        State::Yes | State::Elsewhere => "yes",
         State::Partly => "partly",
         State::Later => "later",
         State::Never => "never",

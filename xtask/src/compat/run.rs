@@ -14,6 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::case::Case;
+use super::console::Writer;
 use super::outcome::Outcome;
 use super::server::Server;
 use super::{console, outcome, samples, wire};
@@ -37,18 +38,26 @@ pub enum Program {
 }
 
 impl Program {
+    /// Whose lines are on stderr.
+    const fn writer(&self) -> Writer {
+        match self {
+            Self::K6(_) => Writer::K6,
+            Self::Knee(_) => Writer::Knee,
+        }
+    }
+
     /// The command line up to the script's own words.
     fn command(&self) -> Command {
         match self {
             Self::K6(path) => {
                 let mut command = Command::new(path);
                 command.args(["run", "--quiet", "--no-usage-report", "--no-color"]);
-                command.args(["--address", "", "--log-format", "json"]);
+                command.args(["--address", ""]);
                 command
             }
             Self::Knee(path) => {
                 let mut command = Command::new(path);
-                command.args(["run", "--quiet", "--no-verdict-exit"]);
+                command.args(["run", "--quiet", "--no-color", "--no-verdict-exit"]);
                 command
             }
         }
@@ -82,7 +91,7 @@ impl Place {
         let requests = self.server.take();
         let seen = requests.iter().map(|request| self.plain(&wire::line(request), case)).collect();
         outcome.add("requests", case.order.apply(seen));
-        let said = console::lines(&self.plain(&ran.stderr, case));
+        let said = console::lines(program.writer(), &self.plain(&ran.stderr, case));
         outcome.add("console", case.lines.apply(said));
         if let Ok(text) = fs::read_to_string(&summary) {
             let summary: Value = serde_json::from_str(&self.plain(&text, case))
@@ -90,7 +99,7 @@ impl Place {
             outcome.add_summary(case, &summary);
         }
         if case.stdout {
-            outcome.add("stdout", masked(self.lines(&ran.stdout, case)));
+            outcome.add("stdout", masked(self.lines(without_own(&ran.stdout), case)));
         }
         let written = |name: &String| {
             let text = fs::read_to_string(out.join(name)).unwrap_or_else(|_| "(no file)".to_owned());
@@ -108,6 +117,9 @@ impl Place {
     fn command(&self, program: &Program, case: &Case, out: &Path, summary: &Path) -> Command {
         let mut command = program.command();
         command.arg("--summary-export").arg(summary);
+        if !case.arguments.iter().any(|word| word == "--log-format") {
+            command.args(["--log-format", "json"]);
+        }
         command.args(case.arguments.iter().map(|word| self.filled(word, case))).arg(&case.path);
         command.current_dir(out).env_clear();
         command.env("HOME", self.scratch.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -139,6 +151,15 @@ impl Place {
         let text = self.plain(text, case);
         text.lines().take(LINES_MAX).map(|line| line.trim_end().to_owned()).collect()
     }
+}
+
+/// What stands on stdout in k6's place: knee's own result, which begins with its name and version, comes below it.
+fn without_own(stdout: &str) -> &str {
+    let own = stdout.match_indices("knee ").find(|(place, _)| {
+        let begins = *place == 0 || stdout[..*place].ends_with('\n');
+        begins && stdout[place + "knee ".len()..].starts_with(|c: char| c.is_ascii_digit())
+    });
+    own.map_or(stdout, |(place, _)| &stdout[..place]).trim_end()
 }
 
 /// Lines of k6's summary without times and rates, and without the spaces that follow from those; any other
@@ -202,6 +223,13 @@ fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_result_of_knee_itself_is_not_compared() {
+        assert_eq!(without_own("k6 says\n\nknee 0.1.0  x.js\nclosed\n"), "k6 says");
+        assert_eq!(without_own("knee 0.1.0  x.js\nclosed\n"), "");
+        assert_eq!(without_own("my knee 0.1\n"), "my knee 0.1");
+    }
 
     #[test]
     fn a_summary_is_compared_without_its_times_and_rates() {

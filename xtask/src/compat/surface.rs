@@ -23,6 +23,8 @@ pub enum State {
     Yes,
     /// Parts of it are there; the note says which.
     Partly,
+    /// It is there, and tried where k6 cannot be asked; the note says where.
+    Elsewhere,
     /// It is to come; until then it is refused with a message.
     Later,
     /// It will not come; the note says why.

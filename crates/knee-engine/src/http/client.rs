@@ -16,6 +16,7 @@ use url::Url;
 use super::connection::{Answer, Bench, Connection, Look, SCRATCH, Traffic};
 use super::failure::Failure;
 use super::origin::{Origin, Resolver, destination};
+use super::peer::Peer;
 use super::request::{Defaults, Prepared, serialize};
 use super::response::{Head, Sink};
 use super::settings::Settings;
@@ -135,6 +136,8 @@ pub struct Fetched {
     pub marks: Marks,
     /// What it adds to the counters.
     pub counts: Counts,
+    /// Who answered, or was asked last; unknown without a connection.
+    pub peer: Option<Peer>,
     /// The status of a whole answer, or what went wrong.
     pub result: Result<u16, Failure>,
 }
@@ -224,7 +227,7 @@ impl Client {
             tap.watch = hops_left > 0;
             result = self.exchange(&origin, &prepared, &mut tap, &mut trip, &mut on_sent).await;
         }
-        Fetched { done: trip.done, marks: trip.marks, counts: trip.counts, result }
+        Fetched { done: trip.done, marks: trip.marks, counts: trip.counts, peer: trip.peer, result }
     }
 
     /// One request and its answer; sent again once on a new connection if the server closed a
@@ -240,6 +243,7 @@ impl Client {
         loop {
             let mut counted = self.connection(origin, trip).await?;
             let reused = counted.connection.is_used();
+            trip.peer = counted.connection.peer();
             let bench = self.network.bench();
             let limit = self.request_limit.unwrap_or_else(|| trip.limit(&self.network));
             let exchange = counted.connection.exchange(
@@ -354,8 +358,11 @@ async fn open(
     let mut connection = if let Some(path) = &settings.unix_socket {
         Connection::unix(path, settings.body_max).await?
     } else {
+        settings.reach.check_name(&origin.host)?;
         let (host, port) = destination(settings, origin, turn);
-        let addresses = if let Some(known) = network.resolver.known(host, port) {
+        let addresses = if let Some(address) = settings.reach.address_for(host, port) {
+            Arc::new([address])
+        } else if let Some(known) = network.resolver.known(host, port) {
             known
         } else {
             late.set(Fault::DnsTimeout);
@@ -365,6 +372,7 @@ async fn open(
             begun = looked_up;
             found
         };
+        let addresses = settings.reach.choose(addresses, turn)?;
         late.set(Fault::ConnectTimeout);
         connect_any(network, host, port, &addresses).await?
     };
@@ -421,6 +429,7 @@ struct Trip {
     marks: Marks,
     counts: Counts,
     done: Nanos,
+    peer: Option<Peer>,
 }
 
 impl Trip {

@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream, UnixStream};
 
 use super::failure::Failure;
+use super::peer::Peer;
 use super::response::{Progress, ResponseReader, Sink};
 use super::tls::{Session, Standing};
 use crate::recorder::Marks;
@@ -53,6 +54,8 @@ impl Stream {
 pub struct Connection {
     stream: Stream,
     tls: Option<Box<Session>>,
+    /// Who is at the other end; unknown for Unix sockets.
+    peer: Option<Peer>,
     reader: ResponseReader,
     /// Bytes of the request that were written, and of its answer that were read.
     written: usize,
@@ -129,7 +132,8 @@ impl Connection {
             let routeless = failure.fault == Fault::PortsExhausted && !has_route(address);
             if routeless { Failure { fault: Fault::Unreachable, ..failure } } else { failure }
         })?;
-        Ok(Self::on(Stream::Tcp(stream), body_max))
+        let peer = Some(Peer { address, tls: None });
+        Ok(Self { peer, ..Self::on(Stream::Tcp(stream), body_max) })
     }
 
     /// Connects to a Unix socket.
@@ -140,13 +144,25 @@ impl Connection {
 
     fn on(stream: Stream, body_max: u64) -> Self {
         let reader = ResponseReader::new(body_max);
-        Self { stream, tls: None, reader, written: 0, received: 0, used: false, idle_since: Nanos::ZERO }
+        Self {
+            stream,
+            tls: None,
+            peer: None,
+            reader,
+            written: 0,
+            received: 0,
+            used: false,
+            idle_since: Nanos::ZERO,
+        }
     }
 
     /// Agrees on TLS.
     pub async fn secure(&mut self, session: Session, bench: Bench<'_>) -> Result<(), Failure> {
         let mut session = Box::new(session);
         poll_fn(|ctx| self.poll_handshake(ctx, &mut session, bench)).await?;
+        if let Some(peer) = &mut self.peer {
+            peer.tls = Some(session.agreed());
+        }
         self.tls = Some(session);
         Ok(())
     }
@@ -188,6 +204,11 @@ impl Connection {
     /// Whether the connection has carried an exchange before.
     pub const fn is_used(&self) -> bool {
         self.used
+    }
+
+    /// Who is at the other end.
+    pub const fn peer(&self) -> Option<Peer> {
+        self.peer
     }
 
     /// When the last exchange was done.

@@ -16,11 +16,22 @@ pub struct Failure {
     pub fault: Fault,
     /// What was said about it, for the sample of messages; often nothing more than the fault says.
     pub message: Option<String>,
+    /// Which rule of the run forbade it, if one did.
+    pub barred: Option<Barred>,
+}
+
+/// What a rule of the run forbids to call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barred {
+    /// A host name.
+    Name,
+    /// An address.
+    Address,
 }
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, message: None }
+        Self { fault, message: None, barred: None }
     }
 }
 
@@ -33,7 +44,12 @@ impl Failure {
         let harmless = message.chars().take(MESSAGE_MAX);
         let harmless =
             harmless.map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char });
-        Self { fault, message: Some(harmless.collect()) }
+        Self { fault, message: Some(harmless.collect()), barred: None }
+    }
+
+    /// A rule of the run forbids it. The way to the host is closed, by whomever.
+    pub fn barred(barred: Barred, message: impl std::fmt::Display) -> Self {
+        Self { barred: Some(barred), ..Self::new(Fault::Unreachable, message) }
     }
 
     /// An error while opening a connection.

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use knee_core::unit::Nanos;
 
+use super::reach::Reach;
+
 /// Settings of the request path.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -30,6 +32,8 @@ pub struct Settings {
     pub body_max: u64,
     /// Most bytes of a body after decoding; more is a fault.
     pub decoded_max: u64,
+    /// Which hosts may be called, and where they are found.
+    pub reach: Reach,
     /// TLS.
     pub tls: TlsSettings,
 }
@@ -47,6 +51,7 @@ impl Default for Settings {
             decode: true,
             body_max: 1 << 40,
             decoded_max: 64 << 20,
+            reach: Reach::default(),
             tls: TlsSettings::default(),
         }
     }
@@ -74,7 +79,7 @@ pub struct ConnectTo {
 }
 
 /// How TLS sessions are set up.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct TlsSettings {
     /// PEM of certificate authorities that are trusted besides the system's.
     pub authorities: Vec<Vec<u8>>,
@@ -82,4 +87,32 @@ pub struct TlsSettings {
     pub client: Option<(Vec<u8>, Vec<u8>)>,
     /// Accept any certificate.
     pub insecure: bool,
+    /// The oldest version that is spoken.
+    pub oldest: TlsVersion,
+    /// The newest version that is spoken.
+    pub newest: TlsVersion,
+    /// Registered names of the cipher suites of TLS 1.2 that may be used; all if there are none.
+    pub suites: Vec<String>,
+}
+
+impl Default for TlsSettings {
+    fn default() -> Self {
+        Self {
+            authorities: Vec::new(),
+            client: None,
+            insecure: false,
+            oldest: TlsVersion::V1_2,
+            newest: TlsVersion::V1_3,
+            suites: Vec::new(),
+        }
+    }
+}
+
+/// A version of TLS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TlsVersion {
+    /// RFC 5246.
+    V1_2,
+    /// RFC 8446.
+    V1_3,
 }

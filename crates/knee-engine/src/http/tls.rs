@@ -15,7 +15,8 @@ use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::failure::Failure;
-use super::settings::TlsSettings;
+use super::peer::Agreed;
+use super::settings::{TlsSettings, TlsVersion};
 
 /// Why TLS could not be set up before the run.
 #[derive(Debug, thiserror::Error)]
@@ -33,9 +34,11 @@ pub enum TlsError {
 
 /// The configuration shared by all sessions of a run.
 pub fn configure(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let provider = Arc::new(provider(settings));
+    let known = [(TlsVersion::V1_3, &rustls::version::TLS13), (TlsVersion::V1_2, &rustls::version::TLS12)];
+    let spoken = known.iter().filter(|(version, _)| (settings.oldest..=settings.newest).contains(version));
+    let spoken: Vec<_> = spoken.map(|(_, version)| *version).collect();
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_protocol_versions(&spoken)?;
     let builder = if settings.insecure {
         builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAnything { provider }))
     } else {
@@ -52,6 +55,18 @@ pub fn configure(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> 
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+/// The library's cryptography, with the cipher suites that may be used.
+fn provider(settings: &TlsSettings) -> CryptoProvider {
+    let mut provider = rustls::crypto::ring::default_provider();
+    if !settings.suites.is_empty() {
+        let named = |suite: rustls::CipherSuite| {
+            suite.as_str().is_some_and(|name| settings.suites.iter().any(|known| known == name))
+        };
+        provider.cipher_suites.retain(|one| one.tls13().is_some() || named(one.suite()));
+    }
+    provider
 }
 
 fn roots(settings: &TlsSettings) -> Result<RootCertStore, TlsError> {
@@ -147,6 +162,12 @@ impl Session {
             Self { connection, incoming: Vec::new(), outgoing: Vec::new(), written: 0, peer_closed: false };
         session.process(&mut [], &mut |_| Ok(()))?;
         Ok(session)
+    }
+
+    /// What the handshake has agreed on.
+    pub fn agreed(&self) -> Agreed {
+        let suite = self.connection.negotiated_cipher_suite().map(|suite| suite.suite());
+        Agreed::new(self.connection.protocol_version(), suite)
     }
 
     /// Whether the peer has ended the stream in order.

@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use knee_core::unit::Nanos;
+use knee_engine::http::peer::Peer;
 use knee_engine::recorder::Marks;
 
 use super::error_code;
@@ -121,8 +122,10 @@ pub struct Answer {
     pub error: Option<(String, u16)>,
     /// Timings.
     pub timings: Timings,
-    /// The address of the peer, if it is known.
-    pub remote: Option<(String, u16)>,
+    /// Who answered, if anybody did.
+    pub peer: Option<Peer>,
+    /// What went wrong, in more words than scripts see.
+    pub detail: Option<String>,
 }
 
 impl Answer {

@@ -3,11 +3,19 @@
 //! Does not decide what failed; the engine does.
 
 use knee_core::outcome::Fault;
-use knee_engine::http::failure::Failure;
+use knee_engine::http::failure::{Barred, Failure};
+use knee_engine::http::origin::Origin;
 
 /// The number and the words of a failure without a whole answer.
 pub fn of_failure(failure: &Failure) -> (String, u16) {
     let code = code_of(failure);
+    if let Some(barred) = failure.barred {
+        let words = match barred {
+            Barred::Name => "hostname is blocked",
+            Barred::Address => "ip is blacklisted",
+        };
+        return (words.to_owned(), code);
+    }
     let words = match failure.fault {
         Fault::RequestTimeout => "request timeout".to_owned(),
         Fault::ConnectTimeout => "dial: i/o timeout".to_owned(),
@@ -21,7 +29,30 @@ pub fn of_failure(failure: &Failure) -> (String, u16) {
     (words, code)
 }
 
+/// More words for it, where k6 has more for people than for scripts.
+pub fn detail_of(failure: &Failure, origin: &Origin) -> Option<String> {
+    let Origin { host, port, .. } = origin;
+    if failure.barred.is_some() {
+        return failure.message.clone();
+    }
+    match failure.fault {
+        Fault::Refused => {
+            // The address of a name may have changed since; one that was written is certain.
+            let address = host.parse::<std::net::IpAddr>().ok()?;
+            let address = std::net::SocketAddr::new(address, *port);
+            Some(format!("dial tcp {address}: connect: connection refused"))
+        }
+        Fault::DnsNotFound => Some(format!("lookup {host}: no such host")),
+        _ => None,
+    }
+}
+
 fn code_of(failure: &Failure) -> u16 {
+    match failure.barred {
+        Some(Barred::Name) => return 1111,
+        Some(Barred::Address) => return 1110,
+        None => {}
+    }
     match failure.fault {
         Fault::RequestTimeout => 1050,
         Fault::DnsNotFound => 1101,

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use knee_core::clock;
 use knee_core::outcome::{Fault, Outcome};
@@ -15,7 +16,7 @@ use knee_engine::http::client::{Client, Errand, Fetched, Network};
 use knee_engine::http::request::Prepared;
 use knee_engine::http::response::{Head, Sink};
 use knee_engine::recorder::{Finish, Recorder};
-use knee_engine::timer::WorkerTimer;
+use knee_engine::timer::{Timer as _, WorkerTimer};
 use url::Url;
 
 use super::answer::{Answer, Headers, Timings};
@@ -23,6 +24,7 @@ use super::auth::Scheme;
 use super::cookie;
 use super::decode;
 use super::error_code;
+use super::pace::Pace;
 use super::request::{Keep, Line, Request, Target, canonical, serialize};
 use crate::observe::{Context, Exchange, Observer};
 
@@ -45,6 +47,8 @@ pub struct Desk {
     pub observer: Rc<dyn Observer>,
     /// Value of `User-Agent`.
     pub user_agent: Rc<str>,
+    /// How fast requests may follow each other.
+    pub pace: Option<Arc<Pace>>,
 }
 
 /// URLs a worker has met.
@@ -144,6 +148,13 @@ impl Desk {
         called: Called,
         limit: Nanos,
     ) -> Answer {
+        if let Some(pace) = &self.pace {
+            let now = self.network.clock.now();
+            let place = pace.take(now).min(limit);
+            if place > now {
+                self.timer.sleep_until(place).await;
+            }
+        }
         let begun = self.network.clock.now();
         let prepared = self.prepare(request, hop);
         let endpoint = self.endpoint(request, hop);
@@ -281,7 +292,8 @@ impl Desk {
             keep: request.keep,
             error: None,
             timings: Timings::of(&fetched.marks, begun, fetched.done),
-            remote: None,
+            peer: fetched.peer.filter(|_| fetched.result.is_ok()),
+            detail: None,
         };
         match &fetched.result {
             Ok(status) => {
@@ -297,6 +309,7 @@ impl Desk {
             Err(failure) => {
                 let (words, code) = error_code::of_failure(failure);
                 answer.error = Some((words, code));
+                answer.detail = error_code::detail_of(failure, &hop.target.origin);
             }
         }
         answer

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use rquickjs::{Array, Coerced, Ctx, Exception, Object, Result, Value};
+use rquickjs::{Array, Coerced, Ctx, Object, Result, Value};
 
-use super::http::settle;
+use super::http::{refuse, settle};
 use super::params::{self, Wanted};
-use super::{cut, state};
+use super::{cut, fault, state};
 use crate::http::request::Request;
 use crate::op::{Op, Reply};
 
@@ -14,19 +14,21 @@ use crate::op::{Op, Reply};
 pub fn batch<'js>(ctx: Ctx<'js>, wanted: Value<'js>) -> Result<Value<'js>> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(Exception::throw_message(&ctx, "Using batch() in the init context is not supported"));
+        return Err(fault::throw(&ctx, "Using batch in the init context is not supported"));
     }
     let (keys, values) = listed(&ctx, &wanted)?;
-    let mut requests: Vec<Rc<Request>> = Vec::with_capacity(values.len());
-    for value in &values {
-        match one(&ctx, value)? {
-            Ok(request) => requests.push(request),
-            Err(refused) => return Err(Exception::throw_message(&ctx, &refused.words)),
-        }
-    }
+    let made = values.iter().map(|value| one(&ctx, value)).collect::<Result<Vec<Made>>>()?;
+    let requests = made.iter().filter_map(|made| made.as_ref().ok().cloned()).collect();
     let Some(Reply::Answers(answers)) = state.ask(Op::FetchAll(requests)) else { return Err(cut(&ctx)) };
-    let answers =
-        answers.into_iter().map(|answer| settle(&ctx, &state, answer)).collect::<Result<Vec<_>>>()?;
+    let mut answers = answers.into_iter();
+    let settle = |made: &Made| match made {
+        Err(refused) => refuse(&ctx, &state, refused),
+        Ok(_) => match answers.next() {
+            Some(answer) => settle(&ctx, &state, answer),
+            None => Err(cut(&ctx)),
+        },
+    };
+    let answers = made.iter().map(settle).collect::<Result<Vec<_>>>()?;
     if let Some(keys) = keys {
         let object = Object::new(ctx)?;
         keys.iter().zip(answers).try_for_each(|(key, answer)| object.set(key.as_str(), answer))?;
@@ -43,8 +45,8 @@ fn listed<'js>(ctx: &Ctx<'js>, wanted: &Value<'js>) -> Result<Listed<'js>> {
     if let Some(array) = wanted.as_array() {
         return Ok((None, array.iter().collect::<Result<_>>()?));
     }
-    let words = format!("invalid http.batch() argument type {}", wanted.type_name());
-    let object = wanted.as_object().ok_or_else(|| Exception::throw_type(ctx, &words))?;
+    let words = format!("invalid http.batch() argument type {}", fault::kind(wanted));
+    let object = wanted.as_object().ok_or_else(|| fault::throw(ctx, &words))?;
     let pairs: Vec<(String, Value<'js>)> = object.props().collect::<Result<_>>()?;
     let (keys, values) = pairs.into_iter().unzip();
     Ok((Some(keys), values))
@@ -76,5 +78,5 @@ fn one<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Made> {
     };
     // As k6 has it, a body of a GET in a batch is ignored.
     let body = Some(&body).filter(|_| !matches!(&*method, "GET" | "HEAD"));
-    params::request(ctx, &state, &Wanted { method, url: &url, body, params: Some(&params) })
+    params::request(&state, &Wanted { method, url: &url, body, params: Some(&params) })
 }

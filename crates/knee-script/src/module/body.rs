@@ -2,23 +2,27 @@
 
 use std::fmt::Write as _;
 
-use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Object, Result, TypedArray, Value};
+use rquickjs::{ArrayBuffer, Coerced, Object, Result, TypedArray, Value};
 
+use super::fault;
 use crate::http::request::Request;
 
 /// Gives `request` its body, the header that goes with it, and the encoding it asked for.
-pub fn put<'js>(ctx: &Ctx<'js>, request: &mut Request, body: &Value<'js>) -> Result<()> {
-    let Some(bytes) = bytes_or_form(ctx, request, body)? else { return Ok(()) };
+/// Or says why it cannot.
+pub fn put(request: &mut Request, body: &Value<'_>) -> Result<std::result::Result<(), String>> {
+    if body.is_function() || body.is_number() || body.is_bool() {
+        return Ok(Err(format!("unknown request body type {}", fault::kind(body))));
+    }
+    let Some(bytes) = bytes_or_form(request, body)? else { return Ok(Ok(())) };
     let encode = |bytes: Vec<u8>| {
         let steps = request.compression.iter();
         steps.clone().try_fold(bytes, |bytes, coding| coding.encode(&bytes))
     };
-    let bytes = encode(bytes).map_err(|error| Exception::throw_message(ctx, &error.to_string()))?;
-    request.body = Some(bytes.into());
-    Ok(())
+    let made = encode(bytes).map(|bytes| request.body = Some(bytes.into()));
+    Ok(made.map_err(|error| error.to_string()))
 }
 
-fn bytes_or_form<'js>(ctx: &Ctx<'js>, request: &mut Request, body: &Value<'js>) -> Result<Option<Vec<u8>>> {
+fn bytes_or_form(request: &mut Request, body: &Value<'_>) -> Result<Option<Vec<u8>>> {
     if body.is_null() || body.is_undefined() {
         return Ok(None);
     }
@@ -27,10 +31,6 @@ fn bytes_or_form<'js>(ctx: &Ctx<'js>, request: &mut Request, body: &Value<'js>) 
     }
     if let Some(bytes) = bytes_of(body) {
         return Ok(Some(bytes));
-    }
-    if body.is_function() || body.is_number() || body.is_bool() {
-        let words = format!("unknown request body type {}", body.type_name());
-        return Err(Exception::throw_type(ctx, &words));
     }
     let Some(object) = body.as_object() else {
         return Ok(Some(body.get::<Coerced<String>>()?.0.into_bytes()));

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rquickjs::function::Opt;
-use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Function, IntoJs, Object, Result, Value};
+use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
-use super::{console, state, timers};
+use super::{console, fault, state, timers, web};
 
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
@@ -25,6 +25,7 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     for name in timers::EXPORTS {
         globals.set(*name, timers.get::<_, Value<'_>>(*name)?)?;
     }
+    web::install(ctx)?;
     globals.set("global", globals.clone())?;
     globals.set("__VU", 0)?;
     // k6 has no such global; scripts that feature-test for it would take another path here.
@@ -43,15 +44,15 @@ fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Res
     let state = state(&ctx)?;
     if !state.init.get() {
         let words = "The \"open()\" function is only available in the init stage (i.e. the global scope)";
-        return Err(Exception::throw_message(&ctx, words));
+        return Err(fault::throw(&ctx, words));
     }
     if path.0.is_empty() {
-        return Err(Exception::throw_message(&ctx, "open() can't be used with an empty filename"));
+        return Err(fault::throw(&ctx, "open() can't be used with an empty filename"));
     }
     let from = ctx.script_or_module_name(1).and_then(|name| name.to_string().ok()).unwrap_or_default();
     let files = &state.program.files;
     let read = files.read(&files.resolve(&from, &path.0));
-    let (_, bytes) = read.map_err(|error| Exception::throw_message(&ctx, &error.to_string()))?;
+    let (_, bytes) = read.map_err(|error| fault::throw(&ctx, &error.to_string()))?;
     let binary = mode.0.and_then(|mode| mode.get::<String>().ok()).is_some_and(|mode| mode == "b");
     if binary {
         return Ok(ArrayBuffer::new_copy(ctx, &bytes)?.into_value());

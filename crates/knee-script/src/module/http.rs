@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use rquickjs::class::Class;
 use rquickjs::function::{Constructor, Opt, Rest, This};
-use rquickjs::{Coerced, Ctx, Exception, Function, IntoJs, Object, Persistent, Promise, Result, Value};
+use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Persistent, Promise, Result, Value};
 
 use super::batch::batch;
 use super::jar::CookieJar;
 use super::params::{self, Wanted};
 use super::response::Response;
-use super::{cut, state};
+use super::{cut, fault, state};
 use crate::event_loop::Promised;
 use crate::http::answer::Answer;
 use crate::http::request::{Expected, Request};
@@ -179,15 +179,12 @@ fn request<'js>(
 
 /// Sends a request and waits for its answer. What cannot even be sent is an answer too, with an
 /// error, unless failures are thrown.
-fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> {
+pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> {
     let state = state(ctx)?;
     if state.init.get() {
-        return Err(Exception::throw_message(
-            ctx,
-            "Making http requests in the init context is not supported",
-        ));
+        return Err(fault::throw(ctx, "Making http requests in the init context is not supported"));
     }
-    let request = match params::request(ctx, &state, wanted)? {
+    let request = match params::request(&state, wanted)? {
         Ok(request) => request,
         Err(refused) => return refuse(ctx, &state, &refused),
     };
@@ -196,11 +193,15 @@ fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> 
 }
 
 /// An answer to a request that could not be made.
-fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Result<Value<'js>> {
+pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Result<Value<'js>> {
+    let shown = match refused.code {
+        1000 => format!("{} {:?}: {}", title(&refused.method), refused.url, refused.words),
+        _ => refused.words.clone(),
+    };
     if refused.throw {
-        return Err(Exception::throw_message(ctx, &refused.words));
+        return Err(fault::throw(ctx, &shown));
     }
-    state.program.say(Level::Warn, &format!("Request Failed error={:?}", refused.words));
+    state.program.say(Level::Warn, &format!("Request Failed error={shown:?}"));
     Class::instance(ctx.clone(), Response::refused(refused))?.into_js(ctx)
 }
 
@@ -208,9 +209,10 @@ fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Resu
 pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Answer) -> Result<Value<'js>> {
     if let Some((words, _)) = &answer.error {
         let method = title(&answer.method);
+        let words = answer.detail.as_ref().unwrap_or(words);
         let shown = format!("{method} {:?}: {words}", &*answer.url);
         if answer.request.throw {
-            return Err(Exception::throw_message(ctx, &shown));
+            return Err(fault::throw(ctx, &shown));
         }
         state.program.say(Level::Warn, &format!("Request Failed error={shown:?}"));
     }
@@ -231,19 +233,18 @@ fn async_request<'js>(
 ) -> Result<Promise<'js>> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(Exception::throw_message(
-            &ctx,
-            "Making http requests in the init context is not supported",
-        ));
+        return Err(fault::throw(&ctx, "Making http requests in the init context is not supported"));
     }
     let (promise, resolve, reject) = ctx.promise()?;
     let method = method.0.into();
     let wanted = Wanted { method, url: &url, body: body.0.as_ref(), params: params.0.as_ref() };
-    let request: Rc<Request> = match params::request(&ctx, &state, &wanted)? {
+    let request: Rc<Request> = match params::request(&state, &wanted)? {
         Ok(request) => request,
         Err(refused) => {
-            let error = Exception::from_message(ctx.clone(), &refused.words)?;
-            reject.call::<_, ()>((error,))?;
+            match refuse(&ctx, &state, &refused) {
+                Ok(response) => resolve.call::<_, ()>((response,))?,
+                Err(_) => reject.call::<_, ()>((ctx.catch(),))?,
+            }
             return Ok(promise);
         }
     };
@@ -262,7 +263,7 @@ fn cookie_jar<'js>(ctx: Ctx<'js>) -> Result<Class<'js, CookieJar>> {
 /// Statuses and ranges of them, as an object that requests understand.
 fn expected_statuses<'js>(ctx: Ctx<'js>, statuses: Rest<Value<'js>>) -> Result<Object<'js>> {
     if statuses.0.is_empty() {
-        return Err(Exception::throw_message(&ctx, "no arguments"));
+        return Err(fault::throw(&ctx, "no arguments"));
     }
     let ranges = rquickjs::Array::new(ctx.clone())?;
     for (place, status) in statuses.0.iter().enumerate() {
@@ -278,7 +279,7 @@ fn expected_statuses<'js>(ctx: Ctx<'js>, statuses: Rest<Value<'js>>) -> Result<O
             "argument number {} to expectedStatuses was neither an integer nor an object like {{min:100, max:329}}",
             place + 1
         );
-        let (from, to) = pair.ok_or_else(|| Exception::throw_message(&ctx, &words))?;
+        let (from, to) = pair.ok_or_else(|| fault::throw(&ctx, &words))?;
         ranges.set(place * 2, from)?;
         ranges.set(place * 2 + 1, to)?;
     }
@@ -288,20 +289,20 @@ fn expected_statuses<'js>(ctx: Ctx<'js>, statuses: Rest<Value<'js>>) -> Result<O
 }
 
 fn set_response_callback<'js>(ctx: Ctx<'js>, callback: Value<'js>) -> Result<()> {
-    let expected = expected_of(&ctx, &callback)?;
+    let words = "unsupported argument, expected http.expectedStatuses";
+    let expected = expected_of(&callback).map_err(|_| fault::throw(&ctx, words))?;
     state(&ctx)?.expected.replace(Rc::new(expected));
     Ok(())
 }
 
 /// What a response callback expects; `null` expects nothing at all.
-pub fn expected_of<'js>(ctx: &Ctx<'js>, callback: &Value<'js>) -> Result<Expected> {
+pub fn expected_of(callback: &Value<'_>) -> std::result::Result<Expected, String> {
     if callback.is_null() {
         return Ok(Expected::Unasked);
     }
     let ranges =
         callback.as_object().and_then(|object| object.get::<_, Option<Vec<f64>>>("__expected").ok()?);
-    let words = "unsupported responseCallback";
-    let ranges = ranges.ok_or_else(|| Exception::throw_type(ctx, words))?;
+    let ranges = ranges.ok_or("unsupported responseCallback")?;
     Ok(Expected::Ranges(ranges.chunks(2).map(|pair| (pair[0] as u16, pair[1] as u16)).collect()))
 }
 

@@ -7,9 +7,10 @@ use std::rc::Rc;
 
 use rquickjs::class::Trace;
 use rquickjs::function::Opt;
-use rquickjs::{Coerced, Ctx, Exception, JsLifetime, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, JsLifetime, Object, Result, Value};
 use url::Url;
 
+use super::fault;
 use crate::http::cookie::{Attributes, Cookie, Jar};
 use crate::http::send::seconds_now;
 
@@ -37,7 +38,7 @@ impl CookieJar {
 }
 
 fn url_of(ctx: &Ctx<'_>, text: &str) -> Result<Url> {
-    Url::parse(text).map_err(|error| Exception::throw_message(ctx, &format!("parse {text:?}: {error}")))
+    Url::parse(text).map_err(|error| fault::throw(ctx, &format!("parse {text:?}: {error}")))
 }
 
 #[rquickjs::methods]

@@ -2,9 +2,9 @@
 
 use knee_core::unit::Nanos;
 use rquickjs::function::Opt;
-use rquickjs::{Coerced, Ctx, Exception, Function, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use super::{cut, state};
+use super::{cut, fault, state};
 use crate::op::Op;
 
 /// What it exports.
@@ -36,10 +36,10 @@ fn check<'js>(
 ) -> Result<bool> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(Exception::throw_message(&ctx, "using check in the init context is not supported"));
+        return Err(fault::throw(&ctx, "Using check() in the init context is not supported"));
     }
     let Some(sets) = sets.0.and_then(Value::into_object) else {
-        return Err(Exception::throw_message(&ctx, "no checks provided to `check`"));
+        return Err(fault::throw(&ctx, "no checks provided to `check`"));
     };
     let tags = tags_of(tags.0.as_ref())?;
     let mut all = true;
@@ -60,16 +60,16 @@ fn check<'js>(
 
 fn fail<'js>(ctx: Ctx<'js>, message: Opt<Coerced<String>>) -> Result<()> {
     let message = message.0.map(|text| text.0).unwrap_or_default();
-    Err(Exception::throw_message(&ctx, &message))
+    Err(fault::throw(&ctx, &message))
 }
 
 fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<Value<'js>> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(Exception::throw_message(&ctx, "using group() in the init context is not supported"));
+        return Err(fault::throw(&ctx, "Using group() in the init context is not supported"));
     }
     let Some(body) = body.as_function() else {
-        return Err(Exception::throw_message(&ctx, "group() requires a callback as a second argument"));
+        return Err(fault::throw(&ctx, "group() requires a callback as a second argument"));
     };
     let outer = state.group.borrow().clone();
     let inner: std::rc::Rc<str> = format!("{outer}::{}", name.0).into();

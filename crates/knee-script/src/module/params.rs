@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 use rquickjs::class::Class;
-use rquickjs::{Coerced, Ctx, Exception, Object, Result, Value};
+use rquickjs::{Coerced, Object, Result, Value};
 
-use super::body;
 use super::http::expected_of;
 use super::jar::CookieJar;
-use super::k6::tags_of;
+use super::{body, fault};
 use crate::http::auth::{Credentials, Scheme};
 use crate::http::cookie::Jar;
 use crate::http::decode::Coding;
@@ -49,17 +48,13 @@ pub struct Refused {
 /// The request that the arguments of a call ask for. Arguments of the wrong type are thrown; a
 /// URL that leads nowhere is refused, which is an answer.
 pub fn request<'js>(
-    ctx: &Ctx<'js>,
     state: &State,
     wanted: &Wanted<'_, 'js>,
 ) -> Result<std::result::Result<Rc<Request>, Refused>> {
     let defaults = state.http.borrow().clone();
     let params = wanted.params.filter(|params| !params.is_null() && !params.is_undefined());
-    let params = params.map(|params| {
-        let words = || format!("invalid params: expected an object, got {}", params.type_name());
-        params.as_object().ok_or_else(|| Exception::throw_type(ctx, &words()))
-    });
-    let params = params.transpose()?;
+    // As k6 has it, params that are no object are no params.
+    let params = params.and_then(Value::as_object);
     let (written, name) = url_of(wanted.url)?;
     let throw = params.map(|params| params.get::<_, Option<bool>>("throw")).transpose()?.flatten();
     let throw = throw.unwrap_or(defaults.throw);
@@ -67,7 +62,9 @@ pub fn request<'js>(
         Ok(target) => target,
         Err((words, code)) => {
             let method = wanted.method.clone();
-            return Ok(Err(Refused { words, code, url: written, method, throw }));
+            // What is no URL at all is not shown as one.
+            let url = if code == 1000 { written } else { String::new() };
+            return Ok(Err(Refused { words, code, url, method, throw }));
         }
     };
     let mut request = Request {
@@ -93,11 +90,17 @@ pub fn request<'js>(
             tags: state.tags.borrow().clone(),
         },
     };
-    if let Some(params) = params {
-        apply(ctx, &mut request, params)?;
+    if let Some(params) = params
+        && let Err(words) = apply(&mut request, params)?
+    {
+        let (url, method) = (String::new(), request.method);
+        return Ok(Err(Refused { words, code: 0, url, method, throw }));
     }
-    if let Some(body) = wanted.body {
-        body::put(ctx, &mut request, body)?;
+    if let Some(body) = wanted.body
+        && let Err(words) = body::put(&mut request, body)?
+    {
+        let (url, method) = (String::new(), request.method);
+        return Ok(Err(Refused { words, code: 0, url, method, throw }));
     }
     Ok(Ok(Rc::new(request)))
 }
@@ -117,25 +120,47 @@ fn url_of(url: &Value<'_>) -> Result<(String, Option<String>)> {
     Ok((url.get::<Coerced<String>>()?.0, None))
 }
 
-fn apply<'js>(ctx: &Ctx<'js>, request: &mut Request, params: &Object<'js>) -> Result<()> {
+/// Takes over what params say; or the words for what makes no sense.
+fn apply<'js>(request: &mut Request, params: &Object<'js>) -> Result<Made<()>> {
     for pair in params.props::<String, Value<'js>>() {
         let (name, value) = pair?;
-        if value.is_undefined() || (value.is_null() && name != "responseCallback" && name != "jar") {
+        let matters = matches!(name.as_str(), "responseCallback" | "jar" | "timeout");
+        if value.is_undefined() || (value.is_null() && !matters) {
             continue;
         }
-        match name.as_str() {
-            "headers" => request.headers = headers_of(&value)?,
-            "cookies" => request.cookies = cookies_of(&value)?,
+        let made = match name.as_str() {
             "tags" => apply_tags(request, &value)?,
-            "timeout" => request.timeout = timeout_of(ctx, &value)?,
-            "redirects" => request.redirects = value.get::<Coerced<f64>>()?.0.max(0.0) as u32,
-            "responseType" => request.keep = keep_of(&value, request.keep)?,
-            "responseCallback" => request.expected = Rc::new(expected_of(ctx, &value)?),
-            "jar" => request.jar = jar_of(&value),
-            "auth" => request.credentials = credentials_of(request, &value)?,
-            "compression" => request.compression = compression_of(ctx, &value)?,
-            _ => {}
+            "timeout" => timeout_of(&value)?.map(|timeout| request.timeout = timeout),
+            "responseType" => keep_of(&value)?.map(|keep| request.keep = keep),
+            "responseCallback" => expected_of(&value).map(|expected| request.expected = Rc::new(expected)),
+            "compression" => compression_of(&value)?.map(|codings| request.compression = codings),
+            "auth" => credentials_of(request, &value)?.map(|credentials| request.credentials = credentials),
+            _ => {
+                apply_plain(request, &name, &value)?;
+                Ok(())
+            }
+        };
+        if made.is_err() {
+            return Ok(made);
         }
+    }
+    Ok(Ok(()))
+}
+
+/// Something that params make, or the words for what makes no sense.
+type Made<T> = std::result::Result<T, String>;
+
+/// The params that always make sense.
+fn apply_plain(request: &mut Request, name: &str, value: &Value<'_>) -> Result<()> {
+    match name {
+        "headers" => request.headers = headers_of(value)?,
+        "cookies" => request.cookies = cookies_of(value)?,
+        "redirects" => {
+            let number = value.get::<Coerced<f64>>()?.0;
+            request.redirects = if number.is_nan() { 0 } else { number.max(0.0) as u32 };
+        }
+        "jar" => request.jar = jar_of(value),
+        _ => {}
     }
     Ok(())
 }
@@ -164,26 +189,36 @@ fn cookies_of(value: &Value<'_>) -> Result<Vec<(String, String, bool)>> {
     Ok(cookies)
 }
 
-fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<()> {
-    for (name, value) in tags_of(Some(value))? {
+fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<Made<()>> {
+    let Some(object) = value.as_object() else { return Ok(Ok(())) };
+    for pair in object.props::<String, Value<'_>>() {
+        let (name, value) = pair?;
+        if value.is_object() || value.is_null() || value.is_undefined() {
+            return Ok(Err(format!(
+                "invalid HTTP request metric tags: invalid value for metric tag '{name}': only String, Boolean and Number types are accepted as a metric tag values"
+            )));
+        }
+        let value = value.get::<Coerced<String>>()?.0;
         if name == "name" {
             request.name = Some(value.into());
         } else {
             request.tags.push((name, value));
         }
     }
-    Ok(())
+    Ok(Ok(()))
 }
 
 /// Milliseconds as a number, or text such as `1m30s`.
-fn timeout_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Nanos> {
+fn timeout_of(value: &Value<'_>) -> Result<Made<Nanos>> {
     if let Some(millis) = value.as_number() {
-        return Ok(Nanos::from_secs_f64(millis.max(0.0) / 1e3));
+        return Ok(Ok(Nanos::from_secs_f64(millis.max(0.0) / 1e3)));
     }
-    let text = value.get::<Coerced<String>>()?.0;
-    span_of(&text).ok_or_else(|| {
-        Exception::throw_message(ctx, &format!("invalid timeout value: {text:?} is no duration"))
-    })
+    let Some(text) = value.as_string() else {
+        let kind = fault::kind(value);
+        return Ok(Err(format!("invalid timeout value: unable to use type {kind} as a duration value")));
+    };
+    let text = text.to_string()?;
+    Ok(span_of(&text).ok_or_else(|| format!("invalid timeout value: time: invalid duration {text:?}")))
 }
 
 /// A duration as Go writes it: `300ms`, `1.5h`, `1m30s`; a bare number is milliseconds.
@@ -214,12 +249,13 @@ fn span_of(text: &str) -> Option<Nanos> {
     (!text.is_empty()).then(|| Nanos::from_secs_f64(seconds))
 }
 
-fn keep_of(value: &Value<'_>, current: Keep) -> Result<Keep> {
-    Ok(match value.get::<Coerced<String>>()?.0.as_str() {
-        "text" => Keep::Text,
-        "binary" => Keep::Binary,
-        "none" => Keep::Nothing,
-        _ => current,
+fn keep_of(value: &Value<'_>) -> Result<Made<Keep>> {
+    let text = value.get::<Coerced<String>>()?.0;
+    Ok(match text.as_str() {
+        "text" => Ok(Keep::Text),
+        "binary" => Ok(Keep::Binary),
+        "none" => Ok(Keep::Nothing),
+        _ => Err(format!("{text} does not belong to ResponseType values")),
     })
 }
 
@@ -228,9 +264,10 @@ fn jar_of(value: &Value<'_>) -> Option<Rc<RefCell<Jar>>> {
     Some(class.borrow().jar())
 }
 
-fn credentials_of(request: &Request, value: &Value<'_>) -> Result<Option<Credentials>> {
+fn credentials_of(request: &Request, value: &Value<'_>) -> Result<Made<Option<Credentials>>> {
     let scheme = match value.get::<Coerced<String>>()?.0.as_str() {
         "digest" => Scheme::Digest,
+        "ntlm" => return Ok(Err("auth: ntlm is not supported yet, use basic or digest".to_owned())),
         _ => Scheme::Basic,
     };
     let plain = |text: &str| {
@@ -242,16 +279,16 @@ fn credentials_of(request: &Request, value: &Value<'_>) -> Result<Option<Credent
     };
     let url = &request.target.url;
     let (user, password) = (plain(url.username()), plain(url.password().unwrap_or_default()));
-    Ok((!user.is_empty()).then_some(Credentials { scheme, user, password }))
+    Ok(Ok((!user.is_empty()).then_some(Credentials { scheme, user, password })))
 }
 
-fn compression_of(ctx: &Ctx<'_>, value: &Value<'_>) -> Result<Vec<Coding>> {
+fn compression_of(value: &Value<'_>) -> Result<Made<Vec<Coding>>> {
     let text = value.get::<Coerced<String>>()?.0;
-    let words = |name: &str| format!("unknown compression algorithm {name}");
+    let words = |name: &str| {
+        format!("unknown compression algorithm {name}, supported algorithms are [gzip deflate zstd br]")
+    };
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-    names
-        .map(|name| Coding::by_name(name).ok_or_else(|| Exception::throw_message(ctx, &words(name))))
-        .collect()
+    Ok(names.map(|name| Coding::by_name(name).ok_or_else(|| words(name))).collect())
 }
 
 #[cfg(test)]

@@ -10,19 +10,22 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use knee_core::unit::Nanos;
+use knee_engine::http::peer::Peer;
 use rquickjs::class::{Trace, Tracer};
 use rquickjs::function::Opt;
 use rquickjs::{Array, ArrayBuffer, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
 
-use super::fault;
 use super::params::Refused;
+use super::{fault, html, state};
+use crate::html::{Selection, Target};
 use crate::http::answer::Answer;
 use crate::http::cookie;
 use crate::http::error_code;
-use crate::http::request::Keep;
+use crate::http::request::{Keep, canonical};
 use crate::http::send::shown_name;
 
 mod json;
+mod page;
 
 /// A response.
 #[derive(JsLifetime)]
@@ -37,6 +40,7 @@ pub struct Response<'js> {
 type Shown = Rc<Source>;
 
 /// Where a response comes from.
+#[allow(clippy::large_enum_variant, reason = "nearly every response comes from an answer")]
 enum Source {
     Answer(Answer),
     Refused { words: String, code: u16, url: String, method: String },
@@ -79,6 +83,10 @@ impl Response<'_> {
         Self { shown: Rc::new(source), parts: RefCell::default() }
     }
 
+    fn peer(&self) -> Option<Peer> {
+        self.answer().and_then(|answer| answer.peer)
+    }
+
     fn answer(&self) -> Option<&Answer> {
         match &*self.shown {
             Source::Answer(answer) => Some(answer),
@@ -105,6 +113,10 @@ impl<'js> Response<'js> {
         }
         let answer = self.answer().filter(|answer| answer.keep != Keep::Nothing && answer.status != 0);
         answer.map(|answer| String::from_utf8_lossy(&answer.body)).ok_or_else(null)
+    }
+
+    fn page(&self, ctx: &Ctx<'js>) -> Result<Selection> {
+        Ok(Selection::parse(&self.text_of_body(ctx, "HTML")?, &self.url()))
     }
 
     fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
@@ -183,24 +195,46 @@ impl<'js> Response<'js> {
         Ok(object.into_value())
     }
 
+    /// What was sent, without what every request has anyway; null if nothing was.
     fn request_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
         let object = Object::new(ctx.clone())?;
-        let (method, url) = match &*self.shown {
-            Source::Answer(answer) => (answer.method.to_string(), answer.url.to_string()),
-            Source::Refused { method, url, .. } => (method.clone(), url.clone()),
+        let answer = match &*self.shown {
+            Source::Answer(answer) => answer,
+            Source::Refused { url, .. } if url.is_empty() => return Ok(Value::new_null(ctx.clone())),
+            Source::Refused { method, url, .. } => {
+                object.set("method", method.as_str())?;
+                object.set("url", url.as_str())?;
+                return Ok(object.into_value());
+            }
         };
-        object.set("method", method)?;
-        object.set("url", url)?;
+        let request = &answer.request;
+        object.set("method", &*answer.method)?;
+        object.set("url", &*answer.url)?;
         let headers = Object::new(ctx.clone())?;
-        let body = self.answer().and_then(|answer| answer.request.body.clone());
-        for (name, value) in self.answer().iter().flat_map(|answer| &answer.request.headers) {
-            let values = vec![String::from_utf8_lossy(value).into_owned()];
-            headers.set(crate::http::request::canonical(name), values)?;
+        for (name, value) in &request.headers {
+            headers.set(canonical(name), vec![String::from_utf8_lossy(value).into_owned()])?;
+        }
+        let agent = state(ctx)?.http.borrow().user_agent.clone();
+        if !agent.is_empty() && !headers.contains_key("User-Agent")? {
+            headers.set("User-Agent", vec![agent])?;
+        }
+        let cookies = Object::new(ctx.clone())?;
+        for (name, value, _) in &request.cookies {
+            let cookie = Object::new(ctx.clone())?;
+            cookie.set("name", name.as_str())?;
+            cookie.set("value", value.as_str())?;
+            cookie.set("replace", false)?;
+            cookies.set(name.as_str(), vec![cookie])?;
+        }
+        if !request.cookies.is_empty() {
+            let pairs: Vec<String> =
+                request.cookies.iter().map(|(name, value, _)| format!("{name}={value}")).collect();
+            headers.set("Cookie", vec![pairs.join("; ")])?;
         }
         object.set("headers", headers)?;
-        object
-            .set("body", body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default())?;
-        object.set("cookies", Object::new(ctx.clone())?)?;
+        let body = request.body.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+        object.set("body", &*body)?;
+        object.set("cookies", cookies)?;
         Ok(object.into_value())
     }
 }
@@ -311,25 +345,25 @@ impl<'js> Response<'js> {
     /// Address of the server.
     #[qjs(get, enumerable, rename = "remote_ip")]
     pub fn remote_ip(&self) -> String {
-        self.answer().and_then(|answer| answer.remote.as_ref()).map(|(ip, _)| ip.clone()).unwrap_or_default()
+        self.peer().map(|peer| peer.address.ip().to_string()).unwrap_or_default()
     }
 
     /// Port of the server.
     #[qjs(get, enumerable, rename = "remote_port")]
     pub fn remote_port(&self) -> u16 {
-        self.answer().and_then(|answer| answer.remote.as_ref()).map_or(0, |(_, port)| *port)
+        self.peer().map_or(0, |peer| peer.address.port())
     }
 
     /// Version of TLS.
     #[qjs(get, enumerable, rename = "tls_version")]
     pub fn tls_version(&self) -> &'static str {
-        ""
+        self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.version)
     }
 
     /// Cipher suite of TLS.
     #[qjs(get, enumerable, rename = "tls_cipher_suite")]
     pub fn tls_cipher_suite(&self) -> &'static str {
-        ""
+        self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.suite)
     }
 
     /// Answers about revoked certificates, which nobody asks for.
@@ -356,6 +390,30 @@ impl<'js> Response<'js> {
         let value = json::parse(&ctx, &self.text_of_body(&ctx, "JSON")?)?;
         self.parts.borrow_mut().json = Some(value.clone());
         Ok(value)
+    }
+
+    /// The body as a page, or what a selector finds in it.
+    pub fn html(&self, ctx: Ctx<'js>, selector: Opt<Coerced<String>>) -> Result<Value<'js>> {
+        let page = self.page(&ctx)?;
+        html::show(
+            &ctx,
+            match selector.0 {
+                Some(selector) => page.find(&Target::of_selector(&selector.0)),
+                None => page,
+            },
+        )
+    }
+
+    /// Sends a form of the page.
+    #[qjs(rename = "submitForm")]
+    pub fn submit_form(&self, ctx: Ctx<'js>, wish: Opt<Value<'js>>) -> Result<Value<'js>> {
+        page::submit(&ctx, &self.page(&ctx)?, wish.0)
+    }
+
+    /// Follows a link of the page.
+    #[qjs(rename = "clickLink")]
+    pub fn click_link(&self, ctx: Ctx<'js>, wish: Opt<Value<'js>>) -> Result<Value<'js>> {
+        page::click(&ctx, &self.page(&ctx)?, wish.0)
     }
 
     /// As k6's response serialises.

@@ -2,16 +2,18 @@
 //!
 //! One a worker; their meters are merged when the run is over. Does not print.
 
-use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use knee_core::unit::Nanos;
 
+use super::streamed::Streamed;
+use super::tags::{OfCheck, OfRequest, Plain, SystemTags};
 use super::{Context, Exchange, Observer};
 use crate::http::answer::Timings;
 use crate::metric::meter::Place;
 use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Registry, Sink, Tags};
+use crate::output::Outlet;
 
 /// Where the meters of all workers come together. Clones are the same one.
 #[derive(Clone)]
@@ -71,19 +73,24 @@ pub struct Metered {
     total: Total,
     /// Whether any sub-metric asks for the tags of requests.
     tagged: bool,
+    system: SystemTags,
 }
 
 impl Metered {
     /// A meter of its own for a worker; it goes into `total` when the worker is done.
-    pub fn new(catalog: Arc<Catalog>, by_part: bool, total: Total) -> Self {
+    pub fn new(catalog: Arc<Catalog>, by_part: bool, total: Total, system: SystemTags) -> Self {
         let tagged = catalog.metrics().any(|(_, metric)| !metric.submetrics.is_empty());
         let meter = Arc::new(Mutex::new(Meter::new(catalog, by_part)));
         lock(&total.inner.0).live.push(meter.clone());
-        Self { meter, total, tagged }
+        Self { meter, total, tagged, system }
     }
 
     fn meter(&self) -> MutexGuard<'_, Meter> {
         lock(&self.meter)
+    }
+
+    fn plain<'a>(&self, context: &'a Context<'a>) -> Plain<'a> {
+        Plain { context, system: self.system }
     }
 }
 
@@ -96,76 +103,13 @@ impl Drop for Metered {
     }
 }
 
-/// The tags of a sample that is no request.
-struct Plain<'a>(&'a Context<'a>);
-
-impl Tags for Plain<'_> {
-    fn tag(&self, name: &str) -> Option<&str> {
-        let own = self.0.tags.iter().rev().find(|(known, _)| known == name);
-        own.map(|(_, value)| value.as_str()).or_else(|| match name {
-            "scenario" => Some(self.0.scenario).filter(|scenario| !scenario.is_empty()),
-            "group" => Some(self.0.group),
-            _ => None,
-        })
-    }
-}
-
-/// The tags of a check.
-struct OfCheck<'a> {
-    context: Plain<'a>,
-    check: &'a str,
-}
-
-impl Tags for OfCheck<'_> {
-    fn tag(&self, name: &str) -> Option<&str> {
-        if name == "check" { Some(self.check) } else { self.context.tag(name) }
-    }
-}
-
-/// The tags of a request.
-struct OfRequest<'a> {
-    context: Plain<'a>,
-    exchange: &'a Exchange<'a>,
-    /// Worked out when a filter asks for them; most filters do not.
-    status: OnceCell<String>,
-    error_code: OnceCell<String>,
-}
-
-impl<'a> OfRequest<'a> {
-    fn new(exchange: &'a Exchange<'a>, context: &'a Context<'a>) -> Self {
-        Self { context: Plain(context), exchange, status: OnceCell::new(), error_code: OnceCell::new() }
-    }
-}
-
-impl Tags for OfRequest<'_> {
-    fn tag(&self, name: &str) -> Option<&str> {
-        let Exchange { request, answer, method, expected, .. } = self.exchange;
-        if let Some((_, value)) = request.tags.iter().find(|(known, _)| known == name) {
-            return Some(value);
-        }
-        match name {
-            "name" | "url" => Some(request.name.as_deref().unwrap_or(&answer.url)),
-            "method" => Some(method),
-            "status" => Some(self.status.get_or_init(|| answer.status.to_string())),
-            "proto" => (answer.status > 0).then_some("HTTP/1.1"),
-            "expected_response" => expected.map(|expected| if expected { "true" } else { "false" }),
-            "error" => answer.error.as_ref().map(|(words, _)| words.as_str()),
-            "error_code" => {
-                let code = answer.error_code();
-                (code > 0).then(|| self.error_code.get_or_init(|| code.to_string()).as_str())
-            }
-            _ => self.context.tag(name),
-        }
-    }
-}
-
 /// Where a sample was taken.
 fn place<'a>(context: &'a Context<'a>) -> Place<'a> {
     Place { scenario: context.scenario, group: context.group, at: context.at.as_nanos() }
 }
 
 /// k6's times are milliseconds.
-fn spans(timings: &Timings) -> [(BuiltIn, Nanos); 7] {
+pub(super) fn spans(timings: &Timings) -> [(BuiltIn, Nanos); 7] {
     [
         (BuiltIn::HttpReqDuration, timings.duration()),
         (BuiltIn::HttpReqBlocked, timings.blocked),
@@ -184,7 +128,7 @@ impl Observer for Metered {
         let place = place(context);
         let made;
         let tags: &dyn Tags = if self.tagged {
-            made = OfRequest::new(exchange, context);
+            made = OfRequest::new(exchange, context, self.system);
             &made
         } else {
             &()
@@ -198,7 +142,7 @@ impl Observer for Metered {
         }
         // k6 adds bytes up when the iteration is over, outside of all groups.
         let outside = Context { group: "", ..*context };
-        let (place, tags) = (self::place(&outside), Plain(&outside));
+        let (place, tags) = (self::place(&outside), self.plain(&outside));
         meter.add(BuiltIn::DataSent.id(), exchange.bytes_sent as f64, &place, &tags);
         meter.add(BuiltIn::DataReceived.id(), exchange.bytes_received as f64, &place, &tags);
     }
@@ -207,26 +151,31 @@ impl Observer for Metered {
         let mut meter = self.meter();
         let place = place(context);
         meter.check(name, passed, &place);
-        let tags = OfCheck { context: Plain(context), check: name };
+        let tags = OfCheck { plain: self.plain(context), check: name };
         meter.add(BuiltIn::Checks.id(), f64::from(u8::from(passed)), &place, &tags);
     }
 
     fn group(&self, span: Nanos, context: &Context<'_>) {
         let mut meter = self.meter();
         meter.enter(&place(context));
-        meter.add(BuiltIn::GroupDuration.id(), span.as_millis_f64(), &place(context), &Plain(context));
+        meter.add(BuiltIn::GroupDuration.id(), span.as_millis_f64(), &place(context), &self.plain(context));
     }
 
     fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>) {
+        let mut meter = self.meter();
+        // Also iterations without a request have sent and received nothing, which counts as a sample.
+        meter.add(BuiltIn::DataSent.id(), 0.0, &place(context), &self.plain(context));
+        meter.add(BuiltIn::DataReceived.id(), 0.0, &place(context), &self.plain(context));
         if !whole {
             return;
         }
-        let mut meter = self.meter();
-        // Also iterations without a request have sent and received nothing, which counts as a sample.
-        meter.add(BuiltIn::DataSent.id(), 0.0, &place(context), &Plain(context));
-        meter.add(BuiltIn::DataReceived.id(), 0.0, &place(context), &Plain(context));
-        meter.add(BuiltIn::Iterations.id(), 1.0, &place(context), &Plain(context));
-        meter.add(BuiltIn::IterationDuration.id(), span.as_millis_f64(), &place(context), &Plain(context));
+        meter.add(BuiltIn::Iterations.id(), 1.0, &place(context), &self.plain(context));
+        meter.add(
+            BuiltIn::IterationDuration.id(),
+            span.as_millis_f64(),
+            &place(context),
+            &self.plain(context),
+        );
     }
 
     fn dropped(&self, at: Nanos) {
@@ -235,11 +184,43 @@ impl Observer for Metered {
     }
 
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
-        self.meter().add(MetricId(metric as usize), value, &place(context), &Plain(context));
+        self.meter().add(MetricId(metric as usize), value, &place(context), &self.plain(context));
     }
 }
 
-/// Makes observers for the workers of a run, with the metrics that are known when each is made.
-pub fn observers(registry: Arc<Registry>, by_part: bool, total: Total) -> crate::workload::Observers {
-    Arc::new(move || Rc::new(Metered::new(registry.catalog(), by_part, total.clone())) as Rc<dyn Observer>)
+/// What observers of workers are made with.
+#[derive(Clone)]
+pub struct View {
+    /// The metrics, which may still grow.
+    pub metrics: Arc<Registry>,
+    /// Whether scenarios and groups are kept apart.
+    pub by_part: bool,
+    /// Where meters go when workers are done.
+    pub total: Total,
+    /// Which tags samples get by themselves.
+    pub system_tags: SystemTags,
+    /// Where every sample goes, if anywhere.
+    pub outlet: Option<Outlet>,
+}
+
+impl View {
+    /// A view of the metrics and nothing else.
+    pub fn plain(metrics: Arc<Registry>, total: Total) -> Self {
+        Self { metrics, by_part: false, total, system_tags: SystemTags::default(), outlet: None }
+    }
+
+    /// Makes the observer of one worker, with the metrics that are known now.
+    pub fn observer(&self) -> Rc<dyn Observer> {
+        let metered =
+            Metered::new(self.metrics.catalog(), self.by_part, self.total.clone(), self.system_tags);
+        match &self.outlet {
+            Some(outlet) => Rc::new((metered, Streamed::new(outlet.clone(), self.system_tags))),
+            None => Rc::new(metered),
+        }
+    }
+
+    /// Makes observers for the workers of a run.
+    pub fn observers(self) -> crate::workload::Observers {
+        Arc::new(move || self.observer())
+    }
 }

@@ -14,7 +14,7 @@ use knee_engine::http::settings::Settings;
 use knee_engine::run::{self, Listeners, Way};
 use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::{BuiltIn, Meter, Sink};
-use knee_script::observe::metered::{self, Total};
+use knee_script::observe::metered::{Total, View};
 use knee_script::options::resolve::{Layers, resolve};
 use knee_script::program::{HttpDefaults, Limits, Surroundings};
 use knee_script::session::Session;
@@ -106,7 +106,7 @@ fn load(session: &Session) -> Outcome {
         http: HttpDefaults { throw: options.http.throw, ..HttpDefaults::default() },
         options: options.exported.to_string().into(),
         tally: Arc::default(),
-        observers: metered::observers(metrics, false, total.clone()),
+        observers: View::plain(metrics, total.clone()).observers(),
         control: control.clone(),
         aborted: Mutex::default(),
         min_iteration: Nanos::ZERO,

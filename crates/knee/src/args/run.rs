@@ -54,10 +54,10 @@ pub struct RunLoadFlags {
     /// Ramp to TARGET VUs within TIME; repeat it or separate with commas
     #[arg(short = 's', long = "stage", value_name = "TIME:TARGET")]
     pub stages: Vec<String>,
-    /// Leave out setup()
+    /// Leave out `setup()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_setup: Option<String>,
-    /// Leave out teardown()
+    /// Leave out `teardown()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_teardown: Option<String>,
     /// Shortest time of an iteration; the VU waits for the rest of it
@@ -168,7 +168,7 @@ pub struct RunReportFlags {
     /// k6's newer form of that JSON
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub new_machine_readable_summary: Option<String>,
-    /// No summary, and no handleSummary()
+    /// No summary, and no `handleSummary()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_summary: Option<String>,
     /// Tags that samples get by themselves, separated by commas
@@ -189,12 +189,15 @@ pub struct RunReportFlags {
     /// No colours; so does the environment variable `NO_COLOR`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_color: Option<String>,
-    /// Also what the script logs with console.debug()
+    /// Also what the script logs with `console.debug()`
     #[arg(short = 'v', long)]
     pub verbose: bool,
     /// No progress
     #[arg(short = 'q', long)]
     pub quiet: bool,
+    /// Never end with code 120: the result still says that it is invalid, the exit code is k6's alone
+    #[arg(long)]
+    pub no_verdict_exit: bool,
 }
 
 /// Flags of k6 that are understood in order to be explained. Not in the help.

@@ -14,16 +14,18 @@ use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
-use knee_engine::http::settings::{Settings, TlsSettings};
 use knee_engine::http::tls;
 use knee_engine::run::{self, Listeners, Way};
+use knee_script::http::pace::Pace;
 use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::Key;
-use knee_script::observe::metered::{self, Total};
+use knee_script::observe::metered::{Total, View};
+use knee_script::observe::tags::SystemTags;
 use knee_script::op::{Ended, Stage};
 use knee_script::options::resolve::{Layers, resolve};
 use knee_script::options::scenario::ScenarioSpec;
 use knee_script::options::{HttpOptions, Options, describe};
+use knee_script::output::{self, Outlet, Writer};
 use knee_script::program::files::{Script, bounded};
 use knee_script::program::{HttpDefaults, Surroundings};
 use knee_script::session::{Session, SessionError, StageSettings};
@@ -38,10 +40,10 @@ use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::fetch::Network;
 use crate::live::{self, Live};
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, printable, reason};
 use crate::settings::output::Progress;
 use crate::settings::script::{Asked, Mode, asked};
-use crate::settings::{Surroundings as Terminal, amount};
+use crate::settings::{Surroundings as Terminal, amount, network};
 use crate::signals;
 use crate::store::{self, Store};
 
@@ -156,21 +158,13 @@ fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
 fn unsupported(options: &Options) -> Vec<String> {
     let (http, run) = (&options.http, &options.run);
     let asked = [
-        (http.rps.is_some(), "rps"),
         (http.debug.is_some(), "httpDebug"),
-        (!http.hosts.is_empty(), "hosts"),
-        (!http.block_hostnames.is_empty(), "blockHostnames"),
-        (!http.blacklist_ips.is_empty(), "blacklistIPs"),
-        (http.local_ips.as_ref().is_some_and(|ips| !ips.is_empty()), "localIPs"),
-        (http.dns.is_some(), "dns"),
-        (http.tls_version.is_some(), "tlsVersion"),
-        (http.tls_cipher_suites.is_some(), "tlsCipherSuites"),
-        (http.tls_auth.is_some(), "tlsAuth"),
         (run.paused, "paused"),
         (run.execution_segment.is_some(), "executionSegment"),
     ];
     let sentence = |name: &str| format!("the option `{name}` has no effect in this version");
-    asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name)).collect()
+    let ineffective = asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name));
+    ineffective.chain(network::warnings(http)).collect()
 }
 
 /// A script with its options, ready to run.
@@ -185,6 +179,7 @@ struct Job<'a> {
     guards: Arc<[Guarded]>,
     total: Total,
     tally: Arc<Tally>,
+    system_tags: SystemTags,
     exported: Arc<str>,
 }
 
@@ -209,6 +204,7 @@ impl<'a> Job<'a> {
             guards,
             total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
+            system_tags: SystemTags::of(&options.system_tags),
             exported: options.exported.to_string().into(),
         })
     }
@@ -218,9 +214,9 @@ impl<'a> Job<'a> {
         let scenarios = &self.options.scenarios;
         narrate(&format!("   script: {}", printable(&self.args.script)));
         narrate(&format!("scenarios: {}", describe::headline(scenarios)));
-        describe::lines(scenarios)
-            .iter()
-            .for_each(|line| narrate(&format!("         * {}", printable(line))));
+        for line in describe::lines(scenarios) {
+            narrate(&format!("         * {}", printable(&line)));
+        }
     }
 
     fn run(&self, narrate: fn(&str)) -> Result<Exit, Failed> {
@@ -228,8 +224,19 @@ impl<'a> Job<'a> {
         ending::end(self, &course, narrate)
     }
 
-    /// `setup`, the load, `teardown`.
+    /// `setup`, the load, `teardown`, with every sample on its way to where it is to go.
     fn course(&self, narrate: fn(&str)) -> Result<Course, Failed> {
+        let (writer, outlet) = self.writer()?.unzip();
+        let course = self.stages(&self.view(outlet), narrate);
+        // All workers are done, and with them all ways to the writer.
+        let complaint = writer.and_then(Writer::finish);
+        if let Some(words) = complaint {
+            narrate(&format!("warning: {}", printable(&words)));
+        }
+        course
+    }
+
+    fn stages(&self, view: &View, narrate: fn(&str)) -> Result<Course, Failed> {
         let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
         let clock = MonotonicClock::start();
         let control = Control::new();
@@ -239,15 +246,17 @@ impl<'a> Job<'a> {
             tally: self.tally.clone(),
             control: control.clone(),
             clock,
+            outlet: view.outlet.clone(),
+            tags: self.options.tags.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         })
         .map_err(unable)?;
         let mut course = Course::default();
-        match self.setup() {
+        match self.setup(view) {
             Ok(data) => {
-                let load = Arc::new(self.load(data.clone(), &control));
+                let load = Arc::new(self.load(data.clone(), &control, view));
                 course.run = Some(self.measure(&load, &control, narrate)?);
                 course.fault = load.abort_reason().map(|words| (Problem::new(words, ""), Exit::Abort));
-                let after = self.teardown(data.as_deref());
+                let after = self.teardown(data.as_deref(), view);
                 course.fault = course.fault.or(after.err());
                 course.data = data;
             }
@@ -259,25 +268,51 @@ impl<'a> Job<'a> {
     }
 
     /// JSON of what `setup` returns.
-    fn setup(&self) -> Result<Option<Arc<str>>, Failed> {
+    fn setup(&self, view: &View) -> Result<Option<Arc<str>>, Failed> {
         if self.options.run.no_setup || !self.session.exports("setup") {
             return Ok(None);
         }
         let timeout = self.options.run.setup_timeout.to_nanos();
-        Ok(self.stage("setup", Stage::Setup, None, timeout)?.map(Into::into))
+        Ok(self.stage("setup", Stage::Setup, None, timeout, view)?.map(Into::into))
     }
 
-    fn teardown(&self, data: Option<&str>) -> Result<(), Failed> {
+    fn teardown(&self, data: Option<&str>, view: &View) -> Result<(), Failed> {
         if self.options.run.no_teardown || !self.session.exports("teardown") {
             return Ok(());
         }
         let timeout = self.options.run.teardown_timeout.to_nanos();
-        self.stage("teardown", Stage::Teardown, data, timeout).map(drop)
+        self.stage("teardown", Stage::Teardown, data, timeout, view).map(drop)
     }
 
-    fn observers(&self) -> knee_script::workload::Observers {
-        let by_part = self.asked.summary.mode == Mode::Full;
-        metered::observers(self.session.program.metrics.clone(), by_part, self.total.clone())
+    /// How k6's view of the run comes about.
+    fn view(&self, outlet: Option<Outlet>) -> View {
+        View {
+            metrics: self.session.program.metrics.clone(),
+            by_part: self.asked.summary.mode == Mode::Full,
+            total: self.total.clone(),
+            system_tags: self.system_tags,
+            outlet,
+        }
+    }
+
+    /// Opens the files that every sample goes to.
+    fn writer(&self) -> Result<Option<(Writer, Outlet)>, Failed> {
+        if self.asked.outputs.is_empty() {
+            return Ok(None);
+        }
+        let sources = |guard: &Guarded| {
+            (guard.name.clone(), guard.thresholds.iter().map(|one| one.source.clone()).collect())
+        };
+        let settings = output::Settings {
+            targets: self.asked.outputs.clone(),
+            metrics: self.session.program.metrics.clone(),
+            thresholds: self.guards.iter().map(sources).collect(),
+            system_tags: self.system_tags,
+        };
+        Writer::start(settings).map(Some).map_err(|error| {
+            let hint = "check the folder, its permissions and the space left";
+            refused(Problem::new(format!("samples cannot be written, for `--out`: {}", reason(&error)), hint))
+        })
     }
 
     fn stage(
@@ -286,13 +321,14 @@ impl<'a> Job<'a> {
         stage: Stage,
         argument: Option<&str>,
         timeout: Nanos,
+        view: &View,
     ) -> Result<Option<String>, Failed> {
         let story = Story { tally: self.tally.clone(), options: self.exported.clone(), ..Story::default() };
         let settings = StageSettings {
             way: self.way.clone(),
             http: self.http.clone(),
             timeout,
-            observer: self.observers()(),
+            observer: view.observer(),
             story: Rc::new(story),
         };
         let ended = self.session.stage(export, stage, argument, settings);
@@ -315,7 +351,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn load(&self, data: Option<Arc<str>>, control: &Control) -> Load {
+    fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
         let scenarios = &self.options.scenarios;
         let part = |spec: &ScenarioSpec| {
             let plan = Scenario::from(spec);
@@ -343,7 +379,7 @@ impl<'a> Job<'a> {
             http: self.http.clone(),
             options: self.exported.clone(),
             tally: self.tally.clone(),
-            observers: self.observers(),
+            observers: view.clone().observers(),
             control: control.clone(),
             aborted: Mutex::default(),
             min_iteration: self.options.run.min_iteration_duration.to_nanos(),
@@ -432,19 +468,14 @@ fn http(options: &HttpOptions) -> HttpDefaults {
         keep_cookies: options.no_cookies_reset,
         fresh_connections: options.no_vu_connection_reuse,
         user_agent: options.user_agent.clone().unwrap_or(own.user_agent),
+        pace: options.rps.map(|rate| Arc::new(Pace::per_second(rate))),
     }
 }
 
 /// How requests travel. TLS is made ready whatever the script asks for: it says so only later.
 fn way(options: &HttpOptions) -> Result<Way, Problem> {
-    let tls = TlsSettings { insecure: options.insecure_skip_tls_verify, ..TlsSettings::default() };
-    let config = tls::configure(&tls).map_err(|error| Problem::new(error.to_string(), ""))?;
-    let settings = Settings {
-        connect_timeout: Nanos::from_secs(30),
-        keep_alive: !options.no_connection_reuse,
-        tls,
-        ..Settings::default()
-    };
+    let settings = network::settings(options)?;
+    let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
     Ok(Way { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
 }
 

@@ -128,7 +128,7 @@ fn tls(flags: &ConnectionFlags) -> Result<TlsSettings, Problem> {
             return Err(Problem::new("`--key` needs `--cert`", "give the key's certificate with `--cert`"));
         }
     };
-    Ok(TlsSettings { authorities, client, insecure: flags.insecure })
+    Ok(TlsSettings { authorities, client, insecure: flags.insecure, ..TlsSettings::default() })
 }
 
 /// PEM of certificates that can be trusted as authorities.

@@ -23,4 +23,5 @@ mod main_path;
 mod modules;
 mod own_faults;
 mod screen;
+mod script;
 mod signals;

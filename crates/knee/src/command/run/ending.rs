@@ -5,7 +5,6 @@
 //! look there for it; below it stands what k6 does not say. A script that takes stdout over with
 //! `handleSummary` has it for itself: then our part goes to stderr.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,10 +12,13 @@ use knee_core::clock;
 use knee_core::record::{Ending, Run};
 use knee_core::truth::State;
 use knee_core::unit::Nanos;
-use knee_report::View;
+
 use knee_report::text::{self as report, Palette};
+use knee_script::metric::BuiltIn;
+use knee_script::observe::metered::{Total, View};
 use knee_script::op::Stage;
 use knee_script::options::Span;
+use knee_script::program::Level;
 use knee_script::summary::handled::{Handled, Piece};
 use knee_script::summary::text::{Style, render as k6_text};
 use knee_script::summary::{Summary, data, export, machine};
@@ -58,10 +60,14 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
 
 fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
     let meter = job.total.meter();
-    meter.groups().complaint().into_iter().for_each(|words| {
-        job.session.program.say(knee_script::program::Level::Warn, &words);
-    });
+    if let Some(words) = meter.groups().complaint() {
+        job.session.program.say(Level::Warn, &words);
+    }
     let elapsed = Span(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
+    if course.run.is_some() && meter.sink(BuiltIn::Iterations.id()).is_none() {
+        let words = "No script iterations fully finished, consider making the test duration longer";
+        job.session.program.say(Level::Warn, words);
+    }
     let (judged, verdict) = judge(&job.guards, |name| meter.find(name).cloned(), elapsed, true);
     let summary = Summary {
         meter,
@@ -87,7 +93,8 @@ fn handle(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) 
     };
     let object = data::object(summary, &around).to_string();
     let timeout = job.options.run.handle_summary_timeout.to_nanos();
-    match job.stage("handleSummary", Stage::Summary, Some(&object), timeout) {
+    let nobody = View::plain(job.session.program.metrics.clone(), Total::new(summary.meter.catalog(), false));
+    match job.stage("handleSummary", Stage::Summary, Some(&object), timeout, &nobody) {
         Ok(json) => json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or(Handled::Nothing),
         Err((problem, _)) => {
             narrate(&problem.to_string());
@@ -109,7 +116,7 @@ fn print(
     let mut own = own_part(job, course);
     match handled {
         Handled::Wrong(words) => {
-            narrate(&format!("error: failed to handle the end-of-test summary: {words}"))
+            narrate(&format!("error: failed to handle the end-of-test summary: {words}"));
         }
         Handled::Pieces(pieces) => {
             for (place, piece) in pieces {
@@ -140,18 +147,23 @@ fn print(
 
 /// Our own result: in the form that was asked for, or the part that k6's summary lacks.
 fn own_part(job: &Job<'_>, course: &Course) -> String {
-    let Some(run) = &course.run else { return String::new() };
+    let Some(run) =
+        course.run.as_ref().filter(|run| has_requests(run) || job.args.report.output_format.is_some())
+    else {
+        return String::new();
+    };
     let color = job.asked.color && job.terminal.stdout_terminal;
-    match job.args.report.output_format {
-        Some(format) => render(run, format, color, None),
-        None => {
-            let palette = if color { Palette::Ansi } else { Palette::None };
-            let mut text =
-                report::beside_k6(&View::of(run), &report::Style { palette, ..report::Style::default() });
-            let _ = writeln!(text);
-            text
-        }
+    if let Some(format) = job.args.report.output_format {
+        return render(run, format, color, None);
     }
+    let palette = if color { Palette::Ansi } else { Palette::None };
+    let style = report::Style { palette, ..report::Style::default() };
+    report::beside_k6(&knee_report::View::of(run), &style) + "\n"
+}
+
+/// Whether there is anything that k6's summary does not say.
+fn has_requests(run: &Run) -> bool {
+    run.measured.all().books().planned > 0
 }
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
@@ -186,6 +198,7 @@ fn save_export(job: &Job<'_>, summary: &Summary, narrate: fn(&str)) {
 
 /// What decides about the exit code, apart from faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "these are four independent findings")]
 struct Facts {
     invalid: bool,
     interrupted: bool,
@@ -210,8 +223,11 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
         return Err((problem.clone(), *exit));
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
+    // Without a request nothing was measured that could be invalid; the script may still judge itself.
+    let invalid =
+        course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid && has_requests(run));
     let facts = Facts {
-        invalid: course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid),
+        invalid: invalid && !job.args.report.no_verdict_exit,
         interrupted: ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted,
         marked_failed: job.tally.has_failed(),
         crossed: !verdict.crossed.is_empty(),
@@ -222,10 +238,10 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
         format!(
             "thresholds on metrics '{crossed}' were crossed; at least one has abortOnFail enabled, stopping test prematurely"
         )
-    } else if facts.crossed {
-        verdict.to_string()
     } else if facts.marked_failed {
         "test run was marked as failed".to_owned()
+    } else if facts.crossed {
+        verdict.to_string()
     } else {
         return Ok(exit);
     };

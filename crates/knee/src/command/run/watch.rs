@@ -8,11 +8,12 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use knee_core::clock::MonotonicClock;
+use knee_core::clock::{self, MonotonicClock};
 use knee_engine::control::Control;
 use knee_script::metric::BuiltIn;
 use knee_script::observe::metered::Total;
 use knee_script::options::Span;
+use knee_script::output::{Outlet, Sample};
 use knee_script::state::Tally;
 use knee_script::threshold::{Guarded, judge};
 
@@ -33,6 +34,10 @@ pub struct Watched {
     pub control: Control,
     /// Reads zero when the test began.
     pub clock: MonotonicClock,
+    /// Where every sample goes, if anywhere.
+    pub outlet: Option<Outlet>,
+    /// Tags of every sample.
+    pub tags: Arc<[(String, String)]>,
 }
 
 /// A thread that looks.
@@ -74,9 +79,21 @@ impl Watch {
 
 impl Watched {
     fn count_vus(&self) {
-        let now = self.clock.now();
-        self.total.add(BuiltIn::Vus, self.tally.active() as f64, now);
-        self.total.add(BuiltIn::VusMax, self.tally.initialized() as f64, now);
+        let (now, wall) = (self.clock.now(), clock::wall());
+        let counts = [(BuiltIn::Vus, self.tally.active()), (BuiltIn::VusMax, self.tally.initialized())];
+        let mut batch = Vec::new();
+        for (metric, count) in counts {
+            self.total.add(metric, count as f64, now);
+            batch.push(Sample {
+                metric: metric.id(),
+                value: count as f64,
+                at: wall,
+                tags: self.tags.clone(),
+            });
+        }
+        if let Some(outlet) = &self.outlet {
+            outlet.send(batch);
+        }
     }
 
     /// Whether the run was ended.

@@ -1,0 +1,339 @@
+//! Pages, and selections of their nodes, as k6's scripts walk through them.
+//!
+//! The page itself, and what a selector means, is a library's matter. Pages are read, never changed.
+//! Knows no JavaScript.
+
+use std::rc::Rc;
+
+use dom_query::{Document, Matcher, NodeId, NodeRef};
+
+pub mod data;
+pub mod form;
+mod render;
+
+#[cfg(test)]
+mod tests;
+
+/// A page that was read.
+struct Page {
+    document: Document,
+    /// Where it came from; empty if nobody knows.
+    url: Box<str>,
+}
+
+/// Some nodes of a page, in the order in which they were found.
+#[must_use]
+#[derive(Clone)]
+pub struct Selection {
+    page: Rc<Page>,
+    nodes: Rc<[NodeId]>,
+    /// The selection it was made from.
+    previous: Option<Rc<Selection>>,
+}
+
+/// A way from a node to others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Walk {
+    /// The element behind it.
+    Next,
+    /// All elements behind it, nearest first.
+    NextAll,
+    /// The element before it.
+    Previous,
+    /// All elements before it, nearest first.
+    PreviousAll,
+    /// The element around it.
+    Parent,
+    /// All elements around it, nearest first.
+    Parents,
+    /// All elements beside it.
+    Siblings,
+    /// The elements in it.
+    Children,
+    /// Everything in it, text and comments as well.
+    Contents,
+}
+
+/// What nodes are picked by.
+pub enum Target {
+    /// A selector that some nodes fit; `None` is one that makes no sense and that no node fits.
+    Fits(Option<Matcher>),
+    /// Being one of these.
+    OneOf(Rc<[NodeId]>),
+}
+
+impl Target {
+    /// What a selector picks.
+    pub fn of_selector(selector: &str) -> Self {
+        Self::Fits(Matcher::new(selector).ok())
+    }
+
+    /// What is in a selection.
+    pub fn of_selection(selection: &Selection) -> Self {
+        Self::OneOf(selection.nodes.clone())
+    }
+
+    fn picks(&self, node: NodeRef<'_>) -> bool {
+        match self {
+            Self::Fits(matcher) => {
+                node.is_element() && matcher.as_ref().is_some_and(|matcher| node.is_match(matcher))
+            }
+            Self::OneOf(nodes) => nodes.contains(&node.id),
+        }
+    }
+}
+
+impl Selection {
+    /// Reads a page; the selection is the page as a whole.
+    pub fn parse(html: &str, url: &str) -> Self {
+        let page = Page { document: Document::from(html), url: url.into() };
+        let root = page.document.root().id;
+        Self { page: Rc::new(page), nodes: [root].into(), previous: None }
+    }
+
+    /// Where the page came from.
+    pub fn url(&self) -> &str {
+        &self.page.url
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    fn node(&self, id: NodeId) -> NodeRef<'_> {
+        NodeRef::new(id, &self.page.document.tree)
+    }
+
+    fn refs(&self) -> impl DoubleEndedIterator<Item = NodeRef<'_>> {
+        self.nodes.iter().map(|id| self.node(*id))
+    }
+
+    /// A selection that was made from this one, each node once.
+    fn then<'a>(&self, nodes: impl IntoIterator<Item = NodeRef<'a>>) -> Self {
+        let mut seen = std::collections::HashSet::new();
+        let nodes = nodes.into_iter().map(|node| node.id).filter(|id| seen.insert(*id)).collect();
+        Self { page: self.page.clone(), nodes, previous: Some(Rc::new(self.clone())) }
+    }
+
+    /// Those at these places.
+    pub fn slice(&self, from: usize, to: usize) -> Self {
+        let to = to.min(self.len());
+        self.then(self.refs().take(to).skip(from))
+    }
+
+    /// The one at a place; negative places count from the end.
+    pub fn at(&self, place: i64) -> Self {
+        let all = count(self.len());
+        let place = if place < 0 { all + place } else { place };
+        if (0..all).contains(&place) {
+            self.slice(place as usize, place as usize + 1)
+        } else {
+            self.slice(0, 0)
+        }
+    }
+
+    /// The selection it was made from.
+    pub fn end(&self) -> Self {
+        self.previous.as_deref().cloned().unwrap_or_else(|| self.slice(0, 0))
+    }
+
+    /// The nodes of both.
+    pub fn add(&self, target: &Target) -> Self {
+        let found: Vec<NodeRef<'_>> = match target {
+            Target::OneOf(nodes) => nodes.iter().map(|id| self.node(*id)).collect(),
+            Target::Fits(_) => {
+                self.page.document.root().descendants_it().filter(|node| target.picks(*node)).collect()
+            }
+        };
+        self.then(self.refs().chain(found))
+    }
+
+    /// What is picked of everything within.
+    pub fn find(&self, target: &Target) -> Self {
+        self.then(self.refs().flat_map(|node| node.descendants()).filter(|node| target.picks(*node)))
+    }
+
+    /// The nearest one picked, of each node and those around it.
+    pub fn closest(&self, target: &Target) -> Self {
+        let chain = |node: NodeRef<'_>| {
+            std::iter::successors(Some(node), NodeRef::parent)
+                .find(|node| target.picks(*node))
+                .map(|node| node.id)
+        };
+        self.then(self.refs().filter_map(chain).map(|id| self.node(id)))
+    }
+
+    /// Those with something picked within.
+    pub fn has(&self, target: &Target) -> Self {
+        self.then(self.refs().filter(|node| node.descendants_it().any(|inner| target.picks(inner))))
+    }
+
+    /// Those that are picked, or those that are not.
+    pub fn filter(&self, target: &Target, wanted: bool) -> Self {
+        self.keep(|_, selection| selection.picked(target) == wanted)
+    }
+
+    /// Those for which `keep` says so; it is told the place of each.
+    pub fn keep(&self, mut keep: impl FnMut(usize, &Self) -> bool) -> Self {
+        let kept = (0..self.len()).filter(|place| keep(*place, &self.slice(*place, place + 1)));
+        let kept: Vec<NodeRef<'_>> = kept.map(|place| self.node(self.nodes[place])).collect();
+        self.then(kept)
+    }
+
+    /// Whether any node is picked.
+    pub fn picked(&self, target: &Target) -> bool {
+        self.refs().any(|node| target.picks(node))
+    }
+
+    /// Where a way leads from every node, of which only those that `filter` picks stay.
+    pub fn walk(&self, walk: Walk, filter: Option<&Target>) -> Self {
+        self.walk_until(walk, None, filter)
+    }
+
+    /// The same, up to the first node that `until` picks on each way.
+    pub fn walk_until(&self, walk: Walk, until: Option<&Target>, filter: Option<&Target>) -> Self {
+        let stops = |node: &NodeRef<'_>| until.is_some_and(|until| until.picks(*node));
+        let stays = |node: &NodeRef<'_>| filter.is_none_or(|filter| filter.picks(*node));
+        self.then(self.refs().flat_map(|node| {
+            steps(node, walk).into_iter().take_while(|node| !stops(node)).filter(stays).collect::<Vec<_>>()
+        }))
+    }
+
+    /// The place of the first node that is also in `other`; -1 if there is none.
+    pub fn place_of(&self, other: &Self) -> i64 {
+        let first = other.nodes.first();
+        first.and_then(|first| self.nodes.iter().position(|id| id == first)).map_or(-1, count)
+    }
+
+    /// The place of the first node among the elements around it; -1 if there is none.
+    pub fn place(&self) -> i64 {
+        self.refs().next().map_or(-1, |node| count(steps(node, Walk::PreviousAll).len()))
+    }
+
+    /// All text within.
+    pub fn text(&self) -> String {
+        self.refs().map(|node| render::text(&node)).collect()
+    }
+
+    /// HTML of what is in the first node.
+    pub fn html(&self) -> Option<String> {
+        self.refs().next().map(|node| render::inner(&node))
+    }
+
+    /// An attribute of the first node.
+    pub fn attr(&self, name: &str) -> Option<String> {
+        self.refs().next()?.attr(name).map(|value| value.to_string())
+    }
+
+    /// Names and values of all attributes of the first node.
+    pub fn attrs(&self) -> Vec<(String, String)> {
+        let attrs = self.refs().next().map(|node| node.attrs()).unwrap_or_default();
+        attrs.into_iter().map(|attr| (attr.name.local.to_string(), attr.value.to_string())).collect()
+    }
+
+    /// The name of the first node: that of its tag, or `#text` and its like.
+    pub fn name(&self) -> String {
+        self.refs().next().map(|node| name_of(&node)).unwrap_or_default()
+    }
+
+    /// The number that stands for the kind of the first node.
+    pub fn kind(&self) -> Option<u8> {
+        let node = self.refs().next()?;
+        Some(match name_of(&node).as_str() {
+            "#text" => 3,
+            "#comment" => 8,
+            "#document" => 9,
+            _ if node.is_doctype() => 10,
+            _ => 1,
+        })
+    }
+
+    /// One node beside or around the first one, whatever it is.
+    pub fn neighbour(&self, neighbour: Neighbour) -> Self {
+        let node = self.refs().next().and_then(|node| match neighbour {
+            Neighbour::FirstChild => node.first_child(),
+            Neighbour::LastChild => node.last_child(),
+            Neighbour::Previous => node.prev_sibling(),
+            Neighbour::Next => node.next_sibling(),
+            Neighbour::Parent => node.parent(),
+            Neighbour::Document => Some(self.page.document.root()),
+        });
+        self.then(node)
+    }
+
+    /// Whether the first node of `other` is within the first node.
+    pub fn contains(&self, other: &Self) -> bool {
+        let (Some(outer), Some(inner)) = (self.nodes.first(), other.nodes.first()) else { return false };
+        Rc::ptr_eq(&self.page, &other.page)
+            && self.node(*inner).ancestors_it(None).any(|node| node.id == *outer)
+    }
+
+    /// Whether both begin with the same node.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.page, &other.page) && self.nodes.first() == other.nodes.first()
+    }
+}
+
+/// A number of nodes as places are counted.
+pub fn count(nodes: usize) -> i64 {
+    i64::try_from(nodes).unwrap_or(i64::MAX)
+}
+
+/// A node that belongs to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Neighbour {
+    /// The first node in it.
+    FirstChild,
+    /// The last node in it.
+    LastChild,
+    /// The node before it.
+    Previous,
+    /// The node behind it.
+    Next,
+    /// The node around it.
+    Parent,
+    /// The page.
+    Document,
+}
+
+fn name_of(node: &NodeRef<'_>) -> String {
+    if node.is_text() {
+        return "#text".to_owned();
+    }
+    if node.is_comment() {
+        return "#comment".to_owned();
+    }
+    if node.is_document() {
+        return "#document".to_owned();
+    }
+    node.node_name().map(|name| name.to_string()).unwrap_or_default()
+}
+
+/// The nodes on a way, nearest first.
+fn steps<'a>(node: NodeRef<'a>, walk: Walk) -> Vec<NodeRef<'a>> {
+    let is_element = |node: &NodeRef<'_>| node.is_element();
+    match walk {
+        Walk::Next => node.next_element_sibling().into_iter().collect(),
+        Walk::Previous => node.prev_element_sibling().into_iter().collect(),
+        Walk::NextAll => {
+            std::iter::successors(node.next_sibling(), NodeRef::next_sibling).filter(is_element).collect()
+        }
+        Walk::PreviousAll => {
+            std::iter::successors(node.prev_sibling(), NodeRef::prev_sibling).filter(is_element).collect()
+        }
+        Walk::Parent => node.parent().filter(is_element).into_iter().collect(),
+        Walk::Parents => node.ancestors_it(None).filter(is_element).collect(),
+        Walk::Siblings => {
+            let all = node.parent().map(|parent| parent.children()).unwrap_or_default();
+            all.into_iter().filter(|other| other.is_element() && other.id != node.id).collect()
+        }
+        Walk::Children => node.children().into_iter().filter(is_element).collect(),
+        Walk::Contents => node.children(),
+    }
+}

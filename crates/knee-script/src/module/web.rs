@@ -1,0 +1,208 @@
+//! Globals that scripts know from browsers: `TextEncoder`, `TextDecoder`, `crypto`; and `require`, which is
+//! not here yet and says so.
+//!
+//! Each comes to life when it is read first; a script that reads none pays for four small functions.
+
+use rand::Rng;
+use rquickjs::function::{Opt, This};
+use rquickjs::object::{Accessor, Property};
+use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Function, IntoJs, Object, Result, TypedArray, Value};
+
+use super::body::bytes_of;
+use super::fault;
+
+/// Puts them into the global object.
+pub fn install<'js>(ctx: &Ctx<'js>) -> Result<()> {
+    let globals = ctx.globals();
+    lazy(&globals, "TextEncoder", text_encoder)?;
+    lazy(&globals, "TextDecoder", text_decoder)?;
+    lazy(&globals, "crypto", crypto)?;
+    lazy(&globals, "require", require)
+}
+
+/// A property that is made when it is read first, and that scripts may replace.
+fn lazy<'js>(
+    globals: &Object<'js>,
+    name: &'static str,
+    make: fn(&Ctx<'js>) -> Result<Value<'js>>,
+) -> Result<()> {
+    let settle = move |globals: &Object<'js>, value: Value<'js>| {
+        globals.prop(name, Property::from(value).writable().configurable())
+    };
+    let get = move |ctx: Ctx<'js>| -> Result<Value<'js>> {
+        let value = make(&ctx)?;
+        settle(&ctx.globals(), value.clone())?;
+        Ok(value)
+    };
+    let set = move |_: This<Value<'js>>, ctx: Ctx<'js>, value: Value<'js>| settle(&ctx.globals(), value);
+    globals.prop(name, Accessor::new(get, set).configurable())
+}
+
+const ENCODER: &str = r"(encode) => class TextEncoder {
+  get encoding() { return 'utf-8'; }
+  encode(text = '') { return encode(String(text)); }
+}";
+
+fn text_encoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    let encode = |ctx: Ctx<'js>, text: String| TypedArray::<u8>::new(ctx, text.into_bytes());
+    let show: Function<'js> = ctx.eval(ENCODER)?;
+    show.call((Function::new(ctx.clone(), encode)?,))
+}
+
+const DECODER: &str = r"(decode) => class TextDecoder {
+  #name; #fatal; #ignoreBOM; #rest = new Uint8Array();
+  constructor(label = 'utf-8', options = {}) {
+    const name = { 'utf-8': 'utf-8', utf8: 'utf-8', 'unicode-1-1-utf-8': 'utf-8',
+      'utf-16': 'utf-16le', 'utf-16le': 'utf-16le', 'utf-16be': 'utf-16be' }[String(label).trim().toLowerCase()];
+    if (name === undefined) throw new RangeError(`unsupported encoding: ${label}`);
+    this.#name = name;
+    this.#fatal = Boolean(options?.fatal);
+    this.#ignoreBOM = Boolean(options?.ignoreBOM);
+  }
+  get encoding() { return this.#name; }
+  get fatal() { return this.#fatal; }
+  get ignoreBOM() { return this.#ignoreBOM; }
+  decode(input, options = {}) {
+    const view = input === undefined ? new Uint8Array()
+      : ArrayBuffer.isView(input) ? new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
+      : new Uint8Array(input);
+    const bytes = new Uint8Array(this.#rest.length + view.length);
+    bytes.set(this.#rest);
+    bytes.set(view, this.#rest.length);
+    const [text, used] = decode(bytes, this.#name, this.#fatal, Boolean(options?.stream));
+    this.#rest = bytes.slice(used);
+    return this.#ignoreBOM ? text : text.replace(/^\uFEFF/, '');
+  }
+}";
+
+fn text_decoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    let decode = |ctx: Ctx<'js>, bytes: Value<'js>, name: String, fatal: bool, stream: bool| {
+        let bytes = bytes_of(&bytes).unwrap_or_default();
+        let (text, used) = match name.as_str() {
+            "utf-8" => utf8(&bytes, stream),
+            _ => utf16(&bytes, name == "utf-16be", stream),
+        };
+        match text {
+            Ok(text) => Ok((text, used as f64)),
+            Err(_) if fatal => Err(Exception::throw_type(&ctx, "the encoded data was not valid")),
+            Err(text) => Ok((text, used as f64)),
+        }
+        .map(|(text, used)| rquickjs::convert::List((text, used)))
+    };
+    let show: Function<'js> = ctx.eval(DECODER)?;
+    show.call((Function::new(ctx.clone(), decode)?,))
+}
+
+/// A text, or what can be made of one that is not whole; and how many bytes were used.
+type Decoded = (std::result::Result<String, String>, usize);
+
+fn utf8(bytes: &[u8], stream: bool) -> Decoded {
+    let end = match std::str::from_utf8(bytes) {
+        // A letter at the end whose other bytes may be still to come.
+        Err(error) if stream && error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    };
+    match std::str::from_utf8(&bytes[..end]) {
+        Ok(text) => (Ok(text.to_owned()), end),
+        Err(_) => (Err(String::from_utf8_lossy(&bytes[..end]).into_owned()), end),
+    }
+}
+
+fn utf16(bytes: &[u8], big: bool, stream: bool) -> Decoded {
+    let unit = |pair: &[u8]| {
+        let pair = [pair[0], pair[1]];
+        if big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
+    };
+    let mut units: Vec<u16> = bytes.chunks_exact(2).map(unit).collect();
+    let mut whole = bytes.len() % 2 == 0;
+    let mut end = bytes.len();
+    if stream {
+        end -= bytes.len() % 2;
+        whole = true;
+        if units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit)) {
+            units.pop();
+            end -= 2;
+        }
+    }
+    match String::from_utf16(&units) {
+        Ok(text) if whole => (Ok(text), end),
+        _ => {
+            let mut text = String::from_utf16_lossy(&units);
+            if !whole {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+            (Err(text), end)
+        }
+    }
+}
+
+const CRYPTO: &str = r"(random, uuid, later) => {
+  const kinds = [Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array,
+    BigInt64Array, BigUint64Array];
+  return {
+    getRandomValues(array) {
+      if (!kinds.some((kind) => array instanceof kind)) throw new TypeError('the argument of getRandomValues is no array of integers');
+      if (array.byteLength > 65536) throw new RangeError('getRandomValues fills at most 65536 bytes');
+      new Uint8Array(array.buffer, array.byteOffset, array.byteLength).set(new Uint8Array(random(array.byteLength)));
+      return array;
+    },
+    randomUUID: uuid,
+    subtle: new Proxy({}, { get: (target, name) => (typeof name === 'string' ? () => later(name) : undefined) }),
+  };
+}";
+
+fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    let random = |ctx: Ctx<'js>, size: usize| {
+        // The script asked for at most 64 KiB.
+        let mut bytes = vec![0; size.min(1 << 16)];
+        rand::rng().fill_bytes(&mut bytes);
+        ArrayBuffer::new(ctx, bytes)
+    };
+    let later = |ctx: Ctx<'js>, name: String| -> Result<()> {
+        Err(fault::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
+    };
+    let show: Function<'js> = ctx.eval(CRYPTO)?;
+    let functions = (
+        Function::new(ctx.clone(), random)?,
+        Function::new(ctx.clone(), uuid)?.with_name("randomUUID")?,
+        Function::new(ctx.clone(), later)?,
+    );
+    show.call(functions)
+}
+
+/// A random UUID (RFC 9562, version 4).
+fn uuid() -> String {
+    let bits = rand::random::<u128>() & !(0xF << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let text = format!("{bits:032x}");
+    format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..])
+}
+
+fn require<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    let refuse = |ctx: Ctx<'js>, name: Opt<Coerced<String>>| -> Result<()> {
+        let name = name.0.map(|name| name.0).unwrap_or_default();
+        let words = format!("require({name:?}) is not supported yet: write `import ... from {name:?}`");
+        Err(fault::throw(&ctx, &words))
+    };
+    Function::new(ctx.clone(), refuse)?.with_name("require")?.into_js(ctx)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_say_their_version_and_differ() {
+        let one = uuid();
+        assert_eq!((one.len(), &one[14..15]), (36, "4"));
+        assert!(matches!(&one[19..20], "8" | "9" | "a" | "b"), "{one}");
+        assert_ne!(one, uuid());
+    }
+
+    #[test]
+    fn letters_in_two_pieces_wait_for_the_second_one() {
+        assert_eq!(utf8(&[b'a', 0xC5], true), (Ok("a".into()), 1));
+        assert_eq!(utf8(&[b'a', 0xC5], false), (Err("a\u{fffd}".into()), 2));
+        assert_eq!(utf16(&[b'a', 0, 0x3D, 0xD8], false, true), (Ok("a".into()), 2));
+        assert_eq!(utf16(&[0, b'a', 1], true, false), (Err("a\u{fffd}".into()), 3));
+    }
+}

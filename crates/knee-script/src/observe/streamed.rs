@@ -1,0 +1,149 @@
+//! From what VUs tell to samples for outputs, in k6's order and with all tags.
+//!
+//! One a worker. Does not write; hands batches over and never waits.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use knee_core::clock;
+use knee_core::unit::Nanos;
+
+use super::metered::spans;
+use super::tags::{AllTags, OfCheck, OfRequest, Plain, SystemTags};
+use super::{Context, Exchange, Observer};
+use crate::metric::{BuiltIn, MetricId};
+use crate::output::{BATCH, Outlet, Sample};
+
+/// A batch is handed over after so long even if it is small.
+const PACE: Nanos = Nanos::from_millis(200);
+
+/// Bytes sent and received that no sample has told about, by scenario; by group outside of scenarios.
+type Bytes = BTreeMap<(String, String), (u64, u64)>;
+
+/// The samples of one worker.
+pub struct Streamed {
+    outlet: Outlet,
+    system: SystemTags,
+    batch: RefCell<Vec<Sample>>,
+    /// When the last batch was handed over, on the run's clock.
+    handed_over: Cell<Nanos>,
+    bytes: RefCell<Bytes>,
+    /// Wall-clock time at which the run's clock read zero; known with the first sample.
+    origin: Cell<Option<Nanos>>,
+}
+
+impl Streamed {
+    /// A worker without samples.
+    pub fn new(outlet: Outlet, system: SystemTags) -> Self {
+        Self {
+            outlet,
+            system,
+            batch: RefCell::default(),
+            handed_over: Cell::new(Nanos::ZERO),
+            bytes: RefCell::default(),
+            origin: Cell::new(None),
+        }
+    }
+
+    fn plain<'a>(&self, context: &'a Context<'a>) -> Plain<'a> {
+        Plain { context, system: self.system }
+    }
+
+    fn push(&self, samples: &[(MetricId, f64)], at: Nanos, tags: &dyn AllTags) {
+        let tags: Arc<[(String, String)]> = tags.sorted().into();
+        let wall = self.wall(at);
+        let mut batch = self.batch.borrow_mut();
+        batch.extend(samples.iter().map(|&(metric, value)| Sample {
+            metric,
+            value,
+            at: wall,
+            tags: tags.clone(),
+        }));
+        if batch.len() >= BATCH || at.since(self.handed_over.get()) >= PACE {
+            self.handed_over.set(at);
+            self.outlet.send(std::mem::take(&mut *batch));
+        }
+    }
+
+    /// A time on the run's clock as one since the Unix epoch. Samples are told as they happen, so the
+    /// first one says where the run's clock stands.
+    fn wall(&self, at: Nanos) -> Nanos {
+        let origin = self.origin.get().unwrap_or_else(|| clock::wall().since(at));
+        self.origin.set(Some(origin));
+        origin.saturating_add(at)
+    }
+
+    /// The samples of bytes for what has passed since the last ones. k6 has a pair an iteration.
+    fn tell_bytes(&self, sent: u64, received: u64, context: &Context<'_>) {
+        let samples = [(BuiltIn::DataSent.id(), sent as f64), (BuiltIn::DataReceived.id(), received as f64)];
+        self.push(&samples, context.at, &self.plain(context));
+    }
+}
+
+fn part_of(context: &Context<'_>) -> (String, String) {
+    let group = if context.scenario.is_empty() { context.group } else { "" };
+    (context.scenario.to_owned(), group.to_owned())
+}
+
+impl Observer for Streamed {
+    fn request(&self, exchange: &Exchange<'_>, context: &Context<'_>) {
+        let context = &Context { at: exchange.at, ..*context };
+        let mut samples = Vec::with_capacity(9);
+        samples.push((BuiltIn::HttpReqs.id(), 1.0));
+        samples.extend(
+            spans(&exchange.answer.timings).map(|(metric, span)| (metric.id(), span.as_millis_f64())),
+        );
+        if let Some(expected) = exchange.expected {
+            samples.push((BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected))));
+        }
+        self.push(&samples, exchange.at, &OfRequest::new(exchange, context, self.system));
+        let mut bytes = self.bytes.borrow_mut();
+        let (sent, received) = bytes.entry(part_of(context)).or_default();
+        *sent += exchange.bytes_sent;
+        *received += exchange.bytes_received;
+    }
+
+    fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
+        let tags = OfCheck { plain: self.plain(context), check: name };
+        self.push(&[(BuiltIn::Checks.id(), f64::from(u8::from(passed)))], context.at, &tags);
+    }
+
+    fn group(&self, span: Nanos, context: &Context<'_>) {
+        let sample = (BuiltIn::GroupDuration.id(), span.as_millis_f64());
+        self.push(&[sample], context.at, &self.plain(context));
+    }
+
+    fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>) {
+        let (sent, received) = self.bytes.borrow_mut().remove(&part_of(context)).unwrap_or_default();
+        self.tell_bytes(sent, received, context);
+        if whole {
+            let samples =
+                [(BuiltIn::IterationDuration.id(), span.as_millis_f64()), (BuiltIn::Iterations.id(), 1.0)];
+            self.push(&samples, context.at, &self.plain(context));
+        }
+    }
+
+    fn dropped(&self, at: Nanos) {
+        let context = Context { scenario: "", group: "", tags: &[], at };
+        self.push(&[(BuiltIn::DroppedIterations.id(), 1.0)], at, &self.plain(&context));
+    }
+
+    fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
+        self.push(&[(MetricId(metric as usize), value)], context.at, &self.plain(context));
+    }
+}
+
+impl Drop for Streamed {
+    fn drop(&mut self) {
+        // What passed outside of iterations: in setup and teardown.
+        let at = self.origin.get().map_or(Nanos::ZERO, |origin| clock::wall().since(origin));
+        for ((scenario, group), (sent, received)) in std::mem::take(&mut *self.bytes.borrow_mut()) {
+            self.tell_bytes(sent, received, &Context { scenario: &scenario, group: &group, tags: &[], at });
+        }
+        let batch = std::mem::take(&mut *self.batch.borrow_mut());
+        if !batch.is_empty() {
+            self.outlet.send(batch);
+        }
+    }
+}

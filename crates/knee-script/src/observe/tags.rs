@@ -1,0 +1,270 @@
+//! The tags of samples: the script's own, and those that k6 gives them by itself.
+//!
+//! Shared by metrics, which ask for single tags, and by outputs, which write all of them. Tags of the
+//! script win over those of the system with the same name.
+
+use std::cell::OnceCell;
+
+use super::{Context, Exchange};
+use crate::metric::Tags;
+use crate::options::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS};
+
+/// Which tags samples get by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemTags(u32);
+
+impl Default for SystemTags {
+    fn default() -> Self {
+        Self::of(SYSTEM_TAGS)
+    }
+}
+
+impl SystemTags {
+    /// Those of these names; names that are none are left out.
+    pub fn of(names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        Self(names.into_iter().fold(0, |bits, name| bits | bit(name.as_ref())))
+    }
+
+    /// Whether samples get this tag.
+    pub const fn has(self, tag: SystemTag) -> bool {
+        self.0 & (1 << tag as u32) != 0
+    }
+
+    /// Names of those that samples get, sorted.
+    pub fn names(self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = SYSTEM_TAGS.iter().chain(&OPTIONAL_SYSTEM_TAGS).copied().collect();
+        names.retain(|name| self.0 & bit(name) != 0);
+        names.sort_unstable();
+        names
+    }
+}
+
+/// A tag that samples get by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is the tag of its name")]
+pub enum SystemTag {
+    Check,
+    Error,
+    ErrorCode,
+    ExpectedResponse,
+    Group,
+    Method,
+    Name,
+    Proto,
+    Scenario,
+    Service,
+    Status,
+    Subproto,
+    TlsVersion,
+    Url,
+    Ip,
+    Iter,
+    OcspStatus,
+    Vu,
+}
+
+fn tag_of(name: &str) -> Option<SystemTag> {
+    Some(match name {
+        "check" => SystemTag::Check,
+        "error" => SystemTag::Error,
+        "error_code" => SystemTag::ErrorCode,
+        "expected_response" => SystemTag::ExpectedResponse,
+        "group" => SystemTag::Group,
+        "method" => SystemTag::Method,
+        "name" => SystemTag::Name,
+        "proto" => SystemTag::Proto,
+        "scenario" => SystemTag::Scenario,
+        "service" => SystemTag::Service,
+        "status" => SystemTag::Status,
+        "subproto" => SystemTag::Subproto,
+        "tls_version" => SystemTag::TlsVersion,
+        "url" => SystemTag::Url,
+        "ip" => SystemTag::Ip,
+        "iter" => SystemTag::Iter,
+        "ocsp_status" => SystemTag::OcspStatus,
+        "vu" => SystemTag::Vu,
+        _ => return None,
+    })
+}
+
+fn bit(name: &str) -> u32 {
+    tag_of(name).map_or(0, |tag| 1 << tag as u32)
+}
+
+/// Tags that can be written out.
+pub trait AllTags: Tags {
+    /// Calls `each` with every tag; of two with one name the first counts.
+    fn each(&self, each: &mut dyn FnMut(&str, &str));
+
+    /// All tags, sorted by name.
+    fn sorted(&self) -> Vec<(String, String)> {
+        let mut tags: Vec<(String, String)> = Vec::with_capacity(12);
+        self.each(&mut |name, value| {
+            if !tags.iter().any(|(known, _)| known == name) {
+                tags.push((name.to_owned(), value.to_owned()));
+            }
+        });
+        tags.sort_unstable();
+        tags
+    }
+}
+
+/// The tags of a sample that is neither request nor check.
+pub struct Plain<'a> {
+    /// Where it was taken.
+    pub context: &'a Context<'a>,
+    /// Which tags it gets by itself.
+    pub system: SystemTags,
+}
+
+impl Tags for Plain<'_> {
+    fn tag(&self, name: &str) -> Option<&str> {
+        let own = self.context.tags.iter().rev().find(|(known, _)| known == name);
+        own.map(|(_, value)| value.as_str()).or_else(|| match name {
+            "scenario" if self.system.has(SystemTag::Scenario) => {
+                Some(self.context.scenario).filter(|scenario| !scenario.is_empty())
+            }
+            "group" if self.system.has(SystemTag::Group) => Some(self.context.group),
+            _ => None,
+        })
+    }
+}
+
+impl AllTags for Plain<'_> {
+    fn each(&self, each: &mut dyn FnMut(&str, &str)) {
+        self.context.tags.iter().rev().for_each(|(name, value)| each(name, value));
+        for name in ["group", "scenario"] {
+            if let Some(value) = self.tag(name) {
+                each(name, value);
+            }
+        }
+    }
+}
+
+/// The tags of a check.
+pub struct OfCheck<'a> {
+    /// Those of any sample.
+    pub plain: Plain<'a>,
+    /// Its name.
+    pub check: &'a str,
+}
+
+impl Tags for OfCheck<'_> {
+    fn tag(&self, name: &str) -> Option<&str> {
+        let own = self.plain.tag(name);
+        if name == "check" && self.plain.system.has(SystemTag::Check) {
+            own.or(Some(self.check))
+        } else {
+            own
+        }
+    }
+}
+
+impl AllTags for OfCheck<'_> {
+    fn each(&self, each: &mut dyn FnMut(&str, &str)) {
+        self.plain.each(each);
+        if let Some(check) = self.tag("check") {
+            each("check", check);
+        }
+    }
+}
+
+/// The tags of a request.
+pub struct OfRequest<'a> {
+    plain: Plain<'a>,
+    exchange: &'a Exchange<'a>,
+    /// Worked out when somebody asks; most filters do not.
+    status: OnceCell<String>,
+    error_code: OnceCell<String>,
+    address: OnceCell<String>,
+}
+
+impl<'a> OfRequest<'a> {
+    /// The tags of `exchange`.
+    pub fn new(exchange: &'a Exchange<'a>, context: &'a Context<'a>, system: SystemTags) -> Self {
+        let plain = Plain { context, system };
+        let (status, error_code, address) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        Self { plain, exchange, status, error_code, address }
+    }
+
+    fn system_tag(&self, tag: SystemTag) -> Option<&str> {
+        let Exchange { request, answer, method, expected, .. } = self.exchange;
+        match tag {
+            // A name given by the script stands for the URL too, so that URLs with ids do not pile up.
+            SystemTag::Name | SystemTag::Url => Some(request.name.as_deref().unwrap_or(&answer.url)),
+            SystemTag::Method => Some(method),
+            SystemTag::Status => Some(self.status.get_or_init(|| answer.status.to_string())),
+            SystemTag::Proto => (answer.status > 0).then_some("HTTP/1.1"),
+            SystemTag::ExpectedResponse => expected.map(|expected| if expected { "true" } else { "false" }),
+            SystemTag::Error => answer.error.as_ref().map(|(words, _)| words.as_str()),
+            SystemTag::ErrorCode => {
+                let code = answer.error_code();
+                (code > 0).then(|| self.error_code.get_or_init(|| code.to_string()).as_str())
+            }
+            SystemTag::Ip => {
+                let peer = answer.peer.as_ref()?;
+                Some(self.address.get_or_init(|| peer.address.ip().to_string()))
+            }
+            SystemTag::TlsVersion => {
+                let version = answer.peer.as_ref()?.tls?.version;
+                (!version.is_empty()).then_some(version)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Tags for OfRequest<'_> {
+    fn tag(&self, name: &str) -> Option<&str> {
+        let given = self.exchange.request.tags.iter().find(|(known, _)| known == name);
+        if let Some((_, value)) = given {
+            return Some(value);
+        }
+        let system = tag_of(name).filter(|tag| self.plain.system.has(*tag));
+        system.and_then(|tag| self.system_tag(tag)).or_else(|| self.plain.tag(name))
+    }
+}
+
+impl AllTags for OfRequest<'_> {
+    fn each(&self, each: &mut dyn FnMut(&str, &str)) {
+        const OF_REQUESTS: [&str; 9] =
+            ["error", "error_code", "expected_response", "ip", "method", "name", "proto", "status", "url"];
+        self.exchange.request.tags.iter().for_each(|(name, value)| each(name, value));
+        for name in OF_REQUESTS {
+            if let Some(value) = self.tag(name) {
+                each(name, value);
+            }
+        }
+        self.plain.each(each);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use knee_core::unit::Nanos;
+
+    use super::*;
+
+    #[test]
+    fn tags_of_the_script_win_over_those_of_the_system() {
+        let own = [("scenario".to_owned(), "mine".to_owned()), ("a".to_owned(), "b".to_owned())];
+        let context = Context { scenario: "default", group: "::g", tags: &own, at: Nanos::ZERO };
+        let plain = Plain { context: &context, system: SystemTags::default() };
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(plain.sorted(), [pair("a", "b"), pair("group", "::g"), pair("scenario", "mine")]);
+        assert_eq!(plain.tag("scenario"), Some("mine"));
+    }
+
+    #[test]
+    fn tags_that_are_switched_off_are_not_there() {
+        let context = Context { scenario: "default", group: "::g", tags: &[], at: Nanos::ZERO };
+        let system = SystemTags::of(["check", "group", "nonsense"]);
+        let check = OfCheck { plain: Plain { context: &context, system }, check: "c" };
+        assert_eq!(
+            check.sorted(),
+            [("check".to_owned(), "c".to_owned()), ("group".to_owned(), "::g".to_owned())]
+        );
+        assert_eq!(check.tag("scenario"), None);
+        assert_eq!(system.names(), ["check", "group"]);
+    }
+}

@@ -1,0 +1,86 @@
+//! Samples as k6's CSV: a column for each tag that samples get by themselves, one for all others.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use super::{Sample, TimeForm, rfc3339};
+use crate::metric::{MetricId, Registry};
+use crate::observe::tags::SystemTags;
+
+/// Writes lines.
+pub struct Lines {
+    metrics: Arc<Registry>,
+    /// Tags with a column of their own, sorted.
+    columns: Vec<&'static str>,
+    time: TimeForm,
+    /// Names of metrics, by number.
+    names: Vec<Option<String>>,
+}
+
+/// k6 keeps these apart from tags; they have no column.
+const METADATA: [&str; 2] = ["iter", "vu"];
+
+impl Lines {
+    /// Lines of which none is written.
+    pub fn new(metrics: Arc<Registry>, system: SystemTags, time: TimeForm) -> Self {
+        let columns = system.names().into_iter().filter(|name| !METADATA.contains(name)).collect();
+        Self { metrics, columns, time, names: Vec::new() }
+    }
+
+    /// Writes the first line.
+    pub fn header(&self, out: &mut Vec<u8>) {
+        let names = ["metric_name", "timestamp", "metric_value"].iter().chain(&self.columns);
+        let names: Vec<&str> = names.copied().chain(["extra_tags", "metadata"]).collect();
+        out.extend_from_slice(names.join(",").as_bytes());
+        out.push(b'\n');
+    }
+
+    /// Writes the line of a sample.
+    pub fn add(&mut self, out: &mut Vec<u8>, sample: &Sample) {
+        let MetricId(id) = sample.metric;
+        if self.names.len() <= id {
+            self.names.resize(id + 1, None);
+        }
+        let metrics = &self.metrics;
+        let name = self.names[id].get_or_insert_with(|| metrics.name(sample.metric));
+        out.extend_from_slice(name.as_bytes());
+        out.push(b',');
+        let nanos = sample.at.as_nanos();
+        // Writing into memory cannot fail.
+        let _ = match self.time {
+            TimeForm::Unix => write!(out, "{}", nanos / 1_000_000_000),
+            TimeForm::UnixMilli => write!(out, "{}", nanos / 1_000_000),
+            TimeForm::UnixMicro => write!(out, "{}", nanos / 1_000),
+            TimeForm::UnixNano => write!(out, "{nanos}"),
+            TimeForm::Rfc3339 => write!(out, "{}", rfc3339(sample.at, false)),
+            TimeForm::Rfc3339Nano => write!(out, "{}", rfc3339(sample.at, true)),
+        };
+        let _ = write!(out, ",{:.6}", sample.value);
+        for column in &self.columns {
+            out.push(b',');
+            let tag = sample.tags.iter().find(|(name, _)| name == column);
+            cell(out, tag.map_or("", |(_, value)| value));
+        }
+        out.push(b',');
+        cell(out, &self.rest(sample));
+        out.extend_from_slice(b",\n");
+    }
+
+    /// Tags without a column: `a=b&c=d`.
+    fn rest(&self, sample: &Sample) -> String {
+        let extra = sample.tags.iter().filter(|(name, _)| !self.columns.contains(&name.as_str()));
+        extra.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// A cell, in quotes if it needs them.
+fn cell(out: &mut Vec<u8>, text: &str) {
+    let special = text.starts_with([' ', '\t']) || text.contains([',', '"', '\n', '\r']);
+    if !special {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
+    out.push(b'"');
+    out.extend_from_slice(text.replace('"', "\"\"").as_bytes());
+    out.push(b'"');
+}

@@ -1,0 +1,152 @@
+//! Lines are those of k6 v1.8.1, from whose files every one here was taken, and none is lost silently.
+
+use std::io::Read as _;
+
+use super::*;
+use crate::metric::{BuiltIn, Contains, Key, Kind};
+
+fn tags(pairs: &[(&str, &str)]) -> Arc<[(String, String)]> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn metrics() -> Arc<Registry> {
+    let metrics = Registry::default();
+    metrics.declare("cc", Kind::Counter, Contains::Default).unwrap();
+    metrics.keep_apart(&Key::parse("http_req_duration{group:::outer}").unwrap());
+    Arc::new(metrics)
+}
+
+const AT: Nanos = Nanos(1_795_272_361_945_482_200);
+
+fn samples(metrics: &Registry) -> Vec<Sample> {
+    let own = metrics.catalog().find("cc").unwrap();
+    let sample = |metric, value, pairs: &[_]| Sample { metric, value, at: AT, tags: tags(pairs) };
+    vec![
+        sample(BuiltIn::HttpReqs.id(), 1.0, &[("method", "GET"), ("status", "200")]),
+        sample(BuiltIn::Checks.id(), 0.0, &[("check", "a<b & \"c\", ü\n\u{2028}\t>"), ("group", "")]),
+        sample(
+            own,
+            1.5,
+            &[("b b", " lead"), ("ex", "a,b&c=d \"q\""), ("group", ""), ("scenario", "default")],
+        ),
+        sample(own, 1e-7, &[]),
+        sample(own, 123_456_789_012_345_680_000_000.0, &[]),
+        sample(own, 0.1 + 0.2, &[]),
+    ]
+}
+
+/// Writes the samples to a file of this name and reads it back.
+fn written(name: &str, settings: impl FnOnce(Target) -> Settings, form: Form) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(name);
+    let settings = settings(Target { form, file: Some(file.clone()) });
+    let samples = samples(&settings.metrics);
+    let (writer, outlet) = Writer::start(settings).unwrap();
+    outlet.send(samples);
+    drop(outlet);
+    assert_eq!(writer.finish(), None);
+    std::fs::read(file).unwrap()
+}
+
+fn settings(target: Target) -> Settings {
+    let thresholds = BTreeMap::from([("http_reqs".to_owned(), vec!["count>1".to_owned()])]);
+    let system_tags = SystemTags::of(["check", "group", "vu", "iter", "scenario", "url"]);
+    Settings { targets: vec![target], metrics: metrics(), thresholds, system_tags }
+}
+
+#[test]
+fn json_lines_are_those_of_k6() {
+    let text = String::from_utf8(written("s.json", settings, Form::Json)).unwrap();
+    let expected = [
+        r#"{"type":"Metric","data":{"name":"http_reqs","type":"counter","contains":"default","thresholds":["count>1"],"submetrics":null},"metric":"http_reqs"}"#,
+        r#"{"metric":"http_reqs","type":"Point","data":{"time":"2026-11-21T14:46:01.9454822Z","value":1,"tags":{"method":"GET","status":"200"}}}"#,
+        r#"{"type":"Metric","data":{"name":"checks","type":"rate","contains":"default","thresholds":[],"submetrics":null},"metric":"checks"}"#,
+        r#"{"metric":"checks","type":"Point","data":{"time":"2026-11-21T14:46:01.9454822Z","value":0,"tags":{"check":"a\u003cb \u0026 \"c\", ü\n\u2028\t\u003e","group":""}}}"#,
+        r#"{"type":"Metric","data":{"name":"cc","type":"counter","contains":"default","thresholds":[],"submetrics":null},"metric":"cc"}"#,
+        r#"{"metric":"cc","type":"Point","data":{"time":"2026-11-21T14:46:01.9454822Z","value":1.5,"tags":{"b b":" lead","ex":"a,b\u0026c=d \"q\"","group":"","scenario":"default"}}}"#,
+        r#"{"metric":"cc","type":"Point","data":{"time":"2026-11-21T14:46:01.9454822Z","value":1e-07,"tags":{}}}"#,
+        r#"{"metric":"cc","type":"Point","data":{"time":"2026-11-21T14:46:01.9454822Z","value":1.2345678901234569e+23,"tags":{}}}"#,
+        r#"{"metric":"cc","type":"Point","data":{"time":"2026-11-21T14:46:01.9454822Z","value":0.30000000000000004,"tags":{}}}"#,
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_metric_is_introduced_with_its_filters() {
+    let mut lines = json::Lines::new(metrics(), BTreeMap::new());
+    let mut out = Vec::new();
+    let sample = Sample { metric: BuiltIn::HttpReqDuration.id(), value: 1.0, at: AT, tags: tags(&[]) };
+    lines.add(&mut out, &sample);
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains(r#""submetrics":[{"name":"http_req_duration{expected_response:true}","suffix":"expected_response:true","tags":{"expected_response":"true"}},{"name":"http_req_duration{group:::outer}","suffix":"group:::outer","tags":{"group":"::outer"}}]"#), "{text}");
+}
+
+#[test]
+fn csv_has_a_column_for_each_system_tag_and_one_for_the_others() {
+    let text = String::from_utf8(written("s.csv", settings, Form::Csv(TimeForm::Unix))).unwrap();
+    let expected = "metric_name,timestamp,metric_value,check,group,scenario,url,extra_tags,metadata\n\
+        http_reqs,1795272361,1.000000,,,,,method=GET&status=200,\n\
+        checks,1795272361,0.000000,\"a<b & \"\"c\"\", ü\n\u{2028}\t>\",,,,,\n\
+        cc,1795272361,1.500000,,,default,,\"b b= lead&ex=a,b&c=d \"\"q\"\"\",\n\
+        cc,1795272361,0.000000,,,,,,\n\
+        cc,1795272361,123456789012345685803008.000000,,,,,,\n\
+        cc,1795272361,0.300000,,,,,,\n";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_packed_file_holds_the_same_lines() {
+    let packed = written("s.json.gz", settings, Form::Json);
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(&*packed).read_to_string(&mut text).unwrap();
+    assert_eq!(text.as_bytes(), written("s.json", settings, Form::Json));
+}
+
+#[test]
+fn samples_that_the_writer_cannot_take_are_counted() {
+    let (batches, inbox) = sync_channel(1);
+    let lost = Arc::new(AtomicU64::new(0));
+    let outlet = Outlet { batches, lost: lost.clone() };
+    let batch = samples(&metrics());
+    (0..3).for_each(|_| outlet.send(batch.clone()));
+    drop((outlet, inbox));
+    let writer = Writer { thread: std::thread::spawn(|| Ok(())), lost };
+    let words = writer.finish().unwrap();
+    assert!(words.starts_with(&format!("{} samples are missing in the output", 2 * batch.len())), "{words}");
+}
+
+#[test]
+fn a_disk_that_is_full_is_told() {
+    let target = Target { form: Form::Json, file: Some("/dev/full".into()) };
+    let (writer, outlet) = Writer::start(settings(target)).unwrap();
+    outlet.send(samples(&metrics()));
+    drop(outlet);
+    let words = writer.finish().unwrap();
+    assert!(words.starts_with("samples could not be written, the file is incomplete"), "{words}");
+}
+
+#[test]
+fn dates_are_those_of_the_calendar() {
+    for (seconds, text) in [
+        (0, "1970-01-01T00:00:00Z"),
+        (951_782_399, "2000-02-28T23:59:59Z"),
+        (951_782_400, "2000-02-29T00:00:00Z"),
+        (951_868_800, "2000-03-01T00:00:00Z"),
+        (4_107_542_400, "2100-03-01T00:00:00Z"),
+        (1_795_272_361, "2026-11-21T14:46:01Z"),
+    ] {
+        assert_eq!(rfc3339(Nanos(seconds * 1_000_000_000), false), text);
+    }
+    assert_eq!(rfc3339(AT, true), "2026-11-21T14:46:01.9454822Z");
+}
+
+#[test]
+fn a_target_names_its_form_and_file() {
+    let env = |name: &str| (name == "K6_CSV_TIME_FORMAT").then(|| "rfc3339".to_owned());
+    let parse = |text: &str| Target::parse(text, &env);
+    let file = |name: &str| Some(PathBuf::from(name));
+    assert_eq!(parse("json=a=b.gz"), Ok(Target { form: Form::Json, file: file("a=b.gz") }));
+    assert_eq!(parse("json"), Ok(Target { form: Form::Json, file: None }));
+    assert_eq!(parse("csv"), Ok(Target { form: Form::Csv(TimeForm::Rfc3339), file: file("file.csv") }));
+    assert!(parse("statsd").is_err());
+}

@@ -1,0 +1,111 @@
+//! What many VUs take: memory, rate and readiness at 10,000, and data that all of them share.
+//!
+//! k6 does the same beside them where it is on PATH. CPU per request is [`super::cost`]'s.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use super::cost::{self, Lap};
+use super::figure::Figure;
+use super::nginx::Nginx;
+use super::tool::{Load, Tool};
+use crate::process::{self, GENERATOR_CPU};
+use crate::program::{Knee, words};
+use crate::truth::row::millis;
+
+const MIB: f64 = 1_048_576.0;
+/// A crowd.
+const VUS: u32 = 10_000;
+/// How long it runs, so that its start is a small part of it.
+const SECONDS: u32 = 20;
+
+/// Data of 100 MB in one `SharedArray`, of which every VU reads an element.
+const SHARED: &str = "import { SharedArray } from 'k6/data';\n\
+    const data = new SharedArray('rows', () => {\n  const rows = [];\n  \
+    for (let i = 0; i < 100000; i++) rows.push({ i, text: 'x'.repeat(980) });\n  return rows;\n});\n\
+    export default function () { if (data[__VU].i !== __VU) throw new Error('another row'); }\n";
+
+/// An iteration that sends one request.
+const ONE: &str = "import http from 'k6/http';\n\
+    export default function () { http.get(__ENV.TARGET, { timeout: '1s' }); }\n";
+
+/// Memory and rate of 10,000 VUs, against k6 in the same minutes.
+pub fn crowd(knee: &Knee, nginx: &Nginx, scratch: &Path) -> Result<Vec<Figure>> {
+    let tools = Tool::present(&[Tool::KneeScript, Tool::K6Script]);
+    let load = Load { url: nginx.url(false), connections: VUS, seconds: SECONDS };
+    let all = cost::measure(knee, nginx, &tools, &load, 1, scratch)?;
+    println!("{}", cost::overview(&all));
+    let of = |tool| all.iter().find(|one| one.tool == tool).and_then(|one| one.laps.first().copied());
+    let ours = of(Tool::KneeScript).context("knee did not run")?;
+    let theirs = of(Tool::K6Script);
+    Ok(vec![memory(ours, theirs), rate(ours, theirs)])
+}
+
+fn memory(ours: Lap, theirs: Option<Lap>) -> Figure {
+    let ratio = theirs.map_or(f64::NAN, |theirs| ours.resident as f64 / theirs.resident as f64);
+    let of_k6 = theirs.map_or(f64::NAN, |theirs| theirs.resident as f64 / MIB);
+    Figure {
+        name: format!("memory of {VUS} VUs, against k6"),
+        goal: "0.50 at most".to_owned(),
+        measured: format!("{ratio:.2} ({:.0} MiB of {of_k6:.0} MiB)", ours.resident as f64 / MIB),
+        met: ratio <= 0.5,
+        values: vec![ours.resident as f64 / MIB, of_k6],
+    }
+}
+
+fn rate(ours: Lap, theirs: Option<Lap>) -> Figure {
+    let of_k6 = theirs.map_or(f64::NAN, |theirs| theirs.rate);
+    let ratio = ours.rate / of_k6;
+    Figure {
+        name: format!("rate of {VUS} VUs, against k6"),
+        goal: "4 times at least".to_owned(),
+        measured: format!("{ratio:.1} times ({:.0}/s of {of_k6:.0}/s)", ours.rate),
+        met: ratio >= 4.0,
+        values: vec![ours.rate, of_k6],
+    }
+}
+
+/// From the start of the process to the first request of 10,000 VUs, which are all made before it.
+pub fn ready(knee: &Knee, scratch: &Path) -> Result<Figure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let script = scratch.join("one.js");
+    std::fs::write(&script, ONE)?;
+    let line =
+        format!("--quiet --vus {VUS} --iterations {VUS} --env TARGET=http://{}/", listener.local_addr()?);
+    let begun = Instant::now();
+    let _running = process::spawn_on(GENERATOR_CPU, &mut knee.script(&script, &words(&line)))?;
+    let (mut stream, _) = listener.accept().context("nobody connects")?;
+    stream.read_exact(&mut [0; 1])?;
+    let span = begun.elapsed().as_secs_f64() * 1e3;
+    Ok(Figure {
+        name: format!("{VUS} VUs ready"),
+        goal: "3 s".to_owned(),
+        measured: millis(span),
+        met: span <= 3e3,
+        values: vec![span],
+    })
+}
+
+/// What 1,000 VUs take with a `SharedArray` of 100 MB, against one VU with it.
+pub fn shared(knee: &Knee, scratch: &Path) -> Result<Figure> {
+    let script = scratch.join("shared.js");
+    std::fs::write(&script, SHARED)?;
+    let resident = |vus: u32| -> Result<f64> {
+        let line = format!("--quiet --vus {vus} --iterations {vus}");
+        let ran = process::run_on(GENERATOR_CPU, &mut knee.script(&script, &words(&line)))?;
+        Ok(ran.resident_peak as f64 / MIB)
+    };
+    let (one, many) = (resident(1)?, resident(1_000)?);
+    Ok(Figure {
+        name: "SharedArray of 100 MB with 1,000 VUs".to_owned(),
+        goal: "one copy".to_owned(),
+        measured: format!("{many:.0} MiB, with 1 VU {one:.0} MiB"),
+        // A second copy would be 95 MiB more for each VU that had it; VUs themselves take their share.
+        met: many - one < 400.0,
+        values: vec![one, many],
+    })
+}
