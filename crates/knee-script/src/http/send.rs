@@ -97,6 +97,8 @@ struct Hop {
     with_body: bool,
     same_host: bool,
     authorization: Option<String>,
+    /// Where a redirect came from.
+    referer: Option<String>,
 }
 
 impl Desk {
@@ -117,6 +119,7 @@ impl Desk {
             with_body: true,
             same_host: true,
             authorization: None,
+            referer: None,
         };
         let mut called = called;
         let mut left = request.redirects;
@@ -222,7 +225,8 @@ impl Desk {
 
     fn prepare(&self, request: &Request, hop: &Hop) -> Rc<Prepared> {
         let cookies = Self::cookies(request, hop);
-        let plain = hop.same_host && cookies.is_none() && request.is_plain_get();
+        let first = hop.same_host && hop.referer.is_none();
+        let plain = first && cookies.is_none() && request.is_plain_get();
         if plain && &*hop.method == "GET" && hop.target.url.username().is_empty() {
             let build = || Rc::new(serialize("GET", &hop.target.url, &[], &[], None, &self.user_agent));
             return hop.target.plain_get.get_or_init(build).clone();
@@ -235,6 +239,10 @@ impl Desk {
         }
         if let Some(authorization) = &authorization {
             extra.push(("Authorization", authorization.as_bytes()));
+        }
+        let own_referer = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("referer"));
+        if let Some(referer) = hop.referer.as_ref().filter(|_| !own_referer) {
+            extra.push(("Referer", referer.as_bytes()));
         }
         let encodings: Vec<&str> = request.compression.iter().map(|coding| coding.name()).collect();
         let encodings = encodings.join(", ");
@@ -388,6 +396,7 @@ fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
         .map_err(|error| format!("failed to parse Location header {location:?}: {error}"))?;
     let same_host = hop.same_host && url.host_str() == hop.target.url.host_str();
     let scheme = url.scheme().to_owned();
+    let referer = referer(&hop.target.url, &scheme);
     let target = Target::new(url).ok_or_else(|| format!("unsupported protocol scheme {scheme:?}"))?;
     let keeps = matches!(answer.status, 307 | 308);
     let method: Rc<str> =
@@ -398,7 +407,22 @@ fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
         with_body: hop.with_body && keeps,
         same_host,
         authorization: None,
+        referer,
     }))
+}
+
+/// What a redirect from `url` to a URL with `scheme` says of where it came from: no passwords, and nothing of a
+/// secret page to one that is not.
+fn referer(url: &Url, scheme: &str) -> Option<String> {
+    if url.scheme() == "https" && scheme == "http" {
+        return None;
+    }
+    let mut url = url.clone();
+    // These fail only for URLs without a host, which cannot be asked.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    Some(url.into())
 }
 
 /// Collects an answer.
