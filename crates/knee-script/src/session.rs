@@ -66,6 +66,8 @@ pub struct StageSettings {
     pub observer: Rc<dyn Observer>,
     /// What scripts can ask about the run.
     pub story: Rc<Story>,
+    /// Tags of all samples.
+    pub tags: Rc<[(String, String)]>,
 }
 
 impl Session {
@@ -98,6 +100,7 @@ impl Session {
             let timer = WorkerTimer::new(MonotonicClock::start())?;
             vu.state().http.replace(Rc::new(settings.http.clone()));
             vu.state().set_story(settings.story.clone());
+            vu.state().tags.replace(settings.tags.clone());
             let group = match stage {
                 Stage::Setup => "::setup",
                 Stage::Teardown => "::teardown",

@@ -108,8 +108,7 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
 
 fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Description), Thrown> {
     let caught = |error| Thrown::from_error(ctx, error);
-    let maps = ctx.store_userdata(state.program.maps.clone()).is_ok();
-    if !maps || ctx.store_userdata(Slot::new(state.clone())).is_err() {
+    if ctx.store_userdata(Slot::new(state.clone())).is_err() {
         return Err(Thrown::new("a world cannot be loaded twice"));
     }
     global::install(ctx).map_err(caught)?;

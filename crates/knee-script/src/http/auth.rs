@@ -4,6 +4,7 @@
 
 use std::fmt::Write as _;
 
+use crate::digest;
 use knee_engine::http::request::basic;
 use md5::{Digest, Md5};
 
@@ -66,11 +67,7 @@ impl Credentials {
 }
 
 fn hex(text: &str) -> String {
-    let mut hex = String::with_capacity(32);
-    for byte in Md5::digest(text.as_bytes()) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    digest::hex(&Md5::digest(text.as_bytes()))
 }
 
 /// A parameter of a challenge, with or without quotes.

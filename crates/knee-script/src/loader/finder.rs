@@ -46,7 +46,7 @@ impl Resolver for Finder {
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
         specifier::resolve(base, name).map_err(|mut trouble| {
-            trouble.what.push_str(&format!(", in {base}"));
+            trouble.what = format!("{}, in {base}", trouble.what);
             refuse(ctx, &self.state.program, trouble)
         })
     }
@@ -68,6 +68,9 @@ impl Loader for Finder {
 
 /// A module of the script.
 pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module<'js, Declared>> {
+    if typescript::is_typescript(name) {
+        state.program.maps.show(ctx)?;
+    }
     let (compiled, module) = match state.program.module(name) {
         Some(compiled) => {
             let module = compiled.code.load(ctx)?;
@@ -117,7 +120,7 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
 }
 
 fn is_json(name: &str) -> bool {
-    name.split(['?', '#']).next().is_some_and(|path| path.ends_with(".json"))
+    specifier::ending_of(name) == Some("json")
 }
 
 /// JSON as a module. It is parsed as data, so that a `__proto__` in it is a key like any other.

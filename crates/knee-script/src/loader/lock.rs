@@ -8,6 +8,7 @@
 //! A line a module, sorted, so that two people's changes merge. Fetches nothing.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
@@ -72,7 +73,11 @@ impl Lock {
 
     /// Writes it, whole or not at all.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let lines: String = self.hashes.iter().map(|(url, hash)| format!("{url} {hash}\n")).collect();
-        replace(path, format!("{HEAD}{lines}").as_bytes())
+        let mut text = HEAD.to_owned();
+        for (url, hash) in &self.hashes {
+            // Writing to a text cannot fail.
+            let _ = writeln!(text, "{url} {hash}");
+        }
+        replace(path, text.as_bytes())
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use rquickjs::JsLifetime;
+use rquickjs::{Ctx, Function, JsLifetime, Result};
 
 /// A line and a column, both from 1.
 pub type Place = (u32, u32);
@@ -34,13 +34,27 @@ impl Map {
 }
 
 /// The maps of all transformed modules of a program. Clones are the same.
-#[derive(Clone, Debug, Default, JsLifetime)]
+#[derive(Clone, Debug, Default)]
 pub struct Maps {
-    by_name: Shared,
+    by_name: Arc<RwLock<HashMap<String, Arc<Map>>>>,
 }
 
-/// No value of JavaScript is in it.
-type Shared = Arc<RwLock<HashMap<String, Arc<Map>>>>;
+/// Tells that a context shows places in the source.
+#[derive(JsLifetime)]
+struct Shown;
+
+/// Makes `stack` of errors say what a function makes of it.
+const SHOW: &str = r"(shown) => {
+  const own = Object.getOwnPropertyDescriptor(Error.prototype, 'stack');
+  const get = own.get;
+  Object.defineProperty(Error.prototype, 'stack', {
+    ...own,
+    get() {
+      const stack = get.call(this);
+      return typeof stack === 'string' ? shown(stack) : stack;
+    },
+  });
+}";
 
 impl Maps {
     /// Keeps the map of a module.
@@ -48,6 +62,21 @@ impl Maps {
         // The table is whole at every moment.
         let mut by_name = self.by_name.write().unwrap_or_else(PoisonError::into_inner);
         by_name.insert(name.to_owned(), Arc::new(map));
+    }
+
+    /// From now on, errors of this context say where in the source they were made. Contexts without
+    /// transformed modules do without.
+    pub fn show(&self, ctx: &Ctx<'_>) -> Result<()> {
+        if ctx.userdata::<Shown>().is_some() {
+            return Ok(());
+        }
+        let maps = self.clone();
+        let lines =
+            move |stack: String| stack.lines().map(|line| maps.frame(line) + "\n").collect::<String>();
+        ctx.eval::<Function<'_>, _>(SHOW)?.call::<_, ()>((Function::new(ctx.clone(), lines)?,))?;
+        // Nobody else holds the data of this context while it is loaded.
+        let _ = ctx.store_userdata(Shown);
+        Ok(())
     }
 
     /// A frame of a stack trace, `at f (file:///a.ts:3:7)` or `at file:///a.ts:3:7`, with the place in the source.

@@ -42,6 +42,13 @@ pub fn name_of(path: &Path) -> String {
     format!("{FILE}{}", tidy(path).display())
 }
 
+/// What stands after the last dot of a module's name, by which it is known what it holds.
+pub fn ending_of(name: &str) -> Option<&str> {
+    let path = name.split(['?', '#']).next().unwrap_or(name);
+    let (_, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
+    Some(ending)
+}
+
 fn relative(base: &str, specifier: &str) -> Result<String, Trouble> {
     if let Ok(base) = Url::parse(base)
         && base.scheme() == "https"
@@ -123,6 +130,13 @@ mod tests {
         for (base, specifier, expected) in table {
             assert_eq!(found(base, specifier), expected, "{specifier} in {base}");
         }
+    }
+
+    #[test]
+    fn the_ending_is_that_of_the_path() {
+        assert_eq!(ending_of("file:///a.b/script.test.ts"), Some("ts"));
+        assert_eq!(ending_of("https://h/x.js?y=z.ts#q.json"), Some("js"));
+        assert_eq!(ending_of("file:///folder.ts/script"), None);
     }
 
     #[test]

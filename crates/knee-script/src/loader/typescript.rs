@@ -13,6 +13,7 @@ use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
 
 use super::position::{Map, Place};
+use super::specifier;
 
 /// Stack of the thread that transforms: source that is nested deeply needs a lot, and only what is touched
 /// costs memory.
@@ -40,8 +41,7 @@ pub struct Transformed {
 
 /// Whether the module of this name is TypeScript.
 pub fn is_typescript(name: &str) -> bool {
-    let path = name.split(['?', '#']).next().unwrap_or(name);
-    [".ts", ".mts", ".cts"].iter().any(|ending| path.ends_with(ending))
+    matches!(specifier::ending_of(name), Some("ts" | "mts" | "cts"))
 }
 
 /// Transforms `source`, on a thread of its own: the caller's stack may be small.
@@ -78,17 +78,21 @@ fn transform_here(source: &str) -> Result<Transformed, Mistake> {
         ..CodegenOptions::default()
     };
     let printed = Codegen::new().with_options(options).build(&program);
-    let pieces = printed.map.iter().flat_map(|map| map.get_tokens()).map(|token| {
-        let code = (token.get_dst_line() + 1, token.get_dst_col() + 1);
-        (code, (token.get_src_line() + 1, token.get_src_col() + 1))
-    });
+    let mut pieces = Vec::new();
+    if let Some(map) = &printed.map {
+        pieces.extend(map.get_tokens().map(|token| {
+            let code = (token.get_dst_line() + 1, token.get_dst_col() + 1);
+            (code, (token.get_src_line() + 1, token.get_src_col() + 1))
+        }));
+    }
     Ok(Transformed { map: Map::new(pieces), code: printed.code })
 }
 
 /// The first mistake, if there is one.
 fn refuse(source: &str, errors: &[oxc_diagnostics::OxcDiagnostic]) -> Result<(), Mistake> {
     let Some(error) = errors.first() else { return Ok(()) };
-    let offset = error.labels.iter().flatten().map(|label| label.offset()).next().unwrap_or(0);
+    let label = error.labels.iter().flatten().next();
+    let offset = label.map_or(0, oxc_diagnostics::LabeledSpan::offset);
     Err(Mistake { message: error.message.to_string(), place: place_of(source, offset) })
 }
 

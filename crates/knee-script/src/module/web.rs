@@ -4,6 +4,7 @@
 //! Each comes to life when it is read first; a script that reads none pays for four small functions.
 
 use rand::Rng;
+use rquickjs::convert::List;
 use rquickjs::function::{Opt, This};
 use rquickjs::object::{Accessor, Property};
 use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Function, IntoJs, Object, Result, TypedArray, Value};
@@ -83,11 +84,9 @@ fn text_decoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
             _ => utf16(&bytes, name == "utf-16be", stream),
         };
         match text {
-            Ok(text) => Ok((text, used as f64)),
             Err(_) if fatal => Err(Exception::throw_type(&ctx, "the encoded data was not valid")),
-            Err(text) => Ok((text, used as f64)),
+            Ok(text) | Err(text) => Ok(List((text, used as f64))),
         }
-        .map(|(text, used)| rquickjs::convert::List((text, used)))
     };
     let show: Function<'js> = ctx.eval(DECODER)?;
     show.call((Function::new(ctx.clone(), decode)?,))
@@ -114,7 +113,7 @@ fn utf16(bytes: &[u8], big: bool, stream: bool) -> Decoded {
         if big { u16::from_be_bytes(pair) } else { u16::from_le_bytes(pair) }
     };
     let mut units: Vec<u16> = bytes.chunks_exact(2).map(unit).collect();
-    let mut whole = bytes.len() % 2 == 0;
+    let mut whole = bytes.len().is_multiple_of(2);
     let mut end = bytes.len();
     if stream {
         end -= bytes.len() % 2;

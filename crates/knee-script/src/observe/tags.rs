@@ -183,8 +183,13 @@ impl<'a> OfRequest<'a> {
     /// The tags of `exchange`.
     pub fn new(exchange: &'a Exchange<'a>, context: &'a Context<'a>, system: SystemTags) -> Self {
         let plain = Plain { context, system };
-        let (status, error_code, address) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { plain, exchange, status, error_code, address }
+        Self {
+            plain,
+            exchange,
+            status: OnceCell::new(),
+            error_code: OnceCell::new(),
+            address: OnceCell::new(),
+        }
     }
 
     fn system_tag(&self, tag: SystemTag) -> Option<&str> {
@@ -202,12 +207,11 @@ impl<'a> OfRequest<'a> {
                 (code > 0).then(|| self.error_code.get_or_init(|| code.to_string()).as_str())
             }
             SystemTag::Ip => {
-                let peer = answer.peer.as_ref()?;
+                let peer = answer.peer?;
                 Some(self.address.get_or_init(|| peer.address.ip().to_string()))
             }
             SystemTag::TlsVersion => {
-                let version = answer.peer.as_ref()?.tls?.version;
-                (!version.is_empty()).then_some(version)
+                answer.peer?.tls.map(|tls| tls.version).filter(|version| !version.is_empty())
             }
             _ => None,
         }
@@ -227,8 +231,18 @@ impl Tags for OfRequest<'_> {
 
 impl AllTags for OfRequest<'_> {
     fn each(&self, each: &mut dyn FnMut(&str, &str)) {
-        const OF_REQUESTS: [&str; 9] =
-            ["error", "error_code", "expected_response", "ip", "method", "name", "proto", "status", "url"];
+        const OF_REQUESTS: [&str; 10] = [
+            "error",
+            "error_code",
+            "expected_response",
+            "ip",
+            "method",
+            "name",
+            "proto",
+            "status",
+            "tls_version",
+            "url",
+        ];
         self.exchange.request.tags.iter().for_each(|(name, value)| each(name, value));
         for name in OF_REQUESTS {
             if let Some(value) = self.tag(name) {

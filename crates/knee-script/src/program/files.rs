@@ -7,7 +7,7 @@
 //! import from folders above them. A file whose name ends like one of a script may be imported from anywhere.
 
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,8 @@ use crate::loader::trouble::Trouble;
 
 /// Largest file that is read into memory.
 const FILE_MAX: u64 = 4 << 30;
+/// Largest script: one that goes on without end has to end somewhere.
+const SCRIPT_MAX: u64 = 64 << 20;
 /// Endings of files that may be imported from anywhere.
 const SCRIPTS: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts"];
 /// The name of a script that is no file, as in k6.
@@ -85,12 +87,17 @@ impl Files {
         let folder = script.parent().unwrap_or_else(|| Path::new("/")).canonicalize()?;
         let also = also.iter().map(|path| path.canonicalize());
         let roots = std::iter::once(Ok(folder)).chain(also).collect::<io::Result<Vec<_>>>()?;
-        let known = match source {
-            Some(source) => (script.clone(), source),
+        let source: Arc<[u8]> = match source {
+            Some(source) => source.into(),
             // Whatever its name and wherever a link leads: this file was asked for by a person.
-            None => (script.canonicalize()?, std::fs::read(&script)?),
+            None => bounded(std::fs::File::open(&script)?)?.into(),
         };
-        let known = Mutex::new(HashMap::from([(known.0, known.1.into())]));
+        let mut known = HashMap::from([(script.clone(), source.clone())]);
+        // What a shell hands over as a file may be a pipe, which has a name and no place.
+        if let Ok(real) = script.canonicalize() {
+            known.insert(real, source);
+        }
+        let known = Mutex::new(known);
         Ok(Self { script, roots, sealed: AtomicBool::new(false), known })
     }
 
@@ -184,6 +191,14 @@ impl Files {
         // The map is whole at every moment.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// All that a script may be.
+pub fn bounded(from: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut source = Vec::new();
+    from.take(SCRIPT_MAX + 1).read_to_end(&mut source)?;
+    let fits = source.len() as u64 <= SCRIPT_MAX;
+    fits.then_some(source).ok_or_else(|| io::Error::other("it is larger than 64 MiB"))
 }
 
 fn is_script(path: &Path) -> bool {

@@ -4,8 +4,6 @@
 
 use rquickjs::{CatchResultExt, CaughtError, Ctx, Value};
 
-use crate::loader::position::Maps;
-
 /// Frames shown; recursion without end has thousands, all alike.
 const FRAMES_MAX: usize = 10;
 
@@ -34,9 +32,7 @@ impl Thrown {
         };
         let frames =
             stack.lines().map(str::trim).filter(|line| line.starts_with("at ") && !is_internal(line));
-        let maps = ctx.userdata::<Maps>();
-        let shown = |frame: &str| maps.as_ref().map_or_else(|| frame.to_owned(), |maps| maps.frame(frame));
-        Self { message: text_of(ctx, value), frames: frames.map(shown).collect() }
+        Self { message: text_of(ctx, value), frames: frames.map(str::to_owned).collect() }
     }
 
     /// The error of a call, taken out of its context.

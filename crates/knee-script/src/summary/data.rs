@@ -6,6 +6,7 @@ use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};
 
 use super::{Entry, Summary, trend_stats};
+use crate::digest::hex;
 use crate::metric::check::{Check, SEPARATOR};
 use crate::metric::{GroupId, Groups, Sink};
 
@@ -107,7 +108,7 @@ pub(super) fn check(group: &str, check: &Check) -> Value {
 
 /// k6 names groups and checks by the MD5 of their path.
 pub(super) fn identity(path: &str) -> String {
-    Md5::digest(path.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Md5::digest(path.as_bytes()))
 }
 
 #[cfg(test)]

@@ -49,16 +49,14 @@ impl Handled {
         let mut pieces = Vec::new();
         for pair in object.props::<String, Value<'js>>() {
             let (name, value) = pair?;
-            match piece(&value)? {
-                Some(piece) => pieces.push((name, piece)),
-                None => {
-                    let words = format!(
-                        "error handling summary object {name}: it needs to be a string or ArrayBuffer, not {}",
-                        value.type_of()
-                    );
-                    return Ok(Self::Wrong(words));
-                }
-            }
+            let Some(piece) = piece(&value)? else {
+                let words = format!(
+                    "error handling summary object {name}: it needs to be a string or ArrayBuffer, not {}",
+                    value.type_of()
+                );
+                return Ok(Self::Wrong(words));
+            };
+            pieces.push((name, piece));
         }
         Ok(Self::Pieces(pieces))
     }

@@ -59,8 +59,8 @@ fn values(sink: &Sink) -> Map<String, Value> {
         Sink::Trend(_) => {
             let stats = ["avg", "min", "med", "max", "p(90)", "p(95)"].map(str::to_owned);
             let values = trend_stats(sink, &stats);
-            let names = ["avg", "min", "med", "max", "p90", "p95"];
-            names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), number(value))).collect()
+            let keys = ["avg", "min", "med", "max", "p90", "p95"];
+            keys.iter().zip(values).map(|(name, value)| ((*name).to_owned(), number(value))).collect()
         }
     }
 }

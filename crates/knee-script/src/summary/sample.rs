@@ -35,7 +35,9 @@ pub fn summary(by_part: bool) -> Summary {
     ] {
         catalog.declare(name, kind, contains).unwrap();
     }
-    texts.keys().for_each(|name| catalog.keep_apart(&Key::parse(name).unwrap()));
+    for name in texts.keys() {
+        catalog.keep_apart(&Key::parse(name).unwrap());
+    }
     let mut meter = Meter::new(Arc::new(catalog), by_part);
     fill(&mut meter);
     let of = |name: &str| {

@@ -213,6 +213,28 @@ proptest! {
     }
 
     #[test]
+    fn no_mixture_of_its_parts_makes_the_parser_panic(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "p(", ")", "95", "99.9", "count", "rate", "avg", "<", ">", "=", "==", "===", "!=", "<=", " ", "\t", "-", "+",
+                "_", ".", "1e", "1_0", "inf", "NaN", "{", "}", ":", ",", "a", "\"", "ü", "\u{0}", "1e999", "http_reqs",
+            ]),
+            0..12,
+        )
+    ) {
+        let text = parts.concat();
+        if let Ok(expression) = parse(&text) {
+            // What is accepted can be judged.
+            let _ = expression.holds(expression.limit);
+        }
+        let texts = ThresholdTexts::from([(
+            text.clone(),
+            vec![ThresholdText { source: text, abort_on_fail: false, delay_abort_eval: Span::ZERO }],
+        )]);
+        let _ = compile(&texts, kind_of);
+    }
+
+    #[test]
     fn no_text_makes_the_parser_panic(text in ".{0,60}") {
         let _ = parse(&text);
         let _ = crate::metric::Key::parse(&text);

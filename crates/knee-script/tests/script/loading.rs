@@ -194,7 +194,7 @@ fn what_typescript_throws_has_the_place_the_user_wrote() {
         (
             "s.ts",
             "import { fail } from './lib.ts';\ninterface A {\n  x: number;\n}\nenum E {\n  A,\n}\n\
-             export default function (): void {\n  const a: A = { x: E.A };\n  fail(a.x);\n}\n",
+             export default function (): void {\n  const a: A = { x: E.A };\n  console.log(new Error('seen').stack);\n  fail(a.x);\n}\n",
         ),
         (
             "lib.ts",
@@ -204,7 +204,8 @@ fn what_typescript_throws_has_the_place_the_user_wrote() {
     let outcome = run_script(&suite.path("s.ts"), Limits::default());
     let said = outcome.lines.join("\n");
     assert!(said.contains("Error: bad 0"), "{said} {:?}", outcome.refused);
-    assert!(said.contains("lib.ts:4:") && said.contains("s.ts:10:"), "{said}");
+    assert!(said.contains("lib.ts:4:") && said.contains("s.ts:11:"), "{said}");
+    assert!(said.contains("s.ts:10:"), "a script that looks at a stack sees its own lines: {said}");
 }
 
 #[test]

@@ -3,7 +3,6 @@
 //! The order matters: the script is loaded and its options are judged before the first request, and
 //! whatever was measured is kept before anything is printed. What is printed is [`ending`]'s.
 
-use std::io::Read as _;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -27,7 +26,7 @@ use knee_script::options::resolve::{Layers, resolve};
 use knee_script::options::scenario::ScenarioSpec;
 use knee_script::options::{HttpOptions, Options, describe};
 use knee_script::output::{self, Outlet, Writer};
-use knee_script::program::files::Script;
+use knee_script::program::files::{Script, bounded};
 use knee_script::program::{HttpDefaults, Surroundings};
 use knee_script::session::{Session, SessionError, StageSettings};
 use knee_script::state::{Story, Tally};
@@ -128,8 +127,7 @@ fn script(args: &RunArgs) -> std::io::Result<Script> {
     if args.script != "-" {
         return Ok(Script::File(args.script.clone().into()));
     }
-    let mut source = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut source)?;
+    let source = bounded(std::io::stdin().lock())?;
     Ok(Script::Text { folder: std::env::current_dir()?, source })
 }
 
@@ -249,7 +247,7 @@ impl<'a> Job<'a> {
             control: control.clone(),
             clock,
             outlet: view.outlet.clone(),
-            tags: self.options.tags.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            tags: pairs(&self.options.tags).into(),
         })
         .map_err(unable)?;
         let mut course = Course::default();
@@ -332,6 +330,7 @@ impl<'a> Job<'a> {
             timeout,
             observer: view.observer(),
             story: Rc::new(story),
+            tags: pairs(&self.options.tags).into(),
         };
         let ended = self.session.stage(export, stage, argument, settings);
         match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
@@ -361,13 +360,9 @@ impl<'a> Job<'a> {
                 name: spec.name.clone(),
                 executor: spec.executor.name().to_owned(),
                 export: spec.exec.clone(),
-                tags: spec
-                    .tags
-                    .iter()
-                    .chain(&self.options.tags)
-                    .map(|(name, value)| (name.clone(), value.clone()))
-                    .collect(),
-                environment: spec.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+                // Of two tags with one name the later wins: that of the scenario.
+                tags: pairs(self.options.tags.iter().chain(&spec.tags)),
+                environment: pairs(&spec.env),
                 users_max: plan.users_max(),
                 begins: plan.terms.start,
                 lasts: plan.ends().map(|ends| ends.since(plan.terms.start)),
@@ -479,6 +474,10 @@ fn way(options: &HttpOptions) -> Result<Way, Problem> {
     let settings = network::settings(options)?;
     let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
     Ok(Way { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
+}
+
+fn pairs<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {
+    entries.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 fn refused(problem: Problem) -> Failed {

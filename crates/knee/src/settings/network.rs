@@ -140,8 +140,11 @@ fn version_of(text: &str) -> Option<TlsVersion> {
     }
 }
 
+/// PEM of a certificate chain and of its key.
+type Identity = (Vec<u8>, Vec<u8>);
+
 /// Certificate and key of the first entry of `tlsAuth`.
-fn client(options: &HttpOptions) -> Result<Option<(Vec<u8>, Vec<u8>)>, Problem> {
+fn client(options: &HttpOptions) -> Result<Option<Identity>, Problem> {
     let list = options.tls_auth.as_ref().and_then(Value::as_array);
     let Some(first) = list.and_then(|list| list.first()) else { return Ok(None) };
     let hint = "give `cert` and `key` as text of PEM files";

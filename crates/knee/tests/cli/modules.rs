@@ -98,3 +98,15 @@ fn a_script_comes_from_standard_input_and_imports_from_the_working_folder() {
     let finished = home.shell(&format!("echo \"{script}\" | $KNEE run --quiet -i 1 -")).run();
     assert!(finished.stderr.contains("read from a file"), "{}", finished.stderr);
 }
+
+#[test]
+fn a_script_may_be_a_pipe_and_has_to_end() {
+    let home = Home::new();
+    let script = "console.log('through a pipe'); export default () => {};";
+    let finished =
+        home.shell(&format!("mkfifo p.js; (echo \"{script}\" > p.js) & $KNEE run --quiet -i 1 p.js")).run();
+    assert!(finished.stderr.contains("through a pipe"), "{}", finished.stderr);
+    let finished = home.shell("$KNEE run --quiet -i 1 - < /dev/zero").run();
+    assert_eq!(finished.code, Some(104), "{}", finished.stderr);
+    assert!(finished.stderr.contains("larger than 64 MiB"), "{}", finished.stderr);
+}

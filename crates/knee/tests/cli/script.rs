@@ -128,6 +128,25 @@ fn samples_are_kept_apart_by_their_tags() {
 }
 
 #[test]
+fn a_scenario_has_variables_and_tags_of_its_own() {
+    let script = "import { Counter } from 'k6/metrics'; const c = new Counter('orders');
+        const one = { executor: 'per-vu-iterations', vus: 1, iterations: 1 };
+        export const options = { tags: { t: 'run', u: 'run' }, scenarios: {
+            a: { ...one, env: { WHO: 'a' }, tags: { t: 'a' } }, b: { ...one } },
+            thresholds: { 'orders{t:a}': ['count==1'], 'orders{t:run}': ['count==10'], 'orders{u:run}': ['count==111'],
+                'orders{group:::setup,u:run}': ['count==100'] } };
+        export function setup() { c.add(100, { t: 'x' }); }
+        export default function () { console.log(`who is ${__ENV.WHO}`); c.add(__ENV.WHO === 'a' ? 1 : 10); }";
+    let (_home, finished) = run(script, "-e WHO=b");
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+    assert!(
+        finished.stderr.contains("who is a") && finished.stderr.contains("who is b"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
 fn a_script_makes_its_own_summary_and_has_stdout_for_itself() {
     let server = Server::start();
     let script = asking(
