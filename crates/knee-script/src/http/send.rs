@@ -249,7 +249,14 @@ impl Desk {
         if !encodings.is_empty() && body.is_some() {
             extra.push(("Content-Encoding", encodings.as_bytes()));
         }
-        let headers: Vec<_> = request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
+        let mut headers: Vec<_> =
+            request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
+        // A header that was written by hand is joined by what the jar has.
+        let by_hand = headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        if let (Some((_, own)), Some(cookies)) = (by_hand, &cookies) {
+            own.extend_from_slice(b"; ");
+            own.extend_from_slice(cookies.as_bytes());
+        }
         Rc::new(serialize(&hop.method, &hop.target.url, &headers, &extra, body, &self.user_agent))
     }
 
@@ -271,7 +278,15 @@ impl Desk {
             }
             pairs.push((name.clone(), value.clone()));
         }
-        let shown: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let quoted = |value: &str| value.contains([' ', ',']);
+        let shown: Vec<String> = pairs
+            .iter()
+            .map(
+                |(name, value)| {
+                    if quoted(value) { format!("{name}=\"{value}\"") } else { format!("{name}={value}") }
+                },
+            )
+            .collect();
         (!shown.is_empty()).then(|| shown.join("; "))
     }
 
