@@ -11,6 +11,7 @@
 )]
 
 mod compat;
+mod documents;
 mod harness;
 mod hostile;
 mod jslib;
