@@ -24,6 +24,9 @@ use crate::state::{Place, Story, Tally};
 use crate::vu::Vu;
 use crate::world;
 
+/// How long a VU that ended the run waits to be ended itself.
+const ABORT_PAUSE: Nanos = Nanos::from_secs(1);
+
 /// What a scenario calls, and what its VUs are told.
 #[derive(Clone, Debug)]
 pub struct Part {
@@ -252,7 +255,11 @@ impl User for ScriptUser {
         state.observe(&[], |observer, context| observer.iteration(done.since(begun), whole, context));
         match ended {
             Ended::Thrown(thrown) => world::tell(&self.load.program, &thrown),
-            Ended::Aborted(words) => self.load.abort(words),
+            Ended::Aborted(words) => {
+                self.load.abort(words);
+                // Until the engine has heard of it, this VU begins nothing more.
+                self.desk.timer.sleep_until(done.saturating_add(ABORT_PAUSE)).await;
+            }
             Ended::Returned(_) | Ended::Cut => {}
         }
         let rested = begun.saturating_add(self.load.min_iteration).min(turn.cut);

@@ -70,6 +70,11 @@ fn entry(writer: Writer, line: &str) -> Option<Entry> {
 fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Entry {
     let message = field("msg").unwrap_or_default();
     let of_script = matches!(field("source").as_deref(), Some("console" | "stacktrace"));
+    // What a program says of a metric or of the test has words of its own.
+    let of_program = ["is an invalid value for metric", "no value was provided for metric", "test failed: "];
+    if of_program.iter().any(|words| message.contains(words)) {
+        return Entry::Other;
+    }
     if writer == Writer::Knee
         || of_script
         || message == "Request Failed"

@@ -57,7 +57,7 @@ impl Credentials {
             self.user
         );
         if let Some(algorithm) = part("algorithm") {
-            value.push_str(&format!(", algorithm={algorithm}"));
+            let _ = write!(value, ", algorithm={algorithm}");
         }
         if let Some(opaque) = part("opaque") {
             let _ = write!(value, ", opaque=\"{opaque}\"");

@@ -244,18 +244,26 @@ impl Desk {
         if let Some(cookies) = &cookies {
             extra.push(("Cookie", cookies.as_bytes()));
         }
-        if let Some(referer) = &hop.referer {
-            extra.push(("Referer", referer.as_bytes()));
-        }
         if let Some(authorization) = &authorization {
             extra.push(("Authorization", authorization.as_bytes()));
+        }
+        let own_referer = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("referer"));
+        if let Some(referer) = hop.referer.as_ref().filter(|_| !own_referer) {
+            extra.push(("Referer", referer.as_bytes()));
         }
         let encodings: Vec<&str> = request.compression.iter().map(|coding| coding.name()).collect();
         let encodings = encodings.join(", ");
         if !encodings.is_empty() && body.is_some() {
             extra.push(("Content-Encoding", encodings.as_bytes()));
         }
-        let headers: Vec<_> = request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
+        let mut headers: Vec<_> =
+            request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
+        // A header that was written by hand is joined by what the jar has.
+        let by_hand = headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        if let (Some((_, own)), Some(cookies)) = (by_hand, &cookies) {
+            own.extend_from_slice(b"; ");
+            own.extend_from_slice(cookies.as_bytes());
+        }
         Rc::new(serialize(&hop.method, &hop.target.url, &headers, &extra, body, &self.user_agent))
     }
 
@@ -277,7 +285,15 @@ impl Desk {
             }
             pairs.push((name.clone(), value.clone()));
         }
-        let shown: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let quoted = |value: &str| value.contains([' ', ',']);
+        let shown: Vec<String> = pairs
+            .iter()
+            .map(
+                |(name, value)| {
+                    if quoted(value) { format!("{name}=\"{value}\"") } else { format!("{name}={value}") }
+                },
+            )
+            .collect();
         (!shown.is_empty()).then(|| shown.join("; "))
     }
 
@@ -389,13 +405,6 @@ fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
     credentials.digest(&header, &hop.method, &uri, &nonce)
 }
 
-/// What a redirected request says of where it came from: nothing on a way out of TLS.
-fn referer_of(from: &Target, to: &Target) -> Option<String> {
-    let leaves_tls = from.origin.tls && !to.origin.tls;
-    let shown = from.shown.split_once('#').map_or(&*from.shown, |(url, _)| url);
-    (!leaves_tls).then(|| shown.to_owned())
-}
-
 /// Where an answer redirects to, as Go's client goes there.
 fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
     if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
@@ -412,6 +421,7 @@ fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
         .map_err(|error| format!("failed to parse Location header {location:?}: {error}"))?;
     let same_host = hop.same_host && url.host_str() == hop.target.url.host_str();
     let scheme = url.scheme().to_owned();
+    let referer = referer(&hop.target.url, &scheme);
     let target = Target::new(url).ok_or_else(|| format!("unsupported protocol scheme {scheme:?}"))?;
     let keeps = matches!(answer.status, 307 | 308);
     let method: Rc<str> =
@@ -421,9 +431,23 @@ fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
         with_body: hop.with_body && keeps,
         same_host,
         authorization: None,
-        referer: referer_of(&hop.target, &target),
+        referer,
         target: Rc::new(target),
     }))
+}
+
+/// What a redirect from `url` to a URL with `scheme` says of where it came from: no passwords, and nothing of a
+/// secret page to one that is not.
+fn referer(url: &Url, scheme: &str) -> Option<String> {
+    if url.scheme() == "https" && scheme == "http" {
+        return None;
+    }
+    let mut url = url.clone();
+    // These fail only for URLs without a host, which cannot be asked.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    Some(url.into())
 }
 
 /// Collects an answer.

@@ -62,6 +62,7 @@ fn show(line: &mut String, value: &Value<'_>, depth: usize) -> Result<()> {
         Type::Array if depth < DEPTH_MAX => show_array(line, value, depth)?,
         Type::Object if depth < DEPTH_MAX => show_object(line, value, depth)?,
         Type::Array | Type::Object => line.push_str("..."),
+        Type::Undefined if depth > 0 => line.push_str("null"),
         _ => line.push_str(&value.get::<Coerced<String>>()?.0),
     }
     Ok(())
@@ -82,6 +83,11 @@ fn show_object(line: &mut String, value: &Value<'_>, depth: usize) -> Result<()>
     let Some(object) = value.as_object() else { return Ok(()) };
     let text = object.get::<_, Value<'_>>("toString")?.is_function();
     let own_json = object.get::<_, Value<'_>>("toJSON")?.is_function();
+    let is_date = own_json && object.get::<_, Value<'_>>("toISOString")?.is_function();
+    if let Some(json) = is_date.then(|| value.ctx().json_stringify(value.clone())).transpose()?.flatten() {
+        line.push_str(&json.to_string()?);
+        return Ok(());
+    }
     if object.is_error() || (own_json && text && !object.contains_key("status")?) {
         line.push_str(&value.get::<Coerced<String>>()?.0);
         return Ok(());

@@ -40,6 +40,15 @@ pub fn seed_random(ctx: &Ctx<'_>, seed: u64) -> Result<()> {
     math.set("random", Function::new(ctx.clone(), move || random.borrow_mut().random::<f64>())?)
 }
 
+/// Frames between a native function and the module that called it.
+const FRAMES_MAX: isize = 4;
+
+/// The module that called; empty if nobody knows.
+fn caller(ctx: &Ctx<'_>) -> String {
+    let name = |level| ctx.script_or_module_name(level)?.to_string().ok();
+    (0..FRAMES_MAX).filter_map(name).find(|name| !name.is_empty()).unwrap_or_default()
+}
+
 fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Result<Value<'js>> {
     let state = state(&ctx)?;
     if !state.init.get() {
@@ -49,7 +58,7 @@ fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Res
     if path.0.is_empty() {
         return Err(fault::throw(&ctx, "open() can't be used with an empty filename"));
     }
-    let from = ctx.script_or_module_name(1).and_then(|name| name.to_string().ok()).unwrap_or_default();
+    let from = caller(&ctx);
     let files = &state.program.files;
     let read = files.read(&files.resolve(&from, &path.0));
     let (_, bytes) = read.map_err(|error| fault::throw(&ctx, &error.to_string()))?;

@@ -45,10 +45,17 @@ fn check<'js>(
     let mut all = true;
     for pair in sets.props::<String, Value<'js>>() {
         let (name, condition) = pair?;
+        refuse_colons(&ctx, &name)?;
         let verdict = match condition.as_function() {
             Some(function) => function.call::<_, Value<'js>>((value.clone(),)),
             None => Ok(condition),
         };
+        if verdict.as_ref().is_ok_and(Value::is_promise) {
+            return Err(fault::throw(
+                &ctx,
+                "check() does not support async functions: await the value first, and check that",
+            ));
+        }
         let passed = verdict.and_then(|verdict| verdict.get::<Coerced<bool>>());
         let told = matches!(passed, Ok(Coerced(true)));
         state.observe(&tags, |observer, context| observer.check(&name, told, context));
@@ -71,6 +78,7 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
     let Some(body) = body.as_function() else {
         return Err(fault::throw(&ctx, "group() requires a callback as a second argument"));
     };
+    refuse_colons(&ctx, &name.0)?;
     let outer = state.group.borrow().clone();
     let inner: std::rc::Rc<str> = format!("{outer}::{}", name.0).into();
     let begun = state.now();
@@ -81,7 +89,18 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
     let span = state.now().since(begun);
     state.observe(&[], |observer, context| observer.group(span, context));
     state.group.replace(outer);
+    if result.as_ref().is_ok_and(Value::is_promise) {
+        return Err(fault::throw(&ctx, "group() does not support async functions"));
+    }
     result
+}
+
+/// Paths of groups and checks are joined with `::`, which therefore cannot be in a name.
+fn refuse_colons(ctx: &Ctx<'_>, name: &str) -> Result<()> {
+    if name.contains("::") {
+        return Err(fault::throw(ctx, "group and check names may not contain '::'"));
+    }
+    Ok(())
 }
 
 fn random_seed<'js>(ctx: Ctx<'js>, seed: Coerced<f64>) -> Result<()> {

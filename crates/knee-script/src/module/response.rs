@@ -124,8 +124,8 @@ impl<'js> Response<'js> {
     fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
         let null = || Value::new_null(ctx.clone());
         let Some(answer) = self.answer() else { return Ok(null()) };
-        // These statuses come without a body, which is not the same as an empty one.
-        if matches!(answer.status, 0 | 204 | 304) {
+        // No body can come with these, which is not the same as an empty one.
+        if matches!(answer.status, 0 | 100..200 | 204 | 304) {
             return Ok(null());
         }
         match answer.keep {

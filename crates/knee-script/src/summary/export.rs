@@ -9,11 +9,15 @@ use super::data::{check, identity, number, values};
 use super::{Entry, Summary};
 use crate::metric::{GroupId, Groups, Sink};
 
-/// The whole file.
-pub fn object(summary: &Summary) -> Value {
+/// The whole file, with what `setup` returned, if it returned anything.
+pub fn object(summary: &Summary, setup_data: Option<Value>) -> Value {
     let metrics: Map<String, Value> =
         summary.entries().iter().map(|entry| (entry.name.clone(), metric(summary, entry))).collect();
-    json!({ "metrics": metrics, "root_group": group(summary.meter.groups(), Groups::ROOT) })
+    let mut object = json!({ "metrics": metrics, "root_group": group(summary.meter.groups(), Groups::ROOT) });
+    if let Some(data) = setup_data {
+        object["setup_data"] = data;
+    }
+    object
 }
 
 fn metric(summary: &Summary, entry: &Entry<'_>) -> Value {
@@ -50,7 +54,7 @@ mod tests {
     #[test]
     fn figures_lie_flat_and_true_means_crossed() {
         // Recorded from k6 v1.8.1, run with the samples of `sample`.
-        let object = object(&sample::summary(false));
+        let object = object(&sample::summary(false), None);
         assert_eq!(
             object["metrics"]["my_counter"],
             json!({"count": 7, "rate": 1_485.117_111_031_386_2, "thresholds": {"count>1": false, "count<3": true}})

@@ -1,7 +1,7 @@
 //! Scripts from their file to their end, against a server in this process that counts.
 //!
-//! Each file in `tests/compat`, `tests/hostile` and `tests/module` is one behaviour; its first lines say what has
-//! to come of it. Expectations of `tests/compat` were recorded from k6 1.8.1.
+//! Each file in `tests/hostile` and `tests/module` is one behaviour; its first lines say what has to come of it.
+//! What scripts do under k6 is compared by `cargo xtask compat`, with the whole program.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +10,6 @@
     reason = "a test binary, whose helpers are outside of its tests"
 )]
 
-mod compat;
 mod documents;
 mod harness;
 mod hostile;

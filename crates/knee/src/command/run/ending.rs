@@ -54,7 +54,7 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
         handle(job, course, &summary, narrate)
     };
     print(job, course, &summary, &handled, narrate)?;
-    save_export(job, &summary, narrate);
+    save_export(job, course, &summary, narrate);
     conclude(job, course, &verdict)
 }
 
@@ -174,7 +174,7 @@ fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
 }
 
 /// `--summary-export`. A file that cannot be written is told and does not make the run fail, as in k6.
-fn save_export(job: &Job<'_>, summary: &Summary, narrate: fn(&str)) {
+fn save_export(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) {
     let Some(path) = job.asked.summary.export.as_deref().filter(|_| job.asked.summary.mode != Mode::Disabled)
     else {
         return;
@@ -186,7 +186,8 @@ fn save_export(job: &Job<'_>, summary: &Summary, narrate: fn(&str)) {
         let version = concat!("knee ", env!("CARGO_PKG_VERSION"));
         machine::object(summary, &machine::Surroundings { script: &source, generated_at: &now, version })
     } else {
-        export::object(summary)
+        let data = course.data.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        export::object(summary, data)
     };
     let mut text = Vec::new();
     let form = serde_json::ser::PrettyFormatter::with_indent(b"    ");
