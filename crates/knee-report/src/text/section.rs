@@ -144,11 +144,13 @@ pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
         ("max", Side::Right),
     ]);
     let scale = scale(&view.total.response, style);
-    for endpoint in busy.iter().take(ENDPOINTS_MAX) {
+    let names: Vec<_> = busy.iter().map(|endpoint| clean::line(&endpoint.name)).collect();
+    let common = common_origin(&names);
+    for (endpoint, name) in busy.iter().zip(&names).take(ENDPOINTS_MAX) {
         let Times { mean, max, percentiles, .. } = &endpoint.part.response;
         let not_ok = endpoint.part.not_ok();
         table.row(vec![
-            clean::line(&endpoint.name).into_owned().into(),
+            common.map_or_else(|| name.to_string(), |origin| name.replacen(origin, "", 1)).into(),
             count(endpoint.part.books.planned).into(),
             Cell::toned(count(not_ok), if not_ok > 0 { Tone::Bad } else { Tone::Plain }),
             reading(*mean, scale).into(),
@@ -163,6 +165,22 @@ pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
         lines.push(format!("  {} more in the JSON: endpoints", count((busy.len() - ENDPOINTS_MAX) as u64)));
     }
     lines
+}
+
+/// The `scheme://host:port` of all names that have one, if it is the same: it would push out of the line
+/// what tells the names apart.
+fn common_origin<'a>(names: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    let mut origins = names.iter().filter_map(|name| origin(name.as_ref()));
+    let first = origins.next()?;
+    origins.all(|other| other == first).then_some(first)
+}
+
+/// `http://host:8080` of `GET http://host:8080/path`; `None` if no path follows.
+fn origin(name: &str) -> Option<&str> {
+    let sign = name.find("://")?;
+    let begin = name[..sign].rfind(' ').map_or(0, |space| space + 1);
+    let end = sign + 3 + name[sign + 3..].find('/')?;
+    Some(&name[begin..end])
 }
 
 /// Whole answers by status code, the most frequent first.
@@ -214,4 +232,23 @@ pub fn errors(view: &View, style: &Style) -> Vec<String> {
 /// A dash alone, where a table has no room for the reason.
 fn short(text: String) -> String {
     if text.starts_with('–') { "–".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common_origin;
+
+    #[test]
+    fn an_origin_that_all_urls_share_is_found() {
+        let shared = ["GET http://host:8080/a", "order", "POST http://host:8080/", "no/url"];
+        assert_eq!(common_origin(&shared), Some("http://host:8080"));
+        assert_eq!(common_origin(&["https://host/a?of=http://other/"]), Some("https://host"));
+    }
+
+    #[test]
+    fn different_origins_and_none_are_left_alone() {
+        assert_eq!(common_origin(&["GET http://host/a", "GET http://host:81/a"]), None);
+        assert_eq!(common_origin(&["GET http://host/a", "GET https://host/a"]), None);
+        assert_eq!(common_origin(&["order", "GET http://host", "://"]), None);
+    }
 }

@@ -13,11 +13,13 @@ use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
 use knee_engine::run::{self, Listeners, Way};
 use knee_script::loader::remote::RemoteSettings;
-use knee_script::metric::{BuiltIn, Meter, Sink};
+use knee_script::metric::{BuiltIn, Catalog, Meter, Metric, MetricId, Sink};
 use knee_script::observe::metered::{Total, View};
 use knee_script::options::resolve::{Layers, resolve};
+use knee_script::options::{Options, Span};
 use knee_script::program::{HttpDefaults, Limits, Surroundings};
 use knee_script::session::Session;
+use knee_script::threshold;
 use knee_script::workload::{Load, Part};
 
 use super::server::Server;
@@ -37,6 +39,10 @@ pub struct Outcome {
     pub failed: Vec<String>,
     /// Whole iterations.
     pub iterations: f64,
+    /// Sums of all counters, by name.
+    pub counters: BTreeMap<String, f64>,
+    /// Metrics whose thresholds do not hold.
+    pub crossed: Vec<String>,
 }
 
 /// The files of one folder of tests, sorted.
@@ -60,11 +66,17 @@ pub fn expectations(script: &Path) -> BTreeMap<String, String> {
 
 /// Runs a script.
 pub fn run_script(script: &Path, limits: Limits) -> Outcome {
-    let server = Server::start();
+    run_against(&Server::start(), script, limits, &[])
+}
+
+/// Runs a script against a server, with variables for its `__ENV` besides `BASE`.
+pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: &[(&str, &str)]) -> Outcome {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let told = lines.clone();
+    let mut environment = owned(environment);
+    environment.push(("BASE".into(), server.base.clone()));
     let surroundings = Surroundings {
-        environment: vec![("BASE".into(), server.base.clone())],
+        environment,
         allow_read: Vec::new(),
         limits,
         narrator: Arc::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
@@ -80,10 +92,31 @@ pub fn run_script(script: &Path, limits: Limits) -> Outcome {
     outcome
 }
 
-fn load(session: &Session) -> Outcome {
+/// What a script asks for with these variables, without running it.
+pub fn options_of(script: &Path, environment: &[(&str, &str)]) -> Options {
+    let surroundings = Surroundings {
+        environment: owned(environment),
+        allow_read: Vec::new(),
+        limits: Limits::default(),
+        narrator: Arc::new(|_, _| {}),
+        console: None,
+        remote: RemoteSettings::default(),
+    };
+    options(&Session::load(script, surroundings).unwrap())
+}
+
+fn owned(environment: &[(&str, &str)]) -> Vec<(String, String)> {
+    environment.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn options(session: &Session) -> Options {
     let script = session.description.options.as_deref().map(|json| serde_json::from_str(json).unwrap());
     let layers = Layers { script: script.unwrap_or_default(), ..Layers::default() };
-    let options = resolve(layers, |name| session.exports(name)).unwrap();
+    resolve(layers, |name| session.exports(name)).unwrap()
+}
+
+fn load(session: &Session) -> Outcome {
+    let options = options(session);
     let metrics = session.program.metrics.clone();
     let total = Total::new(&metrics.catalog(), false);
     let scenarios: Vec<Scenario> = options.scenarios.iter().map(Scenario::from).collect();
@@ -115,10 +148,23 @@ fn load(session: &Session) -> Outcome {
     let way = Way { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
     let listeners = Listeners { journal: None, events: Vec::new() };
     run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
-    outcome_of(&total.meter())
+    let total = total.meter();
+    let crossed = crossed(&options, &total, &session.program.metrics.catalog());
+    Outcome { crossed, ..outcome_of(&total, &session.program.metrics.catalog()) }
 }
 
-fn outcome_of(total: &Meter) -> Outcome {
+fn crossed(options: &Options, total: &Meter, catalog: &Catalog) -> Vec<String> {
+    let kind_of = |name: &str| {
+        let metric = catalog.metric(catalog.find(name)?);
+        Some((metric.kind, metric.contains))
+    };
+    let guards = threshold::compile(&options.thresholds, kind_of).unwrap();
+    // No threshold of the scripts here counts by the second.
+    let (_, verdict) = threshold::judge(&guards, |name| total.find(name).cloned(), Span::default(), true);
+    verdict.crossed
+}
+
+fn outcome_of(total: &Meter, catalog: &Catalog) -> Outcome {
     let checks = match total.sink(BuiltIn::Checks.id()) {
         Some(Sink::Rate(rate)) => (rate.hits(), rate.misses()),
         _ => (0, 0),
@@ -129,7 +175,12 @@ fn outcome_of(total: &Meter) -> Outcome {
     };
     let failed = total.groups().all_checks().into_iter().filter(|check| check.fails > 0);
     let failed = failed.map(|check| check.name).collect();
-    Outcome { checks, failed, iterations, ..Outcome::default() }
+    let sum = |(id, metric): (MetricId, &Metric)| match total.sink(id) {
+        Some(Sink::Counter(counter)) => Some((metric.name.to_string(), counter.sum())),
+        _ => None,
+    };
+    let counters = catalog.metrics().filter_map(sum).collect();
+    Outcome { checks, failed, iterations, counters, ..Outcome::default() }
 }
 
 fn head(scenarios: Vec<Scenario>) -> Head {

@@ -10,6 +10,7 @@
     reason = "a test binary, whose helpers are outside of its tests"
 )]
 
+mod documents;
 mod harness;
 mod hostile;
 mod jslib;

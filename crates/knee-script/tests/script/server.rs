@@ -22,29 +22,40 @@ pub struct Server {
 impl Server {
     /// Starts one on a free port.
     pub fn start() -> Self {
+        Self::start_with(answer)
+    }
+
+    /// Starts one that answers with what `answer` returns, and hangs up when that is `None`.
+    pub fn start_with(answer: impl Fn(&Asked) -> Option<String> + Send + Sync + 'static) -> Self {
+        let answer = Arc::new(answer);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let journal = Journal::default();
         let kept = journal.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let journal = kept.clone();
-                thread::spawn(move || drop(serve(stream, &journal)));
+                let (journal, answer) = (kept.clone(), answer.clone());
+                thread::spawn(move || drop(serve(stream, &journal, &*answer)));
             }
         });
         Self { base, journal }
     }
 }
 
-struct Asked {
-    method: String,
-    path: String,
+/// A request.
+pub struct Asked {
+    /// Its method.
+    pub method: String,
+    /// The path with the query.
+    pub path: String,
     headers: Vec<(String, String)>,
-    body: String,
+    /// The body, as text.
+    pub body: String,
 }
 
 impl Asked {
-    fn header(&self, name: &str) -> Option<&str> {
+    /// The value of a header, whatever the case of its name.
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(name))
@@ -52,7 +63,16 @@ impl Asked {
     }
 }
 
-fn serve(stream: TcpStream, journal: &Journal) -> std::io::Result<()> {
+/// An answer without headers of its own.
+pub fn reply(status: u16, body: &str) -> String {
+    answer_with(status, "", body)
+}
+
+fn serve(
+    stream: TcpStream,
+    journal: &Journal,
+    answer: &dyn Fn(&Asked) -> Option<String>,
+) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
@@ -106,10 +126,14 @@ fn answer(asked: &Asked) -> Option<String> {
         _ => (200, echo(asked)),
     };
     let body = if asked.method == "HEAD" { String::new() } else { body };
-    Some(format!(
+    Some(answer_with(status, &extra, &body))
+}
+
+fn answer_with(status: u16, extra: &str, body: &str) -> String {
+    format!(
         "HTTP/1.1 {status} Word\r\nContent-Type: application/json\r\n{extra}Content-Length: {}\r\n\r\n{body}",
         body.len()
-    ))
+    )
 }
 
 fn echo(asked: &Asked) -> String {

@@ -85,10 +85,7 @@ fn look_up(host: String, port: u16, settings: &Settings, resolve: Resolve) -> Re
             format!("the name `{host}` was not resolved within {}", settings.connect_timeout),
             "check the network and the name server, or use an address",
         ),
-        _ => Problem::new(
-            format!("the name `{host}` does not resolve"),
-            "check the spelling, or use an address",
-        ),
+        _ => Problem::new(format!("the name `{host}` does not resolve"), spelling(&host)),
     })?;
     let wanted = |address: &SocketAddr| match settings.family {
         AddressFamily::Any => true,
@@ -105,6 +102,14 @@ fn look_up(host: String, port: u16, settings: &Settings, resolve: Resolve) -> Re
         return Err(Problem::new(format!("`{host}` has no {family}address"), format!("leave out `{flag}`")));
     }
     Ok(Target { host, port, addresses })
+}
+
+/// What to do about a name that nobody knows.
+fn spelling(host: &str) -> String {
+    if [".js", ".mjs", ".ts"].iter().any(|ending| host.ends_with(ending)) {
+        return format!("a script is run with `knee run {host}`");
+    }
+    "check the spelling, or use an address".to_owned()
 }
 
 /// Asks the system's resolver, and gives up waiting after `limit`.

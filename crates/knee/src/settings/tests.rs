@@ -139,6 +139,7 @@ const BAD: &[&str] = &[
     "--urls-from-file URLS",
     // Hosts.
     "http://nowhere.test/",
+    "orders.js",
     "http://slow.test/",
     "http://four.test/ --ipv6",
     "http://public.test/",
