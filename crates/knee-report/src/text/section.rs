@@ -169,7 +169,7 @@ pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
 
 /// The `scheme://host:port` of all names that have one, if it is the same: it would push out of the line
 /// what tells the names apart.
-fn common_origin<'a>(names: &'a [impl AsRef<str>]) -> Option<&'a str> {
+fn common_origin(names: &[impl AsRef<str>]) -> Option<&str> {
     let mut origins = names.iter().filter_map(|name| origin(name.as_ref()));
     let first = origins.next()?;
     origins.all(|other| other == first).then_some(first)

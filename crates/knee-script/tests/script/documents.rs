@@ -4,6 +4,12 @@
 //! what the service would refuse and counts what it is asked. The stubs do no work; how fast the services are
 //! is not tried here.
 
+#![allow(
+    clippy::float_cmp,
+    clippy::disallowed_methods,
+    reason = "counters hold whole numbers; a stub has no clock but the machine's"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

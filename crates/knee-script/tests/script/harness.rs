@@ -176,7 +176,7 @@ fn outcome_of(total: &Meter, catalog: &Catalog) -> Outcome {
     let failed = total.groups().all_checks().into_iter().filter(|check| check.fails > 0);
     let failed = failed.map(|check| check.name).collect();
     let sum = |(id, metric): (MetricId, &Metric)| match total.sink(id) {
-        Some(Sink::Counter(counter)) => Some((metric.name.to_string(), counter.sum())),
+        Some(Sink::Counter(counter)) => Some((metric.name.clone(), counter.sum())),
         _ => None,
     };
     let counters = catalog.metrics().filter_map(sum).collect();
