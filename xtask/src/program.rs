@@ -23,7 +23,7 @@ pub struct Knee {
 impl Knee {
     /// The build at `path`, or if there is none the release build of this tree, made now.
     pub fn get(root: &Path, path: Option<PathBuf>) -> Result<Self> {
-        let path = path.map_or_else(|| build(root, &["--release"], "release"), Ok)?;
+        let path = path.map_or_else(|| build(root, &["--release", "--package", "knee"], "release"), Ok)?;
         Ok(Self { path, scratch: TempDir::new()? })
     }
 
@@ -89,14 +89,15 @@ impl Knee {
 
 /// Makes the debug build, which is no good for measuring; returns where it is.
 pub fn debug_build(root: &Path) -> Result<PathBuf> {
-    build(root, &[], "debug")
+    // With the features of the whole workspace, which is how the tests before it were built: nothing is built twice.
+    build(root, &["--workspace", "--bin", "knee"], "debug")
 }
 
 /// Makes a build with more `arguments` for cargo; returns where it is.
 fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--locked", "--package", "knee"]).args(arguments).current_dir(root);
+    build.args(["build", "--locked"]).args(arguments).current_dir(root);
     // What cargo tells this program about itself would have build scripts run once more.
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_cargo(name)) {
         build.env_remove(name);
