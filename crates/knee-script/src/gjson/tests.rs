@@ -596,9 +596,10 @@ proptest! {
         get(&text, &path);
     }
 
+    // `@tostr` is left out: gjson looks for braces in the text that it makes, and so do we.
     #[test]
     fn a_path_in_valid_json_leads_to_valid_json(
-        path in r"(a|b|0|1|#|\*|\.|\||#\(a=1\)|#\(>0\)#|@this|@keys|@values|@flatten|@reverse|@tostr|\{a,b\}|\[a,0\]){1,6}",
+        path in r"(a|b|0|1|#|\*|\.|\||#\(a=1\)|#\(>0\)#|@this|@keys|@values|@flatten|@reverse|\{a,b\}|\[a,0\]){1,6}",
     ) {
         for text in [PEOPLE, r#"{"a":[{"a":1,"b":[1,2]},{"a":2}],"b":{"a":1}}"#, r#"[[1,[2]],{"a":1}]"#] {
             if let Some(found) = get(text, &path) {
