@@ -164,11 +164,24 @@ impl Histogram {
         }
     }
 
-    /// Forgets every value and keeps the memory, for the next interval.
+    /// Forgets every value, and the pages that held none of them: the next interval finds the pages
+    /// it will most likely need, and one odd interval does not hold memory for the rest of the run.
     pub fn clear(&mut self) {
         if self.count == 0 {
             return;
         }
+        let mut kept = 0;
+        for slot in &mut self.directory {
+            if *slot == ABSENT {
+                continue;
+            }
+            let used = self.pages[*slot as usize].iter().any(|count| *count > 0);
+            *slot = if used { kept } else { ABSENT };
+            kept += u16::from(used);
+        }
+        // Every page is zero now, so which of them a slot names does not matter.
+        self.pages.truncate(kept as usize);
+        self.pages.shrink_to(2 * kept as usize);
         self.pages.iter_mut().for_each(|page| *page = [0; PAGE]);
         (self.count, self.overflow, self.sum, self.min, self.max) = (0, 0, 0, u64::MAX, 0);
     }

@@ -1,0 +1,1 @@
+//! Which trial comes next, and what a pair of arms showed.

@@ -1,0 +1,3 @@
+//! The service lorem-news.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The service tickets.
+
+fn main() {}
