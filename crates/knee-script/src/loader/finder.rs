@@ -13,9 +13,10 @@ use serde::de::IgnoredAny;
 use super::position::Place;
 use super::trouble::Trouble;
 use super::{specifier, typescript};
-use crate::module::native;
+use crate::module::{native, web};
 use crate::program::{Compiled, Program};
 use crate::runtime::bytecode::Bytecode;
+use crate::runtime::intrinsic::{self, Needs};
 use crate::state::State;
 
 /// Modules of k6 that exist and are not here yet.
@@ -78,6 +79,9 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module
         }
         None => compile(ctx, &state.program, name)?,
     };
+    if intrinsic::ensure(ctx, compiled.needs).has(Needs::WEB) {
+        web::install(ctx)?;
+    }
     if compiled.wants_meta {
         describe(&module, state, name)?;
     }
@@ -114,7 +118,8 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
     } else {
         Bytecode::compile(ctx, name, source)?
     };
-    let compiled = Compiled { code, wants_meta: source.contains("import.meta") };
+    let needs = if is_json(name) { Needs::NONE } else { Needs::of(source) };
+    let compiled = Compiled { code, wants_meta: source.contains("import.meta"), needs };
     program.keep_module(name, compiled.clone());
     Ok((compiled, module))
 }
