@@ -132,6 +132,8 @@ pub struct Compiled {
     pub code: Bytecode,
     /// Whether its source speaks of `import.meta`; most do not, and the object costs memory in every VU.
     pub wants_meta: bool,
+    /// Whether it is of the older kind, so that its code is a function that runs it.
+    pub is_commonjs: bool,
 }
 
 #[derive(Default)]

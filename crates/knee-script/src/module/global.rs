@@ -10,6 +10,9 @@ use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, Object, Result, Valu
 
 use super::{console, fault, state, timers, web};
 
+/// Globals of QuickJS that are not there in k6.
+const ABSENT: &[&str] = &["atob", "btoa", "performance", "queueMicrotask"];
+
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     let globals = ctx.globals();
@@ -27,9 +30,9 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     }
     web::install(ctx)?;
     globals.set("global", globals.clone())?;
-    globals.set("__VU", 0)?;
-    // k6 has no such global; scripts that feature-test for it would take another path here.
-    globals.remove("performance")?;
+    globals.set("__VU", state.place.borrow().vu as f64)?;
+    // k6 has no such globals; scripts that feature-test for them would take another path here.
+    ABSENT.iter().try_for_each(|name| globals.remove(*name))?;
     Ok(())
 }
 
@@ -44,7 +47,7 @@ pub fn seed_random(ctx: &Ctx<'_>, seed: u64) -> Result<()> {
 const FRAMES_MAX: isize = 4;
 
 /// The module that called; empty if nobody knows.
-fn caller(ctx: &Ctx<'_>) -> String {
+pub fn caller(ctx: &Ctx<'_>) -> String {
     let name = |level| ctx.script_or_module_name(level)?.to_string().ok();
     (0..FRAMES_MAX).filter_map(name).find(|name| !name.is_empty()).unwrap_or_default()
 }
