@@ -135,6 +135,8 @@ pub struct Compiled {
     pub wants_meta: bool,
     /// Built-in objects that its text speaks of.
     pub needs: Needs,
+    /// Whether it is of the older kind, so that its code is a function that runs it.
+    pub is_commonjs: bool,
 }
 
 #[derive(Default)]

@@ -214,6 +214,7 @@ impl Desk {
             scenario: &origin.scenario,
             group: &origin.group,
             tags: &origin.tags,
+            metadata: &origin.metadata,
             at: fetched.done,
         };
         self.observer.request(&exchange, &context);

@@ -27,7 +27,9 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
         globals.set(*name, timers.get::<_, Value<'_>>(*name)?)?;
     }
     globals.set("global", globals.clone())?;
-    globals.set("__VU", 0)?;
+    globals.set("__VU", state.place.borrow().vu as f64)?;
+    // k6 has no such global; scripts that feature-test for it would take another path here.
+    globals.remove("queueMicrotask")?;
     Ok(())
 }
 
@@ -42,7 +44,7 @@ pub fn seed_random(ctx: &Ctx<'_>, seed: u64) -> Result<()> {
 const FRAMES_MAX: isize = 4;
 
 /// The module that called; empty if nobody knows.
-fn caller(ctx: &Ctx<'_>) -> String {
+pub fn caller(ctx: &Ctx<'_>) -> String {
     let name = |level| ctx.script_or_module_name(level)?.to_string().ok();
     (0..FRAMES_MAX).filter_map(name).find(|name| !name.is_empty()).unwrap_or_default()
 }

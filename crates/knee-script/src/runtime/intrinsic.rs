@@ -25,7 +25,7 @@ type Always = (
 pub struct Needs(u8);
 
 /// Words by which a text asks for everything.
-const REFLECTION: &[&str] = &["globalThis", "global", "eval", "Function", "getOwnPropertyNames", "require"];
+const REFLECTION: &[&str] = &["globalThis", "global", "eval", "Function", "getOwnPropertyNames"];
 
 const WORDS: &[(&str, Needs)] = &[
     ("ArrayBuffer", Needs::BINARY),
