@@ -6,7 +6,7 @@
 //!
 //! Texts of `command`, `seed` and `env` may contain places in braces that the rig fills in: `{port}`,
 //! `{data}` (the service's own folder), `{study}` (the study's folder), `{postgres.NAME.url}`,
-//! `{postgres.NAME.socket_url}`, `{postgres.NAME.replica_url}`, `{redis.NAME.url}`, `{redis.NAME.socket_url}`,
+//! `{postgres.NAME.socket_url}`, `{postgres.NAME.replica_url}`, `{redis.NAME.url}`, `{redis.NAME.socket}`,
 //! `{service.NAME.url}`. `{{word}}` stands for `{word}`. `build` is a text of the shell and is left alone.
 //! Names consist of letters, digits, `_` and `-`.
 

@@ -164,7 +164,7 @@ pub enum Error {
     #[error("the guard that looks after started processes failed: {0}")]
     Guard(String),
     /// Somebody wants to stop. What had been started is taken down.
-    #[error("stopped while {0}")]
+    #[error("stopped on request ({0})")]
     Interrupted(String),
 }
 

@@ -104,25 +104,23 @@ impl Hands {
 
     /// Asks a process to end, waits for as long as it may take, then ends it and all that it started. Says
     /// how it ended, if it did so by itself.
-    pub(crate) fn stop(&self, handle: Handle, polite: Polite, within_s: f64) -> Option<Exit> {
-        match &mut *self.side() {
-            Side::Own(keeper) => keeper.ask(handle.id, polite),
-            Side::Guard(guard, _) => drop(guard.ask(handle.id, polite)),
-        }
-        let clock = MonotonicClock::start();
-        let mut exit = None;
-        while clock.now().as_secs_f64() < within_s {
-            match self.poll(handle) {
-                Ok(None) => thread::sleep(PAUSE),
-                Ok(Some(ended)) => {
-                    exit = Some(ended);
-                    break;
-                }
-                Err(_) => break,
+    pub(crate) fn stop(&self, handle: Handle, polite: Polite, within_s: f64) -> Result<Option<Exit>, Error> {
+        let asked = match &mut *self.side() {
+            Side::Own(keeper) => {
+                keeper.ask(handle.id, polite);
+                Ok(())
             }
+            Side::Guard(guard, _) => guard.ask(handle.id, polite),
+        };
+        asked.map_err(|error| Error::Guard(error.to_string()))?;
+        let clock = MonotonicClock::start();
+        let mut exit = self.poll(handle)?;
+        while exit.is_none() && clock.now().as_secs_f64() < within_s {
+            thread::sleep(PAUSE);
+            exit = self.poll(handle)?;
         }
         self.bury(handle);
-        exit
+        Ok(exit)
     }
 
     /// Ends a process and all that it started, at once.

@@ -88,6 +88,8 @@ struct Kept {
     child: Child,
     polite: Polite,
     share: Option<PathBuf>,
+    /// Whether it is of the kind that has shared memory which outlives it.
+    keeps_memory: bool,
     memory: Vec<SharedMemory>,
 }
 
@@ -148,7 +150,13 @@ impl Keeper {
         self.next += 1;
         let child = spawn(launch, &format!("{}{id}.", self.marker()))?;
         let pid = child.id();
-        let kept = Kept { child, polite: launch.polite, share: launch.share.clone(), memory: Vec::new() };
+        let kept = Kept {
+            child,
+            polite: launch.polite,
+            share: launch.share.clone(),
+            keeps_memory: launch.polite == Polite::Quit,
+            memory: Vec::new(),
+        };
         self.kept.insert(id, kept);
         Ok(Handle { id, pid })
     }
@@ -161,8 +169,8 @@ impl Keeper {
 
     /// Asks a process and its group to end.
     pub(crate) fn ask(&mut self, id: u64, polite: Polite) {
-        if let Some(kept) = self.kept.get_mut(&id) {
-            remember_memory(kept);
+        self.remember(id);
+        if let Some(kept) = self.kept.get(&id) {
             let _ = kill_process_group(kept.pid(), polite.signal());
         }
     }
@@ -177,16 +185,19 @@ impl Keeper {
 
     /// Remembers what shared memory a process has, for the case that others kill it.
     pub(crate) fn remember(&mut self, id: u64) {
-        if let Some(kept) = self.kept.get_mut(&id) {
-            remember_memory(kept);
+        let marker = format!("{}{id}.", self.marker());
+        if let Some(kept) = self.kept.get_mut(&id).filter(|kept| kept.keeps_memory) {
+            remember_memory(kept, &marker);
         }
     }
 
     /// Ends everything and removes the folder. Nothing is left when it returns, unless the system
     /// itself does not let go of a process.
     pub(crate) fn end(&mut self) {
-        for kept in self.kept.values_mut() {
-            remember_memory(kept);
+        for id in self.kept.keys().copied().collect::<Vec<_>>() {
+            self.remember(id);
+        }
+        for kept in self.kept.values() {
             let _ = kill_process_group(kept.pid(), kept.polite.signal());
         }
         let pause = Duration::from_millis(5);
@@ -266,10 +277,12 @@ fn look(pid: Pid) -> io::Result<Option<Exit>> {
     Ok(Some(code.unwrap_or_else(|| Exit::Signal(status.terminating_signal().unwrap_or_default()))))
 }
 
-fn remember_memory(kept: &mut Kept) {
-    for memory in platform::shared_memory(kept.pid().as_raw_pid()) {
-        if !kept.memory.contains(&memory) {
-            kept.memory.push(memory);
+fn remember_memory(kept: &mut Kept, marker: &str) {
+    for process in platform::members(kept.pid().as_raw_pid(), marker) {
+        for memory in platform::shared_memory(process.as_raw_pid()) {
+            if !kept.memory.contains(&memory) {
+                kept.memory.push(memory);
+            }
         }
     }
 }

@@ -144,6 +144,8 @@ impl Cluster {
     pub(crate) fn check(&self, hands: &Hands) -> Result<(), Error> {
         for server in std::iter::once(&self.primary).chain(&self.replica) {
             server.check(hands, false)?;
+            // It may have got more since it was started.
+            server.process.into_iter().for_each(|process| hands.remember(process));
         }
         Ok(())
     }
@@ -157,7 +159,7 @@ impl Cluster {
         }
         // Checked before anything is stopped.
         self.configuration(&wanted)?;
-        self.stop(hands);
+        self.stop(hands)?;
         self.settings = wanted;
         self.start(hands)?;
         if self.replica.is_some() {
@@ -194,12 +196,13 @@ impl Cluster {
     }
 
     /// Ends the servers, the replica first, so that the primary can send it all it has.
-    pub(crate) fn stop(&mut self, hands: &Hands) {
+    pub(crate) fn stop(&mut self, hands: &Hands) -> Result<(), Error> {
         for server in self.replica.iter_mut().chain(std::iter::once(&mut self.primary)) {
             if let Some(process) = server.process.take() {
-                hands.stop(process, Polite::Interrupt, STOP_WITHIN_S);
+                hands.stop(process, Polite::Interrupt, STOP_WITHIN_S)?;
             }
         }
+        Ok(())
     }
 
     /// Writes what is in memory to disk and to the replica, so that no trial pays for the reset.

@@ -81,7 +81,6 @@ impl Server {
         };
         put("url", self.url());
         let socket = self.folder.join("socket");
-        put("socket_url", format!("redis+unix://:{}@{}", self.password, socket.display()));
         put("socket", socket.display().to_string());
         put("host", "127.0.0.1".to_owned());
         put("port", self.port.to_string());
@@ -107,7 +106,7 @@ impl Server {
             return Ok(false);
         }
         self.configuration(&wanted)?;
-        self.stop(hands);
+        self.stop(hands)?;
         folder::remove(&self.folder)?;
         folder::create(&self.folder, None)?;
         self.settings = wanted;
@@ -136,14 +135,16 @@ impl Server {
     }
 
     /// Ends the server.
-    pub(crate) fn stop(&mut self, hands: &Hands) {
+    pub(crate) fn stop(&mut self, hands: &Hands) -> Result<(), Error> {
         if let Some(process) = self.process.take() {
-            hands.stop(process, Polite::Terminate, STOP_WITHIN_S);
+            hands.stop(process, Polite::Terminate, STOP_WITHIN_S)?;
         }
+        Ok(())
     }
 
     fn url(&self) -> String {
-        format!("redis://:{}@127.0.0.1:{}/0", self.password, self.port)
+        // A user by name: `redis-cli` takes an empty one for a name.
+        format!("redis://default:{}@127.0.0.1:{}/0", self.password, self.port)
     }
 
     fn who(&self) -> String {

@@ -174,7 +174,7 @@ impl Rig {
     /// Ends a service. Says how it ended, unless it had to be killed or was not running.
     pub fn stop(&mut self, name: &str) -> Result<Option<Exit>, Error> {
         let declared = self.declared(name)?.clone();
-        Ok(self.services.get_mut(name).and_then(|service| service.stop(&self.hands, &declared)))
+        self.services.get_mut(name).map_or(Ok(None), |service| service.stop(&self.hands, &declared))
     }
 
     /// Ends a service and starts it as an arm wants it.

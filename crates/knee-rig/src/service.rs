@@ -92,8 +92,8 @@ impl Standing {
     }
 
     /// Ends the service. Says how it ended, unless it had to be killed or was not running.
-    pub(crate) fn stop(&mut self, hands: &Hands, declared: &Service) -> Option<Exit> {
-        let process = self.process.take()?;
+    pub(crate) fn stop(&mut self, hands: &Hands, declared: &Service) -> Result<Option<Exit>, Error> {
+        let Some(process) = self.process.take() else { return Ok(None) };
         hands.stop(process.handle, Polite::Terminate, declared.stop_within_s.unwrap_or(STOP_WITHIN_S))
     }
 

@@ -59,6 +59,7 @@ mod tests {
     #[test]
     fn a_private_folder_cannot_be_entered_by_others() {
         let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         let own = User { uid: fs::metadata(folder.path()).unwrap().uid(), gid: 4_000_000 };
         assert!(can_enter(folder.path(), own));
         assert!(!can_enter(folder.path(), User { uid: 4_000_001, gid: 4_000_001 }));

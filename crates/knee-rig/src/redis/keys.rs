@@ -104,7 +104,11 @@ pub(super) fn load(connection: &mut Connection, file: &Path) -> Result<(), Troub
             pipeline.clear();
         }
     }
-    Ok(pipeline.exec(connection)?)
+    // The client refuses to send nothing.
+    if !pipeline.is_empty() {
+        pipeline.exec(connection)?;
+    }
+    Ok(())
 }
 
 /// The next bytes, or nothing at the end of the file.

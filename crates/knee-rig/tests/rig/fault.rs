@@ -149,7 +149,7 @@ fn whoever_waits_stops_when_the_user_wants_to() {
         interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
     });
     let error = rig.start("main", &Overrides::default()).unwrap_err();
-    assert_eq!(error.to_string(), "stopped while the build of `main`");
+    assert_eq!(error.to_string(), "stopped on request (the build of `main`)");
     drop(rig);
     world.assert_nothing_left();
 }

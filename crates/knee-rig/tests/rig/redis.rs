@@ -21,7 +21,7 @@ seed = ["redis-cli", "-u", "{redis.cache.url}", "EVAL", '''
 fn ask<T: redis::FromRedisValue>(url: &str, words: &[&str]) -> T {
     let mut connection = redis::Client::open(url).unwrap().get_connection().unwrap();
     let mut command = redis::cmd(words[0]);
-    words[1..].iter().for_each(|word| drop(command.arg(word)));
+    command.arg(&words[1..]);
     command.query(&mut connection).unwrap()
 }
 
