@@ -120,7 +120,8 @@ pub struct Switches {
     /// Keep rendered pieces of pages until what they show changes
     #[arg(long, env = "LOREM_FRAGMENT_CACHE", default_value = "on")]
     pub fragment_cache: Toggle,
-    /// Read-only connections that a process shares for reading; 0 reads on each thread's own
+    /// Read-only connections that a process shares, each page read in one snapshot; 0 reads on each thread's own,
+    /// each query by itself
     #[arg(long, env = "LOREM_READER_POOL", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=256))]
     pub reader_pool: u16,
     /// When SQLite waits for the disk: at checkpoints, or at each commit

@@ -217,7 +217,7 @@ impl Db<'_> {
             work(Reading { store, renderer, fragments: &shared.fragments })
         };
         match (&shared.readers, &mut self.own) {
-            (Some(readers), _) => readers.with(|store| with(store)),
+            (Some(readers), _) => readers.with(|store| store.in_snapshot(with)),
             (None, Some(own)) => with(own),
             (None, None) => shared.own.with(|store| with(store)),
         }

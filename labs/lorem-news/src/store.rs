@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::config::{BusyWait, Switches, Synchronous, TxMode};
@@ -115,6 +116,8 @@ impl Store {
             Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
         };
         let mut conn = Connection::open_with_flags(&opening.path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        // Without this, a statement is prepared anew whenever a parameter changes that the planner might look at.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         busy::install(&mut conn, opening.busy_wait, &opening.counters)?;
         pragmas(&conn, opening.synchronous, access)?;
         // A capacity of zero finalizes each statement after its use: it is prepared again the next time.
@@ -160,6 +163,18 @@ impl Store {
         transaction.commit()?;
         self.counters.commits.one();
         Ok(result)
+    }
+
+    /// Runs reads that all see the board as it is at the first of them. It also spares each of them the locks of a
+    /// transaction of its own.
+    ///
+    /// # Errors
+    /// Of the reads.
+    pub fn in_snapshot<R>(&self, read: impl FnOnce(&Self) -> Result<R, Failure>) -> Result<R, Failure> {
+        self.conn.prepare_cached("BEGIN DEFERRED")?.execute([])?;
+        let result = read(self);
+        self.conn.prepare_cached("COMMIT")?.execute([])?;
+        result
     }
 
     /// Moves the log into the file and empties it, if nobody is reading.

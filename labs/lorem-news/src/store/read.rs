@@ -283,6 +283,19 @@ impl Store {
         Ok(range.0.zip(range.1))
     }
 
+    /// A random user: id and name.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub fn random_user(&self) -> Result<Option<(i64, String)>, Failure> {
+        let Some((min, max)) = self.id_range(Table::Users)? else { return Ok(None) };
+        Ok(self
+            .conn()
+            .prepare_cached("SELECT id, screen_name FROM users WHERE id >= ?1 ORDER BY id LIMIT 1")?
+            .query_row(params![fastrand::i64(min..=max)], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?)
+    }
+
     /// A random id of a table's range, and the first row from there on.
     ///
     /// # Errors
