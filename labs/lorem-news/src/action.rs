@@ -175,7 +175,7 @@ async fn dispatch(call: Call, db: &mut Db<'_>) -> Result<Reply, Failure> {
     let Call { action, visitor } = call;
     match action {
         Action::Benchmark(which, headers) => return benchmark::run(db, which, headers, visitor).await,
-        Action::Ready => return ready(db),
+        Action::Ready => return Ok(ready(db)),
         Action::SignIn(form) => return account::sign_in(db, form, visitor).await,
         Action::SignUp(form) => return account::sign_up(db, form, visitor).await,
         _ => {}
@@ -213,9 +213,12 @@ fn render_form(db: &mut Db<'_>, status: u16, form: &Form<'_>) -> Reply {
 }
 
 /// Whether a read comes through.
-fn ready(db: &mut Db<'_>) -> Result<Reply, Failure> {
-    db.read(|reading| reading.store.id_range(crate::store::read::Table::Users))?;
-    Ok(Reply::page(200, "ready\n".into()))
+fn ready(db: &mut Db<'_>) -> Reply {
+    let found = db.read(|reading| reading.store.id_range(crate::store::read::Table::Users));
+    found.map_or_else(
+        |failure| Reply { status: 503, ..Reply::failure(&failure) },
+        |_| Reply::page(200, "ready\n".into()),
+    )
 }
 
 /// Who the visitor is to the board.

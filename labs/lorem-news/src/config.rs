@@ -50,6 +50,7 @@ pub struct SeedArgs {
 
 /// What `serve` takes.
 #[derive(Debug, Clone, Args)]
+#[command(args_override_self = true)]
 pub struct ServeArgs {
     /// Folder of the database; an empty one becomes an empty board
     #[arg(long, env = "LOREM_DATA", default_value = "lorem-data")]

@@ -29,6 +29,8 @@ impl Counter {
 /// The counters of a process.
 #[derive(Debug, Default)]
 pub struct Counters {
+    /// Requests that were given a thread.
+    pub begun: Counter,
     /// Requests answered below 500.
     pub answered: Counter,
     /// Requests answered with 500 and above.
@@ -53,6 +55,7 @@ impl Counters {
     /// All of it in the text format of Prometheus.
     pub fn text(&self, process: u32) -> String {
         let rows = [
+            ("lorem_begun_total", "Requests that were given a thread", &self.begun),
             ("lorem_answered_total", "Requests answered below 500", &self.answered),
             ("lorem_failed_total", "Requests answered with 500 and above", &self.failed),
             ("lorem_commits_total", "Transactions committed", &self.commits),

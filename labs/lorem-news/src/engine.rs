@@ -123,6 +123,7 @@ impl Engine {
     /// Carries out one request.
     pub async fn run(&self, call: Call) -> Reply {
         let Some(queue) = &self.queue else {
+            self.shared.counters.begun.one();
             return action::perform(call, &mut Db { shared: &self.shared, own: None }).await;
         };
         let (reply, answer) = oneshot::channel();
@@ -167,6 +168,7 @@ fn start_threads(
                 let job = jobs.lock().recv();
                 let Ok((call, reply)) = job else { break };
                 let _held = runtime_lock::hold();
+                shared.counters.begun.one();
                 let answer =
                     at_once(action::perform(call, &mut Db { shared: &shared, own: Some(&mut store) }));
                 let _ = reply.send(answer.unwrap_or_else(|| Reply::failure(&Failure::Stopped)));

@@ -229,3 +229,6 @@ fn pragmas(conn: &Connection, synchronous: Synchronous, access: Access) -> rusql
     conn.pragma_update(None, "mmap_size", 128 * 1024 * 1024)?;
     conn.pragma_update(None, "cache_size", 2000)
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,7 @@ struct Job {
 #[derive(Debug, Clone)]
 pub struct GroupWriter {
     jobs: Sender<Job>,
+    counters: Arc<Counters>,
 }
 
 impl GroupWriter {
@@ -36,17 +37,20 @@ impl GroupWriter {
     /// The system has no thread to give.
     pub fn start(store: Store, counters: Arc<Counters>) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, waiting) = mpsc::channel();
+        let asked = Arc::clone(&counters);
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || write_until_closed(store, &waiting, &counters))?;
-        Ok((Self { jobs }, thread))
+        Ok((Self { jobs, counters: asked }, thread))
     }
 
     /// Hands changes in; the answer comes after their commit.
     pub fn submit(&self, writes: Vec<Write>) -> oneshot::Receiver<Result<Vec<Written>, Failure>> {
         let (reply, answer) = oneshot::channel();
+        let n = writes.len() as u64;
         // A writer that is gone drops the reply, and the receiver says so.
         let _ = self.jobs.send(Job { writes, reply });
+        self.counters.writes.add(n);
         answer
     }
 }
@@ -67,7 +71,6 @@ fn write_until_closed(mut store: Store, waiting: &Receiver<Job>, counters: &Coun
 /// One transaction for all. If it fails for a reason that may be one request's own, one for each, so that nobody suffers
 /// from another's failure; a busy database is everybody's.
 fn write_group(store: &mut Store, group: &mut Vec<Job>, counters: &Counters) {
-    counters.writes.add(group.iter().map(|job| job.writes.len() as u64).sum());
     match store.write_all(group.iter().flat_map(|job| &job.writes)) {
         Ok(written) => {
             let mut written = written.into_iter();
