@@ -158,7 +158,10 @@ fn capacity_remark(report: &Report) -> String {
     match &report.capacity {
         Named::Between { interval, confirmed } => {
             let of = |level: f64, wanted: Outcome| {
-                let at = |trial: &&Trial| (trial.step.load.level() - level).abs() <= 1e-9 * level;
+                let at = |trial: &&Trial| {
+                    (trial.step.load.level() - level).abs() <= 1e-9 * level
+                        && trial.judged.outcome != Outcome::Void
+                };
                 let here: Vec<&Trial> = report.ladder().filter(at).collect();
                 (here.iter().filter(|trial| trial.judged.outcome == wanted).count(), here.len())
             };
@@ -258,7 +261,7 @@ fn queue(queue: &Queue) -> String {
         ratio if ratio < 1.0 / FAR => {
             "far less than such a queue: requests help each other (batches, a cache)"
         }
-        _ => "as such a queue does",
+        _ => "much as such a queue does",
     };
     format!(
         "It behaves like {workers} of {} each: at {}/s the mean response time is {} where M/M/{} has {}, {meaning}.",

@@ -227,7 +227,6 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
         ("answered/s", Side::Right),
         ("p50", Side::Right),
         (view.tail, Side::Right),
-        ("failed", Side::Right),
         ("", Side::Left),
         ("", Side::Flexible),
     ]);
@@ -239,7 +238,6 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
             row.achieved.clone().into(),
             time(row.p50, style.unit).into(),
             time(row.tail, style.unit).into(),
-            row.failed.clone().into(),
             Cell::toned(word(row.outcome), tone(row.outcome)),
             clean::line(&row.why).into_owned().into(),
         ]);

@@ -37,6 +37,8 @@ pub struct StepResult {
     pub in_flight_max: u64,
     /// Most that were allowed.
     pub in_flight_cap: u64,
+    /// Most arrivals that waited for a free connection or VU, looked at once an interval.
+    pub queued: u64,
     /// What the instrument says of itself.
     pub state: State,
     /// Why.
@@ -79,6 +81,7 @@ impl StepResult {
             waiting: window.series(requests_per_arrival),
             in_flight_max: run.concurrency.max,
             in_flight_cap: run.head.plan.users_max(),
+            queued: window.inside.iter().map(|point| point.backlog).max().unwrap_or(0),
             state: run.truth.state,
             reasons: run.truth.reasons.clone(),
             cpu: None,

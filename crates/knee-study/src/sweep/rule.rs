@@ -192,15 +192,15 @@ fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
 /// Service times may be so much longer than at the lowest load and still count as the same.
 const NO_SLOWER: f64 = 1.5;
 
-/// All connections were busy although the service was as fast as ever: the limit is ours.
+/// Arrivals waited for a free connection or VU although the service was as fast as ever: the limit
+/// is ours.
 fn capped(result: &StepResult, context: Context) -> Option<String> {
     let base = context.service_p50?;
     let service = result.service.all().quantile(0.5)?.as_secs_f64();
-    let full = result.in_flight_max >= result.in_flight_cap;
-    (full && service <= NO_SLOWER * base).then(|| {
+    (result.queued > 0 && service <= NO_SLOWER * base).then(|| {
         format!(
-            "all {} requests that may be in flight were, and the service was no slower for it: the limit is \
-             knee's own",
+            "arrivals waited for one of the {} that may be in flight, and the service was no slower than at \
+             the start: the limit is knee's own (raise `--in-flight`)",
             result.in_flight_cap
         )
     })

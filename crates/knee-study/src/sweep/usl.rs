@@ -5,8 +5,8 @@
 //! ```
 //!
 //! N is the number in flight by Little's law, not a number of users. Refuses to say more than was
-//! measured: no curve beyond twice the greatest N, no peak when κ may be zero, no model at all when
-//! it does not fit.
+//! measured: no peak beyond the greatest N, none when κ may be zero, no model at all when it does not
+//! fit.
 
 /// Fewest steps.
 pub const STEPS_MIN: usize = 6;
@@ -14,6 +14,8 @@ pub const STEPS_MIN: usize = 6;
 pub const R2_MIN: f64 = 0.98;
 /// The steps have to reach this many times the number in flight at the knee.
 pub const REACH_MIN: f64 = 2.0;
+/// A peak is one if the law is this far down again where the steps end, in parts of the peak.
+const FALL_MAX: f64 = 0.97;
 
 /// A fitted law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +31,8 @@ pub struct Law {
     /// Greatest number in flight that was measured.
     pub reach: f64,
     /// Number in flight and throughput at the peak; `None` when no retrograde was seen, which is
-    /// when the 95 % interval of κ touches zero, or the peak lies beyond twice what was measured.
+    /// when the 95 % interval of κ touches zero, or the law has not fallen at least 3 % below its peak
+    /// where the steps end: a service with a hard limit bends so sharply that κ is needed for the bend.
     pub peak: Option<(f64, f64)>,
 }
 
@@ -89,7 +92,8 @@ pub fn fit(steps: &[(f64, f64)], knee: Option<f64>) -> Result<Law, Unfit> {
     let mut law = Law { gamma: 1.0 / a, sigma: b / a, kappa: c / a, r2, reach, peak: None };
     if kappa_is_above_zero(steps, abc) {
         let n = ((1.0 - law.sigma).max(0.0) / law.kappa).sqrt();
-        law.peak = (n <= 2.0 * reach && n > 1.0).then(|| (n, law.throughput(n)));
+        let fall = law.throughput(reach) / law.throughput(n);
+        law.peak = (n > 1.0 && n < reach && fall < FALL_MAX).then(|| (n, law.throughput(n)));
     }
     Ok(law)
 }

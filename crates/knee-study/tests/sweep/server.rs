@@ -291,6 +291,7 @@ impl Run {
             waiting: self.waiting.clone(),
             in_flight_max: self.in_service_max as u64,
             in_flight_cap: self.cap as u64,
+            queued: self.outside.len() as u64,
             state: State::Valid,
             reasons: Vec::new(),
             cpu: None,

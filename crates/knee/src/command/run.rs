@@ -3,6 +3,7 @@
 //! The order matters: the script is loaded and its options are judged before the first request, and
 //! whatever was measured is kept before anything is printed. What is printed is [`ending`]'s.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -49,6 +50,7 @@ use crate::store::{self, Store};
 
 mod ending;
 mod log;
+pub(super) mod steps;
 mod watch;
 
 use ending::Course;
@@ -405,8 +407,22 @@ impl<'a> Job<'a> {
     }
 
     fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Run, Failed> {
+        let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
+        let _signals = signals::watch(control.clone()).map_err(unable)?;
+        let progress = if self.args.report.quiet { Progress::None } else { Progress::Lines };
+        self.take(self.plan(), progress, load, control, narrate).map(|(run, _)| run)
+    }
+
+    /// Makes the run of a plan and keeps its record, whose name is returned.
+    fn take(
+        &self,
+        plan: Plan,
+        progress: Progress,
+        load: &Arc<Load>,
+        control: &Control,
+        narrate: fn(&str),
+    ) -> Result<(Run, Option<PathBuf>), Failed> {
         let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
-        let plan = self.plan();
         let head = Head {
             measured_from: plan.warm_up,
             plan,
@@ -419,19 +435,18 @@ impl<'a> Job<'a> {
         let store = Store::of_process();
         let named = self.args.report.record.as_deref();
         let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
-        let journal = record.ok().and_then(|record| {
+        let kept = record.ok().and_then(|record| {
             let journal = FileJournal::begin(record.file, &head).ok()?;
             narrate(&format!("record: {}", record.path.display()));
-            Some(Box::new(journal) as Box<_>)
+            Some((Box::new(journal) as Box<_>, record.path))
         });
-        let _signals = signals::watch(control.clone()).map_err(|error| unable(&error))?;
+        let (journal, path) = kept.unzip();
         let (sender, events) = sync_channel(live::BACKLOG);
-        let progress = if self.args.report.quiet { Progress::None } else { Progress::Lines };
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners = Listeners { journal, events: vec![sender] };
         let run = run::run(head, load, &self.way, control, listeners);
         live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
-        run.map_err(|error| unable(&error))
+        run.map(|run| (run, path)).map_err(|error| unable(&error))
     }
 }
 

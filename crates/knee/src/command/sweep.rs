@@ -29,6 +29,8 @@ use crate::signals;
 
 mod process;
 
+mod script;
+
 mod url;
 
 /// A sweep that failed: with the code to end with.
@@ -44,6 +46,11 @@ trait Loader {
 
     /// Whether it is on this machine; `None` if that cannot be told.
     fn co_located(&self) -> Option<bool>;
+
+    /// After the last step.
+    fn end(&mut self) -> Result<(), Failed> {
+        Ok(())
+    }
 }
 
 /// A step that was made.
@@ -65,6 +72,10 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let settings = settings::settings(args, &surroundings).map_err(refused)?;
     settings::refuse_misplaced(args, script).map_err(refused)?;
     process::check(&settings.pids).map_err(refused)?;
+    if script {
+        let mut loader = script::ScriptLoader::begin(args, &settings, narrate)?;
+        return conduct(&settings, &mut loader, narrate);
+    }
     let load = settings::load(args, &settings, &surroundings).map_err(refused)?;
     target::probe(&load.targets, &load.http).map_err(refused)?;
     let mut loader = url::UrlLoader::new(load, &settings).map_err(refused)?;
@@ -86,6 +97,7 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
         co_located: loader.co_located(),
     };
     let (sweep, fault) = climb(settings, loader, &control, narrate);
+    let fault = fault.or(loader.end().err());
     let report = sweep.conclude(facts(settings, &about));
     // What was measured before something failed is told all the same.
     if fault.is_none() || !report.trials.is_empty() {
