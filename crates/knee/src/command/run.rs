@@ -29,6 +29,7 @@ mod course;
 mod ending;
 mod log;
 mod source;
+pub(super) mod steps;
 mod watch;
 
 use log::Lines;
