@@ -14,4 +14,6 @@ pub mod random;
 
 pub mod statistics;
 
+pub mod study;
+
 pub mod sweep;

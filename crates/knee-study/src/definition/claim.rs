@@ -10,7 +10,7 @@ use super::problem::Finder;
 use super::raw::{self, Text};
 use super::resolve::{Known, in_order, look_in, written};
 use super::{Cell, Claim, Expectation, Published, Test, plan};
-use crate::metric::Metric;
+use crate::metric::{Metric, Unit};
 
 /// All claims, in the order of the file. Those that say nothing that could be tested are noted and left out.
 pub(super) fn claims(raw: BTreeMap<Text, raw::Claim>, known: &Known, finder: &mut Finder<'_>) -> Vec<Claim> {
@@ -52,7 +52,7 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
     match (raw.expect, raw.below.is_some() || raw.above.is_some()) {
         (Some(expect), false) => {
             let from = other_side(id, &cell, raw.against, raw.against_workload, known, finder)?;
-            let at_least = raw.at_least.and_then(|factor| self::factor(&factor, expect, finder));
+            let at_least = raw.at_least.and_then(|factor| self::factor(&factor, metric, expect, finder));
             Some(Test::Comparison { from, to: cell, metric, expect, at_least })
         }
         (None, true) => {
@@ -99,7 +99,7 @@ fn other_side(
 }
 
 /// `2x`: a factor above 1.
-fn factor(text: &Text, expect: Expectation, finder: &mut Finder<'_>) -> Option<f64> {
+fn factor(text: &Text, metric: Metric, expect: Expectation, finder: &mut Finder<'_>) -> Option<f64> {
     let number = text.get_ref().trim().strip_suffix('x').and_then(|number| number.trim().parse::<f64>().ok());
     let factor = number.filter(|factor| *factor > 1.0 && factor.is_finite());
     if factor.is_none() {
@@ -110,6 +110,12 @@ fn factor(text: &Text, expect: Expectation, finder: &mut Finder<'_>) -> Option<f
         );
     } else if expect == Expectation::Same {
         finder.note(text.span(), "`at_least` belongs to `faster` and `slower`", "");
+    } else if metric.unit() == Unit::Share {
+        finder.note(
+            text.span(),
+            format!("{metric} have no factor"),
+            "claim a bound instead, as `below = \"0.1%\"`",
+        );
     }
     factor
 }

@@ -12,6 +12,7 @@ use toml::Spanned;
 use super::problem::{Finder, nearest};
 use super::raw::{self, Document, Text};
 use super::{Definition, Passed, Switch, arm, claim, plan, workload};
+use crate::study::lineup;
 
 /// What is known while the rest is looked up.
 pub(super) struct Known {
@@ -38,6 +39,9 @@ pub(super) fn definition(
     known.arms = arms.iter().map(|arm| arm.name.clone()).collect();
     known.workloads = workloads.iter().map(|workload| workload.name.clone()).collect();
     let design = plan::design(document.design, &arms, &known, finder)?;
+    // Claims and published figures may speak of arms that the design makes.
+    let made = lineup::taking_part(&design, &arms).into_iter().map(|arm| arm.name);
+    known.arms.extend(made.filter(|name| arms.iter().all(|arm| arm.name != *name)).collect::<Vec<_>>());
     let claims = claim::claims(document.claims, &known, finder);
     let published = claim::published(document.published, document.source.as_deref(), &known, finder);
     Some(Definition {
