@@ -15,9 +15,12 @@ use crate::problem::Problem;
 
 mod run;
 
+mod study;
+
 mod sweep;
 
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
+pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
     LadderFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, SweepScriptFlags, WorthFlags,
 };
@@ -84,6 +87,8 @@ enum Subcommands {
     Run(Box<RunArgs>),
     /// Find out how much a service can take
     Sweep(Box<SweepArgs>),
+    /// Compare variants of a service, interleaved, and say what the change did
+    Study(Box<StudyArgs>),
 }
 
 /// What to do, as typed.
@@ -99,6 +104,8 @@ pub enum Invocation {
     Run(Box<RunArgs>),
     /// Find out how much a service can take.
     Sweep(Box<SweepArgs>),
+    /// Compare variants of a service.
+    Study(Box<StudyArgs>),
 }
 
 /// `knee URL`.
@@ -443,6 +450,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),
+        Some(Subcommands::Study(args)) => Invocation::Study(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }

@@ -31,6 +31,7 @@ mod log;
 mod source;
 pub(super) mod steps;
 mod watch;
+pub(super) mod whole;
 
 use log::Lines;
 use source::{load, options, unsupported};
