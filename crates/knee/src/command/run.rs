@@ -24,6 +24,7 @@ use crate::exit::Exit;
 use crate::problem::{Problem, printable};
 use crate::settings::script::{Asked, Mode, asked};
 use crate::settings::{Surroundings as Terminal, network};
+use crate::signals::Count;
 
 mod course;
 mod ending;
@@ -72,6 +73,7 @@ struct Job<'a> {
     guards: Arc<[Guarded]>,
     total: Total,
     tally: Arc<Tally>,
+    signals: Count,
     system_tags: SystemTags,
     exported: Arc<str>,
 }
@@ -97,6 +99,7 @@ impl<'a> Job<'a> {
             guards,
             total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
+            signals: Count::default(),
             system_tags: SystemTags::of(&options.system_tags),
             exported: options.exported.to_string().into(),
         })

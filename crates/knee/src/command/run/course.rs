@@ -13,6 +13,7 @@ use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::run::{self, Listeners};
+use knee_script::metric::BuiltIn;
 use knee_script::observe::metered::View;
 use knee_script::op::{Ended, Stage};
 use knee_script::options::scenario::ScenarioSpec;
@@ -46,6 +47,11 @@ pub struct Course {
     pub fault: Option<Failed>,
     /// Whether a threshold ended it.
     pub aborted: bool,
+    /// Whether signals came, at any time.
+    pub interrupted: bool,
+    /// Signals are watched until everything is told: `handleSummary` may take long too.
+    #[allow(dead_code, reason = "it works as long as it lives")]
+    pub signals: Option<signals::Watch>,
     /// From the begin of `setup` to the end of `teardown`.
     pub elapsed: Nanos,
 }
@@ -67,6 +73,7 @@ impl Job<'_> {
         let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
         let clock = MonotonicClock::start();
         let control = Control::new();
+        let signals = signals::watch_script(control.clone(), self.signals.clone()).map_err(unable)?;
         let watch = Watch::start(Watched {
             total: self.total.clone(),
             guards: self.guards.clone(),
@@ -77,7 +84,7 @@ impl Job<'_> {
             tags: pairs(&self.options.tags).into(),
         })
         .map_err(unable)?;
-        let mut course = Course::default();
+        let mut course = Course { signals: Some(signals), ..Course::default() };
         match self.setup(view) {
             Ok(data) => {
                 let load = Arc::new(self.load(data.clone(), &control, view));
@@ -94,6 +101,7 @@ impl Job<'_> {
             Err(fault) => course.fault = Some(fault),
         }
         course.elapsed = clock.now();
+        course.interrupted = self.signals.get() > 0;
         course.aborted = watch.end();
         Ok(course)
     }
@@ -160,17 +168,27 @@ impl Job<'_> {
             http: self.http.clone(),
             timeout,
             observer: view.observer(),
+            is_over: self.patience(stage),
             story: Rc::new(story),
             tags: pairs(&self.options.tags).into(),
             system_tags: self.system_tags,
         };
         let ended = self.session.stage(export, stage, argument, settings);
+        if matches!(stage, Stage::Setup | Stage::Teardown) {
+            // What passed is counted already, if anything did; that nothing did is a sample too.
+            for metric in [BuiltIn::DataSent, BuiltIn::DataReceived] {
+                self.total.add(metric, 0.0, Nanos::ZERO);
+            }
+        }
         match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
             Ended::Returned(json) => Ok(json),
             Ended::Thrown(thrown) => {
                 Err((Problem::new(format!("{export}() threw: {thrown}"), ""), Exit::Script))
             }
             Ended::Aborted(words) => Err((Problem::new(words, ""), Exit::Abort)),
+            Ended::Cut if self.patience(stage)() => {
+                Err((Problem::new(format!("{export}() was interrupted"), ""), Exit::Interrupted))
+            }
             Ended::Cut => {
                 let words = format!("{export}() took longer than {} s", timeout.as_secs_f64());
                 let hint = format!("raise the option `{export}Timeout`");
@@ -182,6 +200,13 @@ impl Job<'_> {
                 Err((Problem::new(words, hint), exit))
             }
         }
+    }
+
+    /// When a stage is to end before its time: `setup` with the first signal, others with the second.
+    fn patience(&self, stage: Stage) -> Rc<dyn Fn() -> bool> {
+        let signals = self.signals.clone();
+        let most = usize::from(stage != Stage::Setup);
+        Rc::new(move || signals.get() > most)
     }
 
     fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
@@ -261,7 +286,6 @@ impl Job<'_> {
             }
             Some(Box::new(journal) as Box<_>)
         });
-        let _signals = signals::watch(control.clone()).map_err(|error| unable(&error))?;
         let (sender, events) = sync_channel(live::BACKLOG);
         let progress = if self.args.report.quiet { Progress::None } else { Progress::Lines };
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
