@@ -54,7 +54,7 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let options = options(&asked, &session)?;
     let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
     warnings.for_each(|warning| narrate(&format!("warning: {}", printable(&warning))));
-    let job = Job::new(args, &asked, &session, &options, terminal)?;
+    let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     if !args.report.quiet {
         job.introduce(narrate);
     }
@@ -68,6 +68,7 @@ struct Job<'a> {
     session: &'a Session,
     options: &'a Options,
     terminal: Terminal,
+    lines: &'a Lines,
     http: HttpDefaults,
     way: Way,
     guards: Arc<[Guarded]>,
@@ -85,6 +86,7 @@ impl<'a> Job<'a> {
         session: &'a Session,
         options: &'a Options,
         terminal: Terminal,
+        lines: &'a Lines,
     ) -> Result<Self, Failed> {
         let guards = guards(asked, session, options)?;
         let metrics = &session.program.metrics;
@@ -94,6 +96,7 @@ impl<'a> Job<'a> {
             session,
             options,
             terminal,
+            lines,
             http: http(&options.http),
             way: way(&options.http).map_err(refused)?,
             guards,

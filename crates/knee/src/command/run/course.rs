@@ -25,13 +25,14 @@ use knee_script::workload::{Load, Part, Stop};
 
 use super::watch::{Watch, Watched};
 use super::{Failed, Job, failed, pairs, refused};
+use crate::args::RunReportFlags;
 use crate::command::build;
 use crate::command::journal::FileJournal;
 use crate::exit::Exit;
 use crate::live::{self, Live};
 use crate::problem::{Problem, printable, reason};
 use crate::settings::amount;
-use crate::settings::output::Progress;
+use crate::settings::output::{FPS, Progress};
 use crate::settings::script::Mode;
 use crate::signals;
 use crate::store::{self, Store};
@@ -263,6 +264,18 @@ impl Job<'_> {
         }
     }
 
+    /// What is seen meanwhile: the live screen where both streams are a terminal.
+    fn progress(&self) -> Progress {
+        let terminal = self.terminal.stdout_terminal && self.terminal.stderr_terminal;
+        match self.args.report {
+            RunReportFlags { quiet: true, .. } => Progress::None,
+            RunReportFlags { no_tui: false, .. } if terminal => {
+                Progress::Screen { fps: FPS, color: self.asked.color }
+            }
+            _ => Progress::Lines,
+        }
+    }
+
     fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Run, Failed> {
         let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
         let plan = self.plan();
@@ -287,11 +300,18 @@ impl Job<'_> {
             Some(Box::new(journal) as Box<_>)
         });
         let (sender, events) = sync_channel(live::BACKLOG);
-        let progress = if self.args.report.quiet { Progress::None } else { Progress::Lines };
+        let progress = self.progress();
+        if matches!(progress, Progress::Screen { .. }) {
+            self.lines.hold();
+        }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners = Listeners { journal, events: vec![sender] };
         let run = run::run(head, load, &self.way, control, listeners);
-        live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
+        let warnings = live.finish();
+        self.lines.release(narrate);
+        for warning in warnings {
+            narrate(&format!("warning: {warning}"));
+        }
         run.map_err(|error| unable(&error))
     }
 }
