@@ -234,7 +234,7 @@ fn settle<'js>(
         }
         if let Some(promise) = promise.as_ref().filter(|promise| promise.state() == PromiseState::Rejected) {
             let rejected: Option<rquickjs::Result<Value<'js>>> = promise.result();
-            return rejected.transpose().map_err(caught);
+            return rejected.transpose().map_err(|error| caught(error).in_promise());
         }
         if let Some(thrown) = state.take_rejection() {
             return Err(thrown);
