@@ -57,8 +57,8 @@ pub struct State {
     pub init: Cell<bool>,
     /// Whether everything is to end at once.
     pub quitting: Cell<bool>,
-    /// When the script got its turn.
-    pub since: Cell<Nanos>,
+    /// When the script was first seen at work in this turn of its; most turns are over before anybody looks.
+    pub since: Cell<Option<Nanos>>,
     /// Why the script wants the whole test to end.
     pub abort: RefCell<Option<String>>,
     /// Timers and requests that are not waited for.
@@ -228,7 +228,7 @@ impl State {
             environment: RefCell::default(),
             init: Cell::new(true),
             quitting: Cell::new(false),
-            since: Cell::new(Nanos::ZERO),
+            since: Cell::new(None),
             abort: RefCell::default(),
             events: EventLoop::default(),
             required: RefCell::default(),
@@ -315,7 +315,7 @@ impl State {
             return None;
         }
         let reply = self.link.pause(op);
-        self.since.set(self.now());
+        self.since.set(None);
         match reply {
             Some(Reply::Quit) | None => {
                 self.quitting.set(true);
@@ -328,8 +328,13 @@ impl State {
     /// Called by the runtime every few thousand steps: lets others have their turn when it is
     /// time, and says whether the script is to end.
     pub fn breathe(&self) -> bool {
-        if !self.quitting.get() && !self.init.get() && self.now().since(self.since.get()) >= SLICE {
-            self.ask(Op::Breathe);
+        if !self.quitting.get() && !self.init.get() {
+            let now = self.now();
+            match self.since.get() {
+                None => self.since.set(Some(now)),
+                Some(since) if now.since(since) >= SLICE => drop(self.ask(Op::Breathe)),
+                Some(_) => {}
+            }
         }
         self.quitting.get() || self.abort.borrow().is_some()
     }

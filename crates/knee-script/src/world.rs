@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::promise::PromiseState;
-use rquickjs::{Atom, Context, Ctx, Function, Module, Object, Promise, Runtime, Value};
+use rquickjs::{Atom, Ctx, Function, Module, Object, Promise, Runtime, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::http::send::Targets;
@@ -19,6 +19,8 @@ use crate::op::{Call, Ended, Op, Reply, Stage};
 use crate::program::{Level, Program};
 use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Link;
+use crate::runtime::intrinsic;
+use crate::runtime::memory::Allowance;
 use crate::state::State;
 use crate::summary::handled::Handled;
 
@@ -52,8 +54,7 @@ pub fn live(
     // The VU makes one cell for one world, so it is empty.
     let _ = cell.set(state.clone());
     let limits = program.surroundings.limits;
-    let built = Runtime::new().and_then(|runtime| {
-        runtime.set_memory_limit(limits.memory);
+    let built = Runtime::new_with_alloc(Allowance::new(limits.memory)).and_then(|runtime| {
         runtime.set_max_stack_size(limits.stack.saturating_sub(STACK_MARGIN));
         runtime.set_gc_threshold(GC_THRESHOLD);
         let breathing = state.clone();
@@ -63,7 +64,7 @@ pub fn live(
             refused.rejected(&ctx, &promise, &reason, handled);
         })));
         runtime.set_loader(Finder { state: state.clone() }, Finder { state: state.clone() });
-        Context::full(&runtime).map(|context| (runtime, context))
+        intrinsic::context(&runtime).map(|context| (runtime, context))
     });
     match built {
         Ok((_runtime, context)) => context.with(|ctx| {
@@ -244,7 +245,7 @@ fn settle<'js>(
         if let Some(thrown) = state.take_rejection() {
             return Err(thrown);
         }
-        if let Some(callback) = state.events.take_due(ctx, state.now()) {
+        if let Some(callback) = state.events.take_due(ctx, || state.now()) {
             callback.and_then(|callback| callback.call::<_, ()>(())).map_err(caught)?;
             continue;
         }

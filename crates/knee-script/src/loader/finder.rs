@@ -13,9 +13,10 @@ use serde::de::IgnoredAny;
 use super::position::Place;
 use super::trouble::Trouble;
 use super::{commonjs, specifier, syntax, typescript};
-use crate::module::native;
+use crate::module::{native, web};
 use crate::program::{Compiled, Program};
 use crate::runtime::bytecode::Bytecode;
+use crate::runtime::intrinsic::{self, Needs};
 use crate::state::State;
 
 /// Modules of k6 that exist and are not here yet, and what to do without each.
@@ -98,10 +99,7 @@ pub fn importable(ctx: &Ctx<'_>, state: &State, name: String) -> Result<String> 
 
 /// The function that runs a file of the older kind.
 pub fn body<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Function<'js>> {
-    let module = match state.program.module(name) {
-        Some(compiled) => compiled.code.load(ctx)?,
-        None => compile(ctx, &state.program, name)?.1,
-    };
+    let (_, module) = declared(ctx, state, name)?;
     let (module, promise) = module.eval()?;
     promise.finish::<()>()?;
     let made: Object<'js> = module.get("default")?;
@@ -113,6 +111,15 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module
     if typescript::is_typescript(name) {
         state.program.maps.show(ctx)?;
     }
+    let (compiled, module) = declared(ctx, state, name)?;
+    if compiled.wants_meta {
+        describe(&module, state, name)?;
+    }
+    Ok(module)
+}
+
+/// A file as a module, in a VU that has the built-in objects it speaks of.
+fn declared<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<(Compiled, Module<'js, Declared>)> {
     let (compiled, module) = match state.program.module(name) {
         Some(compiled) => {
             let module = compiled.code.load(ctx)?;
@@ -120,10 +127,10 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module
         }
         None => compile(ctx, &state.program, name)?,
     };
-    if compiled.wants_meta {
-        describe(&module, state, name)?;
+    if intrinsic::ensure(ctx, compiled.needs).has(Needs::WEB) {
+        web::install(ctx)?;
     }
-    Ok(module)
+    Ok((compiled, module))
 }
 
 /// Fills `import.meta` as k6 does: with `resolve`, and nothing else.
@@ -157,7 +164,8 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
         Bytecode::compile(ctx, name, source)?
     };
     let wants_meta = source.contains("import.meta");
-    let compiled = Compiled { code, wants_meta, is_commonjs };
+    let needs = if is_json(name) { Needs::NONE } else { Needs::of(source) };
+    let compiled = Compiled { code, wants_meta, needs, is_commonjs };
     program.keep_module(name, compiled.clone());
     Ok((compiled, module))
 }

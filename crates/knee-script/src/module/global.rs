@@ -6,12 +6,10 @@ use std::rc::Rc;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rquickjs::function::Opt;
-use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
-use super::{console, fault, state, timers, web};
-
-/// Globals of QuickJS that are not there in k6.
-const ABSENT: &[&str] = &["atob", "btoa", "performance", "queueMicrotask"];
+use super::body::buffer_of;
+use super::{console, fault, state, timers};
 
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
@@ -28,11 +26,10 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     for name in timers::EXPORTS {
         globals.set(*name, timers.get::<_, Value<'_>>(*name)?)?;
     }
-    web::install(ctx)?;
     globals.set("global", globals.clone())?;
     globals.set("__VU", state.place.borrow().vu as f64)?;
-    // k6 has no such globals; scripts that feature-test for them would take another path here.
-    ABSENT.iter().try_for_each(|name| globals.remove(*name))?;
+    // k6 has no such global; scripts that feature-test for it would take another path here.
+    globals.remove("queueMicrotask")?;
     Ok(())
 }
 
@@ -67,7 +64,7 @@ fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Res
     let (_, bytes) = read.map_err(|error| fault::throw(&ctx, &error.to_string()))?;
     let binary = mode.0.and_then(|mode| mode.get::<String>().ok()).is_some_and(|mode| mode == "b");
     if binary {
-        return Ok(ArrayBuffer::new_copy(ctx, &bytes)?.into_value());
+        return Ok(buffer_of(&ctx, bytes.to_vec())?.into_value());
     }
     String::from_utf8_lossy(&bytes).into_js(&ctx)
 }

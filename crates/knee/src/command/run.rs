@@ -30,6 +30,7 @@ mod course;
 mod ending;
 mod log;
 mod source;
+pub(super) mod steps;
 mod watch;
 
 use log::Lines;

@@ -2,6 +2,7 @@
 //!
 //! Each stage that fails decides whether the next one takes place. Does not print the result.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
@@ -108,7 +109,7 @@ impl Job<'_> {
     }
 
     /// JSON of what `setup` returns.
-    fn setup(&self, view: &View) -> Result<Option<Arc<str>>, Failed> {
+    pub(super) fn setup(&self, view: &View) -> Result<Option<Arc<str>>, Failed> {
         if self.options.run.no_setup || !self.session.exports("setup") {
             return Ok(None);
         }
@@ -116,7 +117,7 @@ impl Job<'_> {
         Ok(self.stage("setup", Stage::Setup, None, timeout, view)?.map(Into::into))
     }
 
-    fn teardown(&self, data: Option<&str>, view: &View) -> Result<(), Failed> {
+    pub(super) fn teardown(&self, data: Option<&str>, view: &View) -> Result<(), Failed> {
         if self.options.run.no_teardown || !self.session.exports("teardown") {
             return Ok(());
         }
@@ -125,7 +126,7 @@ impl Job<'_> {
     }
 
     /// How k6's view of the run comes about.
-    fn view(&self, outlet: Option<Outlet>) -> View {
+    pub(super) fn view(&self, outlet: Option<Outlet>) -> View {
         View {
             metrics: self.session.program.metrics.clone(),
             by_part: self.asked.summary.mode == Mode::Full,
@@ -210,7 +211,7 @@ impl Job<'_> {
         Rc::new(move || signals.get() > most)
     }
 
-    fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
+    pub(super) fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
         let scenarios = &self.options.scenarios;
         let part = |spec: &ScenarioSpec| {
             let plan = Scenario::from(spec);
@@ -244,7 +245,7 @@ impl Job<'_> {
         }
     }
 
-    fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> Plan {
         let scenarios: Vec<Scenario> = self.options.scenarios.iter().map(Scenario::from).collect();
         let users: u64 = scenarios.iter().map(|scenario| u64::from(scenario.users_max())).sum();
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
@@ -277,8 +278,19 @@ impl Job<'_> {
     }
 
     fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Run, Failed> {
+        self.take(self.plan(), self.progress(), load, control, narrate).map(|(run, _)| run)
+    }
+
+    /// Makes the run of a plan and keeps its record, whose name is returned.
+    pub(super) fn take(
+        &self,
+        plan: Plan,
+        progress: Progress,
+        load: &Arc<Load>,
+        control: &Control,
+        narrate: fn(&str),
+    ) -> Result<(Run, Option<PathBuf>), Failed> {
         let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
-        let plan = self.plan();
         let head = Head {
             measured_from: plan.warm_up,
             plan,
@@ -292,15 +304,15 @@ impl Job<'_> {
         let named = self.args.report.record.as_deref();
         let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
         let record = record.map_err(|warning| narrate(&format!("warning: {warning}"))).ok();
-        let journal = record.and_then(|record| {
+        let kept = record.and_then(|record| {
             let journal = FileJournal::begin(record.file, &head).ok()?;
             if !self.args.report.quiet {
                 narrate(&format!("record: {}", record.path.display()));
             }
-            Some(Box::new(journal) as Box<_>)
+            Some((Box::new(journal) as Box<_>, record.path))
         });
+        let (journal, path) = kept.unzip();
         let (sender, events) = sync_channel(live::BACKLOG);
-        let progress = self.progress();
         if matches!(progress, Progress::Screen { .. }) {
             self.lines.hold();
         }
@@ -312,12 +324,12 @@ impl Job<'_> {
         for warning in warnings {
             narrate(&format!("warning: {warning}"));
         }
-        run.map_err(|error| unable(&error))
+        run.map(|run| (run, path)).map_err(|error| unable(&error))
     }
 }
 
 /// What ends the program when the script, or a VU that could not be made, has ended the run.
-fn stopped(why: Stop) -> Failed {
+pub(super) fn stopped(why: Stop) -> Failed {
     match why {
         Stop::Asked(words) => (Problem::new(words, ""), Exit::Abort),
         Stop::Threw(words) => {
