@@ -444,6 +444,7 @@ impl From<Problem> for Refused {
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Refused> {
     let line: Vec<OsString> = line.into_iter().collect();
     refuse_single_dashes(&line)?;
+    refuse_commands_of_k6(&line)?;
     let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
@@ -473,6 +474,36 @@ fn refuse_single_dashes(line: &[OsString]) -> Result<(), Problem> {
     match found {
         Some((flag, hint)) => Err(Problem::new(format!("`{flag}` has one dash; long flags have two"), *hint)),
         None => Ok(()),
+    }
+}
+
+/// Commands of k6 that are none here. A single word could be the name of a host, so it takes a second one, or a
+/// word that nobody calls a host.
+fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
+    const ALONE: &str = "a run is on this machine alone, and is steered by signals";
+    const K6: [(&str, &str); 10] = [
+        (
+            "archive",
+            "run the script itself; `knee.lock` beside it holds modules from the network to their bytes",
+        ),
+        ("inspect", "`knee run SCRIPT` checks the script and its options before it sends anything"),
+        ("cloud", ALONE),
+        ("login", ALONE),
+        ("pause", ALONE),
+        ("resume", ALONE),
+        ("scale", ALONE),
+        ("stats", ALONE),
+        ("new", "docs/guide/k6.md has a script to begin with"),
+        ("version", "write `knee --version`"),
+    ];
+    let mut words = line.iter().skip(1).filter_map(|word| word.to_str());
+    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    let known = K6.iter().find(|(name, _)| *name == first);
+    match known {
+        Some((name, hint)) if second.is_some() || matches!(*name, "archive" | "inspect" | "version") => {
+            Err(Problem::new(format!("`{name}` is a command of k6, and none of knee"), *hint))
+        }
+        _ => Ok(()),
     }
 }
 
