@@ -216,8 +216,12 @@ fn what_was_left_when_program_and_guard_were_killed_is_removed_by_the_next_rig()
     let folder = host.until("start");
     host.go_on("");
     host.until("reset");
-    kill_process(host.guard(), Signal::KILL).unwrap();
+    let guard = host.guard();
+    kill_process(guard, Signal::KILL).unwrap();
     host.kill(Signal::KILL);
+    while rustix::process::test_kill_process(guard).is_ok() {
+        std::thread::yield_now();
+    }
     assert!(!processes_about(world.temporary.path()).is_empty(), "nobody was there to end it");
     let (rig, _) = world.running(crate::world::SERVICE);
     assert!(!std::path::Path::new(&folder).exists());
