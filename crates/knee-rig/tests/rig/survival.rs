@@ -136,11 +136,11 @@ fn databases_and_caches_of_a_killed_program_are_gone_with_their_ports_and_shared
         if step != "start" {
             host.go_on("");
             let url = host.until("reset");
-            if step != "reset" {
+            if step == "reset" {
+                assert!(try_get(&url, "/get").is_ok());
+            } else {
                 host.go_on("");
                 host.until(step);
-            } else {
-                assert!(try_get(&url, "/get").is_ok());
             }
         }
         host.kill(Signal::KILL);
