@@ -80,11 +80,10 @@ impl Standing {
         overrides: &Overrides,
     ) -> Result<Process, Error> {
         const TRIES: usize = 3;
-        for attempt in 1..TRIES {
+        for _ in 1..TRIES {
             match self.try_port(hands, around, declared, overrides) {
                 // Somebody took the port between our choice and its use.
-                Err(Error::Died { last_lines, .. })
-                    if declared.port.is_none() && attempt < TRIES && in_use(&last_lines) => {}
+                Err(Error::Died { last_lines, .. }) if declared.port.is_none() && in_use(&last_lines) => {}
                 other => return other,
             }
         }
