@@ -103,7 +103,7 @@ need_stores() {
         # Its package may start a server of its own, which no test touches.
         need psql 'PostgreSQL' postgresql postgresql-server postgresql
         has_postgres || give_up 'PostgreSQL is there without its server' \
-            'install the package that has `initdb` (Debian: postgresql, Fedora: postgresql-server)'
+            'install the package that has initdb (Debian: postgresql, Fedora: postgresql-server)'
     fi
     if [ "${KNEE_WITHOUT_REDIS:-}" != 1 ] && ! has valkey-server; then
         need redis-server 'Redis, which some tests run; KNEE_WITHOUT_REDIS=1 leaves them out' redis-server redis redis
