@@ -18,6 +18,7 @@ fn board() -> (TempDir, Opening) {
         busy_wait: BusyWait::Yielding60us,
         statement_cache: true,
         synchronous: Synchronous::Normal,
+        transaction_cost: 0,
         counters: Arc::new(Counters::default()),
     };
     prepare(&opening).unwrap();
