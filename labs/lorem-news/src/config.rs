@@ -129,6 +129,9 @@ pub struct Switches {
     /// each query by itself
     #[arg(long, env = "LOREM_READER_POOL", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=256))]
     pub reader_pool: u16,
+    /// Who moves SQLite's log into its file: the request whose commit made it long, or a thread of its own
+    #[arg(long, env = "LOREM_CHECKPOINT", default_value = "background")]
+    pub checkpoint: Checkpoint,
     /// When SQLite waits for the disk: at checkpoints, or at each commit
     #[arg(long, env = "LOREM_SYNCHRONOUS", default_value = "normal")]
     pub synchronous: Synchronous,
@@ -195,6 +198,15 @@ pub enum Writer {
     Direct,
     /// One transaction for all writes that wait, on one thread per process
     Group,
+}
+
+/// Values of `--checkpoint`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Checkpoint {
+    /// The commit that makes the log longer than 1,000 pages waits for the disk
+    Inline,
+    /// Commits wait only when the log has grown to 8,000 pages
+    Background,
 }
 
 /// Values of `--synchronous`.

@@ -41,6 +41,7 @@ fn fill(args: &SeedArgs) -> Result<(), (String, &'static str)> {
         statement_cache: true,
         synchronous: Synchronous::Normal,
         transaction_cost: 0,
+        checkpointer: None,
         counters: Arc::new(Counters::default()),
     };
     let rows = seed::fill(args, &opening).map_err(|problem| {

@@ -14,10 +14,12 @@ use crate::config::{BusyWait, Switches, Synchronous, TxMode};
 use crate::counter::Counters;
 
 pub mod busy;
+pub mod checkpoint;
 pub mod group;
 pub mod read;
 pub mod write;
 
+use checkpoint::Checkpointer;
 use write::{Write, Written};
 
 /// The version of the schema that this program writes, kept in the file's `user_version`.
@@ -78,6 +80,8 @@ pub struct Opening {
     pub synchronous: Synchronous,
     /// Units of extra work for each change.
     pub transaction_cost: u32,
+    /// Who moves the log into the file; `None` for the connections themselves.
+    pub checkpointer: Option<Checkpointer>,
     /// Where busy refusals, waits and commits are counted.
     pub counters: Arc<Counters>,
 }
@@ -92,6 +96,7 @@ impl Opening {
             statement_cache: switches.statement_cache.is_on(),
             synchronous: switches.synchronous,
             transaction_cost: switches.transaction_cost,
+            checkpointer: None,
             counters,
         }
     }
@@ -125,6 +130,9 @@ impl Store {
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         busy::install(&mut conn, opening.busy_wait, &opening.counters)?;
         pragmas(&conn, opening.synchronous, access)?;
+        if let Some(checkpointer) = &opening.checkpointer {
+            checkpointer.watch(&mut conn)?;
+        }
         // A capacity of zero finalizes each statement after its use: it is prepared again the next time.
         conn.set_prepared_statement_cache_capacity(if opening.statement_cache { 128 } else { 0 });
         conn.set_transaction_behavior(match opening.tx_mode {

@@ -19,6 +19,7 @@ fn board() -> (TempDir, Opening) {
         statement_cache: true,
         synchronous: Synchronous::Normal,
         transaction_cost: 0,
+        checkpointer: None,
         counters: Arc::new(Counters::default()),
     };
     prepare(&opening).unwrap();

@@ -234,6 +234,26 @@ fn a_transaction_cost_is_paid_for_each_change_inside_its_transaction() {
 }
 
 #[test]
+fn the_log_is_moved_into_the_file_by_a_thread_of_its_own_or_by_the_requests() {
+    let background = start(&[&["--checkpoint", "background", "--writer", "direct"]]);
+    let mut posts = 0;
+    while background.counter("lorem_checkpoints_total") == 0 {
+        assert_eq!(background.benchmark("post_create").status, 200);
+        posts += 1;
+    }
+    let inline = start(&[&["--checkpoint", "inline", "--writer", "direct"]]);
+    for _ in 0..posts * 2 {
+        assert_eq!(inline.benchmark("post_create").status, 200);
+    }
+    assert_eq!(inline.counter("lorem_checkpoints_total"), 0);
+    // The log of the one that checkpoints by itself has started anew: a file never shrinks, but is used again.
+    let mut log = crate::support::file_in(inline.folder.path()).into_os_string();
+    log.push("-wal");
+    let bytes = std::fs::metadata(log).unwrap().len();
+    assert!(bytes < 2 * 1_000 * 4_200, "{bytes} bytes of log after {} posts", posts * 2);
+}
+
+#[test]
 fn a_kept_fragment_is_used_again_and_never_after_a_change() {
     let board = start(&[]);
     let mut ada = Browser::new(&board);
@@ -327,6 +347,7 @@ fn every_switch_can_be_set_by_its_environment_variable() {
         "RENDER_COST",
         "SIGN_IN_WRITES",
         "WRITER",
+        "CHECKPOINT",
         "TRANSACTION_COST",
         "STATEMENT_CACHE",
         "FRAGMENT_CACHE",
