@@ -148,3 +148,30 @@ fn a_file_of_a_newer_program_is_not_touched() {
     store.conn.pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(prepare(&opening), Err(Failure::Schema { found: 99, .. })));
 }
+
+#[test]
+fn the_versions_of_a_list_are_read_from_an_index_alone() {
+    let (_folder, opening) = board();
+    let store = Store::open(&opening, Access::Write).unwrap();
+    for (sql, index) in [
+        (
+            "SELECT id, revision FROM posts INDEXED BY posts_versions WHERE id >= ?1 ORDER BY id",
+            "posts_versions",
+        ),
+        (
+            "SELECT id, revision FROM posts INDEXED BY posts_user_id WHERE user_id = ?1 ORDER BY id DESC",
+            "posts_user_id",
+        ),
+    ] {
+        let plan: Vec<String> = store
+            .conn
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap()
+            .query_map([1], |row| row.get("detail"))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(plan.len(), 1, "no sorting: {plan:?}");
+        assert!(plan[0].contains(&format!("COVERING INDEX {index}")), "{plan:?}");
+    }
+}
