@@ -4,6 +4,7 @@
 //! when it has grown long, the next commit does the little that is left and lets it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 use std::thread::JoinHandle;
 
@@ -12,7 +13,7 @@ use rusqlite::Connection;
 use super::{Access, Failure, Opening, Store};
 use crate::counter::Counters;
 
-/// Pages of the log from which on it is worth moving them; SQLite's own measure.
+/// Pages by which the log has grown when it is worth moving them; SQLite's own measure.
 const PAGES: i32 = 1_000;
 /// Pages at which a commit waits for the disk: 32 MB. Readers search a longer log for longer.
 const PAGES_MAX: i32 = 8_000;
@@ -21,6 +22,8 @@ const PAGES_MAX: i32 = 8_000;
 #[derive(Debug, Clone)]
 pub struct Checkpointer {
     wake: SyncSender<()>,
+    /// How long the log was when the thread was woken last.
+    woken_at: Arc<AtomicI32>,
 }
 
 impl Checkpointer {
@@ -41,7 +44,7 @@ impl Checkpointer {
             }
         };
         let thread = std::thread::Builder::new().name("checkpoint".into()).spawn(work);
-        Ok((Self { wake }, thread.map_err(|_| Failure::Stopped)?))
+        Ok((Self { wake, woken_at: Arc::default() }, thread.map_err(|_| Failure::Stopped)?))
     }
 
     /// Takes a connection's checkpoints over.
@@ -49,9 +52,12 @@ impl Checkpointer {
     /// # Errors
     /// SQLite does not take the hook.
     pub fn watch(&self, conn: &mut Connection) -> rusqlite::Result<()> {
-        let wake = self.wake.clone();
+        let Self { wake, woken_at } = self.clone();
         conn.wal_hook(Some(move |log: &mut rusqlite::hooks::Wal, pages| {
-            if pages >= PAGES {
+            let more = pages - woken_at.load(Ordering::Relaxed);
+            // Shorter than it was: it has started anew.
+            if !(0..PAGES).contains(&more) {
+                woken_at.store(pages, Ordering::Relaxed);
                 // Full: the thread has been woken already.
                 let _ = wake.try_send(());
             }
