@@ -109,8 +109,8 @@ pub struct Switches {
     /// How many times each piece of a page is rendered: the cost of a slower runtime
     #[arg(long, env = "LOREM_RENDER_COST", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub render_cost: u32,
-    /// Units of the program's own work inside a transaction, for each change: an interpreter builds its statements
-    /// and runs its callbacks while it has the write lock. A unit is a hash of 4 KB, some microseconds
+    /// Units of the program's own work inside each transaction, between its checks and its first write: what an
+    /// interpreter does there. A unit is a hash of 4 KB, some microseconds
     #[arg(long, env = "LOREM_TRANSACTION_COST", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub transaction_cost: u32,
     /// Whether the benchmark routes write a session and the time the user was seen

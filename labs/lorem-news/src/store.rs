@@ -174,10 +174,10 @@ impl Store {
     ) -> Result<R, Failure> {
         let transaction = self.conn.transaction()?;
         let result = changes(&mut |write| {
-            let written = write::apply(&transaction, write);
-            toil(self.transaction_cost);
-            self.counters.toil.add(self.transaction_cost.into());
-            written
+            write::apply(&transaction, write, &|| {
+                toil(self.transaction_cost);
+                self.counters.toil.add(self.transaction_cost.into());
+            })
         })?;
         transaction.commit()?;
         self.counters.commits.one();
