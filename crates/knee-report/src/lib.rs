@@ -18,4 +18,7 @@ pub mod oha_json;
 
 pub mod csv;
 
+pub mod sweep;
+
+pub use sweep::SweepView;
 pub use view::View;

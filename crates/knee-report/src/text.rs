@@ -12,7 +12,7 @@ mod plan;
 
 mod section;
 
-mod table;
+pub(crate) mod table;
 
 mod times;
 

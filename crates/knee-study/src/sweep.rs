@@ -1,1 +1,202 @@
 //! How much a service can take: steps of load, and capacity, knee and breaking point from them.
+//!
+//! A [`Sweep`] is asked for its next step, is told what the step measured, and concludes. Does not
+//! run a step, does not know the time (it counts what it is told steps took), and does not lay out
+//! a report.
+//!
+//! ```text
+//! probe ─► climb ─► bisect ─► confirm ─► breaking point ─► surge ─► descend ─► done
+//!            │ nothing fails                                            ▲
+//!            └──────────────────────────────────────────────────► done  │ what is above, then back
+//! ```
+
+pub mod bound;
+
+pub mod conclusion;
+
+pub mod cost;
+
+pub mod course;
+
+pub mod knee;
+
+pub mod measured;
+
+pub mod rule;
+
+pub mod search;
+
+pub mod slo;
+
+pub mod trend;
+
+pub mod usl;
+
+pub use conclusion::Report;
+pub use course::Sweep;
+pub use measured::StepResult;
+pub use slo::Slo;
+
+/// What a level of load counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Requests a second that arrive by a Poisson process, whether or not earlier ones were answered.
+    Requests,
+    /// Iterations of a script a second, likewise.
+    Iterations,
+    /// Connections that each wait for their answer before they send again.
+    Connections,
+}
+
+impl Kind {
+    /// Whether arrivals wait for nobody.
+    pub const fn is_open(self) -> bool {
+        !matches!(self, Self::Connections)
+    }
+}
+
+/// The levels that are tried on the way up.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ladder {
+    /// Short closed loads first find out roughly what the service can do; the ladder begins well below.
+    Auto,
+    /// From `from`, each level `factor` times the one before, up to `to`.
+    Geometric {
+        /// First level; above zero.
+        from: f64,
+        /// Last level, if the user set one; the load never goes above it.
+        to: Option<f64>,
+        /// Above 1.
+        factor: f64,
+    },
+    /// These levels, ascending.
+    List(Vec<f64>),
+}
+
+/// What a sweep is asked to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// What a level counts.
+    pub kind: Kind,
+    /// The levels on the way up. [`Ladder::Auto`] may be capped by `ceiling`.
+    pub ladder: Ladder,
+    /// No step is above this level, whatever the ladder says.
+    pub ceiling: Option<f64>,
+    /// Seconds that a step measures; above zero.
+    pub seconds: f64,
+    /// Limits on response time; a step passes if it keeps all of them.
+    pub slos: Vec<Slo>,
+    /// Share of requests, 0 to 1, that may fail.
+    pub errors_max: f64,
+    /// The bracket around the capacity is halved until its upper end is at most `1 + precision`
+    /// times its lower end; above zero.
+    pub precision: f64,
+    /// Most requests in flight, and most connections of a probe.
+    pub in_flight_max: u32,
+    /// Seconds after which no new step begins; `None` for no limit.
+    pub seconds_max: Option<f64>,
+    /// Seed of all arrivals; each step has one of its own made from it.
+    pub seed: u64,
+}
+
+/// Why a step is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// A short closed load, to know where the ladder begins.
+    Probe,
+    /// The next rung of the ladder.
+    Climb,
+    /// Between the highest level that passed and the lowest that failed.
+    Bisect,
+    /// Once more, because one trial is luck.
+    Confirm,
+    /// Between the highest level that held and the lowest at which the service broke.
+    Break,
+    /// Far above the capacity, to see whether the service comes back.
+    Surge,
+    /// Below the capacity again.
+    Descend,
+}
+
+impl Purpose {
+    /// The word shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Probe => "probe",
+            Self::Climb => "climb",
+            Self::Bisect => "bisect",
+            Self::Confirm => "confirm",
+            Self::Break => "break",
+            Self::Surge => "surge",
+            Self::Descend => "descend",
+        }
+    }
+}
+
+/// The load of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Load {
+    /// Poisson arrivals a second.
+    Rate(f64),
+    /// So many connections, each waiting for its answer.
+    Connections(u32),
+}
+
+impl Load {
+    /// The number alone.
+    pub fn level(self) -> f64 {
+        match self {
+            Self::Rate(rate) => rate,
+            Self::Connections(count) => f64::from(count),
+        }
+    }
+}
+
+/// A step that is to be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// 1 for the first.
+    pub number: usize,
+    /// How much.
+    pub load: Load,
+    /// Seconds that are sent and not measured, before.
+    pub warm_up: f64,
+    /// Seconds that are measured.
+    pub seconds: f64,
+    /// Seed of its arrivals.
+    pub seed: u64,
+    /// Why.
+    pub purpose: Purpose,
+}
+
+/// A step that was made.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// What was to be done.
+    pub step: Step,
+    /// What was measured.
+    pub result: StepResult,
+    /// What the rules say.
+    pub judged: rule::Judged,
+}
+
+/// Two ends between which something lies; in the unit of the sweep's levels unless said otherwise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end, not below the lower.
+    pub high: f64,
+}
+
+impl Interval {
+    /// The middle of the two.
+    pub fn middle(self) -> f64 {
+        self.low.midpoint(self.high)
+    }
+
+    /// Whether the two have a point in common.
+    pub fn overlaps(self, other: Self) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+}

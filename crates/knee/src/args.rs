@@ -15,7 +15,12 @@ use crate::problem::Problem;
 
 mod run;
 
+mod sweep;
+
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
+pub use sweep::{
+    LadderFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, SweepScriptFlags, WorthFlags,
+};
 
 #[cfg(test)]
 mod reference;
@@ -30,6 +35,7 @@ Examples:
   knee URL -m POST -T application/json -d '{}' a body
   knee URL -z 10s --output-format json | jq .verdict
   knee report last~1                           the run before the last one
+  knee sweep URL --slo 'p99<250ms'             how much can it take
 
 Durations: 10s, 1m30s, 500ms; a bare number is seconds. Requests: 200, 1.5k, 2m.
 Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid measurement.";
@@ -76,6 +82,8 @@ enum Subcommands {
     Demo(Box<DemoArgs>),
     /// Run a k6 script
     Run(Box<RunArgs>),
+    /// Find out how much a service can take
+    Sweep(Box<SweepArgs>),
 }
 
 /// What to do, as typed.
@@ -89,6 +97,8 @@ pub enum Invocation {
     Demo(Box<DemoArgs>),
     /// Run a k6 script.
     Run(Box<RunArgs>),
+    /// Find out how much a service can take.
+    Sweep(Box<SweepArgs>),
 }
 
 /// `knee URL`.
@@ -432,6 +442,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Report(args)) => Invocation::Report(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
+        Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }

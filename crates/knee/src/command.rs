@@ -10,6 +10,8 @@ pub mod demo;
 
 pub mod run;
 
+pub mod sweep;
+
 mod journal;
 
 use knee_core::record::{Build, Run};

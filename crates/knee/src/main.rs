@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{demo, load, report, run};
+use knee::command::{demo, load, report, run, sweep};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Ok(Invocation::Report(args)) => report::report(&args, narrate).map_err(refused),
         Ok(Invocation::Demo(args)) => demo::demo(*args, narrate),
         Ok(Invocation::Run(args)) => run::run(&args, narrate),
+        Ok(Invocation::Sweep(args)) => sweep::sweep(&args, narrate),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }

@@ -33,6 +33,8 @@ pub mod request;
 
 pub mod script;
 
+pub mod sweep;
+
 pub mod target;
 
 #[cfg(test)]

@@ -38,6 +38,13 @@ pub struct RunArgs {
     pub(super) help: HelpFlag,
 }
 
+impl RunArgs {
+    /// The script alone, every flag at its default.
+    pub fn of(script: &str) -> Self {
+        Self { script: script.to_owned(), ..Self::default() }
+    }
+}
+
 /// How much load, and when. Any of the first four replaces the scenarios of the script.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Load")]

@@ -49,10 +49,11 @@ pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     load.notes.iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
     let way = way(load).map_err(refused)?;
-    let head = head(load);
     let mut sink = load.output.open().map_err(refused)?;
-    let (journal, kept) = journal(load, &head, narrate)?.unzip();
-    let run = measure(load, head, &way, journal, narrate)?;
+    let control = Control::new();
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let (run, kept) = take(load, &way, &control, narrate)?;
     let text = render(&run, load.output.format, load.output.color, load.output.time_unit);
     let written = sink.write(text.as_bytes()).map_err(failed);
     // Also when the result could not be written: this is where it can still be had.
@@ -60,6 +61,23 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
         narrate(&format!("record: {}", path.display()));
     }
     written.map(|()| exit_of(&run.ending, run.truth.state))
+}
+
+/// Makes the run and keeps its record, whose name is returned.
+///
+/// # Errors
+///
+/// What failed on this machine.
+pub(super) fn take(
+    load: &Load,
+    way: &Way,
+    control: &Control,
+    narrate: fn(&str),
+) -> Result<(Run, Option<PathBuf>), Failed> {
+    let head = head(load);
+    let (journal, kept) = journal(load, &head, narrate)?.unzip();
+    let run = measure(load, head, way, journal, control, narrate)?;
+    Ok((run, kept))
 }
 
 /// The record, with its head written, and its name; none when it cannot be kept and nobody named it.
@@ -86,11 +104,10 @@ fn measure(
     head: Head,
     way: &Way,
     journal: Option<FileJournal>,
+    control: &Control,
     narrate: fn(&str),
 ) -> Result<Run, Failed> {
     let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
-    let control = Control::new();
-    let _signals = signals::watch(control.clone()).map_err(|error| unable(&error))?;
     let rests = !load.plan.is_open();
     let volley = Volley::load(load.shots.clone(), &way.defaults, load.seed, rests, &load.allowed_hosts);
     let volley =
@@ -100,13 +117,13 @@ fn measure(
         .map_err(|error| unable(&error))?;
     let listeners =
         Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
-    let run = run::run(head, &volley, way, &control, listeners);
+    let run = run::run(head, &volley, way, control, listeners);
     live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
     run.map_err(|error| unable(&error))
 }
 
 /// How requests travel; finds out whether the TLS settings can be used.
-fn way(load: &Load) -> Result<Way, Problem> {
+pub(super) fn way(load: &Load) -> Result<Way, Problem> {
     let needs_tls = load.shots.iter().any(|shot| shot.url.scheme() == "https");
     let may_redirect = load.http.redirects > 0;
     let tls = (needs_tls || may_redirect)

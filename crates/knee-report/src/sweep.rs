@@ -1,0 +1,190 @@
+//! Everything that is shown about a sweep, computed once.
+//!
+//! Text, Markdown, JSON and SVG lay a [`SweepView`] out and calculate nothing, so that they cannot
+//! disagree. Does not judge a step and names no capacity; the sweep's report comes with both.
+
+pub mod curve;
+
+pub mod json;
+
+pub mod markdown;
+
+mod sentence;
+
+pub mod svg;
+
+pub mod text;
+
+use knee_core::record::{Build, Machine};
+use knee_core::truth::State;
+use knee_core::unit::Nanos;
+use knee_study::sweep::rule::Outcome;
+use knee_study::sweep::{Kind, Load, Purpose, Report, Trial};
+
+use crate::number;
+use crate::view::reading::Reading;
+use curve::Curve;
+
+/// What is known about a sweep besides its steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    /// What was loaded: the URL without credentials, or the script's name.
+    pub title: String,
+    /// The program that measured.
+    pub build: Build,
+    /// The machine it ran on.
+    pub machine: Machine,
+    /// Wall-clock time of the start, since the Unix epoch.
+    pub started: Nanos,
+    /// Whether the target runs on this machine; `None` if that cannot be told.
+    pub co_located: Option<bool>,
+}
+
+/// A sweep, as every report shows it.
+#[derive(Clone, Debug)]
+pub struct SweepView<'r> {
+    /// What is known besides.
+    pub about: &'r About,
+    /// What was found, as numbers.
+    pub report: &'r Report,
+    /// How it was made, as pieces of a line.
+    pub terms: Vec<String>,
+    /// The result in a sentence or two.
+    pub headline: String,
+    /// What was found, a line each.
+    pub findings: Vec<Finding>,
+    /// What the models say, and what the capacity is worth; sentences.
+    pub remarks: Vec<Remark>,
+    /// The steps.
+    pub rows: Vec<Row>,
+    /// Name of the tail's column: the highest percentile that most steps carry.
+    pub tail: &'static str,
+    /// The curve to draw.
+    pub curve: Curve,
+    /// Whether it can be trusted.
+    pub state: State,
+    /// Why not; sentences.
+    pub reasons: Vec<String>,
+}
+
+/// One thing found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value with its unit.
+    pub value: String,
+    /// What is to be known about it; may be empty.
+    pub remark: String,
+}
+
+/// A group of sentences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What they are about.
+    pub heading: &'static str,
+    /// A sentence each.
+    pub sentences: Vec<String>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Its number.
+    pub number: usize,
+    /// Why it was made.
+    pub purpose: Purpose,
+    /// How much was asked for, with its unit if that is not the table's.
+    pub level: String,
+    /// Arrivals a second that came due, and that were answered.
+    pub offered: String,
+    /// See `offered`.
+    pub achieved: String,
+    /// Response time at the median.
+    pub p50: Reading,
+    /// Response time in the tail.
+    pub tail: Reading,
+    /// Share of the requests that failed.
+    pub failed: String,
+    /// Most in flight.
+    pub in_flight: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Why, in a few words; empty for a pass.
+    pub why: String,
+    /// Name of its record.
+    pub record: Option<String>,
+}
+
+impl<'r> SweepView<'r> {
+    /// Computes everything that is shown.
+    pub fn of(report: &'r Report, about: &'r About) -> Self {
+        let (tail, q) = tail(report);
+        Self {
+            about,
+            report,
+            terms: sentence::terms(report),
+            headline: sentence::headline(report),
+            findings: sentence::findings(report),
+            remarks: sentence::remarks(report),
+            rows: report.trials.iter().map(|trial| row(trial, report.config.kind, q)).collect(),
+            tail,
+            curve: Curve::of(report, tail, q),
+            state: report.state,
+            reasons: report.reasons.clone(),
+        }
+    }
+}
+
+/// The highest of a few percentiles that at least half of the ladder's steps carry.
+fn tail(report: &Report) -> (&'static str, f64) {
+    const TAILS: [(&str, f64); 3] = [("p99", 0.99), ("p95", 0.95), ("p90", 0.9)];
+    let steps = report.ladder().count();
+    let carries = |q: f64| {
+        let nanos = |trial: &&Trial| Reading::from(trial.result.response.quantile(q)).nanos().is_some();
+        report.ladder().filter(nanos).count() * 2 >= steps
+    };
+    TAILS.into_iter().find(|(_, q)| carries(*q)).unwrap_or(TAILS[2])
+}
+
+/// One step as a row; also for the line that is shown when it is done.
+pub fn row(trial: &Trial, kind: Kind, tail: f64) -> Row {
+    let result = &trial.result;
+    let percentile = |q: f64| Reading::from(result.response.quantile(q));
+    Row {
+        number: trial.step.number,
+        purpose: trial.step.purpose,
+        level: match (trial.step.load, kind) {
+            (Load::Connections(count), Kind::Requests | Kind::Iterations) => format!("{count} conn."),
+            (load, _) => level(load.level()),
+        },
+        offered: level(result.offered),
+        achieved: level(result.achieved),
+        p50: percentile(0.5),
+        tail: percentile(tail),
+        failed: if result.failed() > 0.0 { number::percent(result.failed()) } else { "0".to_owned() },
+        in_flight: number::count(result.in_flight_max),
+        outcome: trial.judged.outcome,
+        why: sentence::why(&trial.judged),
+        record: result.record.clone(),
+    }
+}
+
+/// A level or a rate in three to four digits.
+pub fn level(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 || v.fract() == 0.0 => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    number::fixed(value, decimals)
+}
+
+/// The word for what came of a step.
+pub const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Pass => "pass",
+        Outcome::Fail => "fail",
+        Outcome::Void => "void",
+    }
+}

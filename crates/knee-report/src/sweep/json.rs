@@ -1,0 +1,316 @@
+//! A sweep as JSON: the layout of `docs/reference/sweep-json.md`, checked by
+//! `docs/reference/sweep.schema.json`.
+//!
+//! Units are part of the names; levels are in `unit`, and every `_rate` is a second. Does not
+//! shorten and does not compute.
+
+use knee_core::record::{Build, Machine};
+use knee_core::truth::State;
+use knee_study::sweep::bound::{CpuBound, Queue};
+use knee_study::sweep::conclusion::{Named, Recovery};
+use knee_study::sweep::course::Ended;
+use knee_study::sweep::knee::Knee;
+use knee_study::sweep::usl::Law;
+use knee_study::sweep::{Interval, Load, Trial};
+use serde::Serialize;
+
+use super::{SweepView, word};
+use crate::json::{finite, pretty};
+use crate::view::reading::Reading;
+
+/// The layout's version; rises when a member is taken away or comes to mean something else.
+pub const VERSION: u32 = 1;
+
+/// The document as text, indented, with a line feed at the end.
+pub fn render(view: &SweepView<'_>) -> String {
+    pretty(&Document::of(view))
+}
+
+#[derive(Serialize)]
+struct Document<'v> {
+    version: u32,
+    title: &'v str,
+    started_unix_s: f64,
+    unit: &'static str,
+    seed: u64,
+    slo: Vec<String>,
+    errors_max: f64,
+    ended: &'static str,
+    verdict: Verdict<'v>,
+    headline: &'v str,
+    capacity: Level,
+    saturation: Option<Saturation>,
+    knee: Option<KneeFigures>,
+    breaking_point: Level,
+    broken: Option<&'static str>,
+    recovery: Recovered,
+    usl: Option<Usl>,
+    cpu: Option<Cpu>,
+    queue: Option<QueueFigures>,
+    worth: Option<Worth>,
+    remarks: Vec<&'v str>,
+    steps: Vec<Step<'v>>,
+    co_located: Option<bool>,
+    build: &'v Build,
+    machine: &'v Machine,
+}
+
+#[derive(Serialize)]
+struct Verdict<'v> {
+    state: State,
+    reasons: &'v [String],
+}
+
+#[derive(Default, Serialize)]
+struct Level {
+    known: &'static str,
+    low: Option<f64>,
+    high: Option<f64>,
+    confirmed: bool,
+    why: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Saturation {
+    rate: f64,
+    low: f64,
+    high: f64,
+    reached: bool,
+}
+
+#[derive(Serialize)]
+struct KneeFigures {
+    level: f64,
+    low: f64,
+    high: f64,
+    at_the_end: bool,
+    kneedle: f64,
+}
+
+#[derive(Serialize)]
+struct Recovered {
+    state: &'static str,
+    level: Option<f64>,
+    after_s: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Usl {
+    gamma: f64,
+    sigma: f64,
+    kappa: f64,
+    r2: f64,
+    in_flight_max: f64,
+    peak: Option<(f64, f64)>,
+}
+
+#[derive(Serialize)]
+struct Cpu {
+    seconds_per_request: f64,
+    cores: f64,
+    bound_rate: f64,
+    saturation_share: f64,
+    is_the_limit: bool,
+}
+
+#[derive(Serialize)]
+struct QueueFigures {
+    workers: u32,
+    service_ms: f64,
+    at_rate: f64,
+    predicted_ms: f64,
+    measured_ms: f64,
+}
+
+#[derive(Serialize)]
+struct Worth {
+    peak_rate: f64,
+    peak_factor: f64,
+    requests_per_month: f64,
+    users: Option<f64>,
+    cost_per_million_requests: Option<f64>,
+    cost_per_user_month: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Step<'v> {
+    number: usize,
+    purpose: &'static str,
+    closed: bool,
+    level: f64,
+    seconds: f64,
+    warm_up_s: f64,
+    seed: u64,
+    outcome: &'static str,
+    why: &'v str,
+    broken: Option<&'static str>,
+    offered_rate: f64,
+    achieved_rate: f64,
+    goodput_rate: f64,
+    requests_per_arrival: f64,
+    failed_share: f64,
+    requests: u64,
+    response_time_ms: Times,
+    service_time_ms: Times,
+    in_flight_max: u64,
+    cpu_s: Option<f64>,
+    instrument: Instrument,
+    record: Option<&'v str>,
+}
+
+#[derive(Serialize)]
+struct Times {
+    mean: Option<f64>,
+    p50: Option<f64>,
+    p90: Option<f64>,
+    p99: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Instrument {
+    state: State,
+    reasons: Vec<String>,
+}
+
+impl<'v> Document<'v> {
+    fn of(view: &'v SweepView<'_>) -> Self {
+        let report = view.report;
+        Self {
+            version: VERSION,
+            title: &view.about.title,
+            started_unix_s: view.about.started.as_secs_f64(),
+            unit: report.unit(),
+            seed: report.config.seed,
+            slo: report.config.slos.iter().map(ToString::to_string).collect(),
+            errors_max: report.config.errors_max,
+            ended: match report.ended {
+                Ended::Complete => "complete",
+                Ended::Interrupted => "interrupted",
+                Ended::OutOfTime => "out_of_time",
+                Ended::Early => "early",
+            },
+            verdict: Verdict { state: view.state, reasons: &view.reasons },
+            headline: &view.headline,
+            capacity: level(&report.capacity),
+            saturation: report.saturation.map(|found| {
+                let Interval { low, high } = found.interval;
+                Saturation { rate: found.rate, low, high, reached: found.reached }
+            }),
+            knee: report.knee.as_ref().map(knee),
+            breaking_point: level(&report.breaking),
+            broken: report.broken.map(|broken| broken.words()),
+            recovery: recovered(report.recovery),
+            usl: report.law.as_ref().ok().map(usl),
+            cpu: report.cpu.as_ref().map(cpu),
+            queue: report.queue.as_ref().map(queue),
+            worth: report.worth.map(|found| Worth {
+                peak_rate: found.peak,
+                peak_factor: found.assumptions.peak_factor,
+                requests_per_month: found.per_month,
+                users: found.users,
+                cost_per_million_requests: found.per_million,
+                cost_per_user_month: found.per_user,
+            }),
+            remarks: view.remarks.iter().flat_map(|remark| &remark.sentences).map(String::as_str).collect(),
+            steps: report.trials.iter().zip(&view.rows).map(|(trial, row)| step(trial, &row.why)).collect(),
+            co_located: view.about.co_located,
+            build: &view.about.build,
+            machine: &view.about.machine,
+        }
+    }
+}
+
+fn level(named: &Named) -> Level {
+    let (known, low, high) = match named {
+        Named::Between { interval, .. } => ("between", Some(interval.low), Some(interval.high)),
+        Named::AtLeast(low) => ("at_least", Some(*low), None),
+        Named::Below(high) => ("below", None, Some(*high)),
+        Named::Refused { at_least, .. } => ("refused", *at_least, None),
+        Named::Unknown => ("unknown", None, None),
+    };
+    let confirmed = matches!(named, Named::Between { confirmed: true, .. });
+    let why = if let Named::Refused { why, .. } = named { why.clone() } else { Vec::new() };
+    Level { known, low, high, confirmed, why }
+}
+
+fn knee(knee: &Knee) -> KneeFigures {
+    let Interval { low, high } = knee.interval;
+    KneeFigures { level: knee.level, low, high, at_the_end: knee.at_the_end, kneedle: knee.kneedle }
+}
+
+fn recovered(recovery: Recovery) -> Recovered {
+    let (state, level, after_s) = match recovery {
+        Recovery::AtOnce(level) => ("at_once", Some(level), None),
+        Recovery::After(level, seconds) => ("after", Some(level), Some(seconds)),
+        Recovery::Metastable(level) => ("metastable", level, None),
+        Recovery::NotTried => ("not_tried", None, None),
+    };
+    Recovered { state, level, after_s }
+}
+
+fn usl(law: &Law) -> Usl {
+    let Law { gamma, sigma, kappa, r2, reach, peak } = *law;
+    Usl { gamma, sigma, kappa, r2, in_flight_max: reach, peak }
+}
+
+fn cpu(bound: &CpuBound) -> Cpu {
+    Cpu {
+        seconds_per_request: bound.demand,
+        cores: bound.cores,
+        bound_rate: bound.bound,
+        saturation_share: bound.share,
+        is_the_limit: bound.is_the_limit(),
+    }
+}
+
+fn queue(queue: &Queue) -> QueueFigures {
+    QueueFigures {
+        workers: queue.workers,
+        service_ms: queue.service * 1e3,
+        at_rate: queue.at,
+        predicted_ms: queue.predicted * 1e3,
+        measured_ms: queue.measured * 1e3,
+    }
+}
+
+fn step<'v>(trial: &'v Trial, why: &'v str) -> Step<'v> {
+    let (result, asked) = (&trial.result, &trial.step);
+    Step {
+        number: asked.number,
+        purpose: asked.purpose.name(),
+        closed: matches!(asked.load, Load::Connections(_)),
+        level: asked.load.level(),
+        seconds: asked.seconds,
+        warm_up_s: asked.warm_up,
+        seed: asked.seed,
+        outcome: word(trial.judged.outcome),
+        why,
+        broken: trial.judged.broken.map(|broken| broken.words()),
+        offered_rate: result.offered,
+        achieved_rate: result.achieved,
+        goodput_rate: result.goodput,
+        requests_per_arrival: result.requests_per_arrival,
+        failed_share: result.failed(),
+        requests: result.books.planned,
+        response_time_ms: times(&result.response),
+        service_time_ms: times(&result.service),
+        in_flight_max: result.in_flight_max,
+        cpu_s: result.cpu,
+        instrument: Instrument {
+            state: result.state,
+            reasons: result.reasons.iter().map(|reason| reason.text.clone()).collect(),
+        },
+        record: result.record.as_deref(),
+    }
+}
+
+/// What a sample carries; the rest is null.
+fn times(times: &knee_core::estimate::Distribution) -> Times {
+    let at = |q: f64| Reading::from(times.quantile(q)).nanos().map(|nanos| nanos / 1e6);
+    Times {
+        mean: times.all().mean().and_then(|nanos| finite(nanos / 1e6)),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+    }
+}

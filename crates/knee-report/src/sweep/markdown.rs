@@ -1,0 +1,86 @@
+//! A sweep as Markdown, for a document or a pull request.
+//!
+//! Lays a [`SweepView`] out and calculates nothing. What others said is written as code or escaped.
+
+use std::fmt::Write as _;
+
+use super::text::time;
+use super::{SweepView, word};
+use crate::clean;
+use crate::text::Style;
+
+/// The whole document.
+pub fn render(view: &SweepView<'_>, style: &Style) -> String {
+    let mut text = format!("# Sweep of `{}`\n\n", clean::line(&view.about.title).replace('`', "'"));
+    // Writing into a text cannot fail.
+    let _ = writeln!(text, "{}\n", view.headline);
+    let _ = writeln!(text, "{}.\n", view.terms.join(", "));
+    text.push_str("| | | |\n|---|---|---|\n");
+    for one in &view.findings {
+        let _ = writeln!(text, "| {} | **{}** | {} |", one.name, cell(&one.value), cell(&one.remark));
+    }
+    text.push('\n');
+    for remark in &view.remarks {
+        let _ = writeln!(text, "## {}\n", remark.heading);
+        for sentence in &remark.sentences {
+            let _ = writeln!(text, "- {sentence}");
+        }
+        text.push('\n');
+    }
+    steps(&mut text, view, style);
+    verdict(&mut text, view);
+    text
+}
+
+fn steps(text: &mut String, view: &SweepView<'_>, style: &Style) {
+    let (unit, tail) = (view.curve.unit, view.tail);
+    let _ = writeln!(text, "## Steps\n\n| | | {unit} | answered/s | p50 | {tail} | failed | | |");
+    text.push_str("|---:|---|---:|---:|---:|---:|---:|---|---|\n");
+    for row in &view.rows {
+        let (p50, tail) = (time(row.p50, style.unit), time(row.tail, style.unit));
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {p50} | {tail} | {} | {} | {} |",
+            row.number,
+            row.purpose.name(),
+            row.level,
+            row.achieved,
+            row.failed,
+            word(row.outcome),
+            cell(&row.why)
+        );
+    }
+    text.push('\n');
+}
+
+fn verdict(text: &mut String, view: &SweepView<'_>) {
+    let about = &view.about;
+    let reasons: Vec<String> = view.reasons.iter().map(|reason| cell(reason)).collect();
+    let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+    let _ = writeln!(text, "Verdict: **{}**{reasons}.\n", view.state.name());
+    let cpu = about.machine.cpu.as_deref().unwrap_or("an unknown CPU");
+    let place = match about.co_located {
+        Some(true) => ", with the service on the same machine",
+        Some(false) => "",
+        None => ", and it is not known where the service is",
+    };
+    let _ = writeln!(
+        text,
+        "Measured with knee {} on {} cores of {}{place}.",
+        cell(&about.build.version),
+        about.machine.cores,
+        cell(cpu)
+    );
+}
+
+/// Text that cannot end a cell or begin markup.
+fn cell(text: &str) -> String {
+    let mut safe = String::new();
+    for c in clean::line(text).chars() {
+        if matches!(c, '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\') {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
+}

@@ -1,0 +1,350 @@
+//! What a sweep found, in words.
+//!
+//! Does not lay anything out.
+
+use knee_core::unit::Nanos;
+use knee_study::sweep::bound::{CpuBound, Queue};
+use knee_study::sweep::conclusion::{Named, Recovery, Saturation};
+use knee_study::sweep::cost::Worth;
+use knee_study::sweep::course::Ended;
+use knee_study::sweep::knee::Knee;
+use knee_study::sweep::rule::{Judged, Miss, Outcome};
+use knee_study::sweep::usl::{Law, Unfit};
+use knee_study::sweep::{Interval, Kind, Report, Trial};
+
+use super::{Finding, Remark, level};
+use crate::number;
+
+/// How the sweep was made.
+pub fn terms(report: &Report) -> Vec<String> {
+    let config = &report.config;
+    let load = match config.kind {
+        Kind::Connections => "closed: every connection waits for its answer".to_owned(),
+        _ => format!("open: Poisson arrivals, seed {}", config.seed),
+    };
+    let spent: f64 = report.trials.iter().map(|trial| trial.result.took).sum();
+    let ended = match report.ended {
+        Ended::Complete => None,
+        Ended::Interrupted => Some("interrupted".to_owned()),
+        Ended::OutOfTime => Some("ended because its time was up".to_owned()),
+        Ended::Early => Some("not finished".to_owned()),
+    };
+    let mut terms = vec![
+        load,
+        format!("{} a step", seconds(config.seconds)),
+        format!("{} steps in {}", report.trials.len(), seconds(spent)),
+    ];
+    terms.extend(ended);
+    terms
+}
+
+/// A span in a fitting unit.
+fn seconds(seconds: f64) -> String {
+    Nanos::from_secs_f64(seconds).to_string()
+}
+
+/// What every step has to keep, in words.
+fn rules(report: &Report) -> String {
+    let mut rules: Vec<String> = report.config.slos.iter().map(ToString::to_string).collect();
+    rules.push(format!("errors ≤ {}", number::percent(report.config.errors_max)));
+    rules.join(", ")
+}
+
+/// The result in a sentence or two that a person could send to a colleague.
+pub fn headline(report: &Report) -> String {
+    let unit = report.unit();
+    let rules = rules(report);
+    match &report.capacity {
+        Named::Between { interval: Interval { low, high }, .. } => {
+            let (low, high) = (level(*low), level(*high));
+            let why = upper_why(report);
+            format!("The service takes {low} {unit} with {rules}, and no longer {high}{why}.")
+        }
+        Named::AtLeast(low) => format!(
+            "The service takes at least {} {unit} with {rules}; the ladder ended before anything failed.",
+            level(*low)
+        ),
+        Named::Below(high) => {
+            format!("Every step failed, down to {} {unit}{}.", level(*high), upper_why(report))
+        }
+        Named::Refused { at_least, .. } => {
+            let known = at_least.map_or("nothing that passed is known".to_owned(), |low| {
+                format!("{} {unit} passed", level(low))
+            });
+            format!(
+                "No capacity is named: above that the limit may be the generator's, not the service's; {known}."
+            )
+        }
+        Named::Unknown => "Nothing is known: no step was made that says anything.".to_owned(),
+    }
+}
+
+/// Why the upper end of the capacity failed.
+fn upper_why(report: &Report) -> String {
+    let high = match &report.capacity {
+        Named::Between { interval, .. } => interval.high,
+        Named::Below(high) => *high,
+        _ => return String::new(),
+    };
+    let at = |trial: &&Trial| {
+        (trial.step.load.level() - high).abs() <= 1e-9 * high && trial.judged.outcome == Outcome::Fail
+    };
+    let why = report.ladder().find(at).map(|trial| why(&trial.judged)).unwrap_or_default();
+    if why.is_empty() { why } else { format!(": {why}") }
+}
+
+/// Why a step did not pass, in a few words.
+pub fn why(judged: &Judged) -> String {
+    if judged.outcome == Outcome::Void {
+        return judged.void.join("; ");
+    }
+    let mut words: Vec<String> = judged.misses.iter().map(miss).collect();
+    if words.is_empty()
+        && let Some(broken) = judged.broken
+    {
+        words.push(broken.words().to_owned());
+    }
+    words.join(", ")
+}
+
+fn miss(miss: &Miss) -> String {
+    match miss {
+        Miss::Achieved { share } => format!("{} of it answered", number::percent(*share)),
+        Miss::Errors { share } => format!("{} failed", number::percent(*share)),
+        Miss::Slo { slo, held } => format!("{} {}", slo.figure, seconds(held.seconds)),
+        Miss::Backlog { per_second } => format!("backlog grows by {}/s", level(*per_second)),
+        Miss::Silence => "no answer".to_owned(),
+    }
+}
+
+/// What was found, a line each.
+pub fn findings(report: &Report) -> Vec<Finding> {
+    let mut findings = vec![Finding {
+        name: "capacity",
+        value: named(&report.capacity, report.unit()),
+        remark: capacity_remark(report),
+    }];
+    findings.extend(report.saturation.map(|found| saturation(&found, report)));
+    findings.push(match &report.knee {
+        Some(found) => knee(found, report),
+        None => {
+            Finding { name: "knee", value: "–".to_owned(), remark: "too few levels to find it".to_owned() }
+        }
+    });
+    let manner = report.broken.map_or("", |broken| broken.words());
+    findings.push(Finding {
+        name: "breaking point",
+        value: named(&report.breaking, report.unit()),
+        remark: manner.to_owned(),
+    });
+    findings.extend(recovery(report));
+    findings
+}
+
+fn named(named: &Named, unit: &str) -> String {
+    match named {
+        Named::Between { interval, .. } => {
+            format!("{} to {} {unit}", level(interval.low), level(interval.high))
+        }
+        Named::AtLeast(low) => format!("at least {} {unit}", level(*low)),
+        Named::Below(high) => format!("below {} {unit}", level(*high)),
+        Named::Refused { at_least: Some(low), .. } => format!("not named; {} {unit} passed", level(*low)),
+        Named::Refused { at_least: None, .. } => "not named".to_owned(),
+        Named::Unknown => "–".to_owned(),
+    }
+}
+
+fn capacity_remark(report: &Report) -> String {
+    match &report.capacity {
+        Named::Between { interval, confirmed } => {
+            let of = |level: f64, wanted: Outcome| {
+                let at = |trial: &&Trial| {
+                    (trial.step.load.level() - level).abs() <= 1e-9 * level
+                        && trial.judged.outcome != Outcome::Void
+                };
+                let here: Vec<&Trial> = report.ladder().filter(at).collect();
+                (here.iter().filter(|trial| trial.judged.outcome == wanted).count(), here.len())
+            };
+            let (passed, of_low) = of(interval.low, Outcome::Pass);
+            let (failed, of_high) = of(interval.high, Outcome::Fail);
+            let tried = format!("{passed} of {of_low} passed, {failed} of {of_high} failed");
+            if *confirmed { tried } else { format!("{tried}; not confirmed") }
+        }
+        Named::Refused { why, .. } => why.join("; "),
+        _ => String::new(),
+    }
+}
+
+fn saturation(found: &Saturation, report: &Report) -> Finding {
+    let unit = if report.config.kind == Kind::Iterations { "iterations/s" } else { "requests/s" };
+    let Interval { low, high } = found.interval;
+    let (value, remark) = if !found.reached {
+        (format!("at least {} {unit}", level(found.rate)), "no step was overloaded")
+    } else if high > low {
+        (format!("{} to {} {unit}", level(low), level(high)), "the most that is answered in the long run")
+    } else {
+        (format!("{} {unit}", level(found.rate)), "the most that was answered; one step, so no interval")
+    };
+    Finding { name: "saturation", value, remark: remark.to_owned() }
+}
+
+fn knee(found: &Knee, report: &Report) -> Finding {
+    let Interval { low, high } = found.interval;
+    let remark = if found.at_the_end {
+        "the highest level that was tried: it may be above".to_owned()
+    } else {
+        format!("more load costs more waiting than it brings; Kneedle: {}", level(found.kneedle))
+    };
+    let value = format!("{} to {} {}", level(low), level(high), report.unit());
+    Finding { name: "knee", value, remark }
+}
+
+fn recovery(report: &Report) -> Option<Finding> {
+    let unit = report.unit();
+    let (value, remark) = match report.recovery {
+        Recovery::AtOnce(at) => (format!("recovers: {} {unit} pass at once", level(at)), String::new()),
+        Recovery::After(at, spent) => {
+            (format!("recovers: {} {unit} pass again", level(at)), format!("after about {}", seconds(spent)))
+        }
+        Recovery::Metastable(at) => {
+            let lower = at.map_or("nor at a quarter of it".to_owned(), |at| format!("only at {}", level(at)));
+            (
+                "metastable: does not recover".to_owned(),
+                format!("nine tenths of the capacity, which passed on the way up, fail for 30 s; {lower}"),
+            )
+        }
+        Recovery::NotTried => return None,
+    };
+    Some(Finding { name: "after overload", value, remark })
+}
+
+/// What models say, and what the capacity is worth.
+pub fn remarks(report: &Report) -> Vec<Remark> {
+    let mut models: Vec<String> = Vec::new();
+    models.extend(report.cpu.as_ref().map(cpu));
+    models.extend(report.queue.as_ref().map(queue));
+    models.push(law(&report.law, report.config.kind));
+    let mut remarks = vec![Remark { heading: "Models", sentences: models }];
+    remarks.extend(report.worth.as_ref().map(|found| Remark { heading: "Worth", sentences: worth(found) }));
+    remarks
+}
+
+fn cpu(bound: &CpuBound) -> String {
+    let CpuBound { demand, cores, bound: most, share } = bound;
+    let end = if bound.is_the_limit() {
+        "the CPU is what limits it"
+    } else {
+        "the CPU is not what limits it: look for a lock, a pool or something it waits for"
+    };
+    format!(
+        "CPU: {} a request on {} CPUs allow {} requests/s; saturation is at {} of that, so {end}.",
+        seconds(*demand),
+        level(*cores),
+        level(*most),
+        number::percent(*share)
+    )
+}
+
+/// Measured times this many times what M/M/c predicts are worth a word, and so is the inverse.
+const FAR: f64 = 2.0;
+
+fn queue(queue: &Queue) -> String {
+    let workers = if queue.workers == 1 {
+        "1 worker".to_owned()
+    } else {
+        format!("{} workers", number::count(queue.workers.into()))
+    };
+    let meaning = match queue.ratio() {
+        ratio if ratio > FAR => {
+            "far more than such a queue: something is done one at a time, or requests come in lumps"
+        }
+        ratio if ratio < 1.0 / FAR => {
+            "far less than such a queue: requests help each other (batches, a cache)"
+        }
+        _ => "much as such a queue does",
+    };
+    format!(
+        "It behaves like {workers} of {} each: at {}/s the mean response time is {} where M/M/{} has {}, {meaning}.",
+        seconds(queue.service),
+        level(queue.at),
+        seconds(queue.measured),
+        queue.workers,
+        seconds(queue.predicted)
+    )
+}
+
+fn law(law: &Result<Law, Unfit>, kind: Kind) -> String {
+    const NAME: &str = "Universal scalability law";
+    let unit = if kind == Kind::Iterations { "iterations/s" } else { "requests/s" };
+    match law {
+        Ok(law) => {
+            let peak = law.peak.map_or("no retrograde seen".to_owned(), |(n, x)| {
+                format!("the peak is {} {unit} at {} in flight", level(x), level(n))
+            });
+            format!(
+                "{NAME}: contention {}, crosstalk {:.2e} (R² {:.3}, up to {} in flight); {peak}.",
+                number::percent(law.sigma),
+                law.kappa,
+                law.r2,
+                level(law.reach)
+            )
+        }
+        Err(Unfit::Steps(count)) => format!("{NAME}: not fitted, {count} steady steps are too few (6)."),
+        Err(Unfit::Reach { needed, .. }) if !needed.is_finite() => {
+            format!("{NAME}: not fitted, without a knee it is not known how far the steps reach.")
+        }
+        Err(Unfit::Reach { reached, needed }) => format!(
+            "{NAME}: not fitted, steady steps reach {} in flight and it takes {} (twice the knee).",
+            level(*reached),
+            level(*needed)
+        ),
+        Err(Unfit::R2(r2)) => format!("{NAME}: does not fit (R² {r2:.3}, below 0.98), so it is not shown."),
+        Err(Unfit::Pattern) => {
+            format!("{NAME}: does not fit (what is left over has a pattern), so it is not shown.")
+        }
+        Err(Unfit::Degenerate) => format!("{NAME}: the steps do not decide about it."),
+    }
+}
+
+fn worth(worth: &Worth) -> Vec<String> {
+    let assumed = &worth.assumptions;
+    let mut sentences = Vec::new();
+    if let (Some(users), Some(each)) = (worth.users, assumed.per_user) {
+        sentences.push(format!(
+            "It supports {} users at {} requests a month each.",
+            number::fixed(three(users), 0),
+            number::fixed(each.per_month(), 0)
+        ));
+    }
+    if let (Some(million), Some(host)) = (worth.per_million, assumed.host) {
+        let user = worth.per_user.map_or(String::new(), |user| format!(", and {} a user", money(user)));
+        sentences.push(format!(
+            "A host of {} a month makes that {} a million requests{user}.",
+            money(host.per_month()),
+            money(million)
+        ));
+    }
+    sentences.push(format!(
+        "Assumed: the busiest moment has {} times the mean load and is the {} requests/s that pass; one host, \
+         no reserve; a month has 30.44 days.",
+        level(assumed.peak_factor),
+        level(worth.peak)
+    ));
+    sentences
+}
+
+/// Three significant digits: a capacity has no more.
+fn three(value: f64) -> f64 {
+    if value <= 0.0 {
+        return value;
+    }
+    let magnitude = 10f64.powf(value.log10().floor() - 2.0);
+    (value / magnitude).round() * magnitude
+}
+
+/// An amount in a currency that nobody named.
+fn money(amount: f64) -> String {
+    let decimals =
+        if amount >= 1.0 { 2 } else { (2 - amount.max(1e-9).log10().floor() as i32).clamp(3, 9) as usize };
+    number::fixed(amount, decimals)
+}

@@ -1,0 +1,168 @@
+//! The curve of a sweep as an SVG: response time above, answered load below, what was found marked
+//! on both. Drawn by `plotters`.
+//!
+//! Does not calculate. Colours are told apart by people who see red and green alike, and every mark
+//! has its name beside it.
+
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
+use plotters::prelude::*;
+
+use super::curve::{Curve, Dot, Mark};
+use super::{SweepView, level};
+use crate::clean;
+use crate::number;
+use knee_study::sweep::rule::Outcome;
+
+/// Pixels.
+const SIZE: (u32, u32) = (900, 640);
+const FONT: &str = "sans-serif";
+
+const BLUE_P50: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+const ORANGE_TAIL: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
+
+/// The colour of a mark's band.
+const fn colour(mark: &Mark) -> RGBColor {
+    match mark.letter {
+        'K' => RGBColor(0x56, 0xb4, 0xe9),
+        'C' => RGBColor(0x00, 0x9e, 0x73),
+        _ => RGBColor(0xcc, 0x79, 0xa7),
+    }
+}
+
+/// The picture. With fewer than two levels there is no curve: it says so.
+pub fn render(view: &SweepView<'_>) -> String {
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        // Writing into a text cannot fail; what plotters refuses to lay out leaves the picture bare.
+        let _ = draw(view, &area);
+        let _ = area.present();
+    }
+    svg
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
+
+fn draw(view: &SweepView<'_>, area: &Area<'_>) -> Drawn {
+    area.fill(&WHITE)?;
+    let title = format!("knee sweep of {}", clean::line(&view.about.title));
+    let title: String = title.chars().take(90).collect();
+    let area = area.titled(&title, (FONT, 20))?;
+    let curve = &view.curve;
+    let (Some(levels), Some(times)) = (curve.levels(), curve.times()) else {
+        let text = "There are too few steps for a curve.";
+        area.draw(&Text::new(text, (40, 60), (FONT, 16).into_font().color(&GREY)))?;
+        return Ok(());
+    };
+    // Levels that span far are drawn in proportion; each scale is a type of its own.
+    let (upper, lower) = area.split_vertically(360);
+    let times = (times.0 * 0.7, times.1 * 1.4);
+    let most = curve.dots.iter().map(|dot| dot.achieved).fold(0.0, f64::max) * 1.1;
+    if curve.log_levels {
+        let range = || (levels.0 * 0.9..levels.1 * 1.1).log_scale();
+        response(curve, &upper, range(), times)?;
+        answered(curve, &lower, range(), most)
+    } else {
+        let range = || levels.0..levels.1 * 1.05;
+        response(curve, &upper, range(), times)?;
+        answered(curve, &lower, range(), most)
+    }
+}
+
+/// Response times over levels.
+fn response<X>(curve: &Curve, area: &Area<'_>, levels: X, times: (f64, f64)) -> Drawn
+where
+    X: AsRangedCoord<Value = f64, CoordDescType: ValueFormatter<f64>>,
+{
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .x_label_area_size(30)
+        .y_label_area_size(80)
+        .build_cartesian_2d(levels, (times.0..times.1).log_scale())?;
+    for (place, mark) in curve.marks.iter().enumerate() {
+        band(&mut chart, mark, times)?;
+        // One name below the other, from the top of the field.
+        let y = chart.plotting_area().get_y_axis_pixel_range().start + 6 + 16 * place as i32;
+        let x = chart.plotting_area().get_x_axis_pixel_range().start + 12;
+        let text = format!("{} {} to {}", mark.name, level(mark.interval.low), level(mark.interval.high));
+        area.draw(&Rectangle::new([(x, y), (x + 10, y + 10)], colour(mark).mix(0.5).filled()))?;
+        area.draw(&Text::new(text, (x + 16, y - 1), (FONT, 13).into_font().color(&BLACK)))?;
+    }
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_label_formatter(&|x| level(*x))
+        .y_label_formatter(&|seconds| number::time(seconds * 1e9, None))
+        .y_desc(format!("response time (blue: p50, orange: {})", curve.tail))
+        .draw()?;
+    for (time, colour) in [(median as fn(&Dot) -> Option<f64>, BLUE_P50), (tail, ORANGE_TAIL)] {
+        let points =
+            || curve.dots.iter().filter_map(|dot| Some((dot, time(dot).filter(|time| *time > 0.0)?)));
+        let line = points().filter(|(dot, _)| dot.outcome != Outcome::Void).map(|(dot, y)| (dot.level, y));
+        chart.draw_series(LineSeries::new(line, colour.mix(0.5)))?;
+        chart.draw_series(points().map(|(dot, y)| Circle::new((dot.level, y), 4, fill(dot, colour))))?;
+    }
+    Ok(())
+}
+
+fn median(dot: &Dot) -> Option<f64> {
+    dot.p50
+}
+
+fn tail(dot: &Dot) -> Option<f64> {
+    dot.tail
+}
+
+/// Passes are full, what says nothing is a ring.
+fn fill(dot: &Dot, colour: RGBColor) -> ShapeStyle {
+    match dot.outcome {
+        Outcome::Pass | Outcome::Fail => colour.filled(),
+        Outcome::Void => colour.mix(0.5).stroke_width(1),
+    }
+}
+
+/// What was answered over levels.
+fn answered<X>(curve: &Curve, area: &Area<'_>, levels: X, most: f64) -> Drawn
+where
+    X: AsRangedCoord<Value = f64, CoordDescType: ValueFormatter<f64>>,
+{
+    let mut chart = ChartBuilder::on(area)
+        .margin(10)
+        .x_label_area_size(42)
+        .y_label_area_size(80)
+        .build_cartesian_2d(levels, 0.0..most.max(1e-9))?;
+    for mark in &curve.marks {
+        band(&mut chart, mark, (0.0, most))?;
+    }
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .x_label_formatter(&|x| level(*x))
+        .y_label_formatter(&|y| level(*y))
+        .x_desc(curve.unit)
+        .y_desc(format!("answered, {} (cross: fail)", curve.rate_unit))
+        .draw()?;
+    let dots = |wanted: Outcome| curve.dots.iter().filter(move |dot| dot.outcome == wanted);
+    let at = |dot: &Dot| (dot.level, dot.achieved);
+    chart.draw_series(dots(Outcome::Pass).map(|dot| Circle::new(at(dot), 4, BLUE_P50.filled())))?;
+    chart.draw_series(dots(Outcome::Void).map(|dot| Circle::new(at(dot), 4, GREY.stroke_width(1))))?;
+    chart.draw_series(dots(Outcome::Fail).map(|dot| Cross::new(at(dot), 4, ORANGE_TAIL.stroke_width(2))))?;
+    Ok(())
+}
+
+/// The place of something found, over the whole height.
+fn band<X, Y>(
+    chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>,
+    mark: &Mark,
+    (bottom, top): (f64, f64),
+) -> Drawn
+where
+    X: Ranged<ValueType = f64>,
+    Y: Ranged<ValueType = f64>,
+{
+    let corners = [(mark.interval.low, bottom), (mark.interval.high, top)];
+    chart.draw_series([Rectangle::new(corners, colour(mark).mix(0.18).filled())])?;
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! The report of a sweep for a terminal: the result, the curve, the steps.
+//!
+//! Lays a [`SweepView`] out and calculates nothing but where on a grid a dot goes. Lines never
+//! exceed the width.
+
+use knee_core::truth::State;
+use knee_study::sweep::Trial;
+use knee_study::sweep::rule::Outcome;
+
+use super::curve::Curve;
+use super::{Row, SweepView, level, row, word};
+use crate::clean;
+use crate::number::{self, Unit};
+use crate::text::Style;
+use crate::text::ink::{Tone, cut, left, right, width, wrap};
+use crate::text::table::{Cell, Side, Table};
+use crate::view::reading::Reading;
+
+/// Narrower than this nothing can be laid out.
+const WIDTH_MIN: usize = 60;
+/// Rows of the curve.
+const HEIGHT: usize = 12;
+
+/// The whole report; every line ends in a line feed.
+pub fn render(view: &SweepView<'_>, style: &Style) -> String {
+    let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
+    let mut blocks = vec![title(view, style), words("", &view.headline, style), findings(view, style)];
+    blocks.push(curve(&view.curve, style));
+    blocks.push(achieved(&view.curve, style));
+    blocks.push(steps(view, style));
+    for remark in &view.remarks {
+        let mut lines = vec![style.palette.paint(Tone::Strong, remark.heading)];
+        lines.extend(remark.sentences.iter().flat_map(|sentence| words("  ", sentence, style)));
+        blocks.push(lines);
+    }
+    blocks.push(verdict(view, style));
+    let texts: Vec<String> =
+        blocks.iter().filter(|block| !block.is_empty()).map(|block| block.join("\n")).collect();
+    texts.join("\n\n") + "\n"
+}
+
+fn title(view: &SweepView<'_>, style: &Style) -> Vec<String> {
+    let build = format!("knee {}", clean::line(&view.about.build.version));
+    let rest = format!("sweep of {}", clean::line(&view.about.title));
+    let rest = cut(&rest, style.width.saturating_sub(width(&build) + 2));
+    let mut lines = vec![format!("{}  {rest}", style.palette.paint(Tone::Strong, &build))];
+    lines.extend(wrap("", view.terms.iter().map(String::as_str), ", ", style.width));
+    lines
+}
+
+/// A sentence, wrapped at its spaces.
+fn words(first: &str, sentence: &str, style: &Style) -> Vec<String> {
+    let sentence = clean::line(sentence);
+    wrap(first, sentence.split(' '), " ", style.width)
+}
+
+fn findings(view: &SweepView<'_>, style: &Style) -> Vec<String> {
+    let name = view.findings.iter().map(|one| width(one.name)).max().unwrap_or(0);
+    let value = view.findings.iter().map(|one| width(&one.value)).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for one in &view.findings {
+        let start = format!("  {}  ", left(one.name, name));
+        let room = style.width.saturating_sub(width(&start));
+        let beside = one.remark.is_empty() || value + 2 + width(&one.remark) <= room;
+        let shown = style.palette.paint(Tone::Strong, &one.value);
+        let pad = " ".repeat(value.saturating_sub(width(&one.value)) + 2);
+        if beside {
+            lines.push(
+                format!("{start}{shown}{pad}{}", style.palette.paint(Tone::Faint, &one.remark))
+                    .trim_end()
+                    .to_owned(),
+            );
+        } else {
+            lines.push(format!("{start}{shown}"));
+            let remark = words(&" ".repeat(width(&start)), &one.remark, style);
+            lines.extend(remark.iter().map(|line| style.palette.paint(Tone::Faint, line)));
+        }
+    }
+    lines
+}
+
+/// A field of characters with an axis at its left.
+struct Grid {
+    cells: Vec<Vec<char>>,
+    labels: Vec<String>,
+}
+
+impl Grid {
+    fn new(columns: usize, rows: usize) -> Self {
+        Self { cells: vec![vec![' '; columns]; rows], labels: vec![String::new(); rows] }
+    }
+
+    /// Puts a sign at shares of the field, 0 to 1 from the lower left.
+    fn put(&mut self, x: f64, y: f64, sign: char) {
+        let rows = self.cells.len();
+        let row = rows - 1 - place(y, rows);
+        let column = place(x, self.cells[row].len());
+        self.cells[row][column] = sign;
+    }
+
+    fn label(&mut self, y: f64, text: String) {
+        let rows = self.labels.len();
+        self.labels[rows - 1 - place(y, rows)] = text;
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let label = self.labels.iter().map(|text| width(text)).max().unwrap_or(0);
+        let mut lines: Vec<String> = Vec::new();
+        for (cells, text) in self.cells.iter().zip(&self.labels) {
+            let tick = if text.is_empty() { '│' } else { '┤' };
+            let line: String = cells.iter().collect();
+            lines.push(format!("  {} {tick}{}", right(text, label), line.trim_end()));
+        }
+        lines.push(format!("  {} └{}", " ".repeat(label), "─".repeat(self.cells[0].len())));
+        lines
+    }
+
+    fn indent(&self) -> usize {
+        4 + self.labels.iter().map(|text| width(text)).max().unwrap_or(0)
+    }
+}
+
+/// Which of `count` places a share of 0 to 1 is.
+fn place(share: f64, count: usize) -> usize {
+    ((share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize).min(count - 1)
+}
+
+/// Where between two ends a value lies, 0 to 1.
+fn share(value: f64, (low, high): (f64, f64), log: bool) -> f64 {
+    if high <= low {
+        return 0.5;
+    }
+    if log { (value / low).ln() / (high / low).ln() } else { (value - low) / (high - low) }
+}
+
+/// Columns left of a field: indent, label, axis.
+const MARGIN: usize = 14;
+
+fn curve(curve: &Curve, style: &Style) -> Vec<String> {
+    let (Some(levels), Some(times)) = (curve.levels(), curve.times()) else { return Vec::new() };
+    let mut grid = Grid::new(style.width - MARGIN, HEIGHT);
+    for exponent in -7..4 {
+        let time = 10f64.powi(exponent);
+        if time >= times.0 && time <= times.1 {
+            grid.label(share(time, times, true), number::time(time * 1e9, style.unit));
+        }
+    }
+    for (y, time) in [(0.0, times.0), (1.0, times.1)] {
+        grid.label(y, number::time(time * 1e9, style.unit));
+    }
+    for dot in &curve.dots {
+        let x = share(dot.level, levels, curve.log_levels);
+        for (time, sign) in [(dot.tail, '○'), (dot.p50, '●')] {
+            if let Some(time) = time.filter(|time| *time > 0.0) {
+                grid.put(x, share(time, times, true), if dot.outcome == Outcome::Void { '?' } else { sign });
+            }
+        }
+    }
+    let heading = style.palette.paint(Tone::Strong, "Response time");
+    let remark = format!("over {}: ● p50  ○ {}, by powers of ten", curve.unit, curve.tail);
+    let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
+    lines.extend(grid.lines());
+    lines.extend(axis(curve, levels, &grid, style));
+    lines
+}
+
+/// Numbers below the axis, and the places that are marked on it.
+fn axis(curve: &Curve, levels: (f64, f64), grid: &Grid, style: &Style) -> Vec<String> {
+    let columns = grid.cells[0].len();
+    let indent = " ".repeat(grid.indent());
+    let (first, last) = (level(levels.0), level(levels.1));
+    let gap = columns.saturating_sub(width(&first) + width(&last));
+    let mut lines = vec![format!("{indent}{first}{}{last}", " ".repeat(gap))];
+    for mark in &curve.marks {
+        let at = |value: f64| place(share(value, levels, curve.log_levels), columns);
+        let (low, high) = (at(mark.interval.low), at(mark.interval.high));
+        let band = match high - low {
+            0 => "┃".to_owned(),
+            wide => format!("┣{}┫", "━".repeat(wide - 1)),
+        };
+        let text = format!("{} {} to {}", mark.name, level(mark.interval.low), level(mark.interval.high));
+        let band_width = high - low + 1;
+        let line = if high + 2 + width(&text) <= columns {
+            format!("{indent}{}{band} {text}", " ".repeat(low))
+        } else if width(&text) < low {
+            format!("{indent}{}{text} {band}", " ".repeat(low - 1 - width(&text)))
+        } else {
+            format!("{indent}{}{band}", " ".repeat(low.min(columns.saturating_sub(band_width))))
+        };
+        lines.push(cut(&line, style.width));
+    }
+    lines
+}
+
+/// What was answered over what was asked for: on the diagonal as long as the service keeps up.
+fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
+    let Some(levels) = curve.levels() else { return Vec::new() };
+    let most = curve.dots.iter().map(|dot| dot.achieved).fold(0.0, f64::max);
+    if most <= 0.0 {
+        return Vec::new();
+    }
+    let mut grid = Grid::new(style.width - MARGIN, HEIGHT - 4);
+    for share in [0.0, 0.5, 1.0] {
+        grid.label(share, level(most * share));
+    }
+    for dot in &curve.dots {
+        let sign = match dot.outcome {
+            Outcome::Pass => '●',
+            Outcome::Fail => '✗',
+            Outcome::Void => '?',
+        };
+        grid.put(share(dot.level, levels, curve.log_levels), dot.achieved / most, sign);
+    }
+    let heading = style.palette.paint(Tone::Strong, "Answered");
+    let remark = format!("{} over {}: ● pass  ✗ fail  ? nothing can be said", curve.rate_unit, curve.unit);
+    let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
+    lines.extend(grid.lines());
+    lines.extend(axis(&Curve { marks: Vec::new(), ..curve.clone() }, levels, &grid, style));
+    lines
+}
+
+fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
+    let mut table = Table::new([
+        ("", Side::Right),
+        ("", Side::Left),
+        (view.curve.unit, Side::Right),
+        ("answered/s", Side::Right),
+        ("p50", Side::Right),
+        (view.tail, Side::Right),
+        ("", Side::Left),
+        ("", Side::Flexible),
+    ]);
+    for row in &view.rows {
+        table.row(vec![
+            row.number.to_string().into(),
+            row.purpose.name().into(),
+            row.level.clone().into(),
+            row.achieved.clone().into(),
+            time(row.p50, style.unit).into(),
+            time(row.tail, style.unit).into(),
+            Cell::toned(word(row.outcome), tone(row.outcome)),
+            clean::line(&row.why).into_owned().into(),
+        ]);
+    }
+    let mut lines = vec![style.palette.paint(Tone::Strong, "Steps")];
+    lines.extend(table.lines(style.width, style.palette));
+    lines
+}
+
+const fn tone(outcome: Outcome) -> Tone {
+    match outcome {
+        Outcome::Pass => Tone::Good,
+        Outcome::Fail => Tone::Bad,
+        Outcome::Void => Tone::Warn,
+    }
+}
+
+/// A time, or that there is none.
+pub(super) fn time(reading: Reading, unit: Option<Unit>) -> String {
+    match reading {
+        Reading::Exactly(nanos) => number::time(nanos.0 as f64, unit),
+        Reading::AtLeast(nanos) => format!("≥ {}", number::time(nanos.0 as f64, unit)),
+        Reading::TooFew { .. } | Reading::Nothing => "–".to_owned(),
+    }
+}
+
+fn verdict(view: &SweepView<'_>, style: &Style) -> Vec<String> {
+    let (tone, meaning) = match view.state {
+        State::Valid => (Tone::Good, "nothing speaks against these figures"),
+        State::Suspect => (Tone::Warn, "something may have bent these figures"),
+        State::Invalid => (Tone::Bad, "these figures must not be used as they are"),
+    };
+    let heading = style.palette.paint(Tone::Strong, "Verdict:");
+    let mut lines = vec![format!("{heading} {}, {meaning}", style.palette.paint(tone, view.state.name()))];
+    for reason in &view.reasons {
+        lines.extend(words("  ", reason, style));
+    }
+    if view.about.co_located == Some(true) {
+        let note = "the service runs on this machine: it shares the CPUs with the generator, and what is found is what the two reach together";
+        lines.extend(words("  note: ", note, style));
+    }
+    lines
+}
+
+/// The line that is shown when a step is done: what came of it, and about how much is left.
+pub fn step_line(
+    trial: &Trial,
+    kind: knee_study::sweep::Kind,
+    seconds_left: f64,
+    unit: Option<Unit>,
+) -> String {
+    let Row { number, purpose, level, achieved, p50, tail, outcome, why, .. } = row(trial, kind, 0.99);
+    let what = format!("step {number:>2}  {:<7}  {level:>9}", purpose.name());
+    let times = format!("p50 {:>8}  p99 {:>8}", time(p50, unit), time(tail, unit));
+    let why = if why.is_empty() { String::new() } else { format!(": {}", cut(&clean::line(&why), 60)) };
+    format!("{what}  answered {achieved:>9}/s  {times}  {}{why}{}", word(outcome), left_text(seconds_left))
+}
+
+fn left_text(seconds: f64) -> String {
+    match seconds {
+        s if s < 1.0 => String::new(),
+        s if s < 90.0 => format!("  (about {} s left)", (s / 10.0).ceil() * 10.0),
+        s => format!("  (about {} min left)", (s / 60.0).ceil()),
+    }
+}

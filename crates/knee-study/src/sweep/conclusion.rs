@@ -1,0 +1,425 @@
+//! What a sweep has shown: capacity, saturation, knee and breaking point as intervals, whether the
+//! service comes back, and what models say where the steps carry them.
+//!
+//! Does not round, and does not lay anything out.
+
+use knee_core::truth::State;
+
+use super::bound::{CpuBound, Queue};
+use super::cost::{Assumptions, Worth, worth};
+use super::course::{DESCENT, Ended, Sweep, is_up};
+use super::knee::{self, Knee};
+use super::rule::{Broken, Outcome};
+use super::usl::{self, Law, Unfit};
+use super::{Config, Interval, Kind, Load, Purpose, Trial};
+
+/// What is known about a level that lies between two ends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Named {
+    /// Between these: the lower end held, the upper did not.
+    Between {
+        /// Highest pass, lowest fail.
+        interval: Interval,
+        /// Whether repeats confirmed both ends.
+        confirmed: bool,
+    },
+    /// Nothing failed: it is at least this.
+    AtLeast(f64),
+    /// Nothing passed: it is below this.
+    Below(f64),
+    /// No word about it: the generator may have been the cause of what failed.
+    Refused {
+        /// What passed is true all the same.
+        at_least: Option<f64>,
+        /// Why; sentences, each once.
+        why: Vec<String>,
+    },
+    /// No step was made that says anything.
+    Unknown,
+}
+
+impl Named {
+    /// Both ends, if there are two.
+    pub const fn interval(&self) -> Option<Interval> {
+        match self {
+            Self::Between { interval, .. } => Some(*interval),
+            _ => None,
+        }
+    }
+
+    /// What holds in any case.
+    pub const fn low(&self) -> Option<f64> {
+        match self {
+            Self::Between { interval, .. } => Some(interval.low),
+            Self::AtLeast(low) => Some(*low),
+            Self::Refused { at_least, .. } => *at_least,
+            Self::Below(_) | Self::Unknown => None,
+        }
+    }
+}
+
+/// The most that was ever answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Saturation {
+    /// Arrivals answered a second.
+    pub rate: f64,
+    /// Its 95 % interval over the steps that were overloaded (Student's t), or the spread of two
+    /// overloaded steps; the same number twice when there is one.
+    pub interval: Interval,
+    /// Whether any step was overloaded: if not, it may be more.
+    pub reached: bool,
+}
+
+/// Whether the service came back after an overload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Recovery {
+    /// At this level, in the first step.
+    AtOnce(f64),
+    /// At this level, after about so many seconds.
+    After(f64, f64),
+    /// Not at nine tenths of its capacity within 30 s; only at this lower level, if at any.
+    Metastable(Option<f64>),
+    /// It was not tried.
+    NotTried,
+}
+
+/// What a sweep has shown.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What was asked for.
+    pub config: Config,
+    /// All steps, in their order.
+    pub trials: Vec<Trial>,
+    /// How it came to its end.
+    pub ended: Ended,
+    /// The highest level that keeps all rules.
+    pub capacity: Named,
+    /// The most that was answered.
+    pub saturation: Option<Saturation>,
+    /// Where more load begins to cost more than it brings.
+    pub knee: Option<Knee>,
+    /// The lowest level at which the service breaks.
+    pub breaking: Named,
+    /// How it breaks there.
+    pub broken: Option<Broken>,
+    /// Whether it comes back.
+    pub recovery: Recovery,
+    /// The universal scalability law, or why not.
+    pub law: Result<Law, Unfit>,
+    /// What the target's CPU allows, if somebody looked at it.
+    pub cpu: Option<CpuBound>,
+    /// The service as a plain queue.
+    pub queue: Option<Queue>,
+    /// What the capacity is worth, if it was asked.
+    pub worth: Option<Worth>,
+    /// The worst that the instrument said of a step that counts, generator trouble of voided steps
+    /// apart: a debug build makes all of it invalid.
+    pub state: State,
+    /// Why it is not valid; sentences, each once.
+    pub reasons: Vec<String>,
+}
+
+/// What is known besides the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// CPUs that the target may use, if it is on this machine.
+    pub cores: Option<f64>,
+    /// Prices and people.
+    pub assumptions: Option<Assumptions>,
+}
+
+impl Sweep {
+    /// What the steps so far have shown. Can be asked at any time.
+    pub fn conclude(&self, facts: Facts) -> Report {
+        let capacity = self.capacity();
+        let saturation = self.saturation();
+        let knee = knee::find(&self.points(), self.config.seed);
+        let (state, reasons) = self.verdict();
+        let worth = facts.assumptions.zip(self.peak(&capacity)).map(|(assumed, peak)| worth(peak, assumed));
+        Report {
+            ended: self.ended(),
+            breaking: self.breaking_point(&capacity),
+            broken: self.manner(),
+            recovery: self.recovery(),
+            law: self.law(knee.as_ref()),
+            cpu: facts.cores.and_then(|cores| self.cpu(cores, saturation?.rate)),
+            queue: saturation
+                .filter(|saturation| saturation.reached)
+                .and_then(|found| self.queue(found.rate)),
+            config: self.config.clone(),
+            trials: self.trials.clone(),
+            capacity,
+            saturation,
+            knee,
+            worth,
+            state,
+            reasons,
+        }
+    }
+
+    fn capacity(&self) -> Named {
+        let (Some(high), low) = (self.high, self.low) else { return self.clean() };
+        let (_, fails, voids) = self.count(high);
+        if voids > 0 && fails == 0 {
+            return Named::Refused { at_least: low, why: self.void_reasons(high) };
+        }
+        match low {
+            Some(low) if self.confirmed => {
+                Named::Between { interval: Interval { low, high }, confirmed: true }
+            }
+            Some(_) => self.clean(),
+            None => Named::Below(high),
+        }
+    }
+
+    /// Without confirmation: up to where nothing ever failed, and from where nothing ever passed.
+    fn clean(&self) -> Named {
+        let levels = |wanted: Outcome| {
+            let those = self.trials.iter().filter(move |t| is_up(t) && t.judged.outcome == wanted);
+            those.map(|trial| trial.step.load.level())
+        };
+        let first_fail = levels(Outcome::Fail).fold(f64::INFINITY, f64::min);
+        let last_pass = levels(Outcome::Pass).fold(0.0, f64::max);
+        let low = levels(Outcome::Pass).filter(|level| *level < first_fail).reduce(f64::max);
+        let high = levels(Outcome::Fail).filter(|level| *level > last_pass).reduce(f64::min);
+        match (low, high) {
+            (Some(low), Some(high)) => Named::Between { interval: Interval { low, high }, confirmed: false },
+            (Some(low), None) => Named::AtLeast(low),
+            (None, Some(high)) => Named::Below(high),
+            (None, None) => Named::Unknown,
+        }
+    }
+
+    fn void_reasons(&self, level: f64) -> Vec<String> {
+        let mut why: Vec<String> = Vec::new();
+        let at = |trial: &&Trial| is_up(trial) && super::course::same(trial.step.load.level(), level);
+        for reason in self.trials.iter().filter(at).flat_map(|trial| &trial.judged.void) {
+            if !why.contains(reason) {
+                why.push(reason.clone());
+            }
+        }
+        why
+    }
+
+    /// Steps of the ladder that say something.
+    fn valid(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().filter(|trial| is_up(trial) && trial.judged.outcome != Outcome::Void)
+    }
+
+    /// The mean of the steps that were overloaded. With connections, which are never overloaded, the
+    /// best level.
+    fn saturation(&self) -> Option<Saturation> {
+        let all = || self.valid().map(|trial| trial.result.achieved);
+        let most = all().reduce(f64::max)?;
+        let overloaded: Vec<f64> = self
+            .valid()
+            .filter(|trial| trial.judged.broken == Some(Broken::Backlog))
+            .map(|trial| trial.result.achieved)
+            .filter(|rate| *rate >= super::rule::COLLAPSE * most)
+            .collect();
+        if overloaded.is_empty() {
+            let reached = self.config.kind == Kind::Connections && self.flattened(most);
+            return Some(Saturation { rate: most, interval: Interval { low: most, high: most }, reached });
+        }
+        let (rate, interval) = mean(&overloaded);
+        Some(Saturation { rate, interval, reached: true })
+    }
+
+    /// Whether more connections than the best level had brought no more.
+    fn flattened(&self, most: f64) -> bool {
+        let best = self.valid().find(|trial| trial.result.achieved >= most).map(|t| t.step.load.level());
+        self.valid().any(|trial| Some(trial.step.load.level()) > best)
+    }
+
+    fn points(&self) -> Vec<knee::Point> {
+        let point = |trial: &Trial| {
+            let response = trial.result.response_mean().filter(|response| *response > 0.0)?;
+            let throughput = trial.result.achieved;
+            (throughput > 0.0).then(|| knee::Point { level: trial.step.load.level(), throughput, response })
+        };
+        self.valid().filter_map(point).collect()
+    }
+
+    fn breaking_point(&self, capacity: &Named) -> Named {
+        let (held, broke) = self.breaking();
+        match (held, broke) {
+            (Some(low), Some(high)) => match capacity {
+                // The same levels, better confirmed.
+                Named::Between { interval, confirmed }
+                    if interval.high <= high * (1.0 + 1e-9) && self.majority_broke(interval.high) =>
+                {
+                    Named::Between { interval: *interval, confirmed: *confirmed }
+                }
+                _ => Named::Between { interval: Interval { low, high }, confirmed: false },
+            },
+            (Some(low), None) => Named::AtLeast(low),
+            (None, Some(high)) => Named::Below(high),
+            (None, None) => Named::Unknown,
+        }
+    }
+
+    fn majority_broke(&self, level: f64) -> bool {
+        let at = |trial: &&Trial| super::course::same(trial.step.load.level(), level);
+        let broke = self.valid().filter(at).filter(|trial| trial.judged.broken.is_some()).count();
+        broke * 2 > self.valid().filter(at).count()
+    }
+
+    /// How the service is broken at the lowest level at which it is.
+    fn manner(&self) -> Option<Broken> {
+        let (_, broke) = self.breaking();
+        let at = |trial: &&Trial| Some(trial.step.load.level()) == broke;
+        self.valid().filter(at).find_map(|trial| trial.judged.broken)
+    }
+
+    fn recovery(&self) -> Recovery {
+        let descent: Vec<&Trial> =
+            self.trials.iter().filter(|trial| trial.step.purpose == Purpose::Descend).collect();
+        let Some(first) = descent.first() else { return Recovery::NotTried };
+        let level = first.step.load.level();
+        let here = |trial: &&&Trial| super::course::same(trial.step.load.level(), level);
+        let passed = |trial: &Trial| trial.judged.outcome == Outcome::Pass;
+        if passed(first) {
+            return Recovery::AtOnce(level);
+        }
+        if descent.iter().all(|trial| trial.judged.outcome == Outcome::Void) {
+            return Recovery::NotTried;
+        }
+        let spent: f64 = descent
+            .iter()
+            .take_while(|trial| !passed(trial))
+            .map(|trial| trial.step.warm_up + trial.step.seconds)
+            .sum();
+        if descent.iter().filter(here).any(|trial| passed(trial)) {
+            return Recovery::After(level, spent);
+        }
+        let tried_lower = descent.len() > 1 && descent.iter().any(|trial| !here(&trial));
+        if spent < super::course::RECOVERY && !tried_lower {
+            // Cut short before it had its time.
+            return Recovery::NotTried;
+        }
+        debug_assert!(DESCENT.len() > 1);
+        Recovery::Metastable(descent.iter().find(|trial| passed(trial)).map(|t| t.step.load.level()))
+    }
+
+    /// The law needs numbers in flight of steady steps: an open step that is overloaded has none.
+    fn law(&self, knee: Option<&Knee>) -> Result<Law, Unfit> {
+        let steady = self.valid().filter(|trial| {
+            self.config.kind == Kind::Connections || trial.judged.broken != Some(Broken::Backlog)
+        });
+        let in_flight = |trial: &Trial| {
+            let response = trial.result.response_mean()?;
+            Some((
+                trial.result.achieved * trial.result.requests_per_arrival * response,
+                trial.result.achieved,
+            ))
+        };
+        let steps: Vec<(f64, f64, f64)> = steady
+            .filter_map(|trial| in_flight(trial).map(|(n, x)| (trial.step.load.level(), n, x)))
+            .filter(|(_, n, x)| *n > 0.0 && *x > 0.0)
+            .collect();
+        let nearest = knee.and_then(|knee| {
+            let far = |level: f64| (level / knee.level).ln().abs();
+            steps.iter().min_by(|a, b| far(a.0).total_cmp(&far(b.0))).map(|(_, n, _)| *n)
+        });
+        let pairs: Vec<(f64, f64)> = steps.iter().map(|(_, n, x)| (*n, *x)).collect();
+        usl::fit(&pairs, nearest)
+    }
+
+    fn cpu(&self, cores: f64, saturation: f64) -> Option<CpuBound> {
+        let looked = || self.valid().filter(|trial| trial.result.cpu.is_some());
+        let cpu: f64 = looked().filter_map(|trial| trial.result.cpu).sum();
+        // The CPU was looked at from before the warm-up to after the grace period: that is so many
+        // arrivals at the measured pace.
+        let arrivals = |trial: &Trial| trial.result.achieved * (trial.step.warm_up + trial.result.seconds);
+        CpuBound::of(cpu, looked().map(arrivals).sum(), cores, saturation)
+    }
+
+    fn queue(&self, saturation: f64) -> Option<Queue> {
+        let lowest = self.valid().min_by(|a, b| a.step.load.level().total_cmp(&b.step.load.level()))?;
+        let service = lowest.result.response_mean()?;
+        let far = |trial: &&Trial| (trial.result.achieved / saturation - 0.8).abs();
+        let steady = self.valid().filter(|trial| trial.judged.broken.is_none());
+        let at = steady.min_by(|a, b| far(a).total_cmp(&far(b)))?;
+        (self.config.kind.is_open() && far(&at) < 0.15)
+            .then(|| Queue::of(saturation, service, at.result.achieved, at.result.response_mean()?))?
+    }
+
+    /// Arrivals a second at the lower end of the capacity.
+    fn peak(&self, capacity: &Named) -> Option<f64> {
+        let low = capacity.low()?;
+        if self.config.kind.is_open() {
+            return Some(low);
+        }
+        let at = |trial: &&Trial| super::course::same(trial.step.load.level(), low);
+        self.valid().filter(at).map(|trial| trial.result.goodput).reduce(f64::min)
+    }
+
+    fn verdict(&self) -> (State, Vec<String>) {
+        let mut reasons: Vec<String> = Vec::new();
+        let mut state = State::Valid;
+        for trial in &self.trials {
+            for reason in trial.result.reasons.iter().filter(|reason| reason.code == "debug_build") {
+                state = State::Invalid;
+                if !reasons.contains(&reason.text) {
+                    reasons.push(reason.text.clone());
+                }
+            }
+        }
+        if let Named::Refused { why, .. } = self.capacity() {
+            state = State::Invalid;
+            reasons.extend(why);
+        }
+        (state, reasons)
+    }
+}
+
+/// Mean and 95 % interval.
+fn mean(values: &[f64]) -> (f64, Interval) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(0.0, f64::max);
+    if values.len() < 3 {
+        return (mean, Interval { low: least, high: most });
+    }
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    let half = student_975(values.len() - 1) * (variance / n).sqrt();
+    (mean, Interval { low: mean - half, high: mean + half })
+}
+
+/// 97.5 % of Student's t distribution with so many degrees of freedom (1 or more) lie below this.
+/// From 31 on by the first terms of its expansion around the normal distribution (Abramowitz and
+/// Stegun 26.7.5), good to three digits.
+pub(super) fn student_975(freedom: usize) -> f64 {
+    const TABLE: [f64; 30] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
+        2.045, 2.042,
+    ];
+    const Z: f64 = 1.959_964;
+    match TABLE.get(freedom.max(1) - 1) {
+        Some(t) => *t,
+        None => Z + (Z.powi(3) + Z) / (4.0 * freedom as f64),
+    }
+}
+
+impl Report {
+    /// The unit of levels and arrivals: `requests/s`.
+    pub const fn unit(&self) -> &'static str {
+        match self.config.kind {
+            Kind::Requests => "requests/s",
+            Kind::Iterations => "iterations/s",
+            Kind::Connections => "connections",
+        }
+    }
+
+    /// The steps whose level is one of the ladder's, probes left out.
+    pub fn ladder(&self) -> impl Iterator<Item = &Trial> {
+        self.trials.iter().filter(|trial| trial.step.purpose != Purpose::Probe)
+    }
+
+    /// Whether a trial is a probe with connections in a sweep of rates.
+    pub fn is_probe(trial: &Trial) -> bool {
+        trial.step.purpose == Purpose::Probe && matches!(trial.step.load, Load::Connections(_))
+    }
+}

@@ -1,0 +1,492 @@
+//! The course of a sweep: a state machine that is asked for the next step and told what it measured.
+//!
+//! Does not draw conclusions; [`super::conclusion`] does, from the steps that were made.
+
+use super::measured::StepResult;
+use super::rule::{self, Context, Outcome};
+use super::search::{self, below, between, round, tenth_above};
+use super::{Config, Kind, Ladder, Load, Purpose, Step, Trial};
+
+/// Probes double their connections until that brings less than this share more.
+const PROBE_GAIN: f64 = 1.15;
+/// Most connections of a probe.
+const PROBE_MAX: u32 = 256;
+/// Seconds of a probe, at the most.
+const PROBE_SECONDS: f64 = 2.0;
+/// Rungs in a row that fail without the service being broken, before the climb ends.
+const FAILS_MAX: u32 = 3;
+/// The climb ends so far above the first rung that failed.
+const WELL_ABOVE: f64 = 2.5;
+/// How often the ladder is begun lower when even its first rung fails.
+const LOWER_MAX: u32 = 6;
+/// Passes that confirm the lower end.
+pub(super) const PASSES: usize = 3;
+/// Failures that confirm the upper end, of [`PASSES`] trials at the most.
+pub(super) const FAILS: usize = 2;
+/// How often a bracket may move while it is confirmed.
+const MOVES_MAX: u32 = 4;
+/// How near the breaking point is closed in on.
+const BREAK_PRECISION: f64 = 0.15;
+/// Seconds within which a service has to come back after an overload.
+pub const RECOVERY: f64 = 30.0;
+/// Parts of the capacity that are tried on the way down.
+pub(super) const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
+
+/// What is being done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// So many connections, closed, to know the size of things.
+    Probe(u32),
+    /// The ladder, at this rung.
+    Climb(f64),
+    /// Below the ladder, because its first rung failed.
+    Lower(f64),
+    /// Between what passed and what failed.
+    Bisect(f64),
+    /// The level that passed, once more.
+    Lowest(f64),
+    /// A tenth above it, where it has to fail.
+    Highest(f64),
+    /// Between what held and what broke.
+    Break(f64),
+    /// The most that was tried, once more, before the way down.
+    Surge(f64),
+    /// The way down: which part of [`DESCENT`].
+    Descend(usize),
+    /// Over.
+    Done,
+}
+
+/// How a sweep came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By its own rules.
+    Complete,
+    /// By a signal.
+    Interrupted,
+    /// Its time was up.
+    OutOfTime,
+    /// It was asked to conclude before it was through.
+    Early,
+}
+
+/// A sweep under way.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    pub(super) config: Config,
+    pub(super) trials: Vec<Trial>,
+    phase: Phase,
+    /// Highest level that passed, below `high`.
+    pub(super) low: Option<f64>,
+    /// Lowest level that did not.
+    pub(super) high: Option<f64>,
+    /// Whether both were confirmed.
+    pub(super) confirmed: bool,
+    /// Most arrivals a second that any probe was answered.
+    reached: f64,
+    fails_in_row: u32,
+    lowered: u32,
+    moves: u32,
+    spent: f64,
+    ended: Option<Ended>,
+}
+
+impl Sweep {
+    /// A sweep that has not begun.
+    pub fn new(config: Config) -> Self {
+        let first = match &config.ladder {
+            Ladder::Auto if config.kind.is_open() => Phase::Probe(1),
+            Ladder::Auto => Phase::Climb(1.0),
+            Ladder::Geometric { from, .. } => Phase::Climb(round(config.kind, *from)),
+            Ladder::List(levels) => levels.first().map_or(Phase::Done, |level| Phase::Climb(*level)),
+        };
+        Self {
+            config,
+            trials: Vec::new(),
+            phase: first,
+            low: None,
+            high: None,
+            confirmed: false,
+            reached: 0.0,
+            fails_in_row: 0,
+            lowered: 0,
+            moves: 0,
+            spent: 0.0,
+            ended: None,
+        }
+    }
+
+    /// The next step; `None` when there is nothing left to do. Asking twice gives the same.
+    pub fn next(&mut self) -> Option<Step> {
+        let step = self.step()?;
+        let takes = step.warm_up + step.seconds;
+        if self.config.seconds_max.is_some_and(|max| self.spent + takes > max) {
+            self.ended.get_or_insert(Ended::OutOfTime);
+        }
+        self.ended.is_none().then_some(step)
+    }
+
+    /// Takes what the step that [`Self::next`] gave has measured. A step that was ended before its
+    /// time ends the sweep and is not judged.
+    pub fn tell(&mut self, result: StepResult) -> Option<&Trial> {
+        let step = self.step()?;
+        self.spent += result.took.max(step.warm_up + step.seconds);
+        if result.interrupted {
+            self.interrupt();
+            return None;
+        }
+        let judged = rule::judge(&self.config, &result, self.context(&step));
+        self.trials.push(Trial { step, result, judged });
+        self.phase = self.advance();
+        self.trials.last()
+    }
+
+    /// Ends it: [`Self::next`] has nothing more.
+    pub fn interrupt(&mut self) {
+        self.ended = Some(Ended::Interrupted);
+    }
+
+    /// How it came to its end, so far.
+    pub fn ended(&self) -> Ended {
+        let early = if self.phase == Phase::Done { Ended::Complete } else { Ended::Early };
+        self.ended.unwrap_or(early)
+    }
+
+    /// The steps that were made, in their order.
+    pub fn trials(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// About how many seconds are left, if what is usual comes.
+    pub fn left(&self) -> f64 {
+        let step = self.config.seconds + warm_up(self.config.seconds);
+        let rungs = match (&self.config.ladder, self.phase) {
+            (_, Phase::Probe(_)) => 8.0,
+            (Ladder::List(levels), Phase::Climb(level)) => {
+                levels.iter().filter(|one| **one >= level).count() as f64
+            }
+            (_, Phase::Climb(level)) if self.reached > 0.0 => {
+                ((1.2 * self.reached / level).ln() / search::FACTOR.ln()).ceil().max(1.0)
+            }
+            _ => 5.0,
+        };
+        let steps = match self.phase {
+            Phase::Done => 0.0,
+            Phase::Probe(_) | Phase::Climb(_) | Phase::Lower(_) => rungs + 10.0,
+            Phase::Bisect(_) => 9.0,
+            Phase::Lowest(_) => 6.0,
+            Phase::Highest(_) => 4.0,
+            Phase::Break(_) => 3.0,
+            Phase::Surge(_) => 2.0,
+            Phase::Descend(_) => 1.0,
+        };
+        let most = self.config.seconds_max.map_or(f64::INFINITY, |max| max - self.spent);
+        (steps * step).min(most).max(0.0)
+    }
+
+    fn step(&self) -> Option<Step> {
+        let (purpose, level) = match self.phase {
+            Phase::Probe(connections) => (Purpose::Probe, f64::from(connections)),
+            Phase::Climb(level) | Phase::Lower(level) => (Purpose::Climb, level),
+            Phase::Bisect(level) => (Purpose::Bisect, level),
+            Phase::Lowest(level) | Phase::Highest(level) => (Purpose::Confirm, level),
+            Phase::Break(level) => (Purpose::Break, level),
+            Phase::Surge(level) => (Purpose::Surge, level),
+            Phase::Descend(part) => {
+                (Purpose::Descend, below(self.config.kind, self.low?, *DESCENT.get(part)?))
+            }
+            Phase::Done => return None,
+        };
+        let closed = purpose == Purpose::Probe || self.config.kind == Kind::Connections;
+        let load = if closed { Load::Connections(level as u32) } else { Load::Rate(level) };
+        let seconds = self.seconds(purpose, level);
+        let number = self.trials.len() + 1;
+        Some(Step { number, load, warm_up: warm_up(seconds), seconds, seed: self.seed(number), purpose })
+    }
+
+    /// Where it matters, slow services get more time: as much as makes enough requests for the
+    /// limits, at most three times the usual.
+    fn seconds(&self, purpose: Purpose, level: f64) -> f64 {
+        let usual = self.config.seconds;
+        match purpose {
+            Purpose::Probe => usual.min(PROBE_SECONDS),
+            Purpose::Bisect | Purpose::Confirm | Purpose::Break if self.config.kind.is_open() => {
+                let samples = self.config.slos.iter().map(super::Slo::samples).max().unwrap_or(0);
+                let needed = (samples.max(search::SAMPLES) as f64 / level).ceil();
+                needed.clamp(usual, 3.0 * usual)
+            }
+            _ => usual,
+        }
+    }
+
+    /// Different for every step and the same for every sweep with this seed: one round of the
+    /// generator SplitMix64 (Steele, Lea, Flood, 2014).
+    fn seed(&self, number: usize) -> u64 {
+        let mut z = self.config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        // A reader of JSON with doubles still has it exactly.
+        (z ^ (z >> 31)) >> 11
+    }
+
+    fn context(&self, step: &Step) -> Context {
+        if step.purpose == Purpose::Probe {
+            return Context::default();
+        }
+        let level = step.load.level();
+        let ladder = || self.trials.iter().filter(|trial| trial.step.purpose != Purpose::Probe);
+        let lower = ladder().filter(|trial| trial.step.load.level() < level);
+        let lowest = ladder().min_by(|a, b| a.step.load.level().total_cmp(&b.step.load.level()));
+        Context {
+            goodput_below: lower.map(|trial| trial.result.goodput).fold(0.0, f64::max),
+            service_p50: lowest
+                .and_then(|trial| trial.result.service.all().quantile(0.5))
+                .map(knee_core::unit::Nanos::as_secs_f64),
+        }
+    }
+
+    /// Passes, failures and voids at a level, on the way up.
+    pub(super) fn count(&self, level: f64) -> (usize, usize, usize) {
+        let of = |wanted| {
+            let at = |trial: &&Trial| {
+                is_up(trial) && same(trial.step.load.level(), level) && trial.judged.outcome == wanted
+            };
+            self.trials.iter().filter(at).count()
+        };
+        (of(Outcome::Pass), of(Outcome::Fail), of(Outcome::Void))
+    }
+}
+
+/// Where to go from what the last step showed.
+impl Sweep {
+    fn advance(&mut self) -> Phase {
+        let Some(last) = self.trials.last() else { return self.phase };
+        let (outcome, broken) = (last.judged.outcome, last.judged.broken.is_some());
+        let (achieved, goodput) = (last.result.achieved, last.result.goodput);
+        let repeats = outcome == Outcome::Void && self.count(last.step.load.level()).2 < 2;
+        match self.phase {
+            Phase::Probe(connections) => self.after_probe(connections, achieved.min(goodput)),
+            Phase::Descend(part) => self.after_descent(part, outcome),
+            Phase::Surge(_) => Phase::Descend(0),
+            phase if repeats => phase,
+            Phase::Climb(level) => self.after_rung(level, outcome, broken),
+            Phase::Lower(level) => self.after_lower(level, outcome),
+            Phase::Bisect(level) => {
+                self.note(level, outcome);
+                self.bisect()
+            }
+            Phase::Lowest(_) | Phase::Highest(_) => self.confirm(),
+            Phase::Break(_) => self.approach_break(),
+            Phase::Done => Phase::Done,
+        }
+    }
+
+    fn after_probe(&mut self, connections: u32, reached: f64) -> Phase {
+        let gained = reached > self.reached * PROBE_GAIN || self.reached <= 0.0;
+        self.reached = self.reached.max(reached);
+        let next = connections * 2;
+        let most = PROBE_MAX.min(self.config.in_flight_max);
+        let above_ceiling = self.config.ceiling.is_some_and(|ceiling| self.reached >= ceiling);
+        if gained && next <= most && !above_ceiling {
+            return Phase::Probe(next);
+        }
+        let first = if self.reached > 0.0 { self.reached * search::FIRST } else { 1.0 };
+        let first = self.config.ceiling.map_or(first, |ceiling| first.min(ceiling));
+        Phase::Climb(round(self.config.kind, first))
+    }
+
+    fn after_rung(&mut self, level: f64, outcome: Outcome, broken: bool) -> Phase {
+        if outcome == Outcome::Pass {
+            // What failed below it failed by bad luck; the bracket begins above.
+            (self.low, self.high, self.fails_in_row) = (Some(level), None, 0);
+        } else {
+            self.high.get_or_insert(level);
+            self.fails_in_row += 1;
+            if self.low.is_none()
+                && self.trials.iter().all(|trial| {
+                    trial.judged.outcome != Outcome::Pass || trial.step.purpose == Purpose::Probe
+                })
+            {
+                return self.lower(level);
+            }
+        }
+        let high_enough = self.high.is_some_and(|high| level >= high * WELL_ABOVE);
+        let over = outcome == Outcome::Void || broken || self.fails_in_row >= FAILS_MAX || high_enough;
+        match self.rung_above(level).filter(|_| !over) {
+            Some(next) => Phase::Climb(next),
+            None => self.bisect(),
+        }
+    }
+
+    fn rung_above(&self, level: f64) -> Option<f64> {
+        let kind = self.config.kind;
+        let closed = (kind == Kind::Connections).then_some(f64::from(self.config.in_flight_max));
+        let (next, to) = match &self.config.ladder {
+            Ladder::Auto if closed.is_some() => (level * 2.0, None),
+            Ladder::Auto => (level * search::FACTOR, Some(self.reached.max(1.0) * search::LAST)),
+            Ladder::Geometric { to, factor, .. } => (level * factor, *to),
+            Ladder::List(levels) => return levels.iter().copied().find(|one| *one > level),
+        };
+        let to =
+            [to, closed, self.config.ceiling].into_iter().flatten().reduce(f64::min).unwrap_or(f64::INFINITY);
+        let next = round(kind, next).max(if kind == Kind::Connections { level + 1.0 } else { 0.0 });
+        // The last rung is the end of the ladder itself.
+        let next = if next > to { round(kind, to).min(to) } else { next };
+        (next > level).then_some(next)
+    }
+
+    fn lower(&mut self, level: f64) -> Phase {
+        let next = below(self.config.kind, level, 0.5);
+        self.lowered += 1;
+        if self.lowered > LOWER_MAX || next >= level { Phase::Done } else { Phase::Lower(next) }
+    }
+
+    fn after_lower(&mut self, level: f64, outcome: Outcome) -> Phase {
+        self.note(level, outcome);
+        if outcome == Outcome::Pass { self.bisect() } else { self.lower(level) }
+    }
+
+    /// Moves one end of the bracket.
+    fn note(&mut self, level: f64, outcome: Outcome) {
+        if outcome == Outcome::Pass { self.low = Some(level) } else { self.high = Some(level) }
+    }
+
+    fn bisect(&mut self) -> Phase {
+        let (Some(low), Some(high)) = (self.low, self.high) else { return self.approach_break() };
+        match between(self.config.kind, low, high, self.config.precision) {
+            Some(middle) => Phase::Bisect(middle),
+            None => self.confirm(),
+        }
+    }
+
+    /// Three passes at the lower end, two failures of three a tenth above it. What turns out
+    /// otherwise moves the ends, a few times at the most.
+    fn confirm(&mut self) -> Phase {
+        while let Some(low) = self.low
+            && self.moves <= MOVES_MAX
+        {
+            let (passes, fails, voids) = self.count(low);
+            if fails > 0 {
+                self.moves += 1;
+                self.low = Some(below(self.config.kind, low, 1.0 / (1.0 + self.config.precision)));
+                continue;
+            }
+            if voids >= 2 {
+                break;
+            }
+            if passes < PASSES {
+                return Phase::Lowest(low);
+            }
+            match self.confirm_above(low) {
+                Some(phase) => return phase,
+                None if self.low == Some(low) => break,
+                None => self.moves += 1,
+            }
+        }
+        self.approach_break()
+    }
+
+    /// Looks for the level that fails above one that passes. `None` when it is found, or cannot be,
+    /// or when the lower end was moved up.
+    fn confirm_above(&mut self, low: f64) -> Option<Phase> {
+        let mut high = tenth_above(self.config.kind, low);
+        for _ in 0..=MOVES_MAX {
+            if self.config.ceiling.is_some_and(|ceiling| high > ceiling) {
+                return None;
+            }
+            let (passes, fails, voids) = self.count(high);
+            if fails >= FAILS || voids >= 2 {
+                self.high = Some(high);
+                self.confirmed = fails >= FAILS;
+                return None;
+            }
+            if passes + fails < PASSES {
+                return Some(Phase::Highest(high));
+            }
+            if fails == 0 {
+                self.low = Some(high);
+                return None;
+            }
+            // Neither: it lies in between, and so does this.
+            high = tenth_above(self.config.kind, high);
+        }
+        None
+    }
+
+    /// Closes in on the level at which the service breaks.
+    fn approach_break(&self) -> Phase {
+        let (held, broke) = self.breaking();
+        if let (Some(held), Some(broke)) = (held, broke)
+            && let Some(middle) = between(self.config.kind, held, broke, BREAK_PRECISION)
+            && self.count(middle) == (0, 0, 0)
+        {
+            return Phase::Break(middle);
+        }
+        self.surge()
+    }
+
+    /// The highest level that held and, above it, the lowest that broke; of several trials at one
+    /// level the majority counts.
+    pub(super) fn breaking(&self) -> (Option<f64>, Option<f64>) {
+        let valid = |trial: &&Trial| is_up(trial) && trial.judged.outcome != Outcome::Void;
+        let broke = |level: f64| {
+            let at = || self.trials.iter().filter(valid).filter(|trial| same(trial.step.load.level(), level));
+            at().filter(|trial| trial.judged.broken.is_some()).count() * 2 > at().count()
+        };
+        let levels = || self.trials.iter().filter(valid).map(|trial| trial.step.load.level());
+        let held = levels().filter(|level| !broke(*level)).reduce(f64::max);
+        let above = levels().filter(|level| broke(*level) && held.is_none_or(|held| *level > held));
+        (held, above.reduce(f64::min))
+    }
+
+    fn surge(&self) -> Phase {
+        if self.low.is_none() {
+            return Phase::Done;
+        }
+        let failed = self.trials.iter().filter(|trial| is_up(trial) && trial.judged.outcome == Outcome::Fail);
+        let Some(most) = failed.map(|trial| trial.step.load.level()).reduce(f64::max) else {
+            return Phase::Done;
+        };
+        // Not again if the last step was as good.
+        let last = self.trials.last().filter(|trial| trial.judged.outcome == Outcome::Fail);
+        let near = last.is_some_and(|trial| trial.step.load.level() * WELL_NEAR >= most);
+        if near { Phase::Descend(0) } else { Phase::Surge(most) }
+    }
+
+    /// At nine tenths of the capacity the service has [`RECOVERY`] seconds to come back; below that
+    /// one step a level says how far down it holds.
+    fn after_descent(&self, part: usize, outcome: Outcome) -> Phase {
+        let here = self.trials.iter().rev().take_while(|trial| {
+            trial.step.purpose == Purpose::Descend
+                && self
+                    .trials
+                    .last()
+                    .is_some_and(|last| same(last.step.load.level(), trial.step.load.level()))
+        });
+        let waited: f64 = here.map(|trial| trial.step.warm_up + trial.step.seconds).sum();
+        match outcome {
+            Outcome::Pass => Phase::Done,
+            _ if part == 0 && waited < RECOVERY => Phase::Descend(0),
+            _ if part + 1 < DESCENT.len() => Phase::Descend(part + 1),
+            _ => Phase::Done,
+        }
+    }
+}
+
+/// A last step this near to the most that was tried was an overload itself.
+const WELL_NEAR: f64 = 1.15;
+
+/// Whether a trial says something about a level as it is reached from below.
+pub(super) fn is_up(trial: &Trial) -> bool {
+    !matches!(trial.step.purpose, Purpose::Probe | Purpose::Surge | Purpose::Descend)
+}
+
+/// Levels are rounded numbers that are asked for again, never computed twice in different ways.
+pub(super) fn same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one.abs()
+}
+
+/// Seconds before a step that are not measured: a fifth, in whole seconds, one to three.
+fn warm_up(seconds: f64) -> f64 {
+    (seconds * 0.2).round().clamp(1.0, 3.0)
+}

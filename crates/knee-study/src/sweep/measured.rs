@@ -1,0 +1,164 @@
+//! What a step measured, as far as a sweep needs it: taken from a finished run.
+//!
+//! Does not judge; [`super::rule`] does.
+
+use knee_core::estimate::Distribution;
+use knee_core::outcome::Outcome;
+use knee_core::record::{Ending, Point, Run};
+use knee_core::tally::Books;
+use knee_core::truth::{Reason, State};
+use knee_core::unit::Nanos;
+
+/// What a step measured. Rates are in the unit of the sweep's levels where they count arrivals
+/// (`offered`, `achieved`), and in requests a second otherwise.
+#[derive(Clone, Debug)]
+pub struct StepResult {
+    /// Seconds measured.
+    pub seconds: f64,
+    /// Seconds that the whole step took: warm-up, measuring, grace, and what is around them.
+    pub took: f64,
+    /// Arrivals a second that came due while it was measured, counted.
+    pub offered: f64,
+    /// Arrivals a second that were answered in that time, with whatever.
+    pub achieved: f64,
+    /// The same, of those answered ok.
+    pub goodput: f64,
+    /// Requests that one arrival makes: 1 unless a script makes more.
+    pub requests_per_arrival: f64,
+    /// The account of all measured requests.
+    pub books: Books,
+    /// Response times.
+    pub response: Distribution,
+    /// Service times.
+    pub service: Distribution,
+    /// Seconds since the start, and arrivals in flight or waiting then.
+    pub waiting: Vec<(f64, f64)>,
+    /// Most requests that were in flight.
+    pub in_flight_max: u64,
+    /// Most that were allowed.
+    pub in_flight_cap: u64,
+    /// Most arrivals that waited for a free connection or VU, looked at once an interval.
+    pub queued: u64,
+    /// What the instrument says of itself.
+    pub state: State,
+    /// Why.
+    pub reasons: Vec<Reason>,
+    /// CPU seconds that the target used while the step was made, if somebody looked.
+    pub cpu: Option<f64>,
+    /// Whether it was ended before its time.
+    pub interrupted: bool,
+    /// The name of its record, if it was kept.
+    pub record: Option<String>,
+}
+
+impl StepResult {
+    /// What `run` measured, if one arrival makes `requests_per_arrival` requests (above zero).
+    ///
+    /// Rates count what came due and what was answered within the measured time, whenever the
+    /// answered requests were due: a service that keeps up and takes a second for each answer
+    /// achieves all of what is offered. `took`, `cpu` and `record` are for the caller, who knows them.
+    pub fn of(run: &Run, requests_per_arrival: f64) -> Self {
+        let window = Window::of(run);
+        let tally = run.measured.all();
+        let arrivals = |requests: f64| requests / requests_per_arrival;
+        let per_second = |count: f64| if window.seconds > 0.0 { count / window.seconds } else { 0.0 };
+        let left_over =
+            window.waiting_at_end(requests_per_arrival) - window.waiting_at_start(requests_per_arrival);
+        let ok = window.ended(&[Outcome::Ok]);
+        let answered =
+            window.ended(&[Outcome::Ok, Outcome::HttpError, Outcome::TransportError, Outcome::Timeout]);
+        let given_up = window.ended(&[Outcome::Unsent, Outcome::Censored]);
+        Self {
+            seconds: window.seconds,
+            took: run.ended.as_secs_f64(),
+            offered: per_second((arrivals(answered + given_up) + left_over).max(0.0)),
+            achieved: per_second(arrivals(answered)),
+            goodput: per_second(arrivals(ok)),
+            requests_per_arrival,
+            books: run.measured.books(),
+            response: Distribution::response(&tally),
+            service: Distribution::service(&tally),
+            waiting: window.series(requests_per_arrival),
+            in_flight_max: run.concurrency.max,
+            in_flight_cap: run.head.plan.users_max(),
+            queued: window.inside.iter().map(|point| point.backlog).max().unwrap_or(0),
+            state: run.truth.state,
+            reasons: run.truth.reasons.clone(),
+            cpu: None,
+            interrupted: matches!(run.ending, Ending::Interrupted | Ending::Aborted | Ending::Truncated),
+            record: None,
+        }
+    }
+
+    /// Share of what came due that was answered in the same time; can be a little above 1.
+    pub fn share(&self) -> f64 {
+        if self.offered > 0.0 { self.achieved / self.offered } else { 0.0 }
+    }
+
+    /// Share of the requests that failed: everything but ok, and but those that were still waiting
+    /// or in flight at the end, which the backlog tells about.
+    pub fn failed(&self) -> f64 {
+        let failures = [Outcome::HttpError, Outcome::TransportError, Outcome::Timeout];
+        let failed: u64 = failures.iter().map(|outcome| self.books.count(*outcome)).sum();
+        let answered = failed + self.books.count(Outcome::Ok);
+        if answered == 0 { 0.0 } else { failed as f64 / answered as f64 }
+    }
+
+    /// Mean response time in seconds; a lower bound when requests did not end.
+    pub fn response_mean(&self) -> Option<f64> {
+        self.response.all().mean().map(|nanos| nanos / 1e9)
+    }
+
+    /// Mean service time in seconds.
+    pub fn service_mean(&self) -> Option<f64> {
+        self.service.all().mean().map(|nanos| nanos / 1e9)
+    }
+}
+
+/// The intervals of a run between the end of its warm-up and the last planned arrival.
+struct Window<'a> {
+    inside: Vec<&'a Point>,
+    before: Option<&'a Point>,
+    seconds: f64,
+}
+
+impl<'a> Window<'a> {
+    fn of(run: &'a Run) -> Self {
+        let end = run.head.plan.duration().unwrap_or(Nanos::MAX);
+        // An interval belongs where most of it lies.
+        let middle = |point: &Point| Nanos(point.from.0.midpoint(point.to.0));
+        let inside: Vec<&Point> = run
+            .series
+            .iter()
+            .filter(|point| middle(point) >= run.head.measured_from && middle(point) < end)
+            .collect();
+        let before = run.series.iter().take_while(|point| middle(point) < run.head.measured_from).last();
+        let seconds = inside.iter().map(|point| point.to.since(point.from).as_secs_f64()).sum();
+        Self { inside, before, seconds }
+    }
+
+    fn ended(&self, outcomes: &[Outcome]) -> f64 {
+        let of =
+            |point: &&Point| outcomes.iter().map(|outcome| point.by_outcome[*outcome as usize]).sum::<u64>();
+        self.inside.iter().map(of).sum::<u64>() as f64
+    }
+
+    fn waiting_at_start(&self, requests_per_arrival: f64) -> f64 {
+        self.before.map_or(0.0, |point| waiting(point, requests_per_arrival))
+    }
+
+    fn waiting_at_end(&self, requests_per_arrival: f64) -> f64 {
+        self.inside.last().map_or(0.0, |point| waiting(point, requests_per_arrival))
+    }
+
+    fn series(&self, requests_per_arrival: f64) -> Vec<(f64, f64)> {
+        let at = |point: &&Point| (point.to.as_secs_f64(), waiting(point, requests_per_arrival));
+        self.inside.iter().map(at).collect()
+    }
+}
+
+/// Arrivals in flight or waiting at the end of an interval. Those that wait have not become
+/// requests yet.
+fn waiting(point: &Point, requests_per_arrival: f64) -> f64 {
+    point.in_flight as f64 / requests_per_arrival + point.backlog as f64
+}

@@ -1,0 +1,207 @@
+//! Whether a step passes: one rule, one function.
+//!
+//! Does not decide what is tried next; [`super::course`] does.
+
+use knee_core::truth::{Reason, State};
+
+use super::measured::StepResult;
+use super::slo::{Held, Slo};
+use super::trend::slope;
+use super::{Config, Kind};
+
+/// Share of the arrivals that have to be answered in the time in which they came due.
+pub const ACHIEVED_MIN: f64 = 0.99;
+/// With fewer arrivals than this divided by 1 %, the noise of a healthy queue is more than 1 % of
+/// them: so many may be left over in any case.
+pub const LEFT_OVER_MIN: f64 = 30.0;
+/// A backlog grows when it grows by more than this share of what is offered (and surely grows at
+/// all): queues near their limit wander, and ten points of a walk look like a trend too often.
+pub const GROWTH_MIN: f64 = 0.005;
+/// More failures than this and the service counts as broken.
+pub const BROKEN_ERRORS: f64 = 0.05;
+/// Ok answers below this share of the most there ever were, under more load, are a collapse.
+pub const COLLAPSE: f64 = 0.9;
+
+/// One reason why a step does not pass.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Miss {
+    /// Less was answered than came due.
+    Achieved {
+        /// Share answered.
+        share: f64,
+    },
+    /// Too many requests failed.
+    Errors {
+        /// Share that failed.
+        share: f64,
+    },
+    /// A limit on response time was not kept.
+    Slo {
+        /// The limit.
+        slo: Slo,
+        /// What was measured.
+        held: Held,
+    },
+    /// Requests in flight and waiting became more and more.
+    Backlog {
+        /// By how many a second, at the least.
+        per_second: f64,
+    },
+    /// Nothing was answered at all.
+    Silence,
+}
+
+/// In which way a service is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// It does not keep up: the backlog grows as long as the load lasts.
+    Backlog,
+    /// More than 5 % of the requests fail.
+    Errors,
+    /// It does less than under less load.
+    Collapse,
+}
+
+impl Broken {
+    /// In words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Backlog => "the backlog grows without end",
+            Self::Errors => "over 5 % of the requests fail",
+            Self::Collapse => "it does less than under less load",
+        }
+    }
+}
+
+/// What came of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All rules kept.
+    Pass,
+    /// A rule not kept, by the service's doing.
+    Fail,
+    /// Nothing can be said: the generator may have been the cause.
+    Void,
+}
+
+/// A step as the rules see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Rules that were not kept.
+    pub misses: Vec<Miss>,
+    /// Whether the service is broken at this level; `None` when it is not, or nothing can be said.
+    pub broken: Option<Broken>,
+    /// Why nothing can be said, when that is so; sentences.
+    pub void: Vec<String>,
+}
+
+/// What other steps have shown, which some rules need.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Context {
+    /// Most ok answers a second under less load than this step's.
+    pub goodput_below: f64,
+    /// Median service time in seconds at the lowest load so far.
+    pub service_p50: Option<f64>,
+}
+
+/// Applies the rules.
+pub fn judge(config: &Config, result: &StepResult, context: Context) -> Judged {
+    let misses: Vec<Miss> = [achieved(config.kind, result), backlog(config.kind, result)]
+        .into_iter()
+        .chain([errors(config, result), silence(result)])
+        .flatten()
+        .chain(config.slos.iter().filter_map(|slo| limit(*slo, result)))
+        .collect();
+    let collapse = result.goodput < COLLAPSE * context.goodput_below;
+    let broken = broken(&misses, collapse);
+    let failed = !misses.is_empty() || collapse;
+    let void = void(result, context, failed);
+    let outcome = match (void.is_empty(), failed) {
+        (false, _) => Outcome::Void,
+        (true, true) => Outcome::Fail,
+        (true, false) => Outcome::Pass,
+    };
+    Judged { outcome, misses, broken: broken.filter(|_| void.is_empty()), void }
+}
+
+fn achieved(kind: Kind, result: &StepResult) -> Option<Miss> {
+    let share = result.share();
+    let left_over = (result.offered - result.achieved) * result.seconds;
+    let missed = kind.is_open() && share < ACHIEVED_MIN && left_over > LEFT_OVER_MIN;
+    missed.then_some(Miss::Achieved { share })
+}
+
+fn backlog(kind: Kind, result: &StepResult) -> Option<Miss> {
+    let slope = slope(&result.waiting).filter(|_| kind.is_open())?;
+    let grown = slope.median * result.seconds;
+    let grows = slope.low > 0.0 && slope.median > GROWTH_MIN * result.offered && grown > LEFT_OVER_MIN;
+    grows.then_some(Miss::Backlog { per_second: slope.low })
+}
+
+fn errors(config: &Config, result: &StepResult) -> Option<Miss> {
+    let share = result.failed();
+    (share > config.errors_max).then_some(Miss::Errors { share })
+}
+
+fn silence(result: &StepResult) -> Option<Miss> {
+    (result.achieved <= 0.0).then_some(Miss::Silence)
+}
+
+fn limit(slo: Slo, result: &StepResult) -> Option<Miss> {
+    let held = slo.judge(&result.response)?;
+    (!held.kept).then_some(Miss::Slo { slo, held })
+}
+
+fn broken(misses: &[Miss], collapse: bool) -> Option<Broken> {
+    let is = |test: fn(&Miss) -> bool| misses.iter().any(test);
+    if is(|miss| matches!(miss, Miss::Errors { share } if *share > BROKEN_ERRORS)) {
+        Some(Broken::Errors)
+    } else if collapse {
+        Some(Broken::Collapse)
+    } else if is(|miss| matches!(miss, Miss::Achieved { .. } | Miss::Backlog { .. } | Miss::Silence)) {
+        Some(Broken::Backlog)
+    } else {
+        None
+    }
+}
+
+/// Verdicts of the instrument that make a step worthless whatever it shows.
+const WORTHLESS: [&str; 3] = ["books", "area", "intervals"];
+/// Verdicts that are no lateness of the generator: they concern the target or the whole sweep.
+const NOT_OF_THE_STEP: [&str; 4] = ["debug_build", "no_answer", "nothing_measured", "truncated"];
+
+/// Why nothing can be said of a step.
+///
+/// A late generator makes response times longer and never shorter, because they count from when a
+/// request was due. So a step that passes in spite of it has passed; one that fails may have failed
+/// through it.
+fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
+    let counts = |reason: &&Reason| {
+        let code = reason.code.as_str();
+        reason.state == State::Invalid
+            && (WORTHLESS.contains(&code) || (failed && !NOT_OF_THE_STEP.contains(&code)))
+    };
+    let mut why: Vec<String> =
+        result.reasons.iter().filter(counts).map(|reason| reason.text.clone()).collect();
+    why.extend(capped(result, context).filter(|_| failed));
+    why
+}
+
+/// Service times may be so much longer than at the lowest load and still count as the same.
+const NO_SLOWER: f64 = 1.5;
+
+/// Arrivals waited for a free connection or VU although the service was as fast as ever: the limit
+/// is ours.
+fn capped(result: &StepResult, context: Context) -> Option<String> {
+    let base = context.service_p50?;
+    let service = result.service.all().quantile(0.5)?.as_secs_f64();
+    (result.queued > 0 && service <= NO_SLOWER * base).then(|| {
+        format!(
+            "arrivals waited for one of the {} that may be in flight, and the service was no slower than at \
+             the start: the limit is knee's own (raise `--in-flight`)",
+            result.in_flight_cap
+        )
+    })
+}

@@ -1,0 +1,89 @@
+//! Levels of load: which numbers are tried, and what lies between two of them.
+//!
+//! Arithmetic alone; does not know what passed.
+
+use super::Kind;
+
+/// A rung of an automatic ladder is so much above the one before.
+pub const FACTOR: f64 = 1.35;
+/// The first rung of an automatic ladder, in parts of what closed probes reached.
+pub const FIRST: f64 = 0.15;
+/// A ladder without an end stops this far above what closed probes reached.
+pub const LAST: f64 = 8.0;
+/// Requests that a step near the limit should have: with fewer, a queue that is not full yet looks
+/// like one that keeps up.
+pub const SAMPLES: u64 = 3_000;
+
+/// The nearest level that can be asked for: three significant digits of a rate, whole connections.
+/// Never zero.
+pub fn round(kind: Kind, level: f64) -> f64 {
+    if kind == Kind::Connections {
+        return level.round().max(1.0);
+    }
+    if level <= 0.0 || !level.is_finite() {
+        return 1.0;
+    }
+    let magnitude = 10f64.powf(level.log10().floor() - 2.0);
+    // Through text, so that 3 880 is not 3 880.000 000 000 000 5.
+    format!("{:.12e}", (level / magnitude).round() * magnitude).parse().unwrap_or(level)
+}
+
+/// The level between two, half way in proportion; `None` when they are near enough: the upper at
+/// most `1 + precision` times the lower, or nothing in between.
+pub fn between(kind: Kind, low: f64, high: f64, precision: f64) -> Option<f64> {
+    if high <= low * (1.0 + precision) {
+        return None;
+    }
+    let middle = round(kind, (low * high).sqrt());
+    (middle > low && middle < high).then_some(middle)
+}
+
+/// The level a tenth above another.
+pub fn tenth_above(kind: Kind, level: f64) -> f64 {
+    match kind {
+        Kind::Connections => (level * 1.1).ceil().max(level + 1.0),
+        _ => round(kind, level * 1.1),
+    }
+}
+
+/// The level `share` (below 1) of another.
+pub fn below(kind: Kind, level: f64, share: f64) -> f64 {
+    let lower = round(kind, level * share);
+    if kind == Kind::Connections { lower.min(level - 1.0).max(1.0) } else { lower }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn levels_are_numbers_that_people_can_read() {
+        let rounded = |level| round(Kind::Requests, level);
+        assert_eq!([3_876.4, 0.123_45, 99_950.0, 7.0].map(rounded), [3_880.0, 0.123, 100_000.0, 7.0]);
+        assert_eq!(round(Kind::Connections, 0.2).to_bits(), 1f64.to_bits());
+    }
+
+    #[test]
+    fn nothing_lies_between_neighbours() {
+        assert_eq!(between(Kind::Connections, 9.0, 10.0, 0.05), None);
+        assert_eq!(between(Kind::Connections, 8.0, 10.0, 0.05), Some(9.0));
+        assert_eq!(between(Kind::Requests, 1_000.0, 1_050.0, 0.05), None);
+    }
+
+    proptest! {
+        #[test]
+        fn halving_ends_soon_and_stays_inside(low in 0.01f64..1e6, factor in 1.01f64..10.0, left in any::<u32>()) {
+            let (mut low, mut high) = (round(Kind::Requests, low), round(Kind::Requests, low * factor));
+            let mut steps = 0;
+            while let Some(middle) = between(Kind::Requests, low, high, 0.05) {
+                prop_assert!(low < middle && middle < high);
+                if left >> steps & 1 == 0 { low = middle } else { high = middle }
+                steps += 1;
+                prop_assert!(steps <= 8, "{low} {high}");
+            }
+            prop_assert!(high <= low * 1.05 + 1e-9);
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Services with a known limit: c workers that take S seconds do c / S requests a second.
+
+use knee_study::sweep::conclusion::{Named, Recovery};
+use knee_study::sweep::rule::Broken;
+use knee_study::sweep::{Interval, Kind, Ladder, Report};
+
+use crate::server::{Law, Service, config, sweep};
+
+/// Services from one worker to many, slow and fast.
+fn services() -> Vec<Service> {
+    let mut services = Vec::new();
+    for law in [Law::Fixed, Law::Exponential] {
+        for (workers, time) in [(1, 2e-3), (4, 5e-3), (8, 4e-3), (32, 50e-3)] {
+            services.push(Service::new(workers, time, law));
+        }
+    }
+    services
+}
+
+fn capacity(report: &Report) -> Interval {
+    match report.capacity {
+        Named::Between { interval, .. } => interval,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+fn is_within(value: f64, truth: f64, share: f64) -> bool {
+    (value / truth - 1.0).abs() <= share
+}
+
+#[test]
+fn known_limits_are_found_within_seven_per_cent() {
+    for mut service in services() {
+        for seed in 1..=3 {
+            let limit = service.limit();
+            let report = sweep(config(seed), &mut service);
+            let found = capacity(&report);
+            let told = format!("seed {seed}, {service:?}: {found:?}, truth {limit}");
+            assert!(is_within(found.middle(), limit, 0.07), "{told}");
+            assert!(found.high / found.low <= 1.11, "{told}");
+            let saturation = report.saturation.unwrap();
+            assert!(saturation.reached && is_within(saturation.rate, limit, 0.07), "{told}; {saturation:?}");
+            let breaking = report.breaking.interval().unwrap();
+            assert!(is_within(breaking.middle(), limit, 0.07), "{told}; {breaking:?}");
+            assert_eq!(report.broken, Some(Broken::Backlog), "{told}");
+            assert!(matches!(report.recovery, Recovery::AtOnce(_)), "{told}; {:?}", report.recovery);
+        }
+    }
+}
+
+#[test]
+fn ten_sweeps_of_one_service_agree() {
+    for law in [Law::Fixed, Law::Exponential] {
+        let found: Vec<Interval> =
+            (100..110).map(|seed| capacity(&sweep(config(seed), &mut Service::new(4, 5e-3, law)))).collect();
+        for (place, one) in found.iter().enumerate() {
+            for other in &found[place + 1..] {
+                assert!(one.overlaps(*other), "{law:?}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_knee_of_one_exponential_worker_is_half_of_its_limit() {
+    for seed in 1..=3 {
+        let mut service = Service::new(1, 2e-3, Law::Exponential);
+        let knee = sweep(config(seed), &mut service).knee.unwrap();
+        assert!(knee.interval.low <= 250.0 && knee.interval.high >= 250.0, "seed {seed}: {knee:?}");
+        assert!(is_within(knee.level, 250.0, 0.35), "seed {seed}: {knee:?}");
+    }
+}
+
+#[test]
+fn a_limit_on_response_time_is_met_where_theory_says() {
+    // M/M/1: response times are exponential with rate 1/S - λ, so p99 = ln 100 / (500 - λ) <= 50 ms
+    // up to λ = 500 - 4.605 / 0.05 = 407.9 a second.
+    let mut config = config(7);
+    config.slos = vec!["p99<50ms".parse().unwrap()];
+    let report = sweep(config, &mut Service::new(1, 2e-3, Law::Exponential));
+    let found = capacity(&report);
+    assert!(is_within(found.middle(), 407.9, 0.08), "{found:?}");
+    // It goes on to say where the service really breaks.
+    let breaking = report.breaking.interval().unwrap();
+    assert!(breaking.low > found.low && is_within(breaking.middle(), 500.0, 0.09), "{breaking:?}");
+}
+
+#[test]
+fn connections_that_wait_for_each_other_saturate_at_the_limit() {
+    let mut config = config(3);
+    config.kind = Kind::Connections;
+    config.ladder = Ladder::List(vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
+    config.slos = vec!["p99<20ms".parse().unwrap()];
+    // With n connections on 8 workers of 4 ms a request takes n / 8 x 4 ms: 20 ms at 40.
+    let report = sweep(config, &mut Service::new(8, 4e-3, Law::Fixed));
+    let found = capacity(&report);
+    assert!(found.low <= 40.0 && found.high >= 40.0 && found.high <= 46.0, "{found:?}");
+    assert!(is_within(report.saturation.unwrap().rate, 2_000.0, 0.01), "{:?}", report.saturation);
+    let knee = report.knee.unwrap();
+    assert!(knee.interval.low <= 8.0 && knee.interval.high >= 8.0, "{knee:?}");
+}
+
+#[test]
+fn a_service_is_seen_as_a_queue_of_its_workers() {
+    let report = sweep(config(1), &mut Service::new(4, 5e-3, Law::Exponential));
+    let queue = report.queue.unwrap();
+    assert_eq!(queue.workers, 4);
+    assert!(is_within(queue.ratio(), 1.0, 0.3), "{queue:?}");
+}

@@ -1,0 +1,321 @@
+//! Services in simulated time: c workers, a queue in front of them, and what can be wrong with that.
+//!
+//! Events are arrivals and departures; state that outlives a step (a service that has tipped over)
+//! is kept from step to step. Everything random comes from the step's seed.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use knee_core::estimate::Distribution;
+use knee_core::outcome::Outcome;
+use knee_core::tally::{Books, EndpointTally};
+use knee_core::truth::{Reason, State};
+use knee_core::unit::Nanos;
+use knee_study::sweep::{Config, Kind, Ladder, Load, Report, Step, StepResult, Sweep};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+
+/// How long a worker needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    Fixed,
+    Exponential,
+}
+
+/// A simulated service.
+#[derive(Clone, Debug)]
+pub struct Service {
+    pub workers: usize,
+    /// Mean time of a request, in seconds.
+    pub time: f64,
+    pub law: Law,
+    /// Each request in the service makes every other slower by this share.
+    pub crosstalk: f64,
+    /// More requests than this in the service, and it tips over until it is idle.
+    pub tips_over_at: Option<usize>,
+    /// Requests beyond so many in the service are refused with an error.
+    pub refuses_above: Option<usize>,
+    /// Whether it has.
+    pub tipped: bool,
+    /// Arrivals a second that the generator can send, and is late beyond.
+    pub generator: Option<f64>,
+}
+
+impl Service {
+    pub fn new(workers: usize, time: f64, law: Law) -> Self {
+        Self {
+            workers,
+            time,
+            law,
+            crosstalk: 0.0,
+            tips_over_at: None,
+            refuses_above: None,
+            tipped: false,
+            generator: None,
+        }
+    }
+
+    /// Requests a second that all workers do.
+    pub fn limit(&self) -> f64 {
+        self.workers as f64 / self.time
+    }
+
+    pub fn measure(&mut self, step: &Step, config: &Config) -> StepResult {
+        let cap = match step.load {
+            Load::Rate(_) => config.in_flight_max,
+            Load::Connections(count) => count,
+        };
+        let mut run = Run::new(step, cap as usize);
+        run.simulate(self);
+        run.result(step, self.generator)
+    }
+}
+
+/// A config for a service of which nothing is known.
+pub fn config(seed: u64) -> Config {
+    Config {
+        kind: Kind::Requests,
+        ladder: Ladder::Auto,
+        ceiling: None,
+        seconds: 10.0,
+        slos: Vec::new(),
+        errors_max: 0.001,
+        precision: 0.05,
+        in_flight_max: 1_000,
+        seconds_max: None,
+        seed,
+    }
+}
+
+/// Sweeps a service to the end.
+pub fn sweep(config: Config, service: &mut Service) -> Report {
+    let mut sweep = Sweep::new(config.clone());
+    while let Some(step) = sweep.next() {
+        let result = service.measure(&step, &config);
+        sweep.tell(result);
+        assert!(sweep.trials().len() < 100, "a sweep has to end");
+    }
+    sweep.conclude(Default::default())
+}
+
+/// A moment in seconds that can be compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct At(f64);
+
+impl Eq for At {}
+
+impl PartialOrd for At {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for At {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// A request: when it was due, and when it was sent.
+#[derive(Clone, Copy)]
+struct Request {
+    due: f64,
+    sent: f64,
+}
+
+struct Run {
+    random: ChaCha8Rng,
+    load: Load,
+    cap: usize,
+    begin: f64,
+    end: f64,
+    /// Waiting for one of the generator's connections.
+    outside: VecDeque<f64>,
+    /// In the service, waiting for a worker.
+    queue: VecDeque<Request>,
+    /// Workers at work: when they are done, and with what (its bits, because heaps want an order).
+    busy: BinaryHeap<Reverse<(At, u64, u64)>>,
+    in_service_max: usize,
+    tally: EndpointTally,
+    answered: [u64; 2],
+    left_over_before: f64,
+    waiting: Vec<(f64, f64)>,
+}
+
+impl Run {
+    fn new(step: &Step, cap: usize) -> Self {
+        Self {
+            random: ChaCha8Rng::seed_from_u64(step.seed),
+            load: step.load,
+            cap,
+            begin: step.warm_up,
+            end: step.warm_up + step.seconds,
+            outside: VecDeque::new(),
+            queue: VecDeque::new(),
+            busy: BinaryHeap::new(),
+            in_service_max: 0,
+            tally: EndpointTally::default(),
+            answered: [0; 2],
+            left_over_before: 0.0,
+            waiting: Vec::new(),
+        }
+    }
+
+    fn exponential(&mut self) -> f64 {
+        let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+        -uniform.ln()
+    }
+
+    fn simulate(&mut self, service: &mut Service) {
+        let width = (self.end - self.begin) / 10.0;
+        let mut tick = self.begin;
+        let mut next = match self.load {
+            Load::Rate(rate) => self.exponential() / rate,
+            Load::Connections(count) => {
+                (0..count).for_each(|_| self.arrive(0.0, service));
+                f64::INFINITY
+            }
+        };
+        loop {
+            let done = self.busy.peek().map_or(f64::INFINITY, |Reverse((At(done), ..))| *done);
+            let now = next.min(done);
+            while tick <= now.min(self.end) + 1e-12 {
+                let left_over = self.left_over();
+                if tick <= self.begin {
+                    self.left_over_before = left_over;
+                } else {
+                    self.waiting.push((tick, left_over));
+                }
+                tick += width;
+            }
+            if now > self.end {
+                break;
+            }
+            if done <= next {
+                self.depart(service);
+            } else {
+                self.arrive(next, service);
+                let Load::Rate(rate) = self.load else { unreachable!("closed arrivals follow departures") };
+                next += self.exponential() / rate;
+            }
+        }
+        self.censor();
+    }
+
+    fn in_service(&self) -> usize {
+        self.queue.len() + self.busy.len()
+    }
+
+    fn left_over(&self) -> f64 {
+        (self.in_service() + self.outside.len()) as f64
+    }
+
+    fn arrive(&mut self, now: f64, service: &mut Service) {
+        self.outside.push_back(now);
+        self.send(now, service);
+    }
+
+    fn send(&mut self, now: f64, service: &mut Service) {
+        while self.in_service() < self.cap
+            && let Some(due) = self.outside.pop_front()
+        {
+            let request = Request { due, sent: now };
+            if service.refuses_above.is_some_and(|most| self.in_service() >= most) {
+                self.answer(request, now, Outcome::HttpError);
+                continue;
+            }
+            self.queue.push_back(request);
+            self.in_service_max = self.in_service_max.max(self.in_service());
+            service.tipped |= service.tips_over_at.is_some_and(|most| self.in_service() > most);
+        }
+        while self.busy.len() < service.workers
+            && let Some(request) = self.queue.pop_front()
+        {
+            let draw = if service.law == Law::Fixed { 1.0 } else { self.exponential() };
+            let slower = 1.0 + service.crosstalk * self.in_service() as f64;
+            let tipped = if service.tipped { 2.0 } else { 1.0 };
+            let done = now + draw * service.time * slower * tipped;
+            self.busy.push(Reverse((At(done), request.due.to_bits(), request.sent.to_bits())));
+        }
+    }
+
+    fn depart(&mut self, service: &mut Service) {
+        let Some(Reverse((At(now), due, sent))) = self.busy.pop() else { return };
+        self.answer(Request { due: f64::from_bits(due), sent: f64::from_bits(sent) }, now, Outcome::Ok);
+        service.tipped &= self.in_service() > 0;
+        if matches!(self.load, Load::Connections(_)) {
+            self.outside.push_back(now);
+        }
+        self.send(now, service);
+    }
+
+    fn answer(&mut self, request: Request, now: f64, outcome: Outcome) {
+        if now >= self.begin {
+            self.answered[usize::from(outcome != Outcome::Ok)] += 1;
+        }
+        if request.due >= self.begin {
+            self.tally.planned += 1;
+            let times = &mut self.tally.outcomes[outcome as usize];
+            times.response.record(Nanos::from_secs_f64(now - request.due));
+            times.service.record(Nanos::from_secs_f64(now - request.sent));
+        }
+    }
+
+    /// What did not end.
+    fn censor(&mut self) {
+        let busy = self.busy.iter().map(|Reverse((_, due, _))| f64::from_bits(*due));
+        let open: Vec<f64> = busy
+            .chain(self.queue.iter().map(|request| request.due))
+            .chain(self.outside.iter().copied())
+            .collect();
+        for due in open.into_iter().filter(|due| *due >= self.begin) {
+            self.tally.planned += 1;
+            let times = &mut self.tally.outcomes[Outcome::Censored as usize];
+            times.response.record(Nanos::from_secs_f64(self.end - due));
+        }
+    }
+
+    fn result(&self, step: &Step, generator: Option<f64>) -> StepResult {
+        let [ok, error] = self.answered.map(|count| count as f64 / step.seconds);
+        let left_over = (self.left_over() - self.left_over_before) / step.seconds;
+        let mut result = StepResult {
+            seconds: step.seconds,
+            took: step.seconds + step.warm_up,
+            offered: ok + error + left_over,
+            achieved: ok + error,
+            goodput: ok,
+            requests_per_arrival: 1.0,
+            books: Books { planned: self.tally.planned, ..self.tally.books() },
+            response: Distribution::response(&self.tally),
+            service: Distribution::service(&self.tally),
+            waiting: self.waiting.clone(),
+            in_flight_max: self.in_service_max as u64,
+            in_flight_cap: self.cap as u64,
+            queued: self.outside.len() as u64,
+            state: State::Valid,
+            reasons: Vec::new(),
+            cpu: None,
+            interrupted: false,
+            record: None,
+        };
+        if let Some(most) = generator.filter(|most| result.achieved > *most) {
+            slow_down(&mut result, most);
+        }
+        result
+    }
+}
+
+/// What is measured when the generator sends `most` a second and no more.
+fn slow_down(result: &mut StepResult, most: f64) {
+    let grows = result.offered - most;
+    for (place, (_, waiting)) in result.waiting.iter_mut().enumerate() {
+        *waiting += grows * result.seconds * (place + 1) as f64 / 10.0;
+    }
+    (result.achieved, result.goodput, result.state) = (most, most, State::Invalid);
+    result.reasons.push(Reason {
+        code: "worker_cpu".to_owned(),
+        state: State::Invalid,
+        text: "a worker of knee used over 90 % of its CPU".to_owned(),
+        advice: String::new(),
+    });
+}

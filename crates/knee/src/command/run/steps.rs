@@ -1,0 +1,126 @@
+//! A script that is run step by step, each with a load of its own: what a sweep needs.
+//!
+//! `setup` runs once before the first step and `teardown` once after the last. The scenarios and
+//! thresholds of the script do not count: an arrival is one call of its default function. Does not
+//! decide how much load there is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use knee_core::plan::{Overflow, Plan, Scenario};
+use knee_core::record::Run;
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_script::options::Options;
+use knee_script::options::scenario::{ExecutorSpec, ScenarioSpec};
+use knee_script::session::Session;
+
+use super::course::stopped;
+use super::{Failed, Job, Lines, load, options, refused};
+use crate::args::RunArgs;
+use crate::problem::{Problem, printable};
+use crate::settings::Surroundings as Terminal;
+use crate::settings::output::Progress;
+use crate::settings::script::{Asked, asked};
+
+/// A script between steps.
+pub struct Steps {
+    args: RunArgs,
+    asked: Asked,
+    session: Session,
+    options: Options,
+    terminal: Terminal,
+    /// JSON of what `setup` returned.
+    data: Option<Arc<str>>,
+}
+
+/// A step of a script.
+pub struct ScriptStep {
+    /// What was measured.
+    pub run: Run,
+    /// Its record.
+    pub record: Option<PathBuf>,
+    /// Iterations that were made.
+    pub iterations: u64,
+}
+
+impl Steps {
+    /// Loads the script and runs its `setup`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the script, or what its `setup` came to.
+    pub fn begin(args: RunArgs, narrate: fn(&str)) -> Result<Self, Failed> {
+        let terminal = Terminal::read();
+        let env = |name: &str| std::env::var(name).ok();
+        let mut asked = asked(&args, &env, terminal.no_color).map_err(refused)?;
+        asked.thresholds = false;
+        let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
+        let session = load(&args, &asked, &lines)?;
+        if !session.exports("default") {
+            let hint = "a sweep calls the default function once an arrival: export one";
+            return Err(refused(Problem::new(format!("`{}` has no default function", args.script), hint)));
+        }
+        let options = options(&asked, &session)?;
+        let warnings = options.warnings.iter();
+        warnings.for_each(|warning| narrate(&format!("warning: {}", printable(warning))));
+        let mut steps = Self { args, asked, session, options, terminal, data: None };
+        let job = steps.job()?;
+        let data = job.setup(&job.view(None))?;
+        drop(job);
+        steps.data = data;
+        Ok(steps)
+    }
+
+    /// Makes one step. `shape` makes the engine's plan of the script's own, with the scenario that
+    /// stands for `executor`.
+    ///
+    /// # Errors
+    ///
+    /// What failed on this machine, and a script that ends itself.
+    pub fn take(
+        &mut self,
+        executor: ExecutorSpec,
+        shape: impl FnOnce(Plan) -> Plan,
+        control: &Control,
+    ) -> Result<ScriptStep, Failed> {
+        self.options.scenarios = vec![ScenarioSpec {
+            name: "default".to_owned(),
+            start_time: Nanos::ZERO,
+            graceful_stop: crate::settings::sweep::GRACE,
+            exec: "default".to_owned(),
+            env: std::collections::BTreeMap::new(),
+            tags: std::collections::BTreeMap::new(),
+            executor,
+        }];
+        let job = self.job()?;
+        let mut plan = job.plan();
+        plan.scenarios.iter_mut().for_each(waits);
+        let load = Arc::new(job.load(self.data.clone(), control, &job.view(None)));
+        let (run, record) = job.take(shape(plan), Progress::None, &load, control, |_| {})?;
+        if let Some(why) = load.why_stopped() {
+            return Err(stopped(why));
+        }
+        let iterations = job.tally.completed() + job.tally.interrupted();
+        Ok(ScriptStep { run, record, iterations })
+    }
+
+    /// Runs `teardown`.
+    ///
+    /// # Errors
+    ///
+    /// What it came to.
+    pub fn end(&self) -> Result<(), Failed> {
+        let job = self.job()?;
+        job.teardown(self.data.as_deref(), &job.view(None))
+    }
+
+    fn job(&self) -> Result<Job<'_>, Failed> {
+        Job::new(&self.args, &self.asked, &self.session, &self.options, self.terminal.clone())
+    }
+}
+
+/// An arrival that finds no VU waits for one, so that the wait is seen, where k6 would drop it.
+fn waits(scenario: &mut Scenario) {
+    scenario.terms.overflow = Overflow::Wait;
+}

@@ -1,0 +1,103 @@
+//! Steps of a sweep with a script: an arrival is one call of its default function.
+
+use knee_core::plan::Plan;
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_script::options::scenario::ExecutorSpec;
+use knee_study::sweep::{Config, Load, Step};
+
+use super::{Failed, Loader, Taken, failed};
+use crate::args::{RunArgs, RunHttpFlags, RunScriptFlags, SweepArgs};
+use crate::command::run::steps::{ScriptStep, Steps};
+use crate::problem::Problem;
+use crate::settings::sweep::{SweepSettings, step_plan};
+
+/// Runs a script step by step.
+pub struct ScriptLoader {
+    title: String,
+    config: Config,
+    workers: u16,
+    steps: Steps,
+}
+
+impl ScriptLoader {
+    /// Loads the script and runs its `setup`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the script.
+    pub fn begin(args: &SweepArgs, settings: &SweepSettings, narrate: fn(&str)) -> Result<Self, Failed> {
+        let title = args.target.clone().unwrap_or_default();
+        let steps = Steps::begin(run_args(args, &title), narrate)?;
+        Ok(Self { title, config: settings.config.clone(), workers: settings.workers, steps })
+    }
+}
+
+/// The flags of `knee run` that say the same.
+fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
+    let mut run = RunArgs::of(script);
+    run.script_flags = RunScriptFlags {
+        env: args.script.env.clone(),
+        allow_read: args.script.allow_read.clone(),
+        ..RunScriptFlags::default()
+    };
+    run.modules = args.modules;
+    run.http = RunHttpFlags {
+        max_redirects: args.request.redirects.clone(),
+        user_agent: args.request.user_agent.clone(),
+        insecure_skip_tls_verify: args.connection.insecure.then(|| "true".to_owned()),
+        no_connection_reuse: args.connection.disable_keepalive.then(|| "true".to_owned()),
+        ..RunHttpFlags::default()
+    };
+    run.report.quiet = true;
+    run
+}
+
+/// The scenario that a step is, for a script that asks. What the engine gets is exact.
+fn executor(step: &Step, config: &Config) -> ExecutorSpec {
+    let duration = Nanos::from_secs_f64(step.warm_up + step.seconds);
+    match step.load {
+        Load::Connections(vus) => ExecutorSpec::ConstantVus { vus, duration },
+        Load::Rate(rate) => ExecutorSpec::ConstantArrivalRate {
+            rate: (rate.round() as u32).max(1),
+            time_unit: Nanos::from_secs(1),
+            duration,
+            pre_allocated_vus: config.in_flight_max,
+            max_vus: config.in_flight_max,
+        },
+    }
+}
+
+impl Loader for ScriptLoader {
+    fn take(&mut self, step: &Step, control: &Control, _narrate: fn(&str)) -> Result<Taken, Failed> {
+        let (config, workers) = (&self.config, self.workers);
+        let shape = |plan: Plan| {
+            let mut shaped = step_plan(&Plan { workers, ..plan.clone() }, config, step);
+            for (scenario, own) in shaped.scenarios.iter_mut().zip(&plan.scenarios) {
+                scenario.terms = own.terms.clone();
+            }
+            shaped
+        };
+        let ScriptStep { run, record, iterations } =
+            self.steps.take(executor(step, config), shape, control)?;
+        let requests = run.warm_up.books().planned + run.measured.books().planned;
+        if requests == 0 && iterations > 0 {
+            let hint = "a sweep measures requests: let the default function make some";
+            return Err(failed(Problem::new("the script made no request", hint)));
+        }
+        let requests_per_arrival = if iterations == 0 { 1.0 } else { requests as f64 / iterations as f64 };
+        Ok(Taken { run, record, requests_per_arrival })
+    }
+
+    fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    fn co_located(&self) -> Option<bool> {
+        None
+    }
+
+    fn end(&mut self) -> Result<(), Failed> {
+        self.steps.end()
+    }
+}

@@ -1,0 +1,367 @@
+//! What the flags of `knee sweep` mean.
+//!
+//! Does not run anything; what is sent, and where, is resolved as for `knee URL`.
+
+use std::path::PathBuf;
+
+use knee_core::plan::{Endpoint, Executor, Plan, Scenario, Stop};
+use knee_core::schedule::{Arrivals, Curve};
+use knee_core::unit::Nanos;
+use knee_report::number::Unit;
+use knee_study::sweep::cost::{Assumptions, PerTime};
+use knee_study::sweep::{Config, Kind, Ladder, Load as StepLoad, Slo, Step};
+
+use super::number::{rate, span_above_zero, whole};
+use super::output::{Output, Progress};
+use super::{Load, Surroundings, connection, request, target};
+use crate::args::{Format, LadderFlags, RequestFlags, RuleFlags, SweepArgs, SweepFormat, WorthFlags};
+use crate::problem::Problem;
+
+/// Most requests in flight when none are given.
+pub const IN_FLIGHT: u32 = 1_000;
+/// Most VUs of a script when none are given; each is a world of its own.
+pub const VUS: u32 = 200;
+/// How long requests in flight may take to finish after a step.
+pub const GRACE: Nanos = Nanos::from_secs(2);
+/// Most levels of a list.
+const LEVELS_MAX: usize = 100;
+/// Highest seed: what a double of a JSON reader still holds exactly.
+const SEED_MAX: u64 = (1 << 53) - 1;
+
+/// A sweep that can begin.
+#[derive(Clone, Debug)]
+pub struct SweepSettings {
+    /// How it goes.
+    pub config: Config,
+    /// Worker threads; one a CPU when not given.
+    pub workers: u16,
+    /// What its capacity is worth, if that was asked.
+    pub assumptions: Option<Assumptions>,
+    /// Processes whose CPU time is looked at.
+    pub pids: Vec<u32>,
+    /// Form of the result.
+    pub format: SweepFormat,
+    /// File for the result; stdout without one.
+    pub file: Option<PathBuf>,
+    /// File for the curve.
+    pub svg: Option<PathBuf>,
+    /// Unit of the times in a text.
+    pub time_unit: Option<Unit>,
+    /// Whether the result may have colours.
+    pub color: bool,
+    /// Whether a line a step is shown.
+    pub progress: bool,
+}
+
+/// Whether a target is a script.
+pub fn is_script(target: &str) -> bool {
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    let ending = [".js", ".mjs", ".ts"].iter().any(|ending| path.ends_with(ending));
+    // An address with such a path is loaded; a script from the network has to be fetched first.
+    ending && !target.contains("://")
+}
+
+/// Resolves everything but what is sent.
+///
+/// # Errors
+///
+/// The first mistake found.
+pub fn settings(args: &SweepArgs, surroundings: &Surroundings) -> Result<SweepSettings, Problem> {
+    let script = args.target.as_deref().is_some_and(is_script);
+    let output = &args.output;
+    if output.output.is_some() && output.output == output.svg {
+        return Err(Problem::new("`-o` and `--svg` name the same file", "give them different names"));
+    }
+    let color = !(output.no_color || surroundings.no_color);
+    Ok(SweepSettings {
+        config: config(&args.ladder, &args.rules, script)?,
+        workers: workers(args.ladder.workers.as_deref(), surroundings.cpus)?,
+        assumptions: assumptions(&args.worth)?,
+        pids: args.rules.pids.clone(),
+        format: output.output_format.unwrap_or_default(),
+        file: output.output.clone(),
+        svg: output.svg.clone(),
+        time_unit: output.time_unit,
+        color: color && surroundings.stdout_terminal && output.output.is_none(),
+        progress: !output.quiet,
+    })
+}
+
+fn config(flags: &LadderFlags, rules: &RuleFlags, script: bool) -> Result<Config, Problem> {
+    let connections =
+        flags.connections.as_deref().map(|text| levels("--connections", text, true)).transpose()?;
+    if script && connections.is_some() {
+        return Err(Problem::new(
+            "`--connections` is for a URL: a script has VUs",
+            "leave it out: arrivals climb in a rate, or run the script with `knee run -u N`",
+        ));
+    }
+    let seconds =
+        flags.step.as_deref().map_or(Ok(Nanos::from_secs(10)), |text| span_above_zero("--step", text))?;
+    let kind = match (&connections, script) {
+        (Some(_), _) => Kind::Connections,
+        (None, true) => Kind::Iterations,
+        (None, false) => Kind::Requests,
+    };
+    let default = if script { VUS } else { IN_FLIGHT };
+    let in_flight = flags
+        .in_flight
+        .as_deref()
+        .map_or(Ok(u64::from(default)), |text| whole("--in-flight", text, 1..=1_000_000))?;
+    let ceiling = flags.to.as_deref().map(|text| level("--to", text)).transpose()?;
+    Ok(Config {
+        kind,
+        ladder: ladder(flags, connections, ceiling)?,
+        ceiling,
+        seconds: whole_enough(seconds),
+        slos: rules.slos.iter().map(|text| slo(text)).collect::<Result<_, _>>()?,
+        errors_max: rules.errors.as_deref().map_or(Ok(0.001), |text| share("--errors", text))?,
+        precision: rules.precision.as_deref().map_or(Ok(0.05), |text| share("--precision", text))?.max(0.005),
+        in_flight_max: in_flight as u32,
+        seconds_max: flags
+            .max_time
+            .as_deref()
+            .map(|text| span_above_zero("--max-time", text).map(Nanos::as_secs_f64))
+            .transpose()?,
+        seed: flags.seed.as_deref().map_or(Ok(1), |text| whole("--seed", text, 0..=SEED_MAX))?,
+    })
+}
+
+/// Below a tenth of a second there is nothing to measure.
+fn whole_enough(step: Nanos) -> f64 {
+    step.as_secs_f64().max(0.1)
+}
+
+fn ladder(flags: &LadderFlags, connections: Option<Vec<f64>>, to: Option<f64>) -> Result<Ladder, Problem> {
+    if let Some(levels) = connections {
+        return Ok(Ladder::List(levels));
+    }
+    if let Some(text) = &flags.rates {
+        return levels("--rates", text, false).map(Ladder::List);
+    }
+    let Some(from) = &flags.from else {
+        return match flags.factor {
+            Some(_) => Err(Problem::new("`--factor` needs `--from`", "say where the ladder begins")),
+            None => Ok(Ladder::Auto),
+        };
+    };
+    let from = level("--from", from)?;
+    let factor = flags
+        .factor
+        .as_deref()
+        .map_or(Ok(knee_study::sweep::search::FACTOR), |text| rate("--factor", text))?;
+    if !(1.01..=100.0).contains(&factor) {
+        return Err(Problem::new(
+            format!("`--factor {factor}` is out of range"),
+            "give a number from 1.01 to 100, as in `--factor 1.5`",
+        ));
+    }
+    if to.is_some_and(|to| to < from) {
+        return Err(Problem::new("`--to` is below `--from`", "the load climbs: give the lower rate first"));
+    }
+    Ok(Ladder::Geometric { from, to, factor })
+}
+
+/// A rate above zero.
+fn level(flag: &str, text: &str) -> Result<f64, Problem> {
+    let level = rate(flag, text)?;
+    if level < 0.01 {
+        return Err(Problem::new(
+            format!("`{flag} {text}` is too low"),
+            "give a rate of 0.01 a second or more",
+        ));
+    }
+    Ok(level)
+}
+
+/// Ascending levels of a list.
+fn levels(flag: &str, text: &str, connections: bool) -> Result<Vec<f64>, Problem> {
+    let mut levels = Vec::new();
+    for item in text.split(',').map(str::trim) {
+        levels.push(if connections { whole(flag, item, 1..=1_000_000)? as f64 } else { level(flag, item)? });
+    }
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    if levels.len() > LEVELS_MAX {
+        return Err(Problem::new(
+            format!("`{flag}` has {} levels", levels.len()),
+            format!("give at most {LEVELS_MAX}; between two of them the sweep looks by itself"),
+        ));
+    }
+    Ok(levels)
+}
+
+fn slo(text: &str) -> Result<Slo, Problem> {
+    text.trim().parse().map_err(|error: knee_study::sweep::slo::SloError| {
+        Problem::new(error.to_string(), "write limits as `p99<250ms`, `p99.9<1s`, `mean<20ms` or `max<2s`")
+    })
+}
+
+/// A share as `0.1%` or `0.001`; 0 to 1.
+fn share(flag: &str, text: &str) -> Result<f64, Problem> {
+    const EXPECTED: &str = "give a share as `0.1%` or `0.001`, at most 100%";
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
+    let number = number.trim();
+    let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let value: Option<f64> = plain.then(|| number.parse().ok()).flatten();
+    match value.map(|value| value / scale) {
+        Some(share) if share <= 1.0 => Ok(share),
+        _ => Err(Problem::new(format!("`{flag} {text}` is not a share"), EXPECTED)),
+    }
+}
+
+fn workers(typed: Option<&str>, cpus: u16) -> Result<u16, Problem> {
+    typed.map_or(Ok(cpus), |text| whole("--workers", text, 1..=1_024).map(|workers| workers as u16))
+}
+
+fn assumptions(flags: &WorthFlags) -> Result<Option<Assumptions>, Problem> {
+    let per_time = |flag: &str, text: &str, example: &str| {
+        text.parse::<PerTime>().map_err(|error| {
+            Problem::new(format!("{error}, for `{flag}`"), format!("write it as `{flag} {example}`"))
+        })
+    };
+    let host =
+        flags.host_cost.as_deref().map(|text| per_time("--host-cost", text, "20/month")).transpose()?;
+    let per_user = flags
+        .requests_per_user
+        .as_deref()
+        .map(|text| per_time("--requests-per-user", text, "300/month"))
+        .transpose()?;
+    if host.is_none() && per_user.is_none() {
+        return match flags.peak_factor {
+            Some(_) => Err(Problem::new(
+                "`--peak-factor` needs `--host-cost` or `--requests-per-user`",
+                "say what a host costs or what a user does",
+            )),
+            None => Ok(None),
+        };
+    }
+    let peak_factor = flags.peak_factor.as_deref().map_or(Ok(10.0), |text| rate("--peak-factor", text))?;
+    if peak_factor < 1.0 {
+        return Err(Problem::new(
+            format!("`--peak-factor {peak_factor}` is below 1"),
+            "the busiest moment has at least the mean load",
+        ));
+    }
+    Ok(Some(Assumptions { host, per_user, peak_factor }))
+}
+
+/// Resolves what is sent to a URL: everything of a load but its plan, which each step has of its own.
+///
+/// # Errors
+///
+/// The first mistake found.
+pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings) -> Result<Load, Problem> {
+    if args.target.is_none() && args.request.urls_from_file.is_none() {
+        return Err(Problem::new(
+            "no URL and no script is given",
+            "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` is a server to try it on",
+        ));
+    }
+    let http = connection::settings(&args.connection, &args.request)?;
+    let urls = request::urls(args.target.as_deref(), args.request.urls_from_file.as_deref())?;
+    let (shots, names) = request::shots(&args.request, &urls)?;
+    let targets = target::targets(&shots, &http, surroundings.resolve)?;
+    let plan = Plan {
+        scenarios: vec![highest(&sweep.config)],
+        endpoints: names.into_iter().map(|name| Endpoint { name }).collect(),
+        warm_up: Nanos::ZERO,
+        grace: GRACE,
+        request_timeout: http.request_timeout,
+        connect_timeout: http.connect_timeout,
+        workers: sweep.workers,
+        interval: super::amount::INTERVAL,
+    };
+    target::refuse_public(&targets, &plan, &args.ladder.allow_hosts)?;
+    Ok(Load {
+        plan,
+        http,
+        title: request::title(&urls),
+        shots,
+        seed: sweep.config.seed,
+        targets,
+        allowed_hosts: args.ladder.allow_hosts.clone(),
+        output: Output {
+            format: Format::Quiet,
+            file: None,
+            record: None,
+            time_unit: None,
+            color: false,
+            progress: Progress::None,
+        },
+        notes: Vec::new(),
+    })
+}
+
+/// The most load that a sweep may come to, which is what a public host is guarded against.
+fn highest(config: &Config) -> Scenario {
+    let stop = Stop::At(Nanos::from_secs(1));
+    let executor = match &config.ladder {
+        Ladder::List(levels) if config.kind == Kind::Connections => {
+            let most = levels.last().copied().unwrap_or(1.0);
+            Executor::Closed { users: Curve::constant(most) }
+        }
+        // Probes are closed: as fast as the service answers.
+        Ladder::Auto => Executor::Closed { users: Curve::constant(f64::from(config.in_flight_max)) },
+        Ladder::List(levels) => open(levels.last().copied().unwrap_or(1.0) * 1.1, config, 0),
+        Ladder::Geometric { .. } => open(config.ceiling.unwrap_or(f64::MAX), config, 0),
+    };
+    Scenario::new("default", executor, stop)
+}
+
+fn open(level: f64, config: &Config, seed: u64) -> Executor {
+    Executor::Open {
+        rate: Curve::constant(level),
+        arrivals: Arrivals::Poisson { seed },
+        users_max: config.in_flight_max,
+    }
+}
+
+/// The plan of a step, on the terms of `base`.
+pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
+    let warm_up = Nanos::from_secs_f64(step.warm_up);
+    let stop = Stop::At(warm_up + Nanos::from_secs_f64(step.seconds));
+    let executor = match step.load {
+        StepLoad::Rate(rate) => open(rate, config, step.seed),
+        StepLoad::Connections(count) => Executor::Closed { users: Curve::constant(f64::from(count)) },
+    };
+    let scenario = Scenario::new("default", executor, stop);
+    let most = scenario.users_max().clamp(1, 1_024) as u16;
+    Plan {
+        workers: base.workers.min(most),
+        scenarios: vec![scenario],
+        warm_up,
+        // Ten intervals at the least: a backlog that grows is seen over time.
+        interval: Nanos(super::amount::INTERVAL.0.min(Nanos::from_secs_f64(step.seconds / 10.0).0)),
+        ..base.clone()
+    }
+}
+
+/// Refuses what only one kind of target has.
+///
+/// # Errors
+///
+/// When a flag that a script has no use for is given with one, or the other way round.
+pub fn refuse_misplaced(args: &SweepArgs, script: bool) -> Result<(), Problem> {
+    let RequestFlags { method, headers, body, body_file, body_lines, form, urls_from_file, .. } =
+        &args.request;
+    let of_url = [
+        (method.is_some(), "--method"),
+        (!headers.is_empty(), "--header"),
+        (body.is_some(), "--body"),
+        (body_file.is_some(), "--body-file"),
+        (body_lines.is_some(), "--body-lines"),
+        (!form.is_empty(), "--form"),
+        (urls_from_file.is_some(), "--urls-from-file"),
+    ];
+    let of_script =
+        [(!args.script.env.is_empty(), "--env"), (!args.script.allow_read.is_empty(), "--allow-read")];
+    let given =
+        |flags: &[(bool, &'static str)]| flags.iter().find(|(given, _)| *given).map(|(_, flag)| *flag);
+    let (misplaced, why) = if script {
+        (given(&of_url), "a script says itself what is sent: leave the flag out")
+    } else {
+        (given(&of_script), "a URL has no script to be given anything: leave the flag out")
+    };
+    misplaced.map_or(Ok(()), |flag| Err(Problem::new(format!("`{flag}` does not go with this target"), why)))
+}
