@@ -9,7 +9,7 @@ mod world;
 use world::{METRICS, Outcome, Tail, World};
 
 /// Studies of a cell.
-const STUDIES: usize = 150;
+const STUDIES: usize = 250;
 
 const QUIET: World = World { phi: 0.0, run: 0.01, drift: 0.0, tail: Tail::Light, blocks: 10, extend: false };
 
