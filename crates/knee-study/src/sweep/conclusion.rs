@@ -246,7 +246,7 @@ impl Sweep {
             (Some(low), Some(high)) => match capacity {
                 // The same levels, better confirmed.
                 Named::Between { interval, confirmed }
-                    if interval.high <= high * (1.0 + 1e-9) && self.majority_broke(interval.high) =>
+                    if super::course::same(interval.low, low) && self.majority_broke(interval.high) =>
                 {
                     Named::Between { interval: *interval, confirmed: *confirmed }
                 }

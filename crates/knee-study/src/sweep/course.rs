@@ -486,7 +486,7 @@ pub(super) fn same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs()
 }
 
-/// Seconds before a step that are not measured: a fifth, in whole seconds, one to three.
+/// Seconds before a step that are not measured: a fifth of what is, three at the most.
 fn warm_up(seconds: f64) -> f64 {
-    (seconds * 0.2).round().clamp(1.0, 3.0)
+    (seconds * 0.2).min(3.0)
 }
