@@ -225,7 +225,7 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     let mut table = Table::new([
         ("", Side::Left),
         (view.curve.unit, Side::Right),
-        ("answered/s", Side::Right),
+        ("answered", Side::Right),
         ("p50", Side::Right),
         (view.tail, Side::Right),
         ("", Side::Left),

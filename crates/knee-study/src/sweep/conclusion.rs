@@ -7,7 +7,7 @@ use knee_core::truth::State;
 
 use super::bound::{CpuBound, Queue};
 use super::cost::{Assumptions, Worth, worth};
-use super::course::{DESCENT, Ended, Sweep, is_up};
+use super::course::{Ended, Sweep, is_up};
 use super::knee::{self, Knee};
 use super::rule::{Broken, Outcome};
 use super::usl::{self, Law, Unfit};
@@ -297,7 +297,6 @@ impl Sweep {
             // Cut short before it had its time.
             return Recovery::NotTried;
         }
-        debug_assert!(DESCENT.len() > 1);
         Recovery::Metastable(descent.iter().find(|trial| passed(trial)).map(|t| t.step.load.level()))
     }
 

@@ -30,7 +30,7 @@ const BREAK_PRECISION: f64 = 0.15;
 /// Seconds within which a service has to come back after an overload.
 pub const RECOVERY: f64 = 30.0;
 /// Parts of the capacity that are tried on the way down.
-pub(super) const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
+const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +117,7 @@ impl Sweep {
     }
 
     /// The next step; `None` when there is nothing left to do. Asking twice gives the same.
+    #[allow(clippy::should_implement_trait, reason = "what comes next depends on what is told in between")]
     pub fn next(&mut self) -> Option<Step> {
         let step = self.step()?;
         let takes = step.warm_up + step.seconds;
@@ -302,11 +303,8 @@ impl Sweep {
         } else {
             self.high.get_or_insert(level);
             self.fails_in_row += 1;
-            if self.low.is_none()
-                && self.trials.iter().all(|trial| {
-                    trial.judged.outcome != Outcome::Pass || trial.step.purpose == Purpose::Probe
-                })
-            {
+            // A level that passed would be the lower end of the bracket.
+            if self.low.is_none() {
                 return self.lower(level);
             }
         }

@@ -11,6 +11,7 @@ use knee_core::outcome::Outcome;
 use knee_core::tally::{Books, EndpointTally};
 use knee_core::truth::{Reason, State};
 use knee_core::unit::Nanos;
+use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::{Config, Kind, Ladder, Load, Report, Step, StepResult, Sweep};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -95,7 +96,7 @@ pub fn sweep(config: Config, service: &mut Service) -> Report {
         sweep.tell(result);
         assert!(sweep.trials().len() < 100, "a sweep has to end");
     }
-    sweep.conclude(Default::default())
+    sweep.conclude(Facts::default())
 }
 
 /// A moment in seconds that can be compared.

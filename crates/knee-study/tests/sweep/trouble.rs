@@ -1,7 +1,7 @@
 //! Services and generators that misbehave: what may be said about them, and what may not.
 
 use knee_core::truth::State;
-use knee_study::sweep::conclusion::{Named, Recovery};
+use knee_study::sweep::conclusion::{Facts, Named, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::rule::Broken;
 use knee_study::sweep::{Kind, Ladder, Sweep};
@@ -116,7 +116,7 @@ fn a_sweep_that_is_interrupted_concludes_from_what_is_there() {
     half.interrupted = true;
     assert!(sweep.tell(half).is_none());
     assert_eq!(sweep.next(), None);
-    let report = sweep.conclude(Default::default());
+    let report = sweep.conclude(Facts::default());
     assert_eq!((report.ended, report.trials.len()), (Ended::Interrupted, 10));
     assert!(report.capacity.low().is_some(), "{:?}", report.capacity);
 }

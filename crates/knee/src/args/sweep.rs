@@ -61,10 +61,10 @@ pub struct LadderFlags {
     /// First rate, arrivals a second; without it closed probes find where to begin
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub from: Option<String>,
-    /// No step is above this rate
+    /// No step is above this rate; without --from the ladder begins at 15 % of it
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub to: Option<String>,
-    /// Each rate is so many times the one before, with --from [default: 1.35]
+    /// Each rate is so many times the one before, with --from or --to [default: 1.35]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub factor: Option<String>,
     /// These rates, separated by commas
