@@ -141,7 +141,11 @@ fn compare(
 ) -> Result<()> {
     let begun = Instant::now();
     let asked = selected(cases, &options);
-    let knee = Program::Knee(options.knee.map_or_else(|| program::debug_build(root), Ok)?);
+    let knee = Program::Knee(match options.knee {
+        // Each case is run in a folder of its own.
+        Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display()))?,
+        None => program::debug_build(root)?,
+    });
     let k6 = Program::K6(options.k6);
     let found = each(&asked, |place, case| {
         let expected =

@@ -4,7 +4,7 @@
 //! of its own; above, each doubling is cut into 1,024 equal buckets, so that a bucket is
 //! never wider than 1/1,024 of the values in it: three significant digits over the whole
 //! range, and exactly the log-linear layout of Gil Tene's `HdrHistogram`. Counts live in
-//! pages of 64 buckets that appear when a value first falls into them, because a run keeps
+//! pages of 16 buckets that appear when a value first falls into them, because a run keeps
 //! hundreds of histograms of which each touches a narrow band.
 //!
 //! Does not interpolate, does not correct for coordinated omission (response time is measured
@@ -18,7 +18,7 @@ use crate::unit::Nanos;
 /// log2 of the number of buckets in a doubling.
 const SUB_BITS: u32 = 10;
 const SUB: u64 = 1 << SUB_BITS;
-const PAGE_BITS: u32 = 6;
+const PAGE_BITS: u32 = 4;
 const PAGE: usize = 1 << PAGE_BITS;
 
 /// The largest value that has a bucket: one hour.

@@ -4,8 +4,11 @@
 //! `study.toml`. Bringing it up is the rig's work, deciding when is the study's. Does not look for
 //! programs, does not open files, and does not check that what a text refers to exists.
 //!
-//! Texts may contain places in braces that the rig fills in: `{port}`, `{data}` (the service's own
-//! folder), `{postgres.NAME.url}`, `{postgres.NAME.replica_url}`, `{redis.NAME.url}`, `{service.NAME.url}`.
+//! Texts of `command`, `seed` and `env` may contain places in braces that the rig fills in: `{port}`,
+//! `{data}` (the service's own folder), `{study}` (the study's folder), `{postgres.NAME.url}`,
+//! `{postgres.NAME.socket_url}`, `{postgres.NAME.replica_url}`, `{redis.NAME.url}`, `{redis.NAME.socket}`,
+//! `{service.NAME.url}`. `{{word}}` stands for `{word}`. `build` is a text of the shell and is left alone.
+//! Names consist of letters, digits, `_` and `-`.
 
 use std::collections::BTreeMap;
 
@@ -32,10 +35,12 @@ pub struct Service {
     pub build: Option<String>,
     /// The program and its arguments. Empty only when `address` is given.
     pub command: Vec<String>,
-    /// Environment on top of a clean one (`PATH`, `HOME` and `LANG` are kept).
+    /// Environment on top of a clean one (`PATH`, `HOME` and `LANG` are kept; `TMPDIR` is a folder of the rig).
     pub env: BTreeMap<String, String>,
     /// A running service of the user's own, as `http://host:port`: nothing is started or reset.
     pub address: Option<String>,
+    /// The port of a service that cannot be told one. A free port, for `{port}`, when absent.
+    pub port: Option<u16>,
     /// When the service counts as up.
     pub ready: Ready,
     /// Makes the data once, before the first trial; run as `command` is. Empty when there is none.
@@ -44,7 +49,8 @@ pub struct Service {
     pub reset: Reset,
     /// CPUs the service may run on, as `0` or `0-1,3`. All of them when absent.
     pub cpus: Option<String>,
-    /// Share of one CPU's time, as 0.5 for half of one. Needs a writable cgroup; absent for no limit.
+    /// Share of one CPU's time, as 0.5 for half of one. Needs a writable cgroup, and where there is none the
+    /// rig reports that it could not be done; absent for no limit.
     pub cpu_share: Option<f64>,
     /// How long a polite end (SIGTERM) may take before SIGKILL, in seconds; 10 when absent.
     pub stop_within_s: Option<f64>,
@@ -76,6 +82,7 @@ pub enum Reset {
     /// The service's data folder is copied back from how the seed left it. For SQLite and plain files.
     Copy,
     /// Its PostgreSQL databases are created again from a template; its Redis servers are flushed and loaded again.
+    /// The data folder is copied back, too. Its stores are those that its texts name.
     Stores,
     /// The seed is run again on empty stores and an empty folder: slow, and always possible.
     Seed,
@@ -95,7 +102,7 @@ pub struct Postgres {
     pub least_version: Option<u32>,
     /// CPUs it may run on.
     pub cpus: Option<String>,
-    /// A cluster of the user's own, as a connection URL: nothing is started; reset works only inside its database.
+    /// A cluster of the user's own, as a connection URL: nothing is started, and nothing in it is reset by the rig.
     pub address: Option<String>,
 }
 
@@ -131,6 +138,6 @@ pub struct Redis {
     pub settings: BTreeMap<String, Setting>,
     /// CPUs it may run on.
     pub cpus: Option<String>,
-    /// A server of the user's own, as `redis://host:port/db`: nothing is started.
+    /// A server of the user's own, as `redis://host:port/db`: nothing is started, and nothing in it is reset by the rig.
     pub address: Option<String>,
 }

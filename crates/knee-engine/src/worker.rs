@@ -40,8 +40,8 @@ pub trait Workload: Send + Sync + 'static {
     }
 
     /// The user with this number, which is unique in the run: the scenario's place in the plan in
-    /// the upper 32 bits, the user's place in the scenario in the lower. `u64::MAX` is a user that
-    /// is only ever asked to give up. `post` is where it works.
+    /// the upper 32 bits, the user's place in the scenario in the lower. Of a user that is only ever
+    /// asked to give up, the lower bits are all set ([`CLERK`]). `post` is where it works.
     fn user(self: &Arc<Self>, post: &Post, number: u64) -> Self::User;
 }
 
@@ -70,8 +70,8 @@ pub struct Part {
     pub control: Control,
 }
 
-/// The number of a user that only gives up.
-const CLERK: u64 = u64::MAX;
+/// The place in its scenario of a user that only gives up.
+pub const CLERK: u32 = u32::MAX;
 
 /// A user's number in the run.
 const fn number_of(scenario: usize, user: u32) -> u64 {
@@ -248,8 +248,9 @@ pub async fn conduct<T: Timer, U: User + 'static>(
     }
     let now = stage.timer.now();
     // Nobody of the crew may act any more; this one only knows how to give up.
-    let mut clerk = user(CLERK);
-    for dispatch in stage.running.iter().filter_map(|running| running.dispatch.as_ref()) {
+    for (place, running) in stage.running.iter().enumerate() {
+        let Some(dispatch) = &running.dispatch else { continue };
+        let mut clerk = user(number_of(place, CLERK));
         dispatch.give_up_rest(now, |due| clerk.give_up(due, now));
     }
     stage.recorder.borrow_mut().censor_all(now);
@@ -335,7 +336,7 @@ impl<T: Timer> Start<'_, T> {
             let user = self.watched(user(number_of(place, number)), running);
             (self.spawn)(Box::pin(open::run_user(self.timer.clone(), user, seat, dispatch.clone())));
         }
-        let mut clerk = user(CLERK);
+        let mut clerk = user(number_of(place, CLERK));
         let presence = Presence::new(self.crew, None);
         let give_up = move |due, at| {
             let _ = &presence; // lives as long as the pacer

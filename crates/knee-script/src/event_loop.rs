@@ -79,9 +79,18 @@ impl EventLoop {
         timer.or_else(|| (!self.promised.borrow().is_empty()).then_some(Nanos::MAX))
     }
 
-    /// Takes the timer that is due first, if one is due at `now`; a repeated one stays.
-    pub fn take_due<'js>(&self, ctx: &Ctx<'js>, now: Nanos) -> Option<rquickjs::Result<Function<'js>>> {
+    /// Takes the timer that is due first, if one is due now; a repeated one stays. Nobody is asked for the
+    /// time where there are no timers.
+    pub fn take_due<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        now: impl FnOnce() -> Nanos,
+    ) -> Option<rquickjs::Result<Function<'js>>> {
         let mut timers = self.timers.borrow_mut();
+        if timers.is_empty() {
+            return None;
+        }
+        let now = now();
         let due = timers.iter().enumerate().filter(|(_, timer)| timer.at <= now);
         let (place, _) = due.min_by_key(|(_, timer)| (timer.at, timer.id))?;
         let callback = match timers[place].every {

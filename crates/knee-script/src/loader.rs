@@ -24,4 +24,6 @@ pub mod specifier;
 
 pub mod trouble;
 
+pub mod syntax;
+
 pub mod typescript;

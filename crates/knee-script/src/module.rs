@@ -8,6 +8,7 @@ use std::rc::Rc;
 use rquickjs::module::{Declarations, Declared, Exports, ModuleDef};
 use rquickjs::{Ctx, Error, Exception, JsLifetime, Module, Object, Result, Value};
 
+use crate::runtime::fault::end;
 use crate::state::State;
 
 pub mod batch;
@@ -70,12 +71,12 @@ pub fn state(ctx: &Ctx<'_>) -> Result<Rc<State>> {
 
 /// The error that ends a script when everything is to end.
 pub fn cut(ctx: &Ctx<'_>) -> Error {
-    Exception::throw_internal(ctx, "interrupted")
+    end(ctx, "interrupted")
 }
 
 /// Names of the modules that are here, and what makes each.
 macro_rules! modules {
-    ($($name:literal $def:ident $exports:expr, $build:path;)*) => {
+    ($($name:literal $def:ident $exports:expr, $build:path $(, default $default:path)?;)*) => {
         $(
             struct $def;
 
@@ -93,6 +94,7 @@ macro_rules! modules {
                     for name in $exports {
                         exports.export(*name, object.get::<_, Value<'js>>(*name)?)?;
                     }
+                    $(let object = $default(ctx, &object)?;)?
                     exports.export("default", object)?;
                     Ok(())
                 }
@@ -117,6 +119,6 @@ modules! {
     "k6/data" Data data::EXPORTS, data::build;
     "k6/metrics" Metrics metrics::EXPORTS, metrics::build;
     "k6/encoding" Encoding encoding::EXPORTS, encoding::build;
-    "k6/execution" Execution execution::EXPORTS, execution::build;
+    "k6/execution" Execution execution::EXPORTS, execution::build, default execution::guarded;
     "k6/timers" Timers timers::EXPORTS, timers::build;
 }

@@ -41,6 +41,8 @@ pub struct Context<'a> {
     pub group: &'a str,
     /// Name and value of every other tag.
     pub tags: &'a [(String, String)],
+    /// What is told of samples and never filtered by: numbers of VU and iteration, and what the script adds.
+    pub metadata: &'a [(String, String)],
     /// When, on the run's clock.
     pub at: Nanos,
 }
@@ -59,8 +61,8 @@ pub trait Observer {
     /// An iteration has ended after `span`; `whole` unless it was cut off.
     fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>);
 
-    /// An iteration was dropped, because no VU was free for it.
-    fn dropped(&self, at: Nanos);
+    /// So many iterations were dropped, because no VU was free for them or there was no time left.
+    fn dropped(&self, count: u64, context: &Context<'_>);
 
     /// A script has put `value` into a metric of its own, declared under this number.
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>);
@@ -74,7 +76,7 @@ impl Observer for Nobody {
     fn check(&self, _: &str, _: bool, _: &Context<'_>) {}
     fn group(&self, _: Nanos, _: &Context<'_>) {}
     fn iteration(&self, _: Nanos, _: bool, _: &Context<'_>) {}
-    fn dropped(&self, _: Nanos) {}
+    fn dropped(&self, _: u64, _: &Context<'_>) {}
     fn sample(&self, _: u32, _: f64, _: &Context<'_>) {}
 }
 
@@ -100,9 +102,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.iteration(span, whole, context);
     }
 
-    fn dropped(&self, at: Nanos) {
-        self.0.dropped(at);
-        self.1.dropped(at);
+    fn dropped(&self, count: u64, context: &Context<'_>) {
+        self.0.dropped(count, context);
+        self.1.dropped(count, context);
     }
 
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {

@@ -114,6 +114,8 @@ pub struct Sample {
     pub at: Nanos,
     /// Its tags, sorted by name. Samples of one request share them.
     pub tags: Arc<[(String, String)]>,
+    /// What is told besides tags, in any order.
+    pub metadata: Arc<[(String, String)]>,
 }
 
 /// What the writer has to know besides samples.

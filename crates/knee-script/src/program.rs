@@ -15,6 +15,7 @@ use crate::loader::trouble::Trouble;
 use crate::loader::{lock, replacement, specifier};
 use crate::metric::Registry;
 use crate::runtime::bytecode::Bytecode;
+use crate::runtime::intrinsic::Needs;
 
 pub mod files;
 
@@ -132,6 +133,10 @@ pub struct Compiled {
     pub code: Bytecode,
     /// Whether its source speaks of `import.meta`; most do not, and the object costs memory in every VU.
     pub wants_meta: bool,
+    /// Built-in objects that its text speaks of.
+    pub needs: Needs,
+    /// Whether it is of the older kind, so that its code is a function that runs it.
+    pub is_commonjs: bool,
 }
 
 #[derive(Default)]

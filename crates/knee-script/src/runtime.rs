@@ -7,3 +7,7 @@ pub mod fiber;
 pub mod bytecode;
 
 pub mod fault;
+
+pub mod intrinsic;
+
+pub mod memory;

@@ -22,6 +22,7 @@ use crate::http::send::{Desk, Targets};
 use crate::loader::trouble::Trouble;
 use crate::loader::{commonjs, export};
 use crate::observe::Observer;
+use crate::observe::tags::SystemTags;
 use crate::op::{Call, Ended, Stage};
 use crate::program::files::Script;
 use crate::program::{HttpDefaults, Program, Surroundings};
@@ -68,6 +69,8 @@ pub struct StageSettings {
     pub story: Rc<Story>,
     /// Tags of all samples.
     pub tags: Rc<[(String, String)]>,
+    /// Which tags samples get by themselves.
+    pub system_tags: SystemTags,
 }
 
 impl Session {
@@ -75,7 +78,7 @@ impl Session {
     pub fn load(script: impl Into<Script>, surroundings: Surroundings) -> Result<Self, SessionError> {
         let program = Arc::new(Program::new(script, surroundings)?);
         let (vu, description) =
-            Vu::load(&program, &Rc::default()).map_err(|error| reason(&program, error))?;
+            Vu::load(&program, &Rc::default(), 0).map_err(|error| reason(&program, error))?;
         drop(vu);
         program.seal();
         Ok(Self { program, description })
@@ -96,11 +99,12 @@ impl Session {
     ) -> Result<Ended, SessionError> {
         let runtime = WorkerTimer::runtime()?;
         runtime.block_on(async {
-            let (mut vu, _) = Vu::load(&self.program, &Rc::<Targets>::default())?;
+            let (mut vu, _) = Vu::load(&self.program, &Rc::<Targets>::default(), 0)?;
             let timer = WorkerTimer::new(MonotonicClock::start())?;
             vu.state().http.replace(Rc::new(settings.http.clone()));
             vu.state().set_story(settings.story.clone());
             vu.state().tags.replace(settings.tags.clone());
+            vu.state().number(settings.system_tags, None, 0);
             let group = match stage {
                 Stage::Setup => "::setup",
                 Stage::Teardown => "::teardown",

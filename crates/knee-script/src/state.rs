@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
-use rquickjs::{Ctx, Persistent, Value};
+use rquickjs::{Ctx, Object, Persistent, Value};
 
 use crate::event_loop::EventLoop;
 use crate::http::cookie::Jar;
 use crate::http::request::Expected;
 use crate::http::send::Targets;
+use crate::observe::tags::{SystemTag, SystemTags};
 use crate::observe::{Context, Nobody, Observer};
 use crate::op::{Op, Reply};
 use crate::program::{HttpDefaults, Program};
@@ -46,6 +47,8 @@ pub struct State {
     pub group: RefCell<Rc<str>>,
     /// Tags of the VU.
     pub tags: RefCell<Rc<[(String, String)]>>,
+    /// What is told of the VU's samples besides tags.
+    pub metadata: RefCell<Rc<[(String, String)]>>,
     /// Numbers of the VU and of its iteration.
     pub place: RefCell<Place>,
     /// `__ENV` of the scenario besides the script's.
@@ -54,12 +57,14 @@ pub struct State {
     pub init: Cell<bool>,
     /// Whether everything is to end at once.
     pub quitting: Cell<bool>,
-    /// When the script got its turn.
-    pub since: Cell<Nanos>,
+    /// When the script was first seen at work in this turn of its; most turns are over before anybody looks.
+    pub since: Cell<Option<Nanos>>,
     /// Why the script wants the whole test to end.
     pub abort: RefCell<Option<String>>,
     /// Timers and requests that are not waited for.
     pub events: EventLoop,
+    /// Files of the older kind that have run, by name; while the script is loaded.
+    pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
     story: RefCell<Rc<Story>>,
     /// Promises that were rejected and that nobody has caught.
@@ -71,6 +76,8 @@ pub struct State {
 pub struct Story {
     /// Counts of all VUs.
     pub tally: Arc<Tally>,
+    /// Counts of the scenario's iterations.
+    pub count: Arc<Count>,
     /// JSON of the options the run was made with.
     pub options: Arc<str>,
     /// Wall-clock milliseconds at which the scenario began.
@@ -87,12 +94,41 @@ impl Story {
     /// How far the scenario has come, 0 to 1.
     pub fn progress(&self, now: Nanos) -> f64 {
         match (self.iterations, self.lasts) {
-            (Some(all), _) if all > 0 => (self.tally.completed() as f64 / all as f64).min(1.0),
+            (Some(all), _) if all > 0 => (self.count.done() as f64 / all as f64).min(1.0),
             (_, Some(lasts)) if lasts > Nanos::ZERO => {
                 (now.since(self.begins).as_secs_f64() / lasts.as_secs_f64()).min(1.0)
             }
             _ => 0.0,
         }
+    }
+}
+
+/// Iterations of one scenario, counted by the VUs of all workers.
+#[derive(Debug, Default)]
+pub struct Count {
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Count {
+    /// An iteration begins; which one of the scenario, from 0.
+    pub fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// An iteration has ended, by itself or cut off.
+    pub fn end(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Iterations that were begun.
+    pub fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Iterations that have ended.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
     }
 }
 
@@ -187,13 +223,15 @@ impl State {
             jar: RefCell::default(),
             group: RefCell::new("".into()),
             tags: RefCell::new(Rc::new([])),
+            metadata: RefCell::new(Rc::new([])),
             place: RefCell::default(),
             environment: RefCell::default(),
             init: Cell::new(true),
             quitting: Cell::new(false),
-            since: Cell::new(Nanos::ZERO),
+            since: Cell::new(None),
             abort: RefCell::default(),
             events: EventLoop::default(),
+            required: RefCell::default(),
             story: RefCell::default(),
             rejections: RefCell::default(),
         }
@@ -222,6 +260,16 @@ impl State {
         first.map(|(_, thrown)| thrown)
     }
 
+    /// How many rejections nobody has caught so far.
+    pub fn count_rejections(&self) -> usize {
+        self.rejections.borrow().len()
+    }
+
+    /// Forgets the rejections after the first `count`, because whoever asked was told.
+    pub fn forget_rejections(&self, count: usize) {
+        self.rejections.borrow_mut().truncate(count);
+    }
+
     /// Forgets timers, promises and whatever else is a value of the runtime.
     pub fn forget_values(&self) {
         self.events.clear();
@@ -238,6 +286,25 @@ impl State {
         self.story.replace(story);
     }
 
+    /// Puts the numbers of the VU and of its iteration into its metadata, if samples are to have them.
+    pub fn number(&self, system: SystemTags, vu: Option<u64>, iteration: u64) {
+        if !system.has(SystemTag::Vu) && !system.has(SystemTag::Iter) {
+            return;
+        }
+        let mut metadata = self.metadata.borrow().to_vec();
+        let mut put = |tag: SystemTag, name: &str, value: u64| {
+            if system.has(tag) {
+                metadata.retain(|(known, _)| known != name);
+                metadata.push((name.to_owned(), value.to_string()));
+            }
+        };
+        if let Some(vu) = vu {
+            put(SystemTag::Vu, "vu", vu);
+        }
+        put(SystemTag::Iter, "iter", iteration);
+        self.metadata.replace(metadata.into());
+    }
+
     /// Time on the run's clock.
     pub fn now(&self) -> Nanos {
         self.clock.get().now()
@@ -249,7 +316,7 @@ impl State {
             return None;
         }
         let reply = self.link.pause(op);
-        self.since.set(self.now());
+        self.since.set(None);
         match reply {
             Some(Reply::Quit) | None => {
                 self.quitting.set(true);
@@ -262,8 +329,13 @@ impl State {
     /// Called by the runtime every few thousand steps: lets others have their turn when it is
     /// time, and says whether the script is to end.
     pub fn breathe(&self) -> bool {
-        if !self.quitting.get() && !self.init.get() && self.now().since(self.since.get()) >= SLICE {
-            self.ask(Op::Breathe);
+        if !self.quitting.get() && !self.init.get() {
+            let now = self.now();
+            match self.since.get() {
+                None => self.since.set(Some(now)),
+                Some(since) if now.since(since) >= SLICE => drop(self.ask(Op::Breathe)),
+                Some(_) => {}
+            }
         }
         self.quitting.get() || self.abort.borrow().is_some()
     }
@@ -282,7 +354,9 @@ impl State {
             joined = own.chain(extra).cloned().collect();
             &joined
         };
-        let context = Context { scenario: &place.scenario, group: &group, tags, at: self.now() };
+        let metadata = self.metadata.borrow();
+        let (scenario, at) = (&*place.scenario, self.now());
+        let context = Context { scenario, group: &group, tags, metadata: &metadata, at };
         then(&*observer, &context);
     }
 }

@@ -31,6 +31,9 @@ pub enum LoadError {
     /// The script cannot be compiled, or threw while it was evaluated.
     #[error("{0}")]
     Script(Thrown),
+    /// The script asked for the end of the test while it was evaluated.
+    #[error("{0}")]
+    Aborted(String),
 }
 
 /// One VU.
@@ -49,12 +52,17 @@ pub struct Vu {
 }
 
 impl Vu {
-    /// A VU whose script has been loaded.
-    pub fn load(program: &Arc<Program>, targets: &Rc<Targets>) -> Result<(Self, Description), LoadError> {
+    /// A VU whose script has been loaded; `number` is what it is told its `__VU` is, 0 outside of scenarios.
+    pub fn load(
+        program: &Arc<Program>,
+        targets: &Rc<Targets>,
+        number: u64,
+    ) -> Result<(Self, Description), LoadError> {
         let cell = StateCell::default();
         let (inner, program, targets) = (cell.clone(), program.clone(), targets.clone());
         let stack = program.surroundings.limits.stack;
-        let mut fiber = Fiber::new(stack, move |link, _first| world::live(&program, targets, link, &inner))?;
+        let mut fiber =
+            Fiber::new(stack, move |link, _first| world::live(&program, targets, link, number, &inner))?;
         let first = fiber.resume(Reply::Go);
         let refused = |words: &str| LoadError::Script(Thrown::new(words));
         let state = cell.get().cloned().ok_or_else(|| refused("a VU did not come to life"))?;
@@ -63,6 +71,10 @@ impl Vu {
             Some(Op::Rest(Ended::Thrown(thrown))) => {
                 while fiber.resume(Reply::Quit).is_some() {}
                 return Err(LoadError::Script(thrown));
+            }
+            Some(Op::Rest(Ended::Aborted(words))) => {
+                while fiber.resume(Reply::Quit).is_some() {}
+                return Err(LoadError::Aborted(words));
             }
             _ => return Err(refused("the script did not come to an end while it was loaded")),
         };

@@ -17,11 +17,12 @@ use knee_engine::worker::{Post, Workload};
 
 use crate::http::cookie::Jar;
 use crate::http::send::{Desk, Targets};
-use crate::observe::Observer;
+use crate::observe::tags::SystemTags;
+use crate::observe::{Context, Observer};
 use crate::op::{Call, Ended, Stage};
 use crate::program::{HttpDefaults, Program};
-use crate::state::{Place, Story, Tally};
-use crate::vu::Vu;
+use crate::state::{Count, Place, Story, Tally};
+use crate::vu::{LoadError, Vu};
 use crate::world;
 
 /// How long a VU that ended the run waits to be ended itself.
@@ -59,6 +60,8 @@ pub struct Load {
     pub program: Arc<Program>,
     /// Its scenarios, in the plan's order.
     pub parts: Vec<Part>,
+    /// Tags of all samples, also of those that no VU takes.
+    pub tags: Vec<(String, String)>,
     /// JSON of what `setup` returned.
     pub data: Option<Arc<str>>,
     /// How requests are made by default.
@@ -72,23 +75,64 @@ pub struct Load {
     /// To end the run when a script asks for it.
     pub control: Control,
     /// Why the run was ended by the script, or could not go on.
-    pub aborted: Mutex<Option<String>>,
+    pub stopped: Mutex<Option<Stop>>,
     /// An iteration takes so long at the least; its VU waits for the rest.
     pub min_iteration: Nanos,
-    /// Iterations that were begun, by scenario.
-    pub begun: Vec<std::sync::atomic::AtomicU64>,
+    /// Which tags samples get by themselves; those that are metadata are told by VUs.
+    pub system_tags: SystemTags,
+    /// Counts of iterations, by scenario.
+    pub counts: Vec<Arc<Count>>,
+}
+
+/// Why a run was ended from inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The script asked for it.
+    Asked(String),
+    /// The script threw while a VU was made.
+    Threw(String),
+    /// A VU could not be made.
+    Failed(String),
+}
+
+impl From<LoadError> for Stop {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Aborted(words) => Self::Asked(words),
+            LoadError::Script(thrown) => Self::Threw(thrown.to_string()),
+            LoadError::Stack(_) => Self::Failed(error.to_string()),
+        }
+    }
 }
 
 impl Load {
-    fn abort(&self, words: String) {
+    fn stop(&self, why: Stop) {
         // The first reason counts.
-        self.aborted.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(words);
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.control.abort();
     }
 
-    /// Why the run was ended by the script, if it was.
-    pub fn abort_reason(&self) -> Option<String> {
-        self.aborted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Why the run was ended from inside, if it was.
+    pub fn why_stopped(&self) -> Option<Stop> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells k6's view of iterations of a scenario that never began.
+    fn dropped(&self, observer: &dyn Observer, scenario: usize, count: u64, at: Nanos) {
+        let part = &self.parts[scenario];
+        let context = Context { scenario: &part.name, group: "", tags: &self.tags, metadata: &[], at };
+        observer.dropped(count, &context);
+    }
+
+    /// Tells k6's view of iterations that were planned and for which there was no time. To be called when
+    /// the plan has come to its end.
+    pub fn drop_rest(&self, observer: &dyn Observer, at: Nanos) {
+        for (scenario, (part, count)) in self.parts.iter().zip(&self.counts).enumerate() {
+            let rest = part.iterations.map_or(0, |all| all.saturating_sub(count.begun()));
+            if rest > 0 {
+                self.dropped(observer, scenario, rest, at);
+            }
+        }
     }
 
     /// `vu.idInTest` of a user: scenarios one after the other.
@@ -115,13 +159,14 @@ impl Workload for Load {
     fn prepare(self: &Arc<Self>, numbers: &[u64]) {
         READY.with(|ready| {
             for number in numbers {
-                match Vu::load(&self.program, &ready.targets) {
+                let (scenario, user) = ((number >> 32) as usize, number & u64::from(u32::MAX));
+                match Vu::load(&self.program, &ready.targets, self.id(scenario, user)) {
                     Ok((vu, _)) => {
                         self.tally.initialize();
                         ready.vus.borrow_mut().insert(*number, vu);
                     }
                     Err(error) => {
-                        self.abort(error.to_string());
+                        self.stop(error.into());
                         return;
                     }
                 }
@@ -134,8 +179,8 @@ impl Workload for Load {
             let desk = ready.desk.borrow_mut().get_or_insert_with(|| self.desk(post)).clone();
             let vu = ready.vus.borrow_mut().remove(&number);
             let scenario = (number >> 32) as usize;
-            if number == u64::MAX || vu.is_none() {
-                return ScriptUser::clerk(self, post, desk);
+            if vu.is_none() {
+                return ScriptUser { scenario, ..ScriptUser::clerk(self, post, desk) };
             }
             ScriptUser::new(self, post, desk, vu, scenario, number & u64::from(u32::MAX))
         })
@@ -209,6 +254,7 @@ impl ScriptUser {
             let wall = knee_core::clock::wall().since(state.now()).saturating_add(part.begins);
             state.set_story(Rc::new(Story {
                 tally: load.tally.clone(),
+                count: load.counts[scenario].clone(),
                 options: load.options.clone(),
                 scenario_started_ms: wall.as_millis_f64().floor(),
                 begins: part.begins,
@@ -235,8 +281,8 @@ impl User for ScriptUser {
             let mut place = state.place.borrow_mut();
             place.iteration = number;
             place.iteration_in_scenario = number;
-            let begun = &self.load.begun[self.scenario];
-            place.iteration_in_test = begun.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            place.iteration_in_test = self.load.counts[self.scenario].begin();
+            state.number(self.load.system_tags, Some(place.vu), number);
         }
         if !self.load.http.keep_cookies && !state.jar.borrow().borrow().is_empty() {
             state.jar.replace(Rc::new(RefCell::new(Jar::default())));
@@ -251,12 +297,13 @@ impl User for ScriptUser {
         let done = self.desk.network.clock.now();
         let whole = !matches!(ended, Ended::Cut);
         self.load.tally.end(whole);
+        self.load.counts[self.scenario].end();
         state.group.replace("".into());
         state.observe(&[], |observer, context| observer.iteration(done.since(begun), whole, context));
         match ended {
             Ended::Thrown(thrown) => world::tell(&self.load.program, &thrown),
             Ended::Aborted(words) => {
-                self.load.abort(words);
+                self.load.stop(Stop::Asked(words));
                 // Until the engine has heard of it, this VU begins nothing more.
                 self.desk.timer.sleep_until(done.saturating_add(ABORT_PAUSE)).await;
             }
@@ -277,6 +324,6 @@ impl User for ScriptUser {
     fn give_up(&mut self, due: Nanos, at: Nanos) {
         let endpoint = self.endpoints.id("(iterations that no VU was free for)");
         self.recorder.borrow_mut().unsent(endpoint, due, at);
-        self.desk.observer.dropped(at);
+        self.load.dropped(&*self.desk.observer, self.scenario, 1, at);
     }
 }

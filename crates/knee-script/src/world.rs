@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::promise::PromiseState;
-use rquickjs::{Atom, Context, Ctx, Function, Module, Object, Promise, Runtime, Value};
+use rquickjs::{Atom, Ctx, Function, Module, Object, Promise, Runtime, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::http::send::Targets;
@@ -19,6 +19,8 @@ use crate::op::{Call, Ended, Op, Reply, Stage};
 use crate::program::{Level, Program};
 use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Link;
+use crate::runtime::intrinsic;
+use crate::runtime::memory::Allowance;
 use crate::state::State;
 use crate::summary::handled::Handled;
 
@@ -40,13 +42,19 @@ pub struct Description {
 pub type StateCell = Rc<OnceCell<Rc<State>>>;
 
 /// Loads the script and answers calls until nobody wants anything more.
-pub fn live(program: &Arc<Program>, targets: Rc<Targets>, link: Link<Reply, Op>, cell: &StateCell) {
+pub fn live(
+    program: &Arc<Program>,
+    targets: Rc<Targets>,
+    link: Link<Reply, Op>,
+    number: u64,
+    cell: &StateCell,
+) {
     let state = Rc::new(State::new(program.clone(), link, targets));
+    state.place.borrow_mut().vu = number;
     // The VU makes one cell for one world, so it is empty.
     let _ = cell.set(state.clone());
     let limits = program.surroundings.limits;
-    let built = Runtime::new().and_then(|runtime| {
-        runtime.set_memory_limit(limits.memory);
+    let built = Runtime::new_with_alloc(Allowance::new(limits.memory)).and_then(|runtime| {
         runtime.set_max_stack_size(limits.stack.saturating_sub(STACK_MARGIN));
         runtime.set_gc_threshold(GC_THRESHOLD);
         let breathing = state.clone();
@@ -56,7 +64,7 @@ pub fn live(program: &Arc<Program>, targets: Rc<Targets>, link: Link<Reply, Op>,
             refused.rejected(&ctx, &promise, &reason, handled);
         })));
         runtime.set_loader(Finder { state: state.clone() }, Finder { state: state.clone() });
-        Context::full(&runtime).map(|context| (runtime, context))
+        intrinsic::context(&runtime).map(|context| (runtime, context))
     });
     match built {
         Ok((_runtime, context)) => context.with(|ctx| {
@@ -88,9 +96,11 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
             let json = serde_json::to_string(&description).unwrap_or_default();
             (Some(script), Ended::Returned(Some(json)))
         }
-        Err(thrown) => (None, Ended::Thrown(thrown)),
+        Err(thrown) => (None, state.abort.take().map_or(Ended::Thrown(thrown), Ended::Aborted)),
     };
     state.init.set(false);
+    // Nothing can be required any more.
+    state.required.take();
     loop {
         let Some(Reply::Call(call)) = state.ask(Op::Rest(ended)) else { return };
         let Some(script) = &mut script else { return };
@@ -113,8 +123,7 @@ fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Descript
     }
     global::install(ctx).map_err(caught)?;
     commonjs::install(ctx).map_err(caught)?;
-    let entry = state.program.entry.clone();
-    let module = finder::load(ctx, state, &entry).map_err(caught)?;
+    let module = finder::entry(ctx, state).map_err(caught)?;
     let (module, promise): (Module<'js, _>, Promise<'js>) = module.eval().map_err(caught)?;
     settle(ctx, state, Some(promise))?;
     let exports = module.namespace().map_err(caught)?;
@@ -215,9 +224,13 @@ fn settle<'js>(
 ) -> Result<Option<Value<'js>>, Thrown> {
     let caught = |error| Thrown::from_error(ctx, error);
     loop {
-        while ctx.execute_pending_job() {
+        loop {
+            // Before the first job too: what comes after the end of a test is not to run.
             if state.breathe() {
                 return Err(Thrown::new("interrupted"));
+            }
+            if !ctx.execute_pending_job() {
+                break;
             }
         }
         if let Some(promise) = promise.as_ref().filter(|promise| promise.state() == PromiseState::Rejected) {
@@ -227,7 +240,7 @@ fn settle<'js>(
         if let Some(thrown) = state.take_rejection() {
             return Err(thrown);
         }
-        if let Some(callback) = state.events.take_due(ctx, state.now()) {
+        if let Some(callback) = state.events.take_due(ctx, || state.now()) {
             callback.and_then(|callback| callback.call::<_, ()>(())).map_err(caught)?;
             continue;
         }

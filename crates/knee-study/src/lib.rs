@@ -4,6 +4,16 @@
 //! says what can be concluded. Pure: no clock, no I/O, no async; does not run a trial and does not lay
 //! out a report.
 
+pub mod definition;
+
 pub mod design;
+
+pub mod metric;
+
+pub mod random;
+
+pub mod statistics;
+
+pub mod study;
 
 pub mod sweep;

@@ -71,7 +71,12 @@ fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Entry {
     let message = field("msg").unwrap_or_default();
     let of_script = matches!(field("source").as_deref(), Some("console" | "stacktrace"));
     // What a program says of a metric or of the test has words of its own.
-    let of_program = ["is an invalid value for metric", "no value was provided for metric", "test failed: "];
+    let of_program = [
+        "is an invalid value for metric",
+        "no value was provided for metric",
+        "test failed: ",
+        "test marked as failed: ",
+    ];
     if of_program.iter().any(|words| message.contains(words)) {
         return Entry::Other;
     }

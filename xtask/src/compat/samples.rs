@@ -30,7 +30,8 @@ fn of_json(line: &str) -> Option<String> {
         Some("Point") => {
             let value = if is_timed(name) { "#".to_owned() } else { data["value"].to_string() };
             let keys: Vec<&str> = data.as_object()?.keys().map(String::as_str).collect();
-            Some(format!("point {name} {value} {} {}", data["tags"], keys.join(",")))
+            let metadata = data.get("metadata").map(|metadata| format!(" {metadata}")).unwrap_or_default();
+            Some(format!("point {name} {value} {} {}{metadata}", data["tags"], keys.join(",")))
         }
         _ => Some(format!("{} {name} {data}", entry["type"].as_str().unwrap_or("none"))),
     }

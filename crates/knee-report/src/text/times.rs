@@ -54,7 +54,11 @@ pub fn table(view: &View, style: &Style) -> Vec<String> {
         let cells = rows.iter().zip(&scales).map(|(rows, scale)| Cell::from(reading(rows[place].1, *scale)));
         table.row(std::iter::once(Cell::from(*name)).chain(cells).collect());
     }
-    let remark = format!("in {}, over all {} requests", scale.unit, number::count(total.response.count));
+    let over = match total.response.count {
+        1 => "over the one request there was".to_owned(),
+        count => format!("over all {} requests", number::count(count)),
+    };
+    let remark = format!("in {}, {over}", scale.unit);
     let mut lines = vec![heading("Times", &remark, style)];
     lines.extend(table.lines(style.width, style.palette));
     lines.extend(footnotes(view, scale, style));

@@ -139,6 +139,8 @@ pub struct Origins {
     pub group: Rc<str>,
     /// Tags of the VU.
     pub tags: Rc<[(String, String)]>,
+    /// What is told of the VU's samples besides tags.
+    pub metadata: Rc<[(String, String)]>,
 }
 
 impl Request {

@@ -109,6 +109,12 @@ struct Hop {
     referer: Option<String>,
 }
 
+/// The time that one request may take.
+struct Span {
+    begun: Nanos,
+    limit: Nanos,
+}
+
 impl Desk {
     /// Sends `request` with `client` and follows redirects; the answer of the last hop. Gives up
     /// at `cut` even if the request has more time.
@@ -119,7 +125,7 @@ impl Desk {
         called: Called,
         cut: Nanos,
     ) -> Answer {
-        let begun = self.network.clock.now();
+        let mut begun = self.network.clock.now();
         let limit = begun.saturating_add(request.timeout).min(cut);
         let mut hop = Hop {
             method: request.method.clone(),
@@ -132,21 +138,21 @@ impl Desk {
         let mut called = called;
         let mut left = request.redirects;
         loop {
-            let answer = self.hop(client, request, &hop, called, limit).await;
-            let now = self.network.clock.now();
-            called = Called { due: now, earliest: now };
+            let answer = self.hop(client, request, &hop, called, Span { begun, limit }).await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
-                continue;
-            }
-            match redirect(&answer, &hop) {
-                Ok(Some(next)) if left > 0 => {
-                    left -= 1;
-                    hop = next;
+            } else {
+                match redirect(&answer, &hop) {
+                    Ok(Some(next)) if left > 0 => {
+                        left -= 1;
+                        hop = next;
+                    }
+                    Ok(_) => return answer,
+                    Err(words) => return Answer { error: Some((words, 1000)), ..answer },
                 }
-                Ok(_) => return answer,
-                Err(words) => return Answer { error: Some((words, 1000)), ..answer },
             }
+            begun = self.network.clock.now();
+            called = Called { due: begun, earliest: begun };
         }
     }
 
@@ -157,16 +163,15 @@ impl Desk {
         request: &Rc<Request>,
         hop: &Hop,
         called: Called,
-        limit: Nanos,
+        Span { mut begun, limit }: Span,
     ) -> Answer {
         if let Some(pace) = &self.pace {
-            let now = self.network.clock.now();
-            let place = pace.take(now).min(limit);
-            if place > now {
+            let place = pace.take(begun).min(limit);
+            if place > begun {
                 self.timer.sleep_until(place).await;
+                begun = self.network.clock.now();
             }
         }
-        let begun = self.network.clock.now();
         let prepared = self.prepare(request, hop);
         let endpoint = self.endpoint(request, hop);
         let flight = self.recorder.borrow_mut().begin(endpoint, called.due, called.earliest);
@@ -209,6 +214,7 @@ impl Desk {
             scenario: &origin.scenario,
             group: &origin.group,
             tags: &origin.tags,
+            metadata: &origin.metadata,
             at: fetched.done,
         };
         self.observer.request(&exchange, &context);

@@ -12,24 +12,31 @@ use serde::de::IgnoredAny;
 
 use super::position::Place;
 use super::trouble::Trouble;
-use super::{specifier, typescript};
-use crate::module::native;
+use super::{commonjs, specifier, syntax, typescript};
+use crate::module::{native, web};
 use crate::program::{Compiled, Program};
 use crate::runtime::bytecode::Bytecode;
+use crate::runtime::intrinsic::{self, Needs};
 use crate::state::State;
 
-/// Modules of k6 that exist and are not here yet.
-const LATER: &[&str] = &[
-    "k6/crypto",
-    "k6/crypto/x509",
-    "k6/encoding",
-    "k6/html",
-    "k6/metrics",
-    "k6/net/grpc",
-    "k6/secrets",
-    "k6/websockets",
-    "k6/ws",
+/// Modules of k6 that exist and are not here yet, and what to do without each.
+const LATER: &[(&str, &str)] = &[
+    ("k6/crypto/x509", WITHOUT),
+    ("k6/net/grpc", HTTP_ALONE),
+    ("k6/secrets", "give secrets with `-e NAME`, and read them from `__ENV`"),
+    ("k6/websockets", HTTP_ALONE),
+    ("k6/ws", HTTP_ALONE),
+    ("k6/experimental/csv", "read the file with `open()`, and split it or parse it with papaparse"),
+    ("k6/experimental/fs", "read the file with `open()`"),
+    ("k6/experimental/timers", "import `k6/timers`, or use the globals of the same names"),
+    ("k6/experimental/websockets", HTTP_ALONE),
 ];
+
+/// Without a protocol.
+const HTTP_ALONE: &str =
+    "this version speaks HTTP alone: take the functions that use it, and their scenarios, out of the script";
+/// Without anything in particular.
+const WITHOUT: &str = "take the import and what uses it out of the script";
 
 /// Finds modules for a script.
 pub struct Finder {
@@ -45,10 +52,11 @@ impl Resolver for Finder {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<String> {
-        specifier::resolve(base, name).map_err(|mut trouble| {
+        let found = specifier::resolve(base, name).map_err(|mut trouble| {
             trouble.what = format!("{}, in {base}", trouble.what);
             refuse(ctx, &self.state.program, trouble)
-        })
+        })?;
+        importable(ctx, &self.state, found)
     }
 }
 
@@ -59,11 +67,43 @@ impl Loader for Finder {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>> {
-        match native(ctx, name) {
-            Some(module) => module,
-            None => load(ctx, &self.state, name),
+        match (native(ctx, name), commonjs::hidden(name)) {
+            (Some(module), _) => module,
+            (None, Some(file)) => commonjs::show(ctx, &self.state, file),
+            (None, None) => load(ctx, &self.state, name),
         }
     }
+}
+
+/// The script's first module.
+pub fn entry<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<Module<'js, Declared>> {
+    let name = importable(ctx, state, state.program.entry.clone())?;
+    match commonjs::hidden(&name) {
+        Some(file) => commonjs::show(ctx, state, file),
+        None => load(ctx, state, &name),
+    }
+}
+
+/// The name under which a module is imported: that of a file of the older kind stands for its exports.
+pub fn importable(ctx: &Ctx<'_>, state: &State, name: String) -> Result<String> {
+    let is_file = specifier::path_of(&name).is_some() || name.starts_with("https://");
+    if !is_file || is_json(&name) || typescript::is_typescript(&name) {
+        return Ok(name);
+    }
+    let is_commonjs = match state.program.module(&name) {
+        Some(compiled) => compiled.is_commonjs,
+        None => syntax::is_script(&source(ctx, &state.program, &name)?),
+    };
+    Ok(if is_commonjs { commonjs::shown(&name) } else { name })
+}
+
+/// The function that runs a file of the older kind.
+pub fn body<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Function<'js>> {
+    let (_, module) = declared(ctx, state, name)?;
+    let (module, promise) = module.eval()?;
+    promise.finish::<()>()?;
+    let made: Object<'js> = module.get("default")?;
+    made.get(0)
 }
 
 /// A module of the script.
@@ -71,6 +111,15 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module
     if typescript::is_typescript(name) {
         state.program.maps.show(ctx)?;
     }
+    let (compiled, module) = declared(ctx, state, name)?;
+    if compiled.wants_meta {
+        describe(&module, state, name)?;
+    }
+    Ok(module)
+}
+
+/// A file as a module, in a VU that has the built-in objects it speaks of.
+fn declared<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<(Compiled, Module<'js, Declared>)> {
     let (compiled, module) = match state.program.module(name) {
         Some(compiled) => {
             let module = compiled.code.load(ctx)?;
@@ -78,10 +127,10 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module
         }
         None => compile(ctx, &state.program, name)?,
     };
-    if compiled.wants_meta {
-        describe(&module, state, name)?;
+    if intrinsic::ensure(ctx, compiled.needs).has(Needs::WEB) {
+        web::install(ctx)?;
     }
-    Ok(module)
+    Ok((compiled, module))
 }
 
 /// Fills `import.meta` as k6 does: with `resolve`, and nothing else.
@@ -98,11 +147,8 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
     if let Some(trouble) = refusal(name) {
         return Err(refuse(ctx, program, trouble));
     }
-    let bytes = program.source(name).map_err(|trouble| refuse(ctx, program, trouble))?;
-    let Ok(source) = from_utf8(&bytes) else {
-        return Err(refuse(ctx, program, Trouble::new(format!("{name} is not UTF-8 text"), "")));
-    };
-    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    let source = &*source(ctx, program, name)?;
+    let mut is_commonjs = false;
     let (code, module) = if is_json(name) {
         Bytecode::compile(ctx, name, &json_module(ctx, name, source)?)?
     } else if typescript::is_typescript(name) {
@@ -111,12 +157,26 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
         // Kept first: a mistake that only the compiler finds has a place too.
         program.maps.keep(name, transformed.map);
         Bytecode::compile(ctx, name, &transformed.code)?
+    } else if syntax::is_script(source) {
+        is_commonjs = true;
+        Bytecode::compile(ctx, name, &commonjs::wrap(source))?
     } else {
         Bytecode::compile(ctx, name, source)?
     };
-    let compiled = Compiled { code, wants_meta: source.contains("import.meta") };
+    let wants_meta = source.contains("import.meta");
+    let needs = if is_json(name) { Needs::NONE } else { Needs::of(source) };
+    let compiled = Compiled { code, wants_meta, needs, is_commonjs };
     program.keep_module(name, compiled.clone());
     Ok((compiled, module))
+}
+
+/// The text of a module.
+fn source(ctx: &Ctx<'_>, program: &Program, name: &str) -> Result<String> {
+    let bytes = program.source(name).map_err(|trouble| refuse(ctx, program, trouble))?;
+    let Ok(source) = from_utf8(&bytes) else {
+        return Err(refuse(ctx, program, Trouble::new(format!("{name} is not UTF-8 text"), "")));
+    };
+    Ok(source.strip_prefix('\u{feff}').unwrap_or(source).to_owned())
 }
 
 fn is_json(name: &str) -> bool {
@@ -144,15 +204,16 @@ fn refusal(name: &str) -> Option<Trouble> {
         let hint = "take the import out, or write what it does in JavaScript";
         return Some(Trouble::new(format!("{name} is not supported: knee has no k6 extensions"), hint));
     }
-    if LATER.contains(&name) || name.starts_with("k6/experimental/") {
-        return Some(Trouble::new(format!("{name} is not supported yet"), ""));
+    let later = LATER.iter().find(|(known, _)| *known == name).map(|(_, hint)| *hint);
+    if let Some(hint) = later.or_else(|| name.starts_with("k6/experimental/").then_some(WITHOUT)) {
+        return Some(Trouble::new(format!("{name} is not supported yet"), hint));
     }
     let unknown = || Trouble::new(format!("{name} is no module of k6"), "check the name of the import");
     name.starts_with("k6/").then(unknown)
 }
 
 /// The error that a script gets when it cannot have a module; the program keeps the reason.
-fn refuse(ctx: &Ctx<'_>, program: &Program, trouble: Trouble) -> Error {
+pub fn refuse(ctx: &Ctx<'_>, program: &Program, trouble: Trouble) -> Error {
     let error = Exception::throw_message(ctx, &trouble.what);
     program.keep_trouble(trouble);
     error

@@ -50,11 +50,19 @@ pub fn transform(source: &str) -> Result<Transformed, Mistake> {
     if let Some(place) = too_deep(source) {
         return Err(Mistake { message: "the source is nested too deeply".to_owned(), place });
     }
+    on_large_stack(source, || transform_here(source))
+        .unwrap_or_else(|| Err(unable("the TypeScript cannot be transformed")))
+}
+
+/// What `work` makes of a source, on a stack that is large enough for one that is nested deeply; `None` if that
+/// is not to be had or the source is nested too deeply.
+pub fn on_large_stack<T: Send>(source: &str, work: impl FnOnce() -> T + Send) -> Option<T> {
+    if too_deep(source).is_some() {
+        return None;
+    }
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let transformed = thread.spawn_scoped(scope, || transform_here(source));
-        let transformed = transformed.map_err(|_| unable("no thread to transform TypeScript on"))?;
-        transformed.join().unwrap_or_else(|_| Err(unable("the TypeScript cannot be transformed")))
+        thread.spawn_scoped(scope, work).ok()?.join().ok()
     })
 }
 

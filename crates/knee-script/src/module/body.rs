@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use rquickjs::{ArrayBuffer, Coerced, Object, Result, TypedArray, Value};
+use rquickjs::{ArrayBuffer, Coerced, Ctx, Object, Result, TypedArray, Value};
 
 use super::fault;
 use crate::http::request::Request;
+use crate::runtime::intrinsic::{self, Needs};
 
 /// Gives `request` its body, the header that goes with it, and the encoding it asked for.
 /// Or says why it cannot.
@@ -36,6 +37,12 @@ fn bytes_or_form(request: &mut Request, body: &Value<'_>) -> Result<Option<Vec<u
         return Ok(Some(body.get::<Coerced<String>>()?.0.into_bytes()));
     };
     form(request, object).map(Some)
+}
+
+/// Bytes as an `ArrayBuffer`, which the script need not have a word for.
+pub fn buffer_of<'js>(ctx: &Ctx<'js>, bytes: Vec<u8>) -> Result<ArrayBuffer<'js>> {
+    intrinsic::ensure(ctx, Needs::BINARY);
+    ArrayBuffer::new(ctx.clone(), bytes)
 }
 
 /// The bytes of an `ArrayBuffer` or of a view of one.

@@ -1,15 +1,20 @@
 //! `console`: lines from scripts, with values shown as k6 shows them.
+//!
+//! Texts inside of values stand in quotes and are not escaped; what has no parts that can be listed (a map, a
+//! set, a regular expression) is an empty object. `toJSON` and `toString` of a value are not called.
 
 use std::fmt::Write as _;
 
+use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::Rest;
-use rquickjs::{Coerced, Ctx, Function, Object, Result, Type, Value};
+use rquickjs::{Coerced, Ctx, Function, Object, Result, Symbol, Type, Value};
 
+use super::body::bytes_of;
 use super::state;
 use crate::program::Level;
 
-/// How deep values are shown.
-const DEPTH_MAX: usize = 8;
+/// How deep values are shown: as deep as the stack of a VU allows with ease.
+const DEPTH_MAX: usize = 64;
 /// Longest line.
 const LINE_MAX: usize = 1 << 20;
 
@@ -30,16 +35,17 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 }
 
 fn say<'js>(ctx: &Ctx<'js>, level: Level, values: &[Value<'js>]) -> Result<()> {
-    let mut line = String::new();
-    for value in values {
-        if !line.is_empty() {
-            line.push(' ');
+    let mut picture = Picture::default();
+    for (place, value) in values.iter().enumerate() {
+        if place > 0 {
+            picture.line.push(' ');
         }
         match value.as_string() {
-            Some(text) => line.push_str(&text.to_string()?),
-            None => show(&mut line, value, 0)?,
+            Some(text) => picture.line.push_str(&text.to_string()?),
+            None => picture.show(value)?,
         }
     }
+    let mut line = picture.line;
     if line.len() > LINE_MAX {
         let end = (0..=LINE_MAX).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
         line.truncate(end);
@@ -48,64 +54,124 @@ fn say<'js>(ctx: &Ctx<'js>, level: Level, values: &[Value<'js>]) -> Result<()> {
     Ok(())
 }
 
-fn show(line: &mut String, value: &Value<'_>, depth: usize) -> Result<()> {
-    if line.len() > LINE_MAX {
-        return Ok(());
-    }
-    match value.type_of() {
-        Type::String => {
-            let text = value.get::<String>()?;
-            let _ = write!(line, "{text:?}");
+/// A line on which values are drawn.
+#[derive(Default)]
+struct Picture<'js> {
+    line: String,
+    /// The values that the one drawn now is a part of.
+    around: Vec<Value<'js>>,
+}
+
+impl<'js> Picture<'js> {
+    fn show(&mut self, value: &Value<'js>) -> Result<()> {
+        if self.line.len() > LINE_MAX {
+            return Ok(());
         }
-        Type::Function | Type::Constructor => line.push_str("[object Function]"),
-        Type::Symbol => line.push_str("[object Symbol]"),
-        Type::Array if depth < DEPTH_MAX => show_array(line, value, depth)?,
-        Type::Object if depth < DEPTH_MAX => show_object(line, value, depth)?,
-        Type::Array | Type::Object => line.push_str("..."),
-        Type::Undefined if depth > 0 => line.push_str("null"),
-        _ => line.push_str(&value.get::<Coerced<String>>()?.0),
+        let inside = !self.around.is_empty();
+        match value.type_of() {
+            Type::String => {
+                let text = value.get::<String>()?;
+                let _ = write!(self.line, "\"{text}\"");
+            }
+            Type::Function | Type::Constructor => self.line.push_str("[object Function]"),
+            Type::Symbol => {
+                let words = value.as_symbol().map(Symbol::description).transpose()?;
+                let words = words.and_then(|words| words.get::<String>().ok()).unwrap_or_default();
+                let _ = if inside { write!(self.line, "\"{words}\"") } else { write!(self.line, "{words}") };
+            }
+            Type::Undefined if inside => self.line.push_str("null"),
+            _ if value.is_object() => self.show_within(value)?,
+            _ => self.line.push_str(&value.get::<Coerced<String>>()?.0),
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// A value that may have parts, unless it is a part of itself.
+    fn show_within(&mut self, value: &Value<'js>) -> Result<()> {
+        if self.around.contains(value) {
+            self.line.push_str("[Circular]");
+            return Ok(());
+        }
+        if self.around.len() >= DEPTH_MAX {
+            self.line.push_str("...");
+            return Ok(());
+        }
+        self.around.push(value.clone());
+        let shown = match (value.as_array(), value.as_object()) {
+            (Some(array), _) => self.list(array.len(), |place| array.get(place)),
+            (None, Some(object)) => self.show_object(object),
+            (None, None) => Ok(()),
+        };
+        self.around.pop();
+        shown
+    }
+
+    fn show_object(&mut self, object: &Object<'js>) -> Result<()> {
+        if object.is_error() {
+            self.line.push_str(&object.as_value().get::<Coerced<String>>()?.0);
+            return Ok(());
+        }
+        if object.as_array_buffer().is_some() {
+            self.show_bytes(&bytes_of(object.as_value()).unwrap_or_default());
+            return Ok(());
+        }
+        if let Some((kind, length)) = typed_array(object)? {
+            let _ = write!(self.line, "{kind}({length}) ");
+            return self.list(length, |place| object.get(place as u32));
+        }
+        if is_date(object)? {
+            let json = object.ctx().json_stringify(object.as_value().clone())?;
+            self.line.push_str(&json.map(|json| json.to_string()).transpose()?.unwrap_or_default());
+            return Ok(());
+        }
+        self.line.push('{');
+        let mut first = true;
+        for pair in object.props::<String, Value<'js>>() {
+            let (name, element) = pair?;
+            self.line.push_str(if first { " " } else { ", " });
+            first = false;
+            self.line.push_str(&name);
+            self.line.push_str(": ");
+            self.show(&element)?;
+        }
+        self.line.push_str(if first { "}" } else { " }" });
+        Ok(())
+    }
+
+    fn list(&mut self, length: usize, element: impl Fn(usize) -> Result<Value<'js>>) -> Result<()> {
+        self.line.push('[');
+        for place in 0..length {
+            if self.line.len() > LINE_MAX {
+                break;
+            }
+            self.line.push_str(if place > 0 { ", " } else { " " });
+            self.show(&element(place)?)?;
+        }
+        self.line.push_str(if length == 0 { "]" } else { " ]" });
+        Ok(())
+    }
+
+    fn show_bytes(&mut self, bytes: &[u8]) {
+        self.line.push_str("ArrayBuffer { [Uint8Contents]: <");
+        for (place, byte) in bytes.iter().enumerate().take(LINE_MAX) {
+            let _ = write!(self.line, "{}{byte:02x}", if place > 0 { " " } else { "" });
+        }
+        let _ = write!(self.line, ">, byteLength: {} }}", bytes.len());
+    }
 }
 
-fn show_array(line: &mut String, value: &Value<'_>, depth: usize) -> Result<()> {
-    let Some(array) = value.as_array() else { return Ok(()) };
-    line.push('[');
-    for (place, element) in array.iter::<Value<'_>>().enumerate() {
-        line.push_str(if place > 0 { ", " } else { " " });
-        show(line, &element?, depth + 1)?;
+/// The name and the length of a typed array.
+fn typed_array(object: &Object<'_>) -> Result<Option<(String, usize)>> {
+    // Only typed arrays have this; their prototype answers it for them alone.
+    let tag: Value<'_> = object.get(PredefinedAtom::SymbolToStringTag)?;
+    let Some(kind) = tag.as_string().map(rquickjs::String::to_string).transpose()? else { return Ok(None) };
+    if !kind.ends_with("Array") || !object.contains_key("BYTES_PER_ELEMENT")? {
+        return Ok(None);
     }
-    line.push_str(if array.is_empty() { "]" } else { " ]" });
-    Ok(())
+    Ok(Some((kind, object.get("length")?)))
 }
 
-fn show_object(line: &mut String, value: &Value<'_>, depth: usize) -> Result<()> {
-    let Some(object) = value.as_object() else { return Ok(()) };
-    let text = object.get::<_, Value<'_>>("toString")?.is_function();
-    let own_json = object.get::<_, Value<'_>>("toJSON")?.is_function();
-    let is_date = own_json && object.get::<_, Value<'_>>("toISOString")?.is_function();
-    if let Some(json) = is_date.then(|| value.ctx().json_stringify(value.clone())).transpose()?.flatten() {
-        line.push_str(&json.to_string()?);
-        return Ok(());
-    }
-    if object.is_error() || (own_json && text && !object.contains_key("status")?) {
-        line.push_str(&value.get::<Coerced<String>>()?.0);
-        return Ok(());
-    }
-    let shown = if own_json { value.ctx().json_stringify(value.clone())? } else { None };
-    let parsed =
-        shown.map(|json| json.to_string().and_then(|json| value.ctx().json_parse(json))).transpose()?;
-    let object = parsed.as_ref().and_then(Value::as_object).unwrap_or(object);
-    line.push('{');
-    let mut first = true;
-    for pair in object.props::<String, Value<'_>>() {
-        let (name, element) = pair?;
-        line.push_str(if first { " " } else { ", " });
-        first = false;
-        line.push_str(&name);
-        line.push_str(": ");
-        show(line, &element, depth + 1)?;
-    }
-    line.push_str(if first { "}" } else { " }" });
-    Ok(())
+fn is_date(object: &Object<'_>) -> Result<bool> {
+    Ok(object.get::<_, Value<'_>>("toISOString")?.is_function()
+        && object.get::<_, Value<'_>>("toJSON")?.is_function())
 }

@@ -11,6 +11,7 @@ use rquickjs::class::{Class, Trace};
 use rquickjs::function::Opt;
 use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, JsLifetime, Object, Result, Value};
 
+use super::body::buffer_of;
 use super::fault::{self, bytes_argument};
 use crate::digest::{self, Form, NAMES};
 
@@ -93,7 +94,7 @@ fn text(value: Opt<Value<'_>>) -> Result<String> {
 fn write<'js>(ctx: &Ctx<'js>, bytes: &[u8], form: Opt<Value<'js>>) -> Result<Value<'js>> {
     let name = text(form)?;
     if name == "binary" {
-        return Ok(ArrayBuffer::new_copy(ctx.clone(), bytes)?.into_value());
+        return Ok(buffer_of(ctx, bytes.to_vec())?.into_value());
     }
     match Form::by_name(&name) {
         Some(form) => form.write(bytes).into_js(ctx),
@@ -164,5 +165,5 @@ fn random_bytes<'js>(ctx: Ctx<'js>, size: Opt<Value<'js>>) -> Result<ArrayBuffer
     }
     let mut bytes = vec![0; size as usize];
     rand::rng().fill_bytes(&mut bytes);
-    ArrayBuffer::new(ctx, bytes)
+    buffer_of(&ctx, bytes)
 }

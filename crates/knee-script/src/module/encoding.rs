@@ -3,8 +3,9 @@
 //! Turns arguments into bytes and back; base64 itself is [`crate::encoding`]'s.
 
 use rquickjs::function::Opt;
-use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
+use super::body::buffer_of;
 use super::fault::{self, bytes_argument};
 use crate::encoding::Alphabet;
 
@@ -37,7 +38,7 @@ fn decode<'js>(
     if self::text(format)? == "s" {
         return String::from_utf8_lossy(&bytes).into_js(&ctx);
     }
-    Ok(ArrayBuffer::new(ctx, bytes)?.into_value())
+    Ok(buffer_of(&ctx, bytes)?.into_value())
 }
 
 fn alphabet(name: Opt<Value<'_>>) -> Result<Alphabet> {

@@ -1,10 +1,17 @@
 //! `k6/execution`: where in the test a script stands, and a way to end it.
+//!
+//! While a script is loaded it stands nowhere yet, and asking throws, as in k6. So does asking for the
+//! scenario in `setup` and after the load.
+
+use std::cell::RefCell;
+use std::rc::Rc;
 
 use rquickjs::function::Opt;
 use rquickjs::object::Accessor;
 use rquickjs::{Coerced, Ctx, Exception, Function, IntoJs, Object, Result, Value};
 
-use super::state;
+use super::{fault, state};
+use crate::runtime::fault::{Thrown, end};
 use crate::state::State;
 
 /// What it exports.
@@ -20,6 +27,46 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     Ok(object)
 }
 
+/// What `import exec from` gives: the same, except that reaching for a part too early throws.
+pub fn guarded<'js>(ctx: &Ctx<'js>, module: &Object<'js>) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (name, too_early) in [
+        ("instance", "getting instance information in the init context is not supported"),
+        ("scenario", NO_SCENARIO),
+        ("vu", "getting VU information in the init context is not supported"),
+    ] {
+        let part: Object<'js> = module.get(name)?;
+        let get = move |ctx: Ctx<'js>| -> Result<Object<'js>> {
+            if state(&ctx)?.init.get() {
+                return Err(fault::throw(&ctx, too_early));
+            }
+            Ok(part.clone())
+        };
+        object.prop(name, Accessor::new_get(get).enumerable().configurable())?;
+    }
+    object.set("test", module.get::<_, Object<'js>>("test")?)?;
+    Ok(object)
+}
+
+/// What k6 says where there is no scenario.
+const NO_SCENARIO: &str = "getting scenario information outside of the VU context is not supported";
+
+/// A property of the scenario, which throws where there is none.
+fn of_scenario<'js, T: IntoJs<'js> + 'js>(
+    object: &Object<'js>,
+    name: &'static str,
+    read: impl Fn(&State) -> T + 'js,
+) -> Result<()> {
+    let get = move |ctx: Ctx<'js>| -> Result<Value<'js>> {
+        let state = state(&ctx)?;
+        if state.init.get() || state.place.borrow().scenario.is_empty() {
+            return Err(fault::throw(&ctx, NO_SCENARIO));
+        }
+        read(&state).into_js(&ctx)
+    };
+    object.prop(name, Accessor::new_get(get).enumerable().configurable())
+}
+
 /// A property that is worked out each time it is read.
 fn reading<'js, T: IntoJs<'js> + 'js>(
     object: &Object<'js>,
@@ -32,12 +79,12 @@ fn reading<'js, T: IntoJs<'js> + 'js>(
 
 fn scenario<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    reading(&object, "name", |state| state.place.borrow().scenario.to_string())?;
-    reading(&object, "executor", |state| state.place.borrow().executor.to_string())?;
-    reading(&object, "startTime", |state| state.story().scenario_started_ms)?;
-    reading(&object, "progress", |state| state.story().progress(state.now()))?;
-    reading(&object, "iterationInInstance", |state| state.place.borrow().iteration_in_test as f64)?;
-    reading(&object, "iterationInTest", |state| state.place.borrow().iteration_in_test as f64)?;
+    of_scenario(&object, "name", |state| state.place.borrow().scenario.to_string())?;
+    of_scenario(&object, "executor", |state| state.place.borrow().executor.to_string())?;
+    of_scenario(&object, "startTime", |state| state.story().scenario_started_ms)?;
+    of_scenario(&object, "progress", |state| state.story().progress(state.now()))?;
+    of_scenario(&object, "iterationInInstance", |state| state.place.borrow().iteration_in_test as f64)?;
+    of_scenario(&object, "iterationInTest", |state| state.place.borrow().iteration_in_test as f64)?;
     Ok(object)
 }
 
@@ -53,27 +100,44 @@ fn instance<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 
 fn test<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    let abort = |ctx: Ctx<'js>, reason: Opt<Coerced<String>>| -> Result<()> {
-        let words = reason
-            .0
-            .map_or_else(|| "test aborted".to_owned(), |reason| format!("test aborted: {}", reason.0));
-        state(&ctx)?.abort.replace(Some(words.clone()));
-        Err(Exception::throw_message(&ctx, &words))
-    };
-    let fail = |ctx: Ctx<'js>, reason: Opt<Coerced<String>>| -> Result<()> {
+    let fail = |ctx: Ctx<'js>, reason: Opt<Value<'js>>| -> Result<()> {
         let state = state(&ctx)?;
         state.story().tally.fail();
-        let words =
-            reason.0.map_or_else(|| "test failed".to_owned(), |reason| format!("test failed: {}", reason.0));
+        let words = explained("test marked as failed", reason.0)?;
         state.program.say(crate::program::Level::Error, &words);
         Ok(())
     };
     object.set("abort", Function::new(ctx.clone(), abort)?.with_name("abort")?)?;
     object.set("fail", Function::new(ctx.clone(), fail)?.with_name("fail")?)?;
-    let options =
-        |ctx: Ctx<'js>| -> Result<Value<'js>> { ctx.json_parse(state(&ctx)?.story().options.to_string()) };
+    let options = |ctx: Ctx<'js>| -> Result<Value<'js>> {
+        let state = state(&ctx)?;
+        if state.init.get() {
+            return Err(fault::throw(&ctx, "getting test options in the init context is not supported"));
+        }
+        ctx.json_parse(state.story().options.to_string())
+    };
     object.prop("options", Accessor::new_get(options).enumerable().configurable())?;
     Ok(object)
+}
+
+/// Ends the whole test. No part of the script that asks for it goes on, `finally` included.
+fn abort<'js>(ctx: Ctx<'js>, reason: Opt<Value<'js>>) -> Result<()> {
+    let mut words = explained("test aborted", reason.0)?;
+    let here = Thrown::of(&ctx, Exception::from_message(ctx.clone(), "")?.as_value());
+    if let Some(frame) = here.frames.first() {
+        words.push(' ');
+        words.push_str(frame);
+    }
+    state(&ctx)?.abort.replace(Some(words.clone()));
+    Err(end(&ctx, &words))
+}
+
+/// What happened, and why, if the script says so.
+fn explained(what: &str, reason: Option<Value<'_>>) -> Result<String> {
+    match reason.filter(|reason| !reason.is_null() && !reason.is_undefined()) {
+        Some(reason) => Ok(format!("{what}: {}", reason.get::<Coerced<String>>()?.0)),
+        None => Ok(what.to_owned()),
+    }
 }
 
 fn vu<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
@@ -82,17 +146,24 @@ fn vu<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     reading(&object, "idInTest", |state| state.place.borrow().vu as f64)?;
     reading(&object, "iterationInInstance", |state| state.place.borrow().iteration as f64)?;
     reading(&object, "iterationInScenario", |state| state.place.borrow().iteration_in_scenario as f64)?;
-    let tags = tags(ctx)?;
+    let tags = noted(ctx, read_tags, |state| &state.tags)?;
     object.set("tags", tags.clone())?;
     let metrics = Object::new(ctx.clone())?;
     metrics.set("tags", tags)?;
-    metrics.set("metadata", Object::new(ctx.clone())?)?;
+    metrics.set("metadata", noted(ctx, read_metadata, |state| &state.metadata)?)?;
     object.set("metrics", metrics)?;
     Ok(object)
 }
 
-/// The tags of the VU as an object that can be written to.
-fn tags<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+/// Notes of the VU, which go with its samples.
+type Notes = RefCell<Rc<[(String, String)]>>;
+
+/// Notes of the VU as an object that can be written to.
+fn noted<'js>(
+    ctx: &Ctx<'js>,
+    read: fn(Ctx<'js>) -> Result<Object<'js>>,
+    notes: fn(&State) -> &Notes,
+) -> Result<Object<'js>> {
     const SHOW: &str = r"(read, write) => new Proxy({}, {
       get: (target, key) => (typeof key === 'string' ? read()[key] : undefined),
       set: (target, key, value) => { write(String(key), value); return true; },
@@ -102,16 +173,19 @@ fn tags<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
       getOwnPropertyDescriptor: (target, key) => Object.getOwnPropertyDescriptor(read(), key),
     })";
     let show: Function<'js> = ctx.eval(SHOW)?;
-    let read = Function::new(ctx.clone(), read_tags)?;
-    let write = Function::new(ctx.clone(), write_tag)?;
-    show.call((read, write))
+    let read = Function::new(ctx.clone(), read)?;
+    let write = move |ctx: Ctx<'js>, name: String, value: Value<'js>| write_note(&ctx, notes, &name, &value);
+    show.call((read, Function::new(ctx.clone(), write)?))
 }
 
 fn read_tags<'js>(ctx: Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     let state = state(&ctx)?;
-    object.set("scenario", state.place.borrow().scenario.to_string())?;
-    if !state.group.borrow().is_empty() {
+    let scenario = state.place.borrow().scenario.clone();
+    if !scenario.is_empty() {
+        object.set("scenario", &*scenario)?;
+    }
+    if !scenario.is_empty() || !state.group.borrow().is_empty() {
         object.set("group", state.group.borrow().to_string())?;
     }
     for (name, value) in state.tags.borrow().iter() {
@@ -120,17 +194,31 @@ fn read_tags<'js>(ctx: Ctx<'js>) -> Result<Object<'js>> {
     Ok(object)
 }
 
-fn write_tag<'js>(ctx: Ctx<'js>, name: String, value: Value<'js>) -> Result<()> {
-    let state = state(&ctx)?;
+fn read_metadata<'js>(ctx: Ctx<'js>) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (name, value) in state(&ctx)?.metadata.borrow().iter() {
+        object.set(name.as_str(), value.as_str())?;
+    }
+    Ok(object)
+}
+
+fn write_note<'js>(
+    ctx: &Ctx<'js>,
+    notes: fn(&State) -> &Notes,
+    name: &str,
+    value: &Value<'js>,
+) -> Result<()> {
+    let state = state(ctx)?;
     if value.is_object() || value.is_null() {
         let words = "invalid value for metric tag: only String, Boolean and Number types are accepted as a metric tag value";
-        return Err(Exception::throw_type(&ctx, words));
+        return Err(Exception::throw_type(ctx, words));
     }
-    let mut tags = state.tags.borrow().to_vec();
-    tags.retain(|(known, _)| *known != name);
+    let notes = notes(&state);
+    let mut kept = notes.borrow().to_vec();
+    kept.retain(|(known, _)| known != name);
     if !value.is_undefined() {
-        tags.push((name, value.get::<Coerced<String>>()?.0));
+        kept.push((name.to_owned(), value.get::<Coerced<String>>()?.0));
     }
-    state.tags.replace(tags.into());
+    notes.replace(kept.into());
     Ok(())
 }

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rquickjs::function::Opt;
-use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
-use super::{console, fault, state, timers, web};
+use super::body::buffer_of;
+use super::{console, fault, state, timers};
 
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
@@ -25,11 +26,10 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     for name in timers::EXPORTS {
         globals.set(*name, timers.get::<_, Value<'_>>(*name)?)?;
     }
-    web::install(ctx)?;
     globals.set("global", globals.clone())?;
-    globals.set("__VU", 0)?;
+    globals.set("__VU", state.place.borrow().vu as f64)?;
     // k6 has no such global; scripts that feature-test for it would take another path here.
-    globals.remove("performance")?;
+    globals.remove("queueMicrotask")?;
     Ok(())
 }
 
@@ -44,7 +44,7 @@ pub fn seed_random(ctx: &Ctx<'_>, seed: u64) -> Result<()> {
 const FRAMES_MAX: isize = 4;
 
 /// The module that called; empty if nobody knows.
-fn caller(ctx: &Ctx<'_>) -> String {
+pub fn caller(ctx: &Ctx<'_>) -> String {
     let name = |level| ctx.script_or_module_name(level)?.to_string().ok();
     (0..FRAMES_MAX).filter_map(name).find(|name| !name.is_empty()).unwrap_or_default()
 }
@@ -64,7 +64,7 @@ fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Res
     let (_, bytes) = read.map_err(|error| fault::throw(&ctx, &error.to_string()))?;
     let binary = mode.0.and_then(|mode| mode.get::<String>().ok()).is_some_and(|mode| mode == "b");
     if binary {
-        return Ok(ArrayBuffer::new_copy(ctx, &bytes)?.into_value());
+        return Ok(buffer_of(&ctx, bytes.to_vec())?.into_value());
     }
     String::from_utf8_lossy(&bytes).into_js(&ctx)
 }

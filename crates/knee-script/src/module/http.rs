@@ -4,11 +4,15 @@
 
 use std::rc::Rc;
 
+use knee_core::clock;
 use rquickjs::class::Class;
 use rquickjs::function::{Constructor, Opt, Rest, This};
-use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Persistent, Promise, Result, Value};
+use rquickjs::{
+    Array, Coerced, Ctx, Error, Exception, Function, IntoJs, Object, Persistent, Promise, Result, Value,
+};
 
 use super::batch::batch;
+use super::body::bytes_of;
 use super::jar::CookieJar;
 use super::params::{self, Wanted};
 use super::response::Response;
@@ -104,8 +108,8 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     object.set("request", Function::new(ctx.clone(), request)?.with_name("request")?)?;
     object.set("asyncRequest", Function::new(ctx.clone(), async_request)?.with_name("asyncRequest")?)?;
     object.set("batch", Function::new(ctx.clone(), batch)?.with_name("batch")?)?;
-    object.set("file", ctx.eval::<Value<'js>, _>(FILE)?)?;
-    object.set("url", ctx.eval::<Value<'js>, _>(URL)?)?;
+    object.set("file", Function::new(ctx.clone(), file)?.with_name("file")?)?;
+    object.set("url", Function::new(ctx.clone(), url)?.with_name("url")?)?;
     object.set("cookieJar", Function::new(ctx.clone(), cookie_jar)?.with_name("cookieJar")?)?;
     let constructor: Option<Constructor<'js>> = Class::<CookieJar>::create_constructor(ctx)?;
     object.set("CookieJar", constructor)?;
@@ -119,28 +123,49 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 }
 
 /// A part of a multipart body.
-const FILE: &str = r"(function file(data, filename, contentType) {
-  if (typeof data !== 'string' && !Array.isArray(data) && !(data instanceof ArrayBuffer) && !ArrayBuffer.isView(data)) {
-    throw new TypeError('invalid type ' + typeof data + ', expected string, []byte or ArrayBuffer');
-  }
-  return {
-    __file: true,
-    data,
-    filename: filename === undefined ? String(Date.now() * 1e6) : String(filename),
-    content_type: contentType === undefined ? 'application/octet-stream' : String(contentType),
-  };
-})";
+fn file<'js>(
+    ctx: Ctx<'js>,
+    data: Value<'js>,
+    filename: Opt<Value<'js>>,
+    content_type: Opt<Value<'js>>,
+) -> Result<Object<'js>> {
+    if !data.is_string() && !data.is_array() && bytes_of(&data).is_none() {
+        let words = format!("invalid type {}, expected string, []byte or ArrayBuffer", data.type_name());
+        return Err(Exception::throw_type(&ctx, &words));
+    }
+    let given = |value: Opt<Value<'js>>| value.0.filter(|value| !value.is_undefined());
+    let text = |value: Value<'js>| Ok::<_, Error>(value.get::<Coerced<String>>()?.0);
+    let filename = given(filename).map(text).transpose()?;
+    let object = Object::new(ctx)?;
+    object.set("__file", true)?;
+    object.set("data", data)?;
+    object.set("filename", filename.unwrap_or_else(|| clock::wall().as_nanos().to_string()))?;
+    let content_type = given(content_type).map(text).transpose()?;
+    object.set("content_type", content_type.unwrap_or_else(|| "application/octet-stream".to_owned()))?;
+    Ok(object)
+}
 
 /// A template whose text names the request, whatever was put into its gaps.
-const URL: &str = r"(function url(parts, ...values) {
-  let name = parts[0];
-  let url = parts[0];
-  for (let i = 1; i < parts.length; i++) {
-    name += '${}' + parts[i];
-    url += String(values[i - 1]) + parts[i];
-  }
-  return { __url: true, url, name, clean_url: url, toString() { return url; } };
-})";
+fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Coerced<String>>) -> Result<Object<'js>> {
+    let mut name = String::new();
+    let mut url = String::new();
+    for (place, part) in parts.iter::<Coerced<String>>().enumerate() {
+        if place > 0 {
+            name.push_str("${}");
+            url.push_str(values.0.get(place - 1).map_or("undefined", |value| &value.0));
+        }
+        let part = part?.0;
+        name.push_str(&part);
+        url.push_str(&part);
+    }
+    let object = Object::new(ctx.clone())?;
+    object.set("__url", true)?;
+    object.set("url", url.as_str())?;
+    object.set("name", name.as_str())?;
+    object.set("clean_url", url.as_str())?;
+    object.set("toString", Function::new(ctx, move || url.clone())?)?;
+    Ok(object)
+}
 
 fn verb<'js>(ctx: &Ctx<'js>, method: &'static str, with_body: bool) -> Result<Function<'js>> {
     let method: Rc<str> = method.into();
@@ -265,7 +290,7 @@ fn expected_statuses<'js>(ctx: Ctx<'js>, statuses: Rest<Value<'js>>) -> Result<O
     if statuses.0.is_empty() {
         return Err(fault::throw(&ctx, "no arguments"));
     }
-    let ranges = rquickjs::Array::new(ctx.clone())?;
+    let ranges = Array::new(ctx.clone())?;
     for (place, status) in statuses.0.iter().enumerate() {
         let pair = match (status.as_number(), status.as_object()) {
             (Some(number), _) if number.fract() == 0.0 => Some((number, number)),

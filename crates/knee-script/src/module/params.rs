@@ -88,6 +88,7 @@ pub fn request<'js>(
             scenario: state.place.borrow().scenario.clone(),
             group: state.group.borrow().clone(),
             tags: state.tags.borrow().clone(),
+            metadata: state.metadata.borrow().clone(),
         },
     };
     if let Some(params) = params

@@ -13,8 +13,9 @@ use knee_core::unit::Nanos;
 use knee_engine::http::peer::Peer;
 use rquickjs::class::{Trace, Tracer};
 use rquickjs::function::Opt;
-use rquickjs::{Array, ArrayBuffer, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
+use rquickjs::{Array, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
 
+use super::body::buffer_of;
 use super::params::Refused;
 use super::{fault, html, state};
 use crate::html::{Selection, Target};
@@ -130,7 +131,7 @@ impl<'js> Response<'js> {
         }
         match answer.keep {
             Keep::Nothing => Ok(null()),
-            Keep::Binary => Ok(ArrayBuffer::new_copy(ctx.clone(), &answer.body)?.into_value()),
+            Keep::Binary => Ok(buffer_of(ctx, answer.body.clone())?.into_value()),
             Keep::Text => match std::str::from_utf8(&answer.body) {
                 Ok(text) => text.into_js(ctx),
                 Err(_) => String::from_utf8_lossy(&answer.body).into_js(ctx),

@@ -1,24 +1,23 @@
-//! Globals that scripts know from browsers: `TextEncoder`, `TextDecoder`, `crypto`; and `require`, which is
-//! not here yet and says so.
+//! Globals that scripts know from browsers: `TextEncoder`, `TextDecoder`, `crypto`.
 //!
-//! Each comes to life when it is read first; a script that reads none pays for four small functions.
+//! Each comes to life when it is read first, in VUs whose scripts have a word for one of them.
 
 use rand::Rng;
 use rquickjs::convert::List;
-use rquickjs::function::{Opt, This};
+use rquickjs::function::This;
 use rquickjs::object::{Accessor, Property};
-use rquickjs::{ArrayBuffer, Coerced, Ctx, Exception, Function, IntoJs, Object, Result, TypedArray, Value};
+use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value};
 
-use super::body::bytes_of;
+use super::body::{buffer_of, bytes_of};
 use super::fault;
+use crate::runtime::intrinsic::{self, Needs};
 
 /// Puts them into the global object.
 pub fn install<'js>(ctx: &Ctx<'js>) -> Result<()> {
     let globals = ctx.globals();
     lazy(&globals, "TextEncoder", text_encoder)?;
     lazy(&globals, "TextDecoder", text_decoder)?;
-    lazy(&globals, "crypto", crypto)?;
-    lazy(&globals, "require", require)
+    lazy(&globals, "crypto", crypto)
 }
 
 /// A property that is made when it is read first, and that scripts may replace.
@@ -45,6 +44,7 @@ const ENCODER: &str = r"(encode) => class TextEncoder {
 }";
 
 fn text_encoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    intrinsic::ensure(ctx, Needs::BINARY);
     let encode = |ctx: Ctx<'js>, text: String| TypedArray::<u8>::new(ctx, text.into_bytes());
     let show: Function<'js> = ctx.eval(ENCODER)?;
     show.call((Function::new(ctx.clone(), encode)?,))
@@ -77,6 +77,7 @@ const DECODER: &str = r"(decode) => class TextDecoder {
 }";
 
 fn text_decoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    intrinsic::ensure(ctx, Needs::BINARY);
     let decode = |ctx: Ctx<'js>, bytes: Value<'js>, name: String, fatal: bool, stream: bool| {
         let bytes = bytes_of(&bytes).unwrap_or_default();
         let (text, used) = match name.as_str() {
@@ -151,11 +152,12 @@ const CRYPTO: &str = r"(random, uuid, later) => {
 }";
 
 fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
+    intrinsic::ensure(ctx, Needs::BINARY);
     let random = |ctx: Ctx<'js>, size: usize| {
         // The script asked for at most 64 KiB.
         let mut bytes = vec![0; size.min(1 << 16)];
         rand::rng().fill_bytes(&mut bytes);
-        ArrayBuffer::new(ctx, bytes)
+        buffer_of(&ctx, bytes)
     };
     let later = |ctx: Ctx<'js>, name: String| -> Result<()> {
         Err(fault::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
@@ -174,34 +176,4 @@ fn uuid() -> String {
     let bits = rand::random::<u128>() & !(0xF << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
     let text = format!("{bits:032x}");
     format!("{}-{}-{}-{}-{}", &text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..])
-}
-
-fn require<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
-    let refuse = |ctx: Ctx<'js>, name: Opt<Coerced<String>>| -> Result<()> {
-        let name = name.0.map(|name| name.0).unwrap_or_default();
-        let words = format!("require({name:?}) is not supported yet: write `import ... from {name:?}`");
-        Err(fault::throw(&ctx, &words))
-    };
-    Function::new(ctx.clone(), refuse)?.with_name("require")?.into_js(ctx)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn uuids_say_their_version_and_differ() {
-        let one = uuid();
-        assert_eq!((one.len(), &one[14..15]), (36, "4"));
-        assert!(matches!(&one[19..20], "8" | "9" | "a" | "b"), "{one}");
-        assert_ne!(one, uuid());
-    }
-
-    #[test]
-    fn letters_in_two_pieces_wait_for_the_second_one() {
-        assert_eq!(utf8(&[b'a', 0xC5], true), (Ok("a".into()), 1));
-        assert_eq!(utf8(&[b'a', 0xC5], false), (Err("a\u{fffd}".into()), 2));
-        assert_eq!(utf16(&[b'a', 0, 0x3D, 0xD8], false, true), (Ok("a".into()), 2));
-        assert_eq!(utf16(&[0, b'a', 1], true, false), (Err("a\u{fffd}".into()), 3));
-    }
 }

@@ -178,9 +178,9 @@ impl Observer for Metered {
         );
     }
 
-    fn dropped(&self, at: Nanos) {
-        let context = Context { scenario: "", group: "", tags: &[], at };
-        self.meter().add(BuiltIn::DroppedIterations.id(), 1.0, &place(&context), &());
+    fn dropped(&self, count: u64, context: &Context<'_>) {
+        let metric = BuiltIn::DroppedIterations.id();
+        self.meter().add(metric, count as f64, &place(context), &self.plain(context));
     }
 
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {

@@ -10,7 +10,7 @@ use knee_core::clock;
 use knee_core::unit::Nanos;
 
 use super::metered::spans;
-use super::tags::{AllTags, OfCheck, OfRequest, Plain, SystemTags};
+use super::tags::{AllTags, OfCheck, OfRequest, Plain, SystemTag, SystemTags};
 use super::{Context, Exchange, Observer};
 use crate::metric::{BuiltIn, MetricId};
 use crate::output::{BATCH, Outlet, Sample};
@@ -50,8 +50,15 @@ impl Streamed {
         Plain { context, system: self.system }
     }
 
-    fn push(&self, samples: &[(MetricId, f64)], at: Nanos, tags: &dyn AllTags) {
+    /// Of what happens to a scenario as a whole: there is no group, not even an empty one.
+    fn outside<'a>(&self, context: &'a Context<'a>) -> Plain<'a> {
+        Plain { context, system: self.system.without(SystemTag::Group) }
+    }
+
+    fn push(&self, samples: &[(MetricId, f64)], context: &Context<'_>, tags: &dyn AllTags) {
         let tags: Arc<[(String, String)]> = tags.sorted().into();
+        let metadata: Arc<[(String, String)]> = context.metadata.into();
+        let at = context.at;
         let wall = self.wall(at);
         let mut batch = self.batch.borrow_mut();
         batch.extend(samples.iter().map(|&(metric, value)| Sample {
@@ -59,6 +66,7 @@ impl Streamed {
             value,
             at: wall,
             tags: tags.clone(),
+            metadata: metadata.clone(),
         }));
         if batch.len() >= BATCH || at.since(self.handed_over.get()) >= PACE {
             self.handed_over.set(at);
@@ -77,7 +85,7 @@ impl Streamed {
     /// The samples of bytes for what has passed since the last ones. k6 has a pair an iteration.
     fn tell_bytes(&self, sent: u64, received: u64, context: &Context<'_>) {
         let samples = [(BuiltIn::DataSent.id(), sent as f64), (BuiltIn::DataReceived.id(), received as f64)];
-        self.push(&samples, context.at, &self.plain(context));
+        self.push(&samples, context, &self.plain(context));
     }
 }
 
@@ -97,7 +105,7 @@ impl Observer for Streamed {
         if let Some(expected) = exchange.expected {
             samples.push((BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected))));
         }
-        self.push(&samples, exchange.at, &OfRequest::new(exchange, context, self.system));
+        self.push(&samples, context, &OfRequest::new(exchange, context, self.system));
         let mut bytes = self.bytes.borrow_mut();
         let (sent, received) = bytes.entry(part_of(context)).or_default();
         *sent += exchange.bytes_sent;
@@ -106,12 +114,12 @@ impl Observer for Streamed {
 
     fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
         let tags = OfCheck { plain: self.plain(context), check: name };
-        self.push(&[(BuiltIn::Checks.id(), f64::from(u8::from(passed)))], context.at, &tags);
+        self.push(&[(BuiltIn::Checks.id(), f64::from(u8::from(passed)))], context, &tags);
     }
 
     fn group(&self, span: Nanos, context: &Context<'_>) {
         let sample = (BuiltIn::GroupDuration.id(), span.as_millis_f64());
-        self.push(&[sample], context.at, &self.plain(context));
+        self.push(&[sample], context, &self.plain(context));
     }
 
     fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>) {
@@ -120,17 +128,17 @@ impl Observer for Streamed {
         if whole {
             let samples =
                 [(BuiltIn::IterationDuration.id(), span.as_millis_f64()), (BuiltIn::Iterations.id(), 1.0)];
-            self.push(&samples, context.at, &self.plain(context));
+            self.push(&samples, context, &self.plain(context));
         }
     }
 
-    fn dropped(&self, at: Nanos) {
-        let context = Context { scenario: "", group: "", tags: &[], at };
-        self.push(&[(BuiltIn::DroppedIterations.id(), 1.0)], at, &self.plain(&context));
+    fn dropped(&self, count: u64, context: &Context<'_>) {
+        let sample = (BuiltIn::DroppedIterations.id(), count as f64);
+        self.push(&[sample], context, &self.outside(context));
     }
 
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
-        self.push(&[(MetricId(metric as usize), value)], context.at, &self.plain(context));
+        self.push(&[(MetricId(metric as usize), value)], context, &self.plain(context));
     }
 }
 
@@ -139,7 +147,11 @@ impl Drop for Streamed {
         // What passed outside of iterations: in setup and teardown.
         let at = self.origin.get().map_or(Nanos::ZERO, |origin| clock::wall().since(origin));
         for ((scenario, group), (sent, received)) in std::mem::take(&mut *self.bytes.borrow_mut()) {
-            self.tell_bytes(sent, received, &Context { scenario: &scenario, group: &group, tags: &[], at });
+            self.tell_bytes(
+                sent,
+                received,
+                &Context { scenario: &scenario, group: &group, tags: &[], metadata: &[], at },
+            );
         }
         let batch = std::mem::take(&mut *self.batch.borrow_mut());
         if !batch.is_empty() {

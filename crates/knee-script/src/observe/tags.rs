@@ -30,6 +30,12 @@ impl SystemTags {
         self.0 & (1 << tag as u32) != 0
     }
 
+    /// The same without one of them.
+    #[must_use]
+    pub const fn without(self, tag: SystemTag) -> Self {
+        Self(self.0 & !(1 << tag as u32))
+    }
+
     /// Names of those that samples get, sorted.
     pub fn names(self) -> Vec<&'static str> {
         let mut names: Vec<&str> = SYSTEM_TAGS.iter().chain(&OPTIONAL_SYSTEM_TAGS).copied().collect();
@@ -262,7 +268,8 @@ mod tests {
     #[test]
     fn tags_of_the_script_win_over_those_of_the_system() {
         let own = [("scenario".to_owned(), "mine".to_owned()), ("a".to_owned(), "b".to_owned())];
-        let context = Context { scenario: "default", group: "::g", tags: &own, at: Nanos::ZERO };
+        let context =
+            Context { scenario: "default", group: "::g", tags: &own, metadata: &[], at: Nanos::ZERO };
         let plain = Plain { context: &context, system: SystemTags::default() };
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(plain.sorted(), [pair("a", "b"), pair("group", "::g"), pair("scenario", "mine")]);
@@ -271,7 +278,8 @@ mod tests {
 
     #[test]
     fn tags_that_are_switched_off_are_not_there() {
-        let context = Context { scenario: "default", group: "::g", tags: &[], at: Nanos::ZERO };
+        let context =
+            Context { scenario: "default", group: "::g", tags: &[], metadata: &[], at: Nanos::ZERO };
         let system = SystemTags::of(["check", "group", "nonsense"]);
         let check = OfCheck { plain: Plain { context: &context, system }, check: "c" };
         assert_eq!(

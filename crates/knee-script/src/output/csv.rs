@@ -62,15 +62,16 @@ impl Lines {
             cell(out, tag.map_or("", |(_, value)| value));
         }
         out.push(b',');
-        cell(out, &self.rest(sample));
-        out.extend_from_slice(b",\n");
+        cell(out, &pairs(sample.tags.iter().filter(|(name, _)| !self.columns.contains(&name.as_str()))));
+        out.push(b',');
+        cell(out, &pairs(sample.metadata.iter()));
+        out.push(b'\n');
     }
+}
 
-    /// Tags without a column: `a=b&c=d`.
-    fn rest(&self, sample: &Sample) -> String {
-        let extra = sample.tags.iter().filter(|(name, _)| !self.columns.contains(&name.as_str()));
-        extra.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
-    }
+/// `a=b&c=d`.
+fn pairs<'a>(pairs: impl Iterator<Item = &'a (String, String)>) -> String {
+    pairs.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("&")
 }
 
 /// A cell, in quotes if it needs them.

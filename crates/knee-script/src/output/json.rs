@@ -23,7 +23,7 @@ impl Lines {
 
     /// Writes the line of a sample, and before it that of its metric if this is its first.
     pub fn add(&mut self, out: &mut Vec<u8>, sample: &Sample) {
-        let Sample { metric: MetricId(id), value, at, tags } = sample;
+        let Sample { metric: MetricId(id), value, at, tags, metadata } = sample;
         if self.names.len() <= *id {
             self.names.resize(id + 1, None);
         }
@@ -44,6 +44,10 @@ impl Lines {
         number(out, *value);
         out.extend_from_slice(b",\"tags\":");
         object(out, tags.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        if !metadata.is_empty() {
+            out.extend_from_slice(b",\"metadata\":");
+            object(out, metadata.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        }
         out.extend_from_slice(b"}}\n");
     }
 }

@@ -20,7 +20,8 @@ const AT: Nanos = Nanos(1_795_272_361_945_482_200);
 
 fn samples(metrics: &Registry) -> Vec<Sample> {
     let own = metrics.catalog().find("cc").unwrap();
-    let sample = |metric, value, pairs: &[_]| Sample { metric, value, at: AT, tags: tags(pairs) };
+    let sample =
+        |metric, value, pairs: &[_]| Sample { metric, value, at: AT, tags: tags(pairs), metadata: tags(&[]) };
     vec![
         sample(BuiltIn::HttpReqs.id(), 1.0, &[("method", "GET"), ("status", "200")]),
         sample(BuiltIn::Checks.id(), 0.0, &[("check", "a<b & \"c\", ü\n\u{2028}\t>"), ("group", "")]),
@@ -75,7 +76,13 @@ fn json_lines_are_those_of_k6() {
 fn a_metric_is_introduced_with_its_filters() {
     let mut lines = json::Lines::new(metrics(), BTreeMap::new());
     let mut out = Vec::new();
-    let sample = Sample { metric: BuiltIn::HttpReqDuration.id(), value: 1.0, at: AT, tags: tags(&[]) };
+    let sample = Sample {
+        metric: BuiltIn::HttpReqDuration.id(),
+        value: 1.0,
+        at: AT,
+        tags: tags(&[]),
+        metadata: tags(&[]),
+    };
     lines.add(&mut out, &sample);
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains(r#""submetrics":[{"name":"http_req_duration{expected_response:true}","suffix":"expected_response:true","tags":{"expected_response":"true"}},{"name":"http_req_duration{group:::outer}","suffix":"group:::outer","tags":{"group":"::outer"}}]"#), "{text}");

@@ -2,7 +2,7 @@
 //!
 //! Does not decide what a throw means for the run.
 
-use rquickjs::{CatchResultExt, CaughtError, Ctx, Value};
+use rquickjs::{CatchResultExt, CaughtError, Ctx, Error, Exception, Value, qjs};
 
 /// Frames shown; recursion without end has thousands, all alike.
 const FRAMES_MAX: usize = 10;
@@ -36,7 +36,7 @@ impl Thrown {
     }
 
     /// The error of a call, taken out of its context.
-    pub fn from_error(ctx: &Ctx<'_>, error: rquickjs::Error) -> Self {
+    pub fn from_error(ctx: &Ctx<'_>, error: Error) -> Self {
         match Err::<(), _>(error).catch(ctx) {
             Err(CaughtError::Exception(exception)) => Self::of(ctx, exception.as_value()),
             Err(CaughtError::Value(value)) => Self::of(ctx, &value),
@@ -55,6 +55,21 @@ impl std::fmt::Display for Thrown {
             more => write!(f, "\n\t... and {more} more"),
         }
     }
+}
+
+/// Throws what no `catch` and no `finally` of a script gets to see: the call is over.
+pub fn end(ctx: &Ctx<'_>, words: &str) -> Error {
+    let error = match Exception::from_message(ctx.clone(), words) {
+        Ok(error) => error,
+        Err(error) => return error,
+    };
+    // SAFETY: both pointers are of this context and alive for the call, which sets a bit of the error and
+    // keeps nothing.
+    #[allow(unsafe_code, reason = "QuickJS can do this, and its binding has no safe way to ask for it")]
+    unsafe {
+        qjs::JS_SetUncatchableError(ctx.as_raw().as_ptr(), error.as_value().as_raw());
+    }
+    error.throw()
 }
 
 /// Frames that are no part of anybody's script.

@@ -56,7 +56,7 @@ pub enum Aggregation {
     Max,
     /// Median of a trend.
     Med,
-    /// Percentile of a trend; k6 does not check its range, values outside of 0 to 100 mean the ends.
+    /// Percentile of a trend, 0 to 100.
     Percentile(f64),
 }
 
@@ -213,9 +213,14 @@ fn percentile(text: &str) -> Result<Aggregation, String> {
         .strip_prefix("p(")
         .and_then(|rest| rest.strip_suffix(')'))
         .ok_or("failed parsing method from expression")?;
-    float(number).map(Aggregation::Percentile).ok_or_else(|| {
+    let percent = float(number).ok_or_else(|| {
         format!("malformed percentile value; reason: strconv.ParseFloat: parsing {number:?}: invalid syntax")
-    })
+    })?;
+    // k6 takes it, and panics when it is to be computed.
+    if !(0.0..=100.0).contains(&percent) {
+        return Err(format!("malformed percentile value; reason: {number} is not from 0 to 100"));
+    }
+    Ok(Aggregation::Percentile(percent))
 }
 
 /// A number as Go reads one: single underscores may stand between digits.

@@ -42,8 +42,6 @@ fn what_k6_accepts_is_accepted() {
         "count>1e3",
         "count===1",
         "count\t>\n1",
-        "p(101)<1",
-        "p(-1)<1",
         "p(95.5)<1",
         "p(.5)<1",
         "p(5.)<1",
@@ -54,6 +52,15 @@ fn what_k6_accepts_is_accepted() {
     ] {
         assert!(parse(text).is_ok(), "{text}");
     }
+}
+
+#[test]
+fn a_percentile_that_cannot_be_is_refused_before_any_load() {
+    for text in ["p(101)<1", "p(-1)<1", "p(100.001)<1", "p(NaN)<1"] {
+        let words = parse(text).unwrap_err().to_string();
+        assert!(words.contains("is not from 0 to 100"), "{text}: {words}");
+    }
+    assert!(parse("p(0)<1").is_ok() && parse("p(100)<1").is_ok());
 }
 
 #[test]

@@ -15,6 +15,7 @@ use knee_engine::run::{self, Listeners, Way};
 use knee_script::loader::remote::RemoteSettings;
 use knee_script::metric::{BuiltIn, Catalog, Meter, Metric, MetricId, Sink};
 use knee_script::observe::metered::{Total, View};
+use knee_script::observe::tags::SystemTags;
 use knee_script::options::resolve::{Layers, resolve};
 use knee_script::options::{Options, Span};
 use knee_script::program::{HttpDefaults, Limits, Surroundings};
@@ -141,9 +142,11 @@ fn load(session: &Session) -> Outcome {
         tally: Arc::default(),
         observers: View::plain(metrics, total.clone()).observers(),
         control: control.clone(),
-        aborted: Mutex::default(),
+        stopped: Mutex::default(),
         min_iteration: Nanos::ZERO,
-        begun: scenarios.iter().map(|_| 0.into()).collect(),
+        tags: Vec::new(),
+        system_tags: SystemTags::default(),
+        counts: scenarios.iter().map(|_| Arc::default()).collect(),
     });
     let way = Way { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
     let listeners = Listeners { journal: None, events: Vec::new() };

@@ -222,7 +222,8 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
         ),
         ("import 'k6/browser';", "k6/browser is not supported", "scenarios"),
         ("import 'k6/x/sql';", "k6/x/sql is not supported: knee has no k6 extensions", "take the import out"),
-        ("import 'k6/net/grpc';", "k6/net/grpc is not supported yet", ""),
+        ("import 'k6/net/grpc';", "k6/net/grpc is not supported yet", "HTTP alone"),
+        ("import 'k6/experimental/redis';", "k6/experimental/redis is not supported yet", "take the import"),
         ("import 'k6/htpp';", "k6/htpp is no module of k6", "check the name"),
         ("import '/etc/hostname';", "is outside of the script's folder", ""),
         (
@@ -231,10 +232,11 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
             "braces",
         ),
         (
-            "import old from './lib/a_module_with_a_rather_long_name_of_the_older_kind.js';",
-            "CommonJS is not supported yet",
-            "bundle",
+            "import { nothere } from './lib/a_module_with_a_rather_long_name_of_the_older_kind.js';",
+            "_of_the_older_kind.js\" does not provide an export named \"nothere\"",
+            "braces",
         ),
+        ("import http from 'k6/http'; exports.a = 1;", "`exports` is not defined", "one of the two ways"),
     ];
     for (source, says, hint) in cases {
         let suite = Suite::of(&[
@@ -252,12 +254,48 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
 }
 
 #[test]
-fn commonjs_is_told_apart_from_a_mistake() {
-    for source in ["const http = require('k6/http');", "module.exports = {};", "exports.default = 1;"] {
-        let loaded = Suite::of(&[("s.js", &with_default(source))]).load("s.js");
-        assert!(loaded.refused.contains("CommonJS"), "{source}: {}", loaded.refused);
-        assert!(loaded.hint.contains("import"), "{source}: {}", loaded.hint);
-    }
+fn files_of_the_older_kind_are_required_and_imported() {
+    let suite = Suite::of(&[
+        (
+            "s.js",
+            "const lib = require('./lib.js'); const { check } = require('k6'); exports.default = function () {};\n\
+             console.log(lib(1), lib.two, typeof check, require('./lib.js') === lib, typeof require('k6/http').get);",
+        ),
+        (
+            "lib.js",
+            "#!/usr/bin/env k6\nmodule.exports = function (a) { return a + 1; }; module.exports.two = 2;",
+        ),
+        (
+            "m.js",
+            &with_default(
+                "import lib, { two } from './lib.js'; import * as umd from './umd.js'; import e from './e.js';\n\
+             console.log(lib(1), two, typeof umd.md5, umd.self, e, require('./m2.js').b);",
+            ),
+        ),
+        ("m2.js", "export const b = 'b';"),
+        (
+            "e.js",
+            "Object.defineProperty(exports, '__esModule', { value: true }); exports.default = 'its own';",
+        ),
+        (
+            "umd.js",
+            "(function (root, make) { if (typeof module === 'object' && module.exports) module.exports = make(require('k6/crypto'), root); })\n\
+             (this, function (c, root) { return { md5: c.md5, self: typeof root }; });",
+        ),
+        ("circle.js", &with_default("import a from './a.js'; console.log(a.early, a.seen);")),
+        ("a.js", "exports.early = 1; exports.seen = require('./b.js').seen;"),
+        ("b.js", "exports.seen = Object.keys(require('./a.js')).join();"),
+        ("broken.js", "\n\nrequire('./wrong.js');"),
+        ("wrong.js", "exports.a = 1;\n  throw new Error('here');"),
+        ("lost.js", "require('./nowhere.js');"),
+    ]);
+    assert_eq!(suite.load("s.js").lines, ["2 2 function true function"]);
+    assert_eq!(suite.load("m.js").lines, ["2 2 function object its own b"]);
+    assert_eq!(suite.load("circle.js").lines, ["1 early"]);
+    let broken = suite.load("broken.js").refused;
+    assert!(broken.contains("Error: here") && broken.contains("/wrong.js:2:"), "{broken}");
+    assert!(broken.contains("/broken.js:3:"), "{broken}");
+    assert!(suite.load("lost.js").refused.contains("nowhere.js"), "{}", suite.load("lost.js").refused);
 }
 
 #[test]

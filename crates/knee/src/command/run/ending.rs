@@ -6,12 +6,10 @@
 //! `handleSummary` has it for itself: then our part goes to stderr.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use knee_core::clock;
 use knee_core::record::{Ending, Run};
 use knee_core::truth::State;
-use knee_core::unit::Nanos;
 
 use knee_report::text::{self as report, Palette};
 use knee_script::metric::BuiltIn;
@@ -24,26 +22,13 @@ use knee_script::summary::text::{Style, render as k6_text};
 use knee_script::summary::{Summary, data, export, machine};
 use knee_script::threshold::{Verdict, judge};
 
-use super::{Failed, Job, failed, render};
+use super::course::Course;
+use super::{Failed, Job, failed};
+use crate::command::render;
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::output::Sink as ResultSink;
 use crate::settings::script::Mode;
-
-/// What came of `setup`, the load and `teardown`.
-#[derive(Default)]
-pub struct Course {
-    /// The load; `None` if `setup` did not let it begin.
-    pub run: Option<Run>,
-    /// JSON of what `setup` returned.
-    pub data: Option<Arc<str>>,
-    /// What ended it before its time, or failed.
-    pub fault: Option<Failed>,
-    /// Whether a threshold ended it.
-    pub aborted: bool,
-    /// From the begin of `setup` to the end of `teardown`.
-    pub elapsed: Nanos,
-}
 
 /// Prints and writes everything, and decides how the program ends.
 pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Failed> {
@@ -64,7 +49,7 @@ fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
         job.session.program.say(Level::Warn, &words);
     }
     let elapsed = Span(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
-    if course.run.is_some() && meter.sink(BuiltIn::Iterations.id()).is_none() {
+    if course.run.is_some() && course.fault.is_none() && meter.sink(BuiltIn::Iterations.id()).is_none() {
         let words = "No script iterations fully finished, consider making the test duration longer";
         job.session.program.say(Level::Warn, words);
     }

@@ -15,6 +15,7 @@ use knee_script::options::Options;
 use knee_script::options::scenario::{ExecutorSpec, ScenarioSpec};
 use knee_script::session::Session;
 
+use super::course::stopped;
 use super::{Failed, Job, Lines, load, options, refused};
 use crate::args::RunArgs;
 use crate::problem::{Problem, printable};
@@ -97,8 +98,8 @@ impl Steps {
         plan.scenarios.iter_mut().for_each(waits);
         let load = Arc::new(job.load(self.data.clone(), control, &job.view(None)));
         let (run, record) = job.take(shape(plan), Progress::None, &load, control, |_| {})?;
-        if let Some(words) = load.abort_reason() {
-            return Err((Problem::new(words, ""), crate::exit::Exit::Abort));
+        if let Some(why) = load.why_stopped() {
+            return Err(stopped(why));
         }
         let iterations = job.tally.completed() + job.tally.interrupted();
         Ok(ScriptStep { run, record, iterations })

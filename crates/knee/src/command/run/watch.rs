@@ -89,6 +89,7 @@ impl Watched {
                 value: count as f64,
                 at: wall,
                 tags: self.tags.clone(),
+                metadata: Arc::new([]),
             });
         }
         if let Some(outlet) = &self.outlet {

@@ -1,0 +1,1 @@
+exports.kind = typeof this; exports.same = this === exports; exports.names = typeof __filename + typeof __dirname; exports.has = Object.keys(module).join(); var leak = 1; exports.leak = typeof globalThis.leak;

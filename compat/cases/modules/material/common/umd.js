@@ -1,0 +1,1 @@
+(function (root, make) { if (typeof exports === 'object' && typeof module !== 'undefined') { module.exports = make(require('k6/crypto')); } else { root.umd = make(); } })(this, function (c) { return { md5: typeof c.md5, global: new Function('return this')() === globalThis, self: typeof this }; });

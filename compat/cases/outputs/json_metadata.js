@@ -1,0 +1,7 @@
+// row: outputs.json, exec.vu.metrics.metadata, options.systemTags, flags.--system-tags
+// args: --out json={out}/samples.json --system-tags scenario,vu
+// samples: samples.json
+import { Counter } from 'k6/metrics';
+const mine = new Counter('my_counter');
+export const options = { vus: 1, iterations: 2, thresholds: { 'my_counter{vu:1}': ['count==0'] } };
+export default function () { mine.add(2, { a: 'b' }); }

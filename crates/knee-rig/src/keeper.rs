@@ -1,0 +1,347 @@
+//! The one place that starts processes and makes folders, and that therefore can end and remove all of them.
+//!
+//! Used inside of the guard (`guard`), or inside of the program itself where there is no guard. Each call does
+//! one thing and returns; waiting for something to happen is the caller's. Does not know what the
+//! processes are.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Exit;
+use crate::folder;
+use crate::platform::{self, SharedMemory};
+
+/// The environment variable by which processes of a rig are known wherever they went.
+const MARKER: &str = "KNEE_RIG";
+
+/// How names of a rig's folders begin.
+const PREFIX: &str = "knee-rig-";
+
+/// The file of a rig's folder that is locked while its rig stands.
+const LOCK: &str = "standing";
+
+/// How long processes have for a polite end when everything is taken down at once.
+const LAST_GRACE: Duration = Duration::from_millis(1_500);
+
+/// What a process to be started is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Launch {
+    /// The program, as a path or a name on PATH.
+    pub(crate) program: PathBuf,
+    pub(crate) args: Vec<String>,
+    /// Its whole environment.
+    pub(crate) env: Vec<(String, String)>,
+    /// Where it works.
+    pub(crate) folder: PathBuf,
+    /// Where what it says is appended.
+    pub(crate) log: PathBuf,
+    /// User and group to step down to.
+    pub(crate) user: Option<(u32, u32)>,
+    /// The CPUs that it may use.
+    pub(crate) cpus: Vec<usize>,
+    /// The cgroup that it moves into before it begins.
+    pub(crate) share: Option<PathBuf>,
+    /// How it is asked to end.
+    pub(crate) polite: Polite,
+}
+
+/// How a process is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Polite {
+    /// SIGTERM to its group.
+    Terminate,
+    /// SIGINT: PostgreSQL ends its sessions and writes what is not yet on disk.
+    Interrupt,
+    /// SIGQUIT: PostgreSQL ends at once and gives back its shared memory.
+    Quit,
+}
+
+impl Polite {
+    fn signal(self) -> Signal {
+        match self {
+            Self::Terminate => Signal::TERM,
+            Self::Interrupt => Signal::INT,
+            Self::Quit => Signal::QUIT,
+        }
+    }
+}
+
+/// A process that was started: its number here, and its number in the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Handle {
+    pub(crate) id: u64,
+    pub(crate) pid: u32,
+}
+
+struct Kept {
+    child: Child,
+    polite: Polite,
+    share: Option<PathBuf>,
+    /// Whether it is of the kind that has shared memory which outlives it.
+    keeps_memory: bool,
+    memory: Vec<SharedMemory>,
+}
+
+impl Kept {
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+/// Everything that one rig started and made.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    kept: BTreeMap<u64, Kept>,
+    next: u64,
+    root: Option<Root>,
+    /// Whether orphans are adopted, so that every child of this process is one of ours.
+    adopts: bool,
+}
+
+/// The folder of a rig, and the lock that says that the rig stands.
+struct Root {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Keeper {
+    /// A keeper that is the parent of all that descends from what it starts. Only for a process that
+    /// has no other children.
+    pub(crate) fn adopting() -> io::Result<Self> {
+        platform::adopt_orphans()?;
+        let mut keeper = Self::default();
+        keeper.adopts = true;
+        Ok(keeper)
+    }
+
+    /// Makes the folder of the rig inside of `parent`, and removes those of rigs that are gone.
+    pub(crate) fn root(&mut self, parent: &Path) -> io::Result<PathBuf> {
+        remove_leftovers(parent);
+        // Locked before it has its name: no other rig ever sees it unlocked.
+        let unnamed = tempfile::Builder::new().prefix(".knee-rig-").tempdir_in(parent)?;
+        let lock =
+            OpenOptions::new().write(true).create_new(true).mode(0o600).open(unnamed.path().join(LOCK))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        // Others may pass through to folders that are theirs, and see nothing.
+        fs::set_permissions(unnamed.path(), fs::Permissions::from_mode(0o711))?;
+        let hidden = unnamed.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = parent.join(hidden.trim_start_matches('.'));
+        fs::rename(unnamed.path(), &path)?;
+        // What it named is gone from there, so there is nothing left to remove.
+        let _ = unnamed.keep();
+        self.root = Some(Root { path: path.clone(), _lock: lock });
+        Ok(path)
+    }
+
+    /// Starts a process as the head of a group of its own.
+    pub(crate) fn launch(&mut self, launch: &Launch) -> io::Result<Handle> {
+        let id = self.next;
+        self.next += 1;
+        let child = spawn(launch, &format!("{}{id}.", self.marker()))?;
+        let pid = child.id();
+        let kept = Kept {
+            child,
+            polite: launch.polite,
+            share: launch.share.clone(),
+            keeps_memory: launch.polite == Polite::Quit,
+            memory: Vec::new(),
+        };
+        self.kept.insert(id, kept);
+        Ok(Handle { id, pid })
+    }
+
+    /// How a process ended, or nothing while it runs. It keeps its number until it is buried.
+    pub(crate) fn poll(&self, id: u64) -> io::Result<Option<Exit>> {
+        let kept = self.kept.get(&id).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        look(kept.pid())
+    }
+
+    /// Asks a process and its group to end.
+    pub(crate) fn ask(&mut self, id: u64, polite: Polite) {
+        self.remember(id);
+        if let Some(kept) = self.kept.get(&id) {
+            let _ = kill_process_group(kept.pid(), polite.signal());
+        }
+    }
+
+    /// Ends a process with everything that descends from it, and forgets it.
+    pub(crate) fn bury(&mut self, id: u64) {
+        let marker = format!("{}{id}.", self.marker());
+        if let Some(mut kept) = self.kept.remove(&id) {
+            bury(&mut kept, &marker);
+        }
+    }
+
+    /// Remembers what shared memory a process has, for the case that others kill it.
+    pub(crate) fn remember(&mut self, id: u64) {
+        let marker = format!("{}{id}.", self.marker());
+        if let Some(kept) = self.kept.get_mut(&id).filter(|kept| kept.keeps_memory) {
+            remember_memory(kept, &marker);
+        }
+    }
+
+    /// Ends everything and removes the folder. Nothing is left when it returns, unless the system
+    /// itself does not let go of a process.
+    pub(crate) fn end(&mut self) {
+        for id in self.kept.keys().copied().collect::<Vec<_>>() {
+            self.remember(id);
+        }
+        for kept in self.kept.values() {
+            let _ = kill_process_group(kept.pid(), kept.polite.signal());
+        }
+        let pause = Duration::from_millis(5);
+        for _ in 0..(LAST_GRACE.as_millis() / pause.as_millis()) {
+            if self.kept.values().all(|kept| !matches!(look(kept.pid()), Ok(None))) {
+                break;
+            }
+            thread::sleep(pause);
+        }
+        let marker = self.marker();
+        for (id, mut kept) in std::mem::take(&mut self.kept).into_iter().rev() {
+            bury(&mut kept, &format!("{marker}{id}."));
+        }
+        if self.adopts {
+            end_all(platform::children);
+            while rustix::process::wait(rustix::process::WaitOptions::NOHANG)
+                .is_ok_and(|ended| ended.is_some())
+            {}
+        }
+        if let Some(root) = self.root.take() {
+            end_all(|| platform::stragglers(&root.path, &marker, &[]));
+            let _ = folder::remove(&root.path);
+        }
+    }
+
+    /// The entry of the environment that all processes of this rig carry, up to their number.
+    fn marker(&self) -> String {
+        self.root.as_ref().map(|root| marker_of(&root.path)).unwrap_or_default()
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Starts the process from a thread of its own, because a new process inherits the CPUs of the thread that
+/// started it, and the threads of this program have theirs.
+fn spawn(launch: &Launch, marker: &str) -> io::Result<Child> {
+    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&launch.log)?;
+    let mut command = match &launch.share {
+        // The shell moves itself, so that there is no moment at which the program runs outside of its share.
+        Some(share) => {
+            let mut shell = Command::new("/bin/sh");
+            shell
+                .args(["-c", r#"echo $$ 2>/dev/null >"$0/cgroup.procs"; exec "$@""#])
+                .arg(share)
+                .arg(&launch.program);
+            shell
+        }
+        None => Command::new(&launch.program),
+    };
+    command.args(&launch.args).current_dir(&launch.folder).process_group(0);
+    command.env_clear().envs(launch.env.iter().map(|(name, value)| (name, value)));
+    let (name, value) = marker.split_once('=').unwrap_or((MARKER, ""));
+    command.env(name, value);
+    command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+    if let Some((uid, gid)) = launch.user {
+        command.gid(gid).uid(uid);
+    }
+    let started = thread::scope(|scope| {
+        let start = || {
+            platform::pin_thread(&launch.cpus)?;
+            command.spawn()
+        };
+        scope.spawn(start).join()
+    });
+    started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes panicked")))
+}
+
+/// How a child ended, without taking its number from it.
+fn look(pid: Pid) -> io::Result<Option<Exit>> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let Some(status) = waitid(WaitId::Pid(pid), options)? else { return Ok(None) };
+    let code = status.exit_status().map(Exit::Code);
+    Ok(Some(code.unwrap_or_else(|| Exit::Signal(status.terminating_signal().unwrap_or_default()))))
+}
+
+fn remember_memory(kept: &mut Kept, marker: &str) {
+    for process in platform::members(kept.pid().as_raw_pid(), marker) {
+        for memory in platform::shared_memory(process.as_raw_pid()) {
+            if !kept.memory.contains(&memory) {
+                kept.memory.push(memory);
+            }
+        }
+    }
+}
+
+/// Ends a process and all that belongs to it. The process keeps its number until the rest is gone, so
+/// that the number means nobody else.
+fn bury(kept: &mut Kept, marker: &str) {
+    let root = kept.pid().as_raw_pid();
+    end_all(|| platform::members(root, marker));
+    let _ = kept.child.kill();
+    let _ = kept.child.wait();
+    for memory in &kept.memory {
+        memory.remove();
+    }
+    if let Some(share) = &kept.share {
+        let _ = fs::remove_dir(share);
+    }
+}
+
+/// Kills whatever `who` finds until it finds nobody, or five seconds have gone: a process that hangs in the
+/// kernel cannot be ended by anybody.
+fn end_all(who: impl Fn() -> Vec<Pid>) {
+    const PAUSE: Duration = Duration::from_millis(2);
+    for _ in 0..2_500 {
+        let found = who();
+        if found.is_empty() {
+            return;
+        }
+        for pid in found {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Ends and removes what rigs left behind that are gone without a trace, as after a power cut. A rig that
+/// stands holds the lock in its folder.
+fn remove_leftovers(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            continue;
+        }
+        let Ok(lock) = OpenOptions::new().write(true).open(path.join(LOCK)) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            rescue(&path, &[]);
+        }
+    }
+}
+
+/// Ends and removes what belongs to the folder of a rig whose keeper is gone.
+pub(crate) fn rescue(root: &Path, known: &[Handle]) {
+    let groups: Vec<i32> = known.iter().map(|handle| handle.pid.cast_signed()).collect();
+    let marker = marker_of(root);
+    end_all(|| platform::stragglers(root, &marker, &groups));
+    let _ = folder::remove(root);
+}
+
+/// The entry of the environment that all processes of a rig carry, up to their number.
+fn marker_of(root: &Path) -> String {
+    format!("{MARKER}={}/", root.file_name().unwrap_or_default().to_string_lossy())
+}

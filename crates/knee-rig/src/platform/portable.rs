@@ -1,0 +1,73 @@
+//! Other systems: processes are known by their group alone, and nothing is placed.
+//!
+//! A process that leaves its group is not found here; what cannot be done says so.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, kill_process_group, test_kill_process_group};
+
+/// The group of the process that was started as `root`, by its leader, while anything of it lives.
+pub(crate) fn members(root: i32, _marker: &str) -> Vec<Pid> {
+    let Some(group) = Pid::from_raw(root) else { return Vec::new() };
+    if test_kill_process_group(group).is_err() {
+        return Vec::new();
+    }
+    // The leader may be gone while others live; the group is told here because they have no names.
+    let _ = kill_process_group(group, rustix::process::Signal::KILL);
+    vec![group]
+}
+
+/// What lives of `groups`.
+pub(crate) fn stragglers(_folder: &Path, marker: &str, groups: &[i32]) -> Vec<Pid> {
+    groups.iter().flat_map(|&group| members(group, marker)).collect()
+}
+
+/// Nothing: children that were adopted are not known.
+pub(crate) fn children() -> Vec<Pid> {
+    Vec::new()
+}
+
+/// Orphans go where the system sends them.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    Ok(())
+}
+
+/// Shared memory that outlives a process; not known here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SharedMemory {}
+
+impl SharedMemory {
+    /// Removes it.
+    pub(crate) fn remove(&self) {
+        match *self {}
+    }
+}
+
+/// Nothing is known.
+pub(crate) fn shared_memory(_pid: i32) -> Vec<SharedMemory> {
+    Vec::new()
+}
+
+/// Not known: an empty list stands for all of them.
+pub(crate) fn allowed_cpus() -> Vec<usize> {
+    Vec::new()
+}
+
+/// Only "all CPUs" can be had.
+pub(crate) fn pin_thread(cpus: &[usize]) -> io::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system does not place processes on CPUs"))
+}
+
+/// As for a thread.
+pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
+    pin_thread(cpus)
+}
+
+/// Only Linux has cgroups.
+pub(crate) fn create_share(_name: &str, _share: f64) -> Result<PathBuf, String> {
+    Err("only Linux can hold a process to a share of a CPU".to_owned())
+}

@@ -1,0 +1,134 @@
+//! Whether something answers: an open port, or a path that answers 2xx; and which ports are free.
+//!
+//! One question with a short time limit; asking again is the caller's. Does not speak TLS: a service that
+//! only speaks TLS is ready when its port is open.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use crate::error::reason;
+
+/// How long one question may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A port of the loopback that nobody has right now.
+pub(crate) fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+/// Whether a port can be listened on, on all addresses.
+pub(crate) fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok()
+}
+
+/// The host and port of `http://host:port`, and nothing else of it.
+pub(crate) fn authority(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;
+    let port = match scheme {
+        "http" => 80,
+        "https" => 443,
+        _ => return None,
+    };
+    if authority.is_empty() {
+        return None;
+    }
+    let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    Some(if has_port { authority.to_owned() } else { format!("{authority}:{port}") })
+}
+
+/// Asks once; an error says what was asked and what came of it.
+pub(crate) fn ask(authority: &str, path: Option<&str>) -> Result<(), String> {
+    let Some(path) = path else {
+        return connect(authority)
+            .map(drop)
+            .map_err(|error| format!("connecting to {authority}: {}", reason(&error)));
+    };
+    let asked = format!("GET http://{authority}{path}");
+    match status(authority, path) {
+        Ok(status) if (200..300).contains(&status) => Ok(()),
+        Ok(status) => Err(format!("{asked} answered {status}")),
+        Err(error) => Err(format!("{asked}: {}", reason(&error))),
+    }
+}
+
+fn connect(authority: &str) -> io::Result<TcpStream> {
+    let addresses: Vec<SocketAddr> = authority.to_socket_addrs()?.collect();
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn status(authority: &str, path: &str) -> io::Result<u16> {
+    let mut stream = connect(authority)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nUser-Agent: knee\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut line = Vec::new();
+    let mut byte = [0];
+    // One line, and not a long one: a server that says something else is told so.
+    while line.len() < 200 && stream.read(&mut byte)? == 1 && byte[0] != b'\n' {
+        line.push(byte[0]);
+    }
+    let line = String::from_utf8_lossy(&line);
+    let code =
+        line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)).and_then(|code| code.parse().ok());
+    code.ok_or_else(|| io::Error::other("the answer is not HTTP"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_authority_of_a_url_has_a_port() {
+        let cases = [
+            ("http://127.0.0.1:8080/x?y", Some("127.0.0.1:8080")),
+            ("https://a.b", Some("a.b:443")),
+            ("http://[::1]:90", Some("[::1]:90")),
+            ("http://[::1]", Some("[::1]:80")),
+            ("http://u:p@h/", Some("h:80")),
+            ("http:///x", None),
+            ("ftp://a", None),
+            ("a:80", None),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(authority(url).as_deref(), expected, "{url}");
+        }
+    }
+
+    /// A server that says `answer` to one connection.
+    fn saying(answer: &'static str) -> String {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let authority = listener.local_addr().unwrap().to_string();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(answer.as_bytes());
+        });
+        authority
+    }
+
+    #[test]
+    fn only_an_answer_of_success_is_ready() {
+        assert_eq!(ask(&saying("HTTP/1.1 204 No Content\r\n\r\n"), Some("/health")), Ok(()));
+        let busy = saying("HTTP/1.1 503 Busy\r\n\r\n");
+        assert_eq!(ask(&busy, Some("/health")), Err(format!("GET http://{busy}/health answered 503")));
+        let other = saying("SSH-2.0-OpenSSH\r\n");
+        assert_eq!(ask(&other, Some("/")), Err(format!("GET http://{other}/: the answer is not http")));
+    }
+
+    #[test]
+    fn a_port_that_is_listened_on_is_not_free() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        assert!(!is_free(listener.local_addr().unwrap().port()));
+    }
+}

@@ -1,0 +1,411 @@
+//! The rig: what a declaration asks for, standing; and the few verbs by which a study uses it.
+//!
+//! Blocks, and may be used inside or outside of a runtime. Does not decide when a trial runs, and does not measure.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use knee_core::rig::{Declaration, Reset, Service, Setting};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::folder;
+use crate::guard;
+use crate::hands::Hands;
+use crate::keeper::Handle;
+use crate::place::Places;
+use crate::placement::{self, NotHere};
+use crate::postgres::Cluster;
+use crate::redis::Server;
+use crate::service::{Standing, Surroundings};
+use crate::source::Sources;
+use crate::{declaration, platform, ready};
+
+mod data;
+
+/// How a rig is brought up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder of the study: where builds and commands are run, unless an arm has a revision.
+    pub study: PathBuf,
+    /// A folder in which logs are kept after the end. Without one they go with the rig.
+    pub logs: Option<PathBuf>,
+    /// Where the rig's own folder is made; the system's folder for temporary files when absent.
+    pub temporary: Option<PathBuf>,
+    /// The program that takes everything down when this one is killed. Without one the rig ends with its own
+    /// end, a panic included, and a process that is killed leaves its folder and processes to the next rig.
+    pub guard: Option<guard::Program>,
+    /// Whatever waits gives up soon after this becomes true.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// For the study in this folder, without a guard.
+    pub fn new(study: impl Into<PathBuf>) -> Self {
+        Self { study: study.into(), logs: None, temporary: None, guard: None, interrupt: Arc::default() }
+    }
+}
+
+/// What an arm changes about a declaration.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Overrides {
+    /// Variables on top of those of the declaration; places in braces are filled in.
+    pub env: BTreeMap<String, String>,
+    /// Words after those of the command.
+    pub args: Vec<String>,
+    /// Another command in place of the declared one.
+    pub command: Option<Vec<String>>,
+    /// A revision of the repository that the study is in: built there and run there.
+    pub revision: Option<String>,
+    /// Settings of PostgreSQL clusters, by their names, on top of the declared ones.
+    pub postgres: BTreeMap<String, BTreeMap<String, Setting>>,
+    /// Directives of Redis servers, by their names, on top of the declared ones.
+    pub redis: BTreeMap<String, BTreeMap<String, Setting>>,
+}
+
+/// A service that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// Where, as `http://host:port`.
+    pub url: String,
+    /// Its process, if the rig started it.
+    pub pid: Option<u32>,
+    /// What it says.
+    pub log: Option<PathBuf>,
+    /// What was asked for and cannot be had here.
+    pub not_here: Vec<NotHere>,
+}
+
+/// Something of the rig that observers may want to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// `postgres.NAME` or `redis.NAME`.
+    pub name: String,
+    /// Where it is reached, with its password.
+    pub url: String,
+    /// Its processes, the one that writes first; none of a store of the user's own.
+    pub pids: Vec<u32>,
+}
+
+/// Everything that a study needs, standing. Dropping it takes it down.
+pub struct Rig {
+    // The order matters: when `up` fails, what is dropped last is what ends all processes.
+    declaration: Declaration,
+    sources: Sources,
+    services: BTreeMap<String, Standing>,
+    postgres: BTreeMap<String, Cluster>,
+    redis: BTreeMap<String, Server>,
+    logs: PathBuf,
+    study: PathBuf,
+    allowed: Vec<usize>,
+    /// Whether the generator was moved and has to be moved back.
+    placed: bool,
+    hands: Hands,
+}
+
+impl Rig {
+    /// Checks a declaration and brings up its databases and caches. Services are started one by one.
+    pub fn up(declaration: &Declaration, options: &Options) -> Result<Self, Error> {
+        declaration::check(declaration)?;
+        let study = std::fs::canonicalize(&options.study)
+            .and_then(|study| std::fs::read_dir(&study).map(|_| study))
+            .map_err(|error| Error::folder("read", &options.study, error))?;
+        let allowed = platform::allowed_cpus();
+        let parent = options.temporary.clone().unwrap_or_else(std::env::temp_dir);
+        let hands = Hands::new(options.guard.as_ref(), &parent, Arc::clone(&options.interrupt))?;
+        let logs = options.logs.clone().unwrap_or_else(|| hands.root.join("logs"));
+        std::fs::create_dir_all(&logs).map_err(|error| Error::folder("create", &logs, error))?;
+        // Programs are run elsewhere, so a relative name would be another file to them.
+        let logs = std::fs::canonicalize(&logs).map_err(|error| Error::folder("read", &logs, error))?;
+        let mut rig = Self {
+            declaration: declaration.clone(),
+            sources: Sources::new(study.clone(), allowed.clone()),
+            services: BTreeMap::new(),
+            postgres: BTreeMap::new(),
+            redis: BTreeMap::new(),
+            logs,
+            study,
+            allowed,
+            placed: false,
+            hands,
+        };
+        rig.check_cpus()?;
+        rig.bring_up_stores()?;
+        rig.check_texts()?;
+        Ok(rig)
+    }
+
+    /// Starts a service as an arm wants it: builds it once, seeds its data once, starts what it refers to, and
+    /// waits until it is up. One that runs already is started anew.
+    pub fn start(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
+        let declared = self.declared(name)?.clone();
+        if let Some(address) = &declared.address {
+            return reachable(name, address, &declared);
+        }
+        self.stop(name)?;
+        self.settle(name, overrides)?;
+        for other in declaration::referred(name, &declared, "service") {
+            if self.services.get(&other).is_none_or(|service| service.process.is_none()) {
+                self.start(&other, &Overrides::default())?;
+            }
+        }
+        let folder = self.sources.folder(&self.hands, overrides.revision.as_deref())?;
+        if let Some(build) = &declared.build {
+            self.sources.build(&self.hands, name, build, &folder, &self.logs)?;
+        }
+        self.prepare(name, &declared, overrides, &folder)?;
+        let (share, mut not_here) = self.share(name, &declared);
+        let around = self.around(name, &declared, &folder, share.clone())?;
+        let service = standing(&mut self.services, name)?;
+        let process = service.start(&self.hands, &around, &declared, overrides)?;
+        not_here.extend(outside(share.as_deref(), process.handle, name));
+        Ok(Running {
+            url: format!("http://127.0.0.1:{}", process.port),
+            pid: Some(process.handle.pid),
+            log: Some(process.log),
+            not_here,
+        })
+    }
+
+    /// Ends a service. Says how it ended, unless it had to be killed or was not running.
+    pub fn stop(&mut self, name: &str) -> Result<Option<Exit>, Error> {
+        let declared = self.declared(name)?.clone();
+        self.services.get_mut(name).map_or(Ok(None), |service| service.stop(&self.hands, &declared))
+    }
+
+    /// Ends a service and starts it as an arm wants it.
+    pub fn restart(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
+        self.start(name, overrides)
+    }
+
+    /// Ends a service and brings its data back to how its seed left it, as its declaration says. Nothing
+    /// happens to the data of a service that was never started: its first start seeds it.
+    pub fn reset(&mut self, name: &str) -> Result<(), Error> {
+        let declared = self.declared(name)?.clone();
+        self.stop(name)?;
+        let Some(service) = self.services.get(name) else { return Ok(()) };
+        match (declared.reset, service.seeded.clone()) {
+            (Reset::Keep, _) | (_, None) => Ok(()),
+            (Reset::Copy | Reset::Stores, Some(key)) => self.restore(name, &declared, &key),
+            (Reset::Seed, Some(_)) => {
+                self.empty(name, &declared)?;
+                standing(&mut self.services, name)?.seeded = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// An error if a service that was started, or a store, is gone: what a trial looks at when it ends.
+    pub fn check(&self) -> Result<(), Error> {
+        self.services.values().try_for_each(|service| service.check(&self.hands))?;
+        self.postgres.values().try_for_each(|cluster| cluster.check(&self.hands))?;
+        self.redis.values().try_for_each(|server| server.check(&self.hands))
+    }
+
+    /// Keeps this process, the generator of load, on `cpus` until the rig is down. Where that cannot be, says why.
+    pub fn place_generator(&mut self, cpus: &str) -> Result<Option<NotHere>, Error> {
+        let at = "generator.cpus";
+        let chosen = placement::chosen(Some(cpus), &self.allowed, at)?;
+        match platform::pin_process(&chosen) {
+            Ok(()) => {
+                self.placed = true;
+                Ok(None)
+            }
+            Err(error) => Ok(Some(NotHere { what: at.to_owned(), reason: crate::error::reason(&error) })),
+        }
+    }
+
+    /// Databases and caches, those of the user's own included.
+    pub fn stores(&self) -> Vec<Store> {
+        let places = self.places();
+        let pids = |processes: &[Handle]| processes.iter().map(|process| process.pid).collect();
+        let url = |name: &str| places.get(&format!("{name}.url")).cloned().unwrap_or_default();
+        let postgres = self.declaration.postgres.keys().map(|name| {
+            let processes = self.postgres.get(name).map(Cluster::processes).unwrap_or_default();
+            (format!("postgres.{name}"), pids(&processes))
+        });
+        let redis = self.declaration.redis.keys().map(|name| {
+            let process: Vec<Handle> = self.redis.get(name).and_then(Server::process).into_iter().collect();
+            (format!("redis.{name}"), pids(&process))
+        });
+        postgres.chain(redis).map(|(name, pids)| Store { url: url(&name), name, pids }).collect()
+    }
+
+    /// The rig's own folder, which is gone when the rig is.
+    pub fn folder(&self) -> &Path {
+        &self.hands.root
+    }
+
+    /// Takes everything down: services before what they refer to, then databases, then folders. An error is a
+    /// folder that could not be removed.
+    pub fn down(mut self) -> Result<(), Error> {
+        self.take_down();
+        let root = self.hands.root.clone();
+        drop(self);
+        folder::remove(&root)
+    }
+
+    fn take_down(&mut self) {
+        if std::mem::take(&mut self.placed) {
+            // What could be set can be set back.
+            let _ = platform::pin_process(&self.allowed);
+        }
+        for name in self.dependants_first() {
+            let _ = self.stop(&name);
+        }
+        // Databases end with the hands: their data goes, so they need not write it down first.
+    }
+
+    /// Services, each before those that it refers to.
+    fn dependants_first(&self) -> Vec<String> {
+        fn visit(declaration: &Declaration, name: &str, order: &mut Vec<String>) {
+            if order.iter().any(|other| other == name) {
+                return;
+            }
+            if let Some(service) = declaration.service.get(name) {
+                for other in declaration::referred(name, service, "service") {
+                    visit(declaration, &other, order);
+                }
+                order.push(name.to_owned());
+            }
+        }
+        let mut order = Vec::new();
+        self.declaration.service.keys().for_each(|name| visit(&self.declaration, name, &mut order));
+        order.reverse();
+        order
+    }
+
+    fn declared(&self, name: &str) -> Result<&Service, Error> {
+        let missing = || Error::declared(format!("service.{name}"), "is not declared");
+        self.declaration.service.get(name).ok_or_else(missing)
+    }
+
+    fn check_cpus(&self) -> Result<(), Error> {
+        let services =
+            self.declaration.service.iter().map(|(name, s)| (format!("service.{name}.cpus"), &s.cpus));
+        let postgres =
+            self.declaration.postgres.iter().map(|(name, p)| (format!("postgres.{name}.cpus"), &p.cpus));
+        let redis = self.declaration.redis.iter().map(|(name, r)| (format!("redis.{name}.cpus"), &r.cpus));
+        for (at, cpus) in services.chain(postgres).chain(redis) {
+            placement::chosen(cpus.as_deref(), &self.allowed, &at)?;
+        }
+        Ok(())
+    }
+
+    /// What can be wrong with texts is told before anything is built.
+    fn check_texts(&self) -> Result<(), Error> {
+        let mut places = self.places();
+        for name in self.declaration.service.keys() {
+            places.insert(format!("service.{name}.url"), String::new());
+        }
+        places.extend(["port", "data"].map(|name| (name.to_owned(), String::new())));
+        for (name, service) in &self.declaration.service {
+            for (at, text) in declaration::texts(name, service) {
+                crate::place::fill(&text, &places, &at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bring_up_stores(&mut self) -> Result<(), Error> {
+        for (name, declared) in self.declaration.postgres.clone() {
+            if declared.address.is_none() {
+                let cpus = placement::chosen(declared.cpus.as_deref(), &self.allowed, "")?;
+                let cluster = Cluster::up(&self.hands, &name, &declared, cpus, &self.logs)?;
+                self.postgres.insert(name, cluster);
+            }
+        }
+        for (name, declared) in self.declaration.redis.clone() {
+            if declared.address.is_none() {
+                let cpus = placement::chosen(declared.cpus.as_deref(), &self.allowed, "")?;
+                let server = Server::up(&self.hands, &name, &declared, cpus, &self.logs)?;
+                self.redis.insert(name, server);
+            }
+        }
+        Ok(())
+    }
+
+    /// What texts may say, but for what only one service knows.
+    fn places(&self) -> Places {
+        let mut places = Places::new();
+        places.insert("study".to_owned(), self.study.display().to_string());
+        for (name, declared) in &self.declaration.postgres {
+            if let Some(address) = &declared.address {
+                places.insert(format!("postgres.{name}.url"), address.clone());
+            }
+        }
+        for (name, declared) in &self.declaration.redis {
+            if let Some(address) = &declared.address {
+                places.insert(format!("redis.{name}.url"), address.clone());
+            }
+        }
+        self.postgres.values().for_each(|cluster| cluster.places(&mut places));
+        self.redis.values().for_each(|server| server.places(&mut places));
+        for (name, declared) in &self.declaration.service {
+            let process = self.services.get(name).and_then(|service| service.process.as_ref());
+            let own = process.map(|process| format!("http://127.0.0.1:{}", process.port));
+            if let Some(url) = declared.address.clone().or(own) {
+                places.insert(format!("service.{name}.url"), url);
+            }
+        }
+        places
+    }
+
+    fn around(
+        &self,
+        name: &str,
+        declared: &Service,
+        folder: &Path,
+        share: Option<PathBuf>,
+    ) -> Result<Surroundings, Error> {
+        let cpus =
+            placement::chosen(declared.cpus.as_deref(), &self.allowed, &format!("service.{name}.cpus"))?;
+        let (folder, logs) = (folder.to_owned(), self.logs.clone());
+        Ok(Surroundings { places: self.places(), folder, logs, cpus, share })
+    }
+
+    /// A cgroup for one start of a service that is to have a share of a CPU, or why there is none.
+    fn share(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<NotHere>) {
+        let Some(share) = declared.cpu_share else { return (None, Vec::new()) };
+        let rig = self.hands.root.file_name().unwrap_or_default().to_string_lossy();
+        match platform::create_share(&format!("{rig}-{name}"), share) {
+            Ok(path) => (Some(path), Vec::new()),
+            Err(reason) => (None, vec![NotHere { what: format!("service.{name}.cpu_share"), reason }]),
+        }
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        self.take_down();
+    }
+}
+
+fn standing<'a>(services: &'a mut BTreeMap<String, Standing>, name: &str) -> Result<&'a mut Standing, Error> {
+    services.get_mut(name).ok_or_else(|| Error::declared(format!("service.{name}"), "was not prepared"))
+}
+
+/// A service of the user's own, if it answers.
+fn reachable(name: &str, address: &str, declared: &Service) -> Result<Running, Error> {
+    let authority = ready::authority(address).unwrap_or_default();
+    ready::ask(&authority, declared.ready.path.as_deref()).map_err(|reason| Error::Unreachable {
+        who: format!("service `{name}`"),
+        address: address.to_owned(),
+        reason,
+    })?;
+    Ok(Running { url: address.to_owned(), pid: None, log: None, not_here: Vec::new() })
+}
+
+/// Whether a process did not make it into its share.
+fn outside(share: Option<&Path>, process: Handle, name: &str) -> Option<NotHere> {
+    let inside = std::fs::read_to_string(share?.join("cgroup.procs")).unwrap_or_default();
+    if inside.lines().any(|line| line == process.pid.to_string()) {
+        return None;
+    }
+    let reason = "the process could not be moved into its cgroup".to_owned();
+    Some(NotHere { what: format!("service.{name}.cpu_share"), reason })
+}

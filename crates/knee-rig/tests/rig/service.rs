@@ -1,0 +1,171 @@
+//! Services: started, placed, changed by an arm, stopped.
+
+use knee_rig::{Exit, Overrides};
+
+use crate::world::{SERVICE, World, get, try_get};
+
+#[test]
+fn a_service_that_was_started_answers_and_is_gone_with_its_rig() {
+    let world = World::new();
+    let (rig, url) = world.running(SERVICE);
+    assert_eq!(get(&url, "/args"), "");
+    rig.check().unwrap();
+    rig.down().unwrap();
+    assert!(try_get(&url, "/get").is_err());
+    world.assert_nothing_left();
+}
+
+#[test]
+fn a_rig_that_is_dropped_takes_everything_down() {
+    let world = World::new();
+    let (rig, url) = world.running(SERVICE);
+    drop(rig);
+    assert!(try_get(&url, "/get").is_err());
+    world.assert_nothing_left();
+}
+
+#[test]
+fn an_arm_adds_arguments_and_variables_or_has_another_command() {
+    let world = World::new();
+    let declaration = format!("{SERVICE}env = {{ MODE = \"plain\", WHERE = \"{{data}} {{study}}\" }}\n");
+    let (mut rig, url) = world.running(&declaration);
+    assert_eq!(get(&url, "/env?MODE"), "plain");
+    let places = format!(
+        "{}/data-main {}",
+        rig.folder().display(),
+        world.study.path().canonicalize().unwrap().display()
+    );
+    assert_eq!(get(&url, "/env?WHERE"), places);
+    assert!(get(&url, "/env?TMPDIR").starts_with(&rig.folder().display().to_string()));
+    assert_eq!(get(&url, "/env?CARGO_MANIFEST_DIR"), "", "the environment is a clean one");
+    let overrides = Overrides {
+        env: [("MODE".to_owned(), "fast on {port}".to_owned())].into(),
+        args: vec!["--one".to_owned(), "--two={port}".to_owned()],
+        ..Overrides::default()
+    };
+    let url = rig.restart("main", &overrides).unwrap().url;
+    let port = url.rsplit(':').next().unwrap();
+    assert_eq!(get(&url, "/env?MODE"), format!("fast on {port}"));
+    assert_eq!(get(&url, "/args"), format!("--one --two={port}"));
+    let command = crate::world::filled("HOST serve {port} {data} other");
+    let command = Some(command.split(' ').map(str::to_owned).collect());
+    let url = rig.restart("main", &Overrides { command, ..Overrides::default() }).unwrap().url;
+    assert_eq!(get(&url, "/args"), "other");
+}
+
+#[test]
+fn services_that_refer_to_others_come_after_them() {
+    let world = World::new();
+    let declaration = format!(
+        "{SERVICE}env = {{ OTHER = \"{{service.zebra.url}}\" }}\n{}",
+        SERVICE.replace("main", "zebra")
+    );
+    let (_rig, url) = world.running(&declaration);
+    let other = get(&url, "/env?OTHER");
+    assert_eq!(get(&other, "/args"), "");
+}
+
+#[test]
+fn a_polite_end_is_tried_before_a_kill() {
+    let world = World::new();
+    let polite = r#"
+        [service.main]
+        command = ["sh", "-c", "trap 'exit 7' TERM; HOST serve {port} {data} & wait"]
+        [service.deaf]
+        command = ["sh", "-c", "trap '' TERM; HOST serve {port} {data} & wait; wait"]
+        stop_within_s = 0.2
+    "#;
+    let (mut rig, _) = world.running(polite);
+    assert_eq!(rig.stop("main").unwrap(), Some(Exit::Code(7)));
+    rig.start("deaf", &Overrides::default()).unwrap();
+    assert_eq!(rig.stop("deaf").unwrap(), None);
+    assert_eq!(rig.stop("deaf").unwrap(), None, "it is not running any more");
+    assert_eq!(crate::world::processes_about(world.temporary.path()), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_service_started_ends_with_it_even_where_it_left_its_group() {
+    let world = World::new();
+    let leaving = r#"
+        [service.main]
+        command = ["sh", "-c", "setsid sleep 1000 & (setsid sh -c 'sleep 1001 & sleep 1002' &) ; exec HOST serve {port} {data}"]
+    "#;
+    let (mut rig, _) = world.running(leaving);
+    rig.stop("main").unwrap();
+    assert_eq!(crate::world::processes_about(world.temporary.path()), Vec::<String>::new());
+}
+
+#[test]
+fn an_address_of_the_users_own_is_used_as_it_is() {
+    let world = World::new();
+    let (own, url) = world.running(SERVICE);
+    let other = World::new();
+    let declaration = format!("[service.main]\naddress = \"{url}\"\nready = {{ path = \"/health\" }}\n");
+    let mut rig = other.up(&declaration).unwrap();
+    let running = rig.start("main", &Overrides::default()).unwrap();
+    assert_eq!((running.url.as_str(), running.pid), (url.as_str(), None));
+    rig.reset("main").unwrap();
+    rig.down().unwrap();
+    assert_eq!(get(&url, "/args"), "", "it was not stopped");
+    own.down().unwrap();
+    let error = other.up(&declaration).unwrap().start("main", &Overrides::default()).unwrap_err();
+    assert!(error.to_string().starts_with(&format!("service `main` does not answer at {url}")), "{error}");
+}
+
+#[test]
+fn a_build_is_done_once_for_all_starts() {
+    let world = World::new();
+    let declaration =
+        format!("{SERVICE}build = \"echo built >>count; test -n \\\"$CARGO_MANIFEST_DIR\\\"\"\n");
+    let (mut rig, _) = world.running(&declaration);
+    rig.restart("main", &Overrides::default()).unwrap();
+    assert_eq!(std::fs::read_to_string(world.study.path().join("count")).unwrap(), "built\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_service_stays_on_the_cpus_it_was_given_and_so_does_the_generator() {
+    let world = World::new();
+    let declaration = format!("{SERVICE}cpus = \"0\"\n{}", SERVICE.replace("main", "free"));
+    let all = rustix::thread::sched_getaffinity(None).unwrap();
+    let (mut rig, url) = world.running(&declaration);
+    assert_eq!(get(&url, "/cpus"), "Cpus_allowed_list:\t0");
+    assert_eq!(rig.place_generator("0").unwrap(), None);
+    assert_eq!(rustix::thread::sched_getaffinity(None).unwrap().count(), 1);
+    let free = rig.start("free", &Overrides::default()).unwrap().url;
+    if all.count() > 1 {
+        assert_ne!(
+            get(&free, "/cpus"),
+            "Cpus_allowed_list:\t0",
+            "the generator's place is not the service's"
+        );
+    }
+    rig.down().unwrap();
+    assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), all);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_share_of_a_cpu_is_had_or_told_to_be_impossible() {
+    let world = World::new();
+    let mut rig = world.up(&format!("{SERVICE}cpu_share = 0.5\n")).unwrap();
+    let running = rig.start("main", &Overrides::default()).unwrap();
+    let group = std::fs::read_to_string(format!("/proc/{}/cgroup", running.pid.unwrap())).unwrap();
+    let name = format!("{}-main", rig.folder().file_name().unwrap().to_str().unwrap());
+    if let [not_here] = running.not_here.as_slice() {
+        assert_eq!(not_here.what, "service.main.cpu_share");
+        assert!(!not_here.reason.is_empty() && !group.contains(&name));
+    } else {
+        assert!(group.contains(&name), "{group}");
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let mounts: Vec<&str> = mounts
+            .lines()
+            .filter(|line| line.contains(" cgroup"))
+            .filter_map(|line| line.split(' ').nth(1))
+            .collect();
+        rig.down().unwrap();
+        for mount in mounts {
+            assert!(!std::path::Path::new(mount).join(&name).exists(), "the group is left in {mount}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Built-in objects of JavaScript that a VU gets when its script speaks of them.
+//!
+//! Typed arrays, dates and collections are a quarter of what an empty VU takes, and many scripts use none
+//! of them. A module's text tells: one that has no word `Map` in it makes no `Map`. A text that reaches
+//! for the global object itself, or for code made of text, gets everything. Does not compile.
+
+use std::cell::Cell;
+
+use rquickjs::context::intrinsic;
+use rquickjs::{Context, Ctx, JsLifetime, Runtime, qjs};
+
+/// What every VU has from the start.
+type Always = (
+    intrinsic::Eval,
+    intrinsic::RegExpCompiler,
+    intrinsic::RegExp,
+    intrinsic::Json,
+    intrinsic::Proxy,
+    intrinsic::Promise,
+    intrinsic::WeakRef,
+);
+
+/// Groups of built-in objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs(u8);
+
+/// Words by which a text asks for everything.
+const REFLECTION: &[&str] = &["globalThis", "global", "eval", "Function", "getOwnPropertyNames"];
+
+const WORDS: &[(&str, Needs)] = &[
+    ("ArrayBuffer", Needs::BINARY),
+    ("SharedArrayBuffer", Needs::BINARY),
+    ("Atomics", Needs::BINARY),
+    ("DataView", Needs::BINARY),
+    ("Int8Array", Needs::BINARY),
+    ("Uint8Array", Needs::BINARY),
+    ("Uint8ClampedArray", Needs::BINARY),
+    ("Int16Array", Needs::BINARY),
+    ("Uint16Array", Needs::BINARY),
+    ("Int32Array", Needs::BINARY),
+    ("Uint32Array", Needs::BINARY),
+    ("BigInt64Array", Needs::BINARY),
+    ("BigUint64Array", Needs::BINARY),
+    ("Float16Array", Needs::BINARY),
+    ("Float32Array", Needs::BINARY),
+    ("Float64Array", Needs::BINARY),
+    ("Date", Needs::DATE),
+    ("Map", Needs::COLLECTIONS),
+    ("Set", Needs::COLLECTIONS),
+    ("WeakMap", Needs::COLLECTIONS),
+    ("WeakSet", Needs::COLLECTIONS),
+    ("groupBy", Needs::COLLECTIONS),
+    ("TextEncoder", Needs::WEB),
+    ("TextDecoder", Needs::WEB),
+    ("crypto", Needs::WEB),
+];
+
+impl Needs {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// `ArrayBuffer`, its views, `Atomics`.
+    pub const BINARY: Self = Self(1);
+    /// `Date`.
+    pub const DATE: Self = Self(2);
+    /// `Map`, `Set` and the weak ones.
+    pub const COLLECTIONS: Self = Self(4);
+    /// What scripts know from browsers. Not of QuickJS: whoever calls [`ensure`] adds it.
+    pub const WEB: Self = Self(8);
+    /// Everything there is.
+    pub const ALL: Self = Self(15);
+
+    /// What a text of JavaScript asks for.
+    pub fn of(text: &str) -> Self {
+        let ends = |letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '$');
+        text.split(ends).fold(Self::NONE, |needs, word| needs.with(of_word(word)))
+    }
+
+    /// Both.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// What is in this and not in `other`.
+    const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether any of `other` is in it.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+fn of_word(word: &str) -> Needs {
+    if REFLECTION.contains(&word) {
+        return Needs::ALL;
+    }
+    WORDS.iter().find(|(known, _)| *known == word).map_or(Needs::NONE, |(_, needs)| *needs)
+}
+
+/// What a context has been given so far.
+#[derive(Default, JsLifetime)]
+struct Given(Cell<u8>);
+
+/// A context with what every VU has.
+pub fn context(runtime: &Runtime) -> rquickjs::Result<Context> {
+    Context::custom::<Always>(runtime)
+}
+
+/// Gives a context what it needs and does not have yet, and says what that was. Cheap when there is
+/// nothing to do.
+pub fn ensure(ctx: &Ctx<'_>, needs: Needs) -> Needs {
+    if ctx.userdata::<Given>().is_none() {
+        // Nobody holds the data of the context here.
+        let _ = ctx.store_userdata(Given::default());
+    }
+    let Some(given) = ctx.userdata::<Given>() else { return Needs::NONE };
+    let missing = needs.without(Needs(given.0.get()));
+    given.0.set(given.0.get() | missing.0);
+    let raw = ctx.as_raw().as_ptr();
+    // SAFETY: `raw` is the live context that `ctx` stands for, and nothing of it is borrowed. Each of these
+    // adds classes and globals once, which `Given` sees to; out of memory they leave the global out.
+    #[allow(unsafe_code, reason = "rquickjs adds these only to contexts that it makes itself")]
+    unsafe {
+        if missing.has(Needs::BINARY) {
+            qjs::JS_AddIntrinsicTypedArrays(raw);
+        }
+        if missing.has(Needs::DATE) {
+            qjs::JS_AddIntrinsicDate(raw);
+        }
+        if missing.has(Needs::COLLECTIONS) {
+            qjs::JS_AddIntrinsicMapSet(raw);
+        }
+    }
+    missing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind_of(needs: Needs, name: &str) -> String {
+        let runtime = Runtime::new().unwrap();
+        context(&runtime).unwrap().with(|ctx| {
+            ensure(&ctx, needs);
+            ctx.eval::<String, _>(format!("typeof {name}")).unwrap()
+        })
+    }
+
+    #[test]
+    fn a_text_gets_what_it_has_a_word_for() {
+        assert_eq!(Needs::of("const m = new Map([[1, 2]]);"), Needs::COLLECTIONS);
+        assert_eq!(Needs::of("Date.now() - new Uint8Array(2).length"), Needs::DATE.with(Needs::BINARY));
+        assert_eq!(Needs::of("const Mapped = { headers: { 'X-Dates': toDate } }; SharedArray"), Needs::NONE);
+        assert_eq!(Needs::of("const g = globalThis; g['Da' + 'te']"), Needs::ALL);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_there_and_nothing_else() {
+        assert_eq!(kind_of(Needs::NONE, "Map"), "undefined");
+        for (name, needs) in WORDS.iter().filter(|(name, needs)| *name != "groupBy" && *needs != Needs::WEB) {
+            assert_ne!(kind_of(*needs, name), "undefined", "{name}");
+        }
+    }
+
+    /// Whoever adds a group that QuickJS has by itself finds it missing here.
+    #[test]
+    fn with_everything_a_context_has_what_quickjs_gives() {
+        let names = "Object.getOwnPropertyNames(globalThis).sort().join()";
+        let runtime = Runtime::new().unwrap();
+        let full: String = Context::full(&runtime).unwrap().with(|ctx| ctx.eval(names).unwrap());
+        let own: String = context(&runtime).unwrap().with(|ctx| {
+            ensure(&ctx, Needs::ALL);
+            ctx.eval(names).unwrap()
+        });
+        // k6 has none of these.
+        let left_out = ["DOMException", "atob", "btoa", "performance"];
+        let expected: Vec<&str> = full.split(',').filter(|name| !left_out.contains(name)).collect();
+        assert_eq!(own.split(',').collect::<Vec<_>>(), expected);
+    }
+}

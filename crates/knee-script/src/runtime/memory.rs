@@ -1,0 +1,139 @@
+//! Where the objects of all VUs of a thread come from, and how much each VU may have.
+//!
+//! QuickJS would carve small objects out of arenas that belong to one runtime, and a VU has a runtime
+//! of its own: of each of 31 sizes every VU would hold a page that is half empty. mimalloc does the
+//! same once for a thread (decision 0007). Does not collect garbage.
+
+use std::ffi::c_void;
+
+use libmimalloc_sys as mi;
+use rquickjs::allocator::Allocator;
+
+/// What a VU that was refused memory may still have, so that it can say so.
+const LAST_WORDS: usize = 64 << 10;
+
+/// The memory of one runtime.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    limit: usize,
+    used: usize,
+    /// Whether something was refused since the runtime was below its limit.
+    refused: bool,
+}
+
+impl Allowance {
+    /// Memory for a runtime that may have `limit` bytes.
+    pub const fn new(limit: usize) -> Self {
+        Self { limit, used: 0, refused: false }
+    }
+
+    /// Whether `more` bytes may be had.
+    fn grants(&mut self, more: usize) -> bool {
+        let limit = if self.refused { self.limit.saturating_add(LAST_WORDS) } else { self.limit };
+        let granted = self.used.saturating_add(more) <= limit;
+        self.refused |= !granted;
+        granted
+    }
+
+    fn took(&mut self, pointer: *mut c_void) -> *mut u8 {
+        self.used += size_of_block(pointer);
+        pointer.cast()
+    }
+
+    fn gave_back(&mut self, pointer: *mut c_void) {
+        self.used -= size_of_block(pointer);
+        self.refused &= self.used > self.limit;
+    }
+}
+
+/// Bytes of a block; 0 for null.
+fn size_of_block(pointer: *mut c_void) -> usize {
+    // SAFETY: `pointer` is null or came from one of the functions below and was not given back.
+    #[allow(unsafe_code, reason = "mimalloc is C")]
+    unsafe {
+        mi::mi_usable_size(pointer)
+    }
+}
+
+// SAFETY: mimalloc's functions keep the promises of C's of the same names, which are those that the
+// trait asks for: null or at least `size` bytes, aligned to 16 (8 for sizes up to 8). What is refused is null.
+#[allow(unsafe_code, reason = "QuickJS takes its memory through this trait, which is unsafe")]
+unsafe impl Allocator for Allowance {
+    fn alloc(&mut self, size: usize) -> *mut u8 {
+        if !self.grants(size) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: any size may be asked for.
+        self.took(unsafe { mi::mi_malloc(size) })
+    }
+
+    fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
+        if !self.grants(count.saturating_mul(size)) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as above; an overflow of the product gives null.
+        self.took(unsafe { mi::mi_calloc(count, size) })
+    }
+
+    unsafe fn dealloc(&mut self, ptr: *mut u8) {
+        self.gave_back(ptr.cast());
+        // SAFETY: the caller hands in what one of these functions gave.
+        unsafe { mi::mi_free(ptr.cast()) };
+    }
+
+    unsafe fn realloc(&mut self, ptr: *mut u8, new_size: usize) -> *mut u8 {
+        let old = size_of_block(ptr.cast());
+        if !self.grants(new_size.saturating_sub(old)) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as above, or null, which mimalloc takes as C's realloc does.
+        let new = unsafe { mi::mi_realloc(ptr.cast(), new_size) };
+        if !new.is_null() {
+            self.used -= old;
+        }
+        self.took(new)
+    }
+
+    unsafe fn usable_size(ptr: *mut u8) -> usize {
+        size_of_block(ptr.cast())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_limit_is_refused_and_telling_so_is_not() {
+        let mut memory = Allowance::new(10_000);
+        let first = memory.alloc(8_000);
+        assert!(!first.is_null());
+        assert!(memory.alloc(4_000).is_null());
+        let words = memory.alloc(4_000);
+        assert!(!words.is_null());
+        assert!(memory.calloc(1_000, 100).is_null());
+        // SAFETY: both came from `memory` and are given back once.
+        #[allow(unsafe_code, reason = "as the trait has it")]
+        unsafe {
+            memory.dealloc(words);
+            memory.dealloc(first);
+        }
+        assert_eq!(memory.used, 0);
+        assert!(memory.alloc(12_000).is_null());
+    }
+
+    #[test]
+    fn growing_counts_only_what_is_new() {
+        let mut memory = Allowance::new(100_000);
+        let block = memory.alloc(40_000);
+        // SAFETY: the block came from `memory`; after growing, only the new one is used.
+        #[allow(unsafe_code, reason = "as the trait has it")]
+        unsafe {
+            let grown = memory.realloc(block, 80_000);
+            assert!(!grown.is_null());
+            assert!(memory.used >= 80_000 && memory.used < 100_000);
+            memory.dealloc(grown);
+        }
+        assert_eq!(memory.used, 0);
+    }
+}

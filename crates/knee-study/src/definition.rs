@@ -1,0 +1,354 @@
+//! What a study is: arms, workloads, design, claims and published figures, as `study.toml` declares them.
+//!
+//! [`Definition::read`] resolves every name and refuses what does not fit, with its place. Does not open files: the
+//! caller passes the text in, and says which files there are. Every key is in `docs/reference/study-toml.md`.
+
+mod arm;
+
+mod claim;
+
+mod plan;
+
+mod problem;
+
+mod raw;
+
+mod resolve;
+
+mod workload;
+
+use std::collections::BTreeMap;
+
+use knee_core::rig::Declaration;
+use knee_core::unit::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::metric::Metric;
+
+pub use problem::{Problem, Problems};
+
+/// A study, resolved: names refer to what exists, and arms have all their settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Definition {
+    /// What the report is called.
+    pub title: String,
+    /// What the study is to find out.
+    pub question: Option<String>,
+    /// Where the story is told that it re-tests.
+    pub source: Option<String>,
+    /// Services, databases and caches, before an arm changes them.
+    pub rig: Declaration,
+    /// The switches, by name.
+    pub switches: BTreeMap<String, Switch>,
+    /// The arms, in the order of the file.
+    pub arms: Vec<Arm>,
+    /// The workloads, in the order of the file.
+    pub workloads: Vec<Workload>,
+    /// How the arms are compared.
+    pub design: Design,
+    /// What is claimed, in the order of the file.
+    pub claims: Vec<Claim>,
+    /// What was published, in the order of the file.
+    pub published: Vec<Published>,
+}
+
+/// Something about a service that can be set one way or another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switch {
+    /// What it changes, for the report.
+    pub text: String,
+    /// Its value where an arm does not set it.
+    pub default: String,
+    /// All values it may have; empty for any.
+    pub values: Vec<String>,
+    /// How the service is told.
+    pub passed: Passed,
+    /// The service that is told.
+    pub service: String,
+}
+
+/// How a service is told the value of a switch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Passed {
+    /// By an environment variable of this name.
+    Env(String),
+    /// By an argument at the end of the command, with the value in place of `{value}`.
+    Argument(String),
+}
+
+/// One configuration of what is tested.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arm {
+    /// Its name.
+    pub name: String,
+    /// What it is, for the report; may be empty.
+    pub text: String,
+    /// The arm it builds on, if any.
+    pub on: Option<String>,
+    /// The service that `env`, `command` and `revision` speak of.
+    pub service: String,
+    /// The value of every switch.
+    pub switches: BTreeMap<String, String>,
+    /// Environment on top of the service's own and of the switches.
+    pub env: BTreeMap<String, String>,
+    /// The command in place of the service's own.
+    pub command: Option<Vec<String>>,
+    /// The git revision the service is built from; the working tree if absent.
+    pub revision: Option<String>,
+}
+
+/// One kind of load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// What it is, for the report; may be empty.
+    pub text: String,
+    /// The service it goes to.
+    pub service: String,
+    /// What is sent.
+    pub load: Load,
+    /// How long is measured; the design's time if absent. Scripts end by their own options.
+    pub measure: Option<Nanos>,
+    /// Whether data is brought back to its seeded state before each trial.
+    pub reset: bool,
+}
+
+/// What a workload sends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// One request over and over.
+    Request(Request),
+    /// A k6 script.
+    Script {
+        /// Its file, relative to the study's folder.
+        path: String,
+        /// What `__ENV` has.
+        env: BTreeMap<String, String>,
+    },
+}
+
+/// A request that is sent over and over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The path and what follows it, from `/`.
+    pub path: String,
+    /// The method, in capitals.
+    pub method: String,
+    /// Headers.
+    pub headers: BTreeMap<String, String>,
+    /// The body, if any.
+    pub body: Option<String>,
+    /// Connections: users that wait for their answers or, with a rate, the most requests in flight.
+    pub connections: u32,
+    /// Arrivals a second; absent for users that wait.
+    pub rate: Option<f64>,
+    /// How arrivals are spread, with a rate.
+    pub arrivals: Arrivals,
+    /// Time limit of one request.
+    pub timeout: Option<Nanos>,
+}
+
+/// How arrivals of a rate are spread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// As those of independent users; the trial's arrival seed decides, the same for every arm of a block.
+    #[default]
+    Poisson,
+    /// Evenly.
+    Uniform,
+}
+
+/// Which arms are compared with which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Each arm of an order with the one before, and with the first.
+    Ladder,
+    /// Each switch in which base and best differ: alone on the base, and alone removed from the best.
+    Ablation,
+    /// The pairs that are listed, or each arm with the base.
+    Pairs,
+    /// Each arm with itself at growing amounts of data.
+    Growth,
+}
+
+/// How the arms are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Design {
+    /// Which arms are compared with which.
+    pub kind: Kind,
+    /// The arms that take part, in their order.
+    pub order: Vec<String>,
+    /// What a pair or an ablation starts from; the first of the order in a ladder.
+    pub base: String,
+    /// What an ablation ends at.
+    pub best: Option<String>,
+    /// The pairs, if they are listed: `[from, to]`.
+    pub pairs: Vec<[String; 2]>,
+    /// Amounts of data, for growth.
+    pub growth: Option<Growth>,
+    /// Blocks; each has every arm once with every workload. 8 or more.
+    pub blocks: usize,
+    /// A fresh process is demanded in every n-th block; 1 or more.
+    pub restart_every: usize,
+    /// Load that is not measured, on a fresh process.
+    pub warm_up: Nanos,
+    /// Load that is not measured, on a process that went on from an earlier trial.
+    pub washout: Nanos,
+    /// How long a trial measures, unless its workload says otherwise.
+    pub measure: Nanos,
+    /// Decides every order and every arrival.
+    pub seed: u64,
+    /// Differences below this share do not matter; `None` for 5 %, or what the machine's noise allows.
+    pub margin: Option<f64>,
+    /// The same for single metrics.
+    pub margins: BTreeMap<Metric, f64>,
+    /// What verdicts are drawn from, the most important first.
+    pub metrics: Vec<Metric>,
+    /// Whether an undecided study goes on once for as many blocks again.
+    pub extend: bool,
+    /// Whether the base runs a second time as an arm of its own, to show what chance alone does.
+    pub aa: bool,
+}
+
+/// Amounts of data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growth {
+    /// The switch that sets the amount.
+    pub switch: String,
+    /// The amounts, rising; four or more over a span of eight or more.
+    pub sizes: Vec<u64>,
+}
+
+/// A statement that is put to the test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Its short name.
+    pub id: String,
+    /// The statement.
+    pub text: String,
+    /// What would confirm it.
+    pub test: Test,
+}
+
+/// What would confirm a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// Nothing here can; why.
+    Untestable(String),
+    /// A comparison.
+    Comparison {
+        /// What it is compared with.
+        from: Cell,
+        /// What the claim speaks of.
+        to: Cell,
+        /// By what.
+        metric: Metric,
+        /// What it is said to be.
+        expect: Expectation,
+        /// By which factor at the least, above 1; with `faster` and `slower` only.
+        at_least: Option<f64>,
+    },
+    /// A bound on what one arm measures.
+    Bound {
+        /// Where.
+        cell: Cell,
+        /// Of what.
+        metric: Metric,
+        /// It is said to stay below this.
+        below: Option<f64>,
+        /// It is said to stay above this.
+        above: Option<f64>,
+    },
+}
+
+/// What a claim says of one side of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expectation {
+    /// Better.
+    Faster,
+    /// Worse.
+    Slower,
+    /// No difference that matters.
+    Same,
+}
+
+/// One arm under one workload.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Cell {
+    /// The arm.
+    pub arm: String,
+    /// The workload.
+    pub workload: String,
+}
+
+/// A figure that somebody published.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// Which arm and workload it corresponds to.
+    pub cell: Cell,
+    /// Of what.
+    pub metric: Metric,
+    /// The figure in the metric's own unit.
+    pub value: f64,
+    /// Where it stands; may be empty.
+    pub source: String,
+}
+
+impl Definition {
+    /// Reads a `study.toml`. `file` is how the caller calls it; `exists` says whether a file, relative to
+    /// the study's folder, is there.
+    pub fn read(text: &str, file: &str, exists: &dyn Fn(&str) -> bool) -> Result<Self, Problems> {
+        let mut finder = problem::Finder::new(text, file);
+        match toml::from_str::<raw::Document>(text) {
+            Ok(document) => {
+                let definition = resolve::definition(document, &mut finder, exists);
+                finder.or(definition)
+            }
+            Err(error) => {
+                problem::syntax(&mut finder, &error);
+                finder.or(None)
+            }
+        }
+    }
+
+    /// The arm of a name.
+    pub fn arm(&self, name: &str) -> Option<&Arm> {
+        self.arms.iter().find(|arm| arm.name == name)
+    }
+
+    /// The workload of a name.
+    pub fn workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.iter().find(|workload| workload.name == name)
+    }
+
+    /// What is to be brought up for an arm: the declaration with the arm's command, its environment and its
+    /// switches in place. The revision is the caller's to check out.
+    pub fn rig_for(&self, arm: &Arm) -> Declaration {
+        let mut rig = self.rig.clone();
+        if let (Some(service), Some(command)) = (rig.service.get_mut(&arm.service), &arm.command) {
+            service.command.clone_from(command);
+        }
+        for (name, switch) in &self.switches {
+            let value = arm.switches.get(name).unwrap_or(&switch.default);
+            let Some(service) = rig.service.get_mut(&switch.service) else { continue };
+            match &switch.passed {
+                Passed::Env(variable) => drop(service.env.insert(variable.clone(), value.clone())),
+                Passed::Argument(argument) => service.command.push(argument.replace("{value}", value)),
+            }
+        }
+        if let Some(service) = rig.service.get_mut(&arm.service) {
+            service.env.extend(arm.env.clone());
+        }
+        rig
+    }
+}
+
+#[cfg(test)]
+mod tests;

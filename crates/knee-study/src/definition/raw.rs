@@ -1,0 +1,135 @@
+//! `study.toml` as it is written, with the place of everything that can be wrong.
+//!
+//! Does not know what the names refer to; see [`super::resolve`].
+
+use std::collections::BTreeMap;
+
+use knee_core::rig;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// A name or text with its place.
+pub(super) type Text = Spanned<String>;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Document {
+    pub title: Text,
+    pub question: Option<String>,
+    pub source: Option<String>,
+    #[serde(default)]
+    pub service: BTreeMap<String, rig::Service>,
+    #[serde(default)]
+    pub postgres: BTreeMap<String, rig::Postgres>,
+    #[serde(default)]
+    pub redis: BTreeMap<String, rig::Redis>,
+    #[serde(default)]
+    pub switches: BTreeMap<Text, Switch>,
+    pub arms: BTreeMap<Text, Arm>,
+    pub workloads: BTreeMap<Text, Workload>,
+    pub design: Spanned<Design>,
+    #[serde(default)]
+    pub claims: BTreeMap<Text, Claim>,
+    #[serde(default)]
+    pub published: Vec<Published>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Switch {
+    pub text: Option<String>,
+    pub default: Spanned<rig::Setting>,
+    pub values: Option<Vec<rig::Setting>>,
+    pub env: Option<Text>,
+    pub argument: Option<Text>,
+    pub service: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arm {
+    pub text: Option<String>,
+    pub on: Option<Text>,
+    #[serde(default)]
+    pub switches: BTreeMap<Text, Spanned<rig::Setting>>,
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    pub command: Option<Spanned<Vec<String>>>,
+    pub revision: Option<Text>,
+    pub service: Option<Text>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Workload {
+    pub text: Option<String>,
+    pub service: Option<Text>,
+    pub path: Option<Text>,
+    pub method: Option<Text>,
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    pub body: Option<String>,
+    pub connections: Option<Spanned<i64>>,
+    pub rate: Option<Spanned<f64>>,
+    pub arrivals: Option<super::Arrivals>,
+    pub timeout: Option<Text>,
+    pub measure: Option<Text>,
+    pub script: Option<Text>,
+    pub env: Option<Spanned<BTreeMap<String, String>>>,
+    pub reset: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Design {
+    pub kind: super::Kind,
+    pub order: Option<Vec<Text>>,
+    pub base: Option<Text>,
+    pub best: Option<Text>,
+    pub pairs: Option<Spanned<Vec<Spanned<Vec<Text>>>>>,
+    pub growth: Option<Spanned<Growth>>,
+    pub blocks: Option<Spanned<i64>>,
+    pub restart_every: Option<Spanned<i64>>,
+    pub warm_up: Option<Text>,
+    pub washout: Option<Text>,
+    pub measure: Option<Text>,
+    pub seed: Option<u64>,
+    pub margin: Option<Spanned<rig::Setting>>,
+    #[serde(default)]
+    pub margins: BTreeMap<Text, Spanned<rig::Setting>>,
+    pub metrics: Option<Spanned<Vec<Text>>>,
+    pub extend: Option<bool>,
+    pub aa: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Growth {
+    pub switch: Text,
+    pub sizes: Spanned<Vec<i64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Claim {
+    pub text: Text,
+    pub untestable: Option<String>,
+    pub workload: Option<Text>,
+    pub metric: Option<Text>,
+    pub arm: Option<Text>,
+    pub against: Option<Text>,
+    pub against_workload: Option<Text>,
+    pub expect: Option<super::Expectation>,
+    pub at_least: Option<Text>,
+    pub below: Option<Spanned<rig::Setting>>,
+    pub above: Option<Spanned<rig::Setting>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Published {
+    pub arm: Text,
+    pub workload: Text,
+    pub source: Option<String>,
+    pub figures: BTreeMap<Text, Spanned<rig::Setting>>,
+}

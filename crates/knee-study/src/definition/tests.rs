@@ -1,0 +1,256 @@
+use knee_core::unit::Nanos;
+use proptest::prelude::*;
+
+use super::*;
+
+/// A study with a bit of everything; errors are made by changing a line of it.
+const STUDY: &str = r#"title = "A tuning story"
+question = "Was it the lock?"
+source = "https://example.org/story"
+
+[service.main]
+command = ["target/release/board", "--port", "{port}"]
+env = { LOG = "warn" }
+
+[postgres.main]
+settings = { shared_buffers = "64MB" }
+
+[switches.tx_mode]
+text = "how a transaction begins"
+values = ["deferred", "immediate"]
+default = "deferred"
+env = "TX_MODE"
+
+[switches.workers]
+default = 4
+argument = "--workers={value}"
+
+[arms.stock]
+text = "as it comes"
+
+[arms.immediate]
+on = "stock"
+switches = { tx_mode = "immediate" }
+
+[arms.more]
+on = "immediate"
+switches = { workers = 8 }
+env = { LOG = "error" }
+
+[workloads.list]
+path = "/posts"
+connections = 20
+
+[workloads.create]
+method = "POST"
+path = "/posts"
+body = "{}"
+rate = 500
+measure = "8s"
+
+[workloads.sale]
+script = "sale.js"
+env = { USERS = "100" }
+reset = false
+
+[design]
+kind = "ladder"
+order = ["stock", "immediate", "more"]
+blocks = 12
+margin = "4%"
+margins = { errors = "0.5%" }
+metrics = ["rate", "p95", "errors"]
+
+[claims.C1]
+text = "immediate ends the errors"
+workload = "create"
+metric = "errors"
+arm = "immediate"
+below = "0.1%"
+
+[claims.C2]
+text = "it doubles the rate"
+workload = "create"
+metric = "rate"
+arm = "immediate"
+against = "stock"
+expect = "faster"
+at_least = "2x"
+
+[claims.C3]
+text = "the runtime did it"
+untestable = "there is no other runtime here"
+
+[[published]]
+arm = "stock"
+workload = "list"
+figures = { rate = "40.87/s", p95 = "196.3ms", errors = "2.6%" }
+"#;
+
+fn read(text: &str) -> Result<Definition, Problems> {
+    Definition::read(text, "study.toml", &|path| path == "sale.js")
+}
+
+/// What is said when a line of the study is replaced.
+fn said(line: &str, instead: &str) -> String {
+    assert!(STUDY.contains(line), "{line}");
+    match read(&STUDY.replacen(line, instead, 1)) {
+        Ok(_) => "nothing".to_owned(),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+#[test]
+fn a_study_is_read_with_every_name_resolved() {
+    let study = read(STUDY).unwrap();
+    let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
+    assert_eq!(names, ["stock", "immediate", "more"], "the order of the file");
+    let more = study.arm("more").unwrap();
+    assert_eq!(more.switches["tx_mode"], "immediate", "from the arm below");
+    assert_eq!(more.switches["workers"], "8");
+    assert_eq!(study.arm("stock").unwrap().switches["workers"], "4", "the default");
+    assert_eq!(study.design.blocks, 12);
+    assert_eq!(study.design.margin, Some(0.04));
+    assert_eq!(study.design.metrics, [Metric::Rate, Metric::P95, Metric::Errors]);
+    assert_eq!(study.workload("create").unwrap().measure, Some(Nanos::from_secs(8)));
+    assert_eq!(study.published.len(), 3);
+    assert!((study.published[1].value - 196_300_000.0).abs() < 1.0);
+    assert_eq!(study.published[0].source, "https://example.org/story");
+    let Test::Comparison { from, at_least, .. } = &study.claims[1].test else { panic!() };
+    assert_eq!((from.arm.as_str(), *at_least), ("stock", Some(2.0)));
+}
+
+#[test]
+fn an_arm_tells_its_service_every_switch() {
+    let study = read(STUDY).unwrap();
+    let service = study.rig_for(study.arm("more").unwrap()).service["main"].clone();
+    assert_eq!(service.command, ["target/release/board", "--port", "{port}", "--workers=8"]);
+    assert_eq!(service.env["TX_MODE"], "immediate");
+    assert_eq!(service.env["LOG"], "error", "the arm's own environment is on top");
+    let stock = study.rig_for(study.arm("stock").unwrap()).service["main"].clone();
+    assert_eq!((stock.env["TX_MODE"].as_str(), stock.env["LOG"].as_str()), ("deferred", "warn"));
+}
+
+#[test]
+fn every_mistake_is_named_with_its_line_and_column() {
+    let table = [
+        ("on = \"stock\"", "on = \"stok\"", "there is no arm `stok`, study.toml:26:6"),
+        ("text = \"as it comes\"", "on = \"more\"", "builds on itself, study.toml:23:6"),
+        (
+            "tx_mode = \"immediate\" }",
+            "tx_mod = \"immediate\" }",
+            "there is no switch `tx_mod`, study.toml:27:14",
+        ),
+        (
+            "tx_mode = \"immediate\" }",
+            "tx_mode = \"imediate\" }",
+            "`imediate` is not a value of switch `tx_mode`, study.toml:27:24",
+        ),
+        ("connections = 20", "conections = 20", "unknown key `conections`"),
+        (
+            "connections = 20",
+            "connections = 0",
+            "`connections = 0` is outside of 1 to 65535, study.toml:36:15",
+        ),
+        ("connections = 20", "connections = \"x\"", "study.toml:36:15"),
+        ("rate = 500", "rate = -5.0", "a rate is above 0, in requests a second, study.toml:42:8"),
+        ("measure = \"8s\"", "measure = \"8 parsecs\"", "is not a duration, study.toml:43:11"),
+        ("script = \"sale.js\"", "script = \"gone.js\"", "there is no script `gone.js`, study.toml:46:10"),
+        (
+            "script = \"sale.js\"",
+            "rate = 5.0",
+            "workload `sale` needs either `path` or `script`, study.toml:45:12",
+        ),
+        ("path = \"/posts\"", "path = \"posts\"", "`posts` is no path, study.toml:35:8"),
+        ("kind = \"ladder\"", "kind = \"stairs\"", "unknown word `stairs`"),
+        ("\"more\"]", "\"mare\"]", "there is no arm `mare`, study.toml:52:32"),
+        ("blocks = 12", "blocks = 3", "`blocks = 3` is outside of 8 to 1000, study.toml:53:10"),
+        ("margin = \"4%\"", "margin = 0", "`margin` is a share above 0 and below 100 %, study.toml:54:10"),
+        ("\"p95\", \"errors\"]", "\"p96\", \"errors\"]", "there is no metric `p96`, study.toml:56:20"),
+        ("below = \"0.1%\"", "below = \"fast\"", "`fast` is no figure for errors"),
+        ("below = \"0.1%\"", "", "claim `C1` needs either `expect` or a bound, study.toml:58:9"),
+        ("against = \"stock\"", "", "claim `C2` does not say what it is compared with, study.toml:65:9"),
+        ("at_least = \"2x\"", "at_least = \"0.5x\"", "`0.5x` is no factor above 1"),
+        ("rate = \"40.87/s\"", "rat = \"40.87/s\"", "there is no metric `rat`"),
+        ("p95 = \"196.3ms\"", "p95 = 196.3", "`196.3` is no figure for p95, which is written as \"12.5ms\""),
+        ("env = \"TX_MODE\"", "", "switch `tx_mode` needs either `env` or `argument`, study.toml:12:11"),
+        ("--workers={value}", "--workers", "the argument of a switch has no `{value}`"),
+        ("title = \"A tuning story\"", "", "missing key `title`"),
+        ("order = [", "best = \"more\"\norder = [", "`best` does nothing in this kind of design"),
+        ("title = ", "title = = ", "study.toml:1:9"),
+    ];
+    let wrong: Vec<String> = table
+        .into_iter()
+        .map(|(line, instead, expected)| (instead, said(line, instead), expected))
+        .filter(|(_, said, expected)| !said.contains(expected))
+        .map(|(instead, said, expected)| format!("{instead}: said {said:?}, not {expected:?}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
+    let text = STUDY.replacen("blocks = 12", "blocks = 3", 1).replacen("on = \"stock\"", "on = \"stok\"", 1);
+    let Err(Problems(problems)) = read(&text) else { panic!() };
+    assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [26, 53]);
+    assert_eq!(problems[0].hint, "did you mean `stock`?");
+}
+
+#[test]
+fn each_kind_of_design_says_what_it_needs() {
+    let design = |text: &str| {
+        let start = STUDY.find("kind = ").unwrap();
+        let end = STUDY.find("[claims.C1]").unwrap();
+        read(&format!("{}{text}\n{}", &STUDY[..start], &STUDY[end..])).err().map(|found| found.to_string())
+    };
+    assert_eq!(design("kind = \"pairs\"\npairs = [[\"stock\", \"more\"]]"), None);
+    assert_eq!(design("kind = \"ablation\"\nbase = \"stock\"\nbest = \"more\""), None);
+    let growth = "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 4, 8] }";
+    assert_eq!(design(growth), None);
+    for (text, expected) in [
+        ("kind = \"ablation\"", "an ablation needs `best`"),
+        ("kind = \"ablation\"\nbase = \"more\"\nbest = \"more\"", "have the same switches"),
+        ("kind = \"growth\"", "growth needs a table `growth`"),
+        (
+            "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 3, 4] }",
+            "eight times the first",
+        ),
+        ("kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 8, 4, 16] }", "rising sizes"),
+        ("kind = \"pairs\"\npairs = [[\"stock\"]]", "a pair has two arms"),
+        ("kind = \"pairs\"\npairs = [[\"stock\", \"stock\"]]", "a pair has two different arms"),
+        ("kind = \"ladder\"\norder = [\"stock\"]", "a comparison needs two arms"),
+        ("kind = \"ladder\"\norder = [\"stock\", \"stock\"]", "arm `stock` is listed twice"),
+    ] {
+        let said = design(text).unwrap_or_default();
+        assert!(said.contains(expected), "{text}: {said:?}");
+    }
+}
+
+#[test]
+fn a_definition_can_be_stored() {
+    let study = read(STUDY).unwrap();
+    let text = toml::to_string(&study).unwrap();
+    assert_eq!(toml::from_str::<Definition>(&text).unwrap(), study);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in ".{0,200}") {
+        let _ = read(&text);
+    }
+
+    #[test]
+    fn no_damage_to_a_study_makes_it_panic(from in 0usize..1_900, length in 0usize..40, instead in "[\\[\\]\"=a-z0-9.\n{}]{0,8}") {
+        let mut text = STUDY.to_owned();
+        let (from, to) = (from.min(text.len()), (from + length).min(text.len()));
+        text.replace_range(from..to, &instead);
+        match read(&text) {
+            Ok(_) => {}
+            Err(Problems(problems)) => {
+                prop_assert!(!problems.is_empty());
+                let lines = text.lines().count() + 1;
+                prop_assert!(problems.iter().all(|problem| (1..=lines).contains(&problem.line)), "{problems:?}");
+            }
+        }
+    }
+}

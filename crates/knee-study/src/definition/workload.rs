@@ -1,0 +1,123 @@
+//! Workloads: a request that is sent over and over, or a script.
+//!
+//! Does not open scripts, and does not compute when a request is due.
+
+use std::collections::BTreeMap;
+
+use super::problem::Finder;
+use super::raw::{self, Text};
+use super::resolve::{Known, in_order, service, time, whole};
+use super::{Load, Request, Workload};
+
+/// Connections where a workload does not say.
+const CONNECTIONS: u32 = 20;
+
+/// Methods that a request may have.
+const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/// All workloads, in the order of the file.
+pub(super) fn workloads(
+    raw: BTreeMap<Text, raw::Workload>,
+    known: &Known,
+    finder: &mut Finder<'_>,
+    exists: &dyn Fn(&str) -> bool,
+) -> Vec<Workload> {
+    if raw.is_empty() {
+        finder.note(0..0, "a study needs workloads", "declare one as [workloads.NAME]");
+    }
+    let mut workloads = Vec::new();
+    for (name, mut raw) in in_order(raw) {
+        let service = service(raw.service.take(), name.span(), known, finder);
+        let measure = raw.measure.take().and_then(|text| time(&text, finder));
+        let (text, reset) = (raw.text.take().unwrap_or_default(), raw.reset.unwrap_or(true));
+        let Some(load) = load(&name, raw, finder, exists) else { continue };
+        workloads.push(Workload { name: name.into_inner(), text, service, load, measure, reset });
+    }
+    workloads
+}
+
+fn load(
+    name: &Text,
+    raw: raw::Workload,
+    finder: &mut Finder<'_>,
+    exists: &dyn Fn(&str) -> bool,
+) -> Option<Load> {
+    match (&raw.path, &raw.script) {
+        (Some(_), None) => request(raw, finder).map(Load::Request),
+        (None, Some(_)) => script(raw, finder, exists),
+        _ => {
+            let what = format!("workload `{}` needs either `path` or `script`", name.get_ref());
+            finder.note(name.span(), what, "");
+            None
+        }
+    }
+}
+
+fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
+    if let Some(env) = raw.env {
+        finder.note(env.span(), "`env` is for scripts", "a service's environment belongs to an arm");
+    }
+    let path = raw.path?;
+    if !path.get_ref().starts_with('/') || path.get_ref().contains(char::is_whitespace) {
+        let what = format!("`{}` is no path", path.get_ref());
+        finder.note(
+            path.span(),
+            what,
+            "it begins with `/` and has no spaces; the service's address is put before it",
+        );
+    }
+    let method = raw.method.as_ref().map_or("GET", |method| method.get_ref());
+    if !METHODS.contains(&method) {
+        let span = raw.method.as_ref().map_or(0..0, toml::Spanned::span);
+        finder.note(span, format!("`{method}` is not a method"), METHODS.join(", "));
+    }
+    if let Some(rate) =
+        raw.rate.as_ref().filter(|rate| !(*rate.get_ref() > 0.0 && rate.get_ref().is_finite()))
+    {
+        finder.note(rate.span(), "a rate is above 0, in requests a second", "");
+    }
+    let connections = raw.connections.and_then(|number| whole("connections", &number, (1, 65_535), finder));
+    Some(Request {
+        method: method.to_owned(),
+        path: path.into_inner(),
+        headers: raw.headers,
+        body: raw.body,
+        connections: connections.map_or(CONNECTIONS, |number| number as u32),
+        rate: raw.rate.map(toml::Spanned::into_inner),
+        arrivals: raw.arrivals.unwrap_or_default(),
+        timeout: raw.timeout.and_then(|text| time(&text, finder)),
+    })
+}
+
+fn script(raw: raw::Workload, finder: &mut Finder<'_>, exists: &dyn Fn(&str) -> bool) -> Option<Load> {
+    let script = raw.script?;
+    let places = [
+        ("method", raw.method.map(|key| key.span())),
+        ("timeout", raw.timeout.map(|key| key.span())),
+        ("connections", raw.connections.map(|key| key.span())),
+        ("rate", raw.rate.map(|key| key.span())),
+    ];
+    for (key, span) in places {
+        if let Some(span) = span {
+            finder.note(
+                span,
+                format!("`{key}` is for requests, not for scripts"),
+                "the script's options decide",
+            );
+        }
+    }
+    let other = [
+        ("headers", !raw.headers.is_empty()),
+        ("body", raw.body.is_some()),
+        ("arrivals", raw.arrivals.is_some()),
+    ];
+    for (key, _) in other.iter().filter(|(_, given)| *given) {
+        finder.note(script.span(), format!("`{key}` is for requests, not for scripts"), "the script decides");
+    }
+    if !exists(script.get_ref()) {
+        let what = format!("there is no script `{}`", script.get_ref());
+        finder.note(script.span(), what, "the path is relative to the folder of the study");
+    }
+    let env = raw.env.map(toml::Spanned::into_inner).unwrap_or_default();
+    Some(Load::Script { path: script.into_inner(), env })
+}

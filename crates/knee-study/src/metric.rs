@@ -1,0 +1,269 @@
+//! What a trial can measure: names, units, which way is better, and the scale on which rounds are compared.
+//!
+//! Does not measure. A metric that a trial could not measure is absent from its result, never zero.
+
+use std::fmt;
+use std::str::FromStr;
+
+use knee_core::unit::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A figure of a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Answered requests a second.
+    Rate,
+    /// Mean response time.
+    Mean,
+    /// Median response time.
+    P50,
+    /// 90th percentile of the response time.
+    P90,
+    /// 95th percentile of the response time.
+    P95,
+    /// 99th percentile of the response time.
+    P99,
+    /// 99.9th percentile of the response time.
+    #[serde(rename = "p99.9")]
+    P99_9,
+    /// The longest response time.
+    Max,
+    /// Share of the requests that were not answered as they should be.
+    Errors,
+    /// CPU time of the service a request.
+    CpuPerRequest,
+    /// CPU time of the databases and caches a request.
+    StoreCpuPerRequest,
+    /// Blocks that the database touched a request, found in memory or not.
+    BlocksPerRequest,
+    /// Bytes of write-ahead log a request.
+    WalPerRequest,
+    /// Most memory that the service held.
+    Memory,
+}
+
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Time,
+    /// Requests a second.
+    PerSecond,
+    /// A share, 0 to 1.
+    Share,
+    /// A number of something.
+    Count,
+    /// Bytes.
+    Bytes,
+}
+
+impl Metric {
+    /// Every metric, in the order of a table.
+    pub const ALL: [Self; 14] = [
+        Self::Rate,
+        Self::Mean,
+        Self::P50,
+        Self::P90,
+        Self::P95,
+        Self::P99,
+        Self::P99_9,
+        Self::Max,
+        Self::Errors,
+        Self::CpuPerRequest,
+        Self::StoreCpuPerRequest,
+        Self::BlocksPerRequest,
+        Self::WalPerRequest,
+        Self::Memory,
+    ];
+
+    /// The name in files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Mean => "mean",
+            Self::P50 => "p50",
+            Self::P90 => "p90",
+            Self::P95 => "p95",
+            Self::P99 => "p99",
+            Self::P99_9 => "p99.9",
+            Self::Max => "max",
+            Self::Errors => "errors",
+            Self::CpuPerRequest => "cpu_per_request",
+            Self::StoreCpuPerRequest => "store_cpu_per_request",
+            Self::BlocksPerRequest => "blocks_per_request",
+            Self::WalPerRequest => "wal_per_request",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// What it is counted in.
+    pub const fn unit(self) -> Unit {
+        match self {
+            Self::Rate => Unit::PerSecond,
+            Self::Errors => Unit::Share,
+            Self::BlocksPerRequest => Unit::Count,
+            Self::WalPerRequest | Self::Memory => Unit::Bytes,
+            _ => Unit::Time,
+        }
+    }
+
+    /// Whether a rise is an improvement.
+    pub const fn more_is_better(self) -> bool {
+        matches!(self, Self::Rate)
+    }
+
+    /// A figure on the scale of the differences: its logarithm, so that a difference is a ratio; of a share the
+    /// arcsine of its root, which has a 0 and varies equally everywhere (Anscombe, Biometrika 35, 1948). `None` for
+    /// figures that have no place on it.
+    pub fn scaled(self, value: f64) -> Option<f64> {
+        match self.unit() {
+            Unit::Share => (0.0..=1.0).contains(&value).then(|| value.sqrt().asin()),
+            _ => (value > 0.0 && value.is_finite()).then(|| value.ln()),
+        }
+    }
+
+    /// What a place on that scale stands for; places below and above it count as its ends.
+    pub fn unscaled(self, place: f64) -> f64 {
+        match self.unit() {
+            Unit::Share => place.clamp(0.0, std::f64::consts::FRAC_PI_2).sin().powi(2),
+            _ => place.exp(),
+        }
+    }
+
+    /// A margin as a person states it on the scale of the differences: of a share so much above none at all, of
+    /// everything else a share of itself.
+    pub fn scaled_margin(self, margin: f64) -> f64 {
+        match self.unit() {
+            Unit::Share => margin.clamp(0.0, 1.0).sqrt().asin(),
+            _ => margin.ln_1p(),
+        }
+    }
+
+    /// Reads a figure as a person writes it: `12.5ms`, `421.47/s`, `77.5%`, `0.4`.
+    pub fn read(self, text: &str) -> Result<f64, FigureError> {
+        let trimmed = text.trim();
+        let value = match self.unit() {
+            // A bare number could be anything: seconds here, milliseconds in the next tool.
+            Unit::Time if trimmed.ends_with(|last: char| last.is_ascii_digit()) => None,
+            Unit::Time => trimmed.parse::<Nanos>().ok().map(|nanos| nanos.0 as f64),
+            Unit::PerSecond => number(trimmed.strip_suffix("/s").unwrap_or(trimmed)),
+            Unit::Share => share(trimmed).filter(|share| *share <= 1.0),
+            Unit::Count | Unit::Bytes => number(trimmed),
+        };
+        value.ok_or_else(|| FigureError { text: text.to_owned(), metric: self })
+    }
+}
+
+/// A number that is not negative, digits in groups or not.
+fn number(text: &str) -> Option<f64> {
+    let plain = text.trim().replace([',', '_'], "");
+    plain.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+/// `5%` or `0.05`; not negative.
+pub fn share(text: &str) -> Option<f64> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    }
+}
+
+/// A figure that is not one of its metric.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no figure for {metric}, which is written as {}", example(*.metric))]
+pub struct FigureError {
+    text: String,
+    metric: Metric,
+}
+
+const fn example(metric: Metric) -> &'static str {
+    match metric.unit() {
+        Unit::Time => "\"12.5ms\"",
+        Unit::PerSecond => "\"421.47/s\"",
+        Unit::Share => "\"0.1%\"",
+        Unit::Count => "\"4.2\"",
+        Unit::Bytes => "a number of bytes",
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no metric.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a metric")]
+pub struct MetricError(String);
+
+impl FromStr for Metric {
+    type Err = MetricError;
+
+    fn from_str(text: &str) -> Result<Self, MetricError> {
+        let known = Self::ALL.into_iter().find(|metric| metric.name() == text);
+        known.ok_or_else(|| MetricError(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_as_people_write_them() {
+        for (metric, text, value) in [
+            (Metric::P99, "299.1ms", 299_100_000.0),
+            (Metric::Rate, "19,253.1/s", 19_253.1),
+            (Metric::Rate, "840", 840.0),
+            (Metric::Errors, "77.5%", 0.775),
+            (Metric::Errors, "0.001", 0.001),
+            (Metric::BlocksPerRequest, "12", 12.0),
+        ] {
+            let found = metric.read(text).unwrap();
+            assert!((found - value).abs() < 1e-6 * value, "{metric} {text}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_time_without_a_unit_and_a_share_above_all_are_refused() {
+        for (metric, text) in [
+            (Metric::P50, "12.5"),
+            (Metric::P50, ""),
+            (Metric::Errors, "120%"),
+            (Metric::Errors, "-1%"),
+            (Metric::Rate, "fast"),
+            (Metric::Rate, "NaN"),
+            (Metric::Rate, "-3/s"),
+            (Metric::Memory, "inf"),
+        ] {
+            assert!(metric.read(text).is_err(), "{metric} {text}");
+        }
+        let text = Metric::P50.read("12.5").unwrap_err().to_string();
+        assert_eq!(text, "`12.5` is no figure for p50, which is written as \"12.5ms\"");
+    }
+
+    #[test]
+    fn names_are_read_back_and_are_those_of_the_files() {
+        for metric in Metric::ALL {
+            assert_eq!(metric.name().parse(), Ok(metric));
+            let toml = toml::to_string(&std::collections::BTreeMap::from([("metric", metric)])).unwrap();
+            assert_eq!(toml, format!("metric = \"{metric}\"\n"));
+        }
+        assert!("latency_of_sorts".parse::<Metric>().is_err());
+    }
+
+    #[test]
+    fn no_figure_leaves_the_scale_of_differences() {
+        assert_eq!(Metric::Rate.scaled(0.0), None);
+        assert_eq!(Metric::P50.scaled(f64::NAN), None);
+        assert_eq!(Metric::Errors.scaled(0.0), Some(0.0));
+        assert_eq!(Metric::Errors.scaled(1.5), None);
+        for share in [0.0, 0.001, 0.5, 1.0] {
+            let back = Metric::Errors.unscaled(Metric::Errors.scaled(share).unwrap());
+            assert!((back - share).abs() < 1e-12);
+        }
+    }
+}

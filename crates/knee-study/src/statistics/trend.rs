@@ -1,0 +1,134 @@
+//! Whether a series rises or falls, and how fast: Mann-Kendall, Theil-Sen, least squares on logarithms.
+//!
+//! Does not remove trends.
+
+use super::location::{mean, median};
+use super::student;
+
+/// The Mann-Kendall test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MannKendall {
+    /// Pairs that rise minus pairs that fall.
+    pub score: i64,
+    /// Two-sided p of no trend. Too small where consecutive values depend on each other: thin the series to its
+    /// autocorrelation time first.
+    pub p: f64,
+}
+
+/// Tests for a trend of any shape that only rises or only falls (Mann, Econometrica 13, 1945; ties as in Kendall, Rank
+/// Correlation Methods). `None` below four values.
+pub fn mann_kendall(series: &[f64]) -> Option<MannKendall> {
+    if series.len() < 4 {
+        return None;
+    }
+    let mut score = 0i64;
+    for (place, first) in series.iter().enumerate() {
+        score += series[place + 1..].iter().map(|second| sign(second - first)).sum::<i64>();
+    }
+    let spread = score_variance(series).sqrt();
+    // One step towards 0, because the score moves in steps of two.
+    let z = if spread > 0.0 { (score - score.signum()) as f64 / spread } else { 0.0 };
+    Some(MannKendall { score, p: student::p_normal(z) })
+}
+
+fn sign(difference: f64) -> i64 {
+    i64::from(difference > 0.0) - i64::from(difference < 0.0)
+}
+
+fn score_variance(series: &[f64]) -> f64 {
+    let part = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
+    let mut sorted = series.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let ties: f64 = sorted
+        .chunk_by(|first, second| first.total_cmp(second).is_eq())
+        .map(|tie| part(tie.len() as f64))
+        .sum();
+    (part(series.len() as f64) - ties) / 18.0
+}
+
+/// A slope with its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slope {
+    /// Change of y per unit of x.
+    pub slope: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The Theil-Sen slope: the median of the slopes between all pairs of points, with the interval that misses with
+/// probability `alpha` (Sen, Journal of the American Statistical Association 63, 1968). `None` below
+/// three points or without two different x.
+pub fn theil_sen(points: &[(f64, f64)], alpha: f64) -> Option<Slope> {
+    let mut slopes = Vec::with_capacity(points.len() * points.len() / 2);
+    for (place, (x1, y1)) in points.iter().enumerate() {
+        let later = points[place + 1..].iter().filter(|(x2, _)| x2.total_cmp(x1).is_ne());
+        slopes.extend(later.map(|(x2, y2)| (y2 - y1) / (x2 - x1)));
+    }
+    if points.len() < 3 || slopes.is_empty() {
+        return None;
+    }
+    slopes.sort_by(f64::total_cmp);
+    let series: Vec<f64> = points.iter().map(|point| point.1).collect();
+    let reach = student::normal_quantile(1.0 - alpha / 2.0) * score_variance(&series).sqrt();
+    let ranks = slopes.len() as f64;
+    let at = |rank: f64| slopes[(rank.round().max(0.0) as usize).min(slopes.len() - 1)];
+    Some(Slope {
+        slope: median(&slopes),
+        low: at((ranks - reach) / 2.0 - 1.0),
+        high: at(f64::midpoint(ranks, reach)),
+    })
+}
+
+/// Slope of the least-squares line. `None` below two points or without two different x.
+pub fn least_squares(points: &[(f64, f64)]) -> Option<f64> {
+    let x_mean = mean(&points.iter().map(|point| point.0).collect::<Vec<_>>());
+    let y_mean = mean(&points.iter().map(|point| point.1).collect::<Vec<_>>());
+    let across: f64 = points.iter().map(|(x, _)| (x - x_mean).powi(2)).sum();
+    let along: f64 = points.iter().map(|(x, y)| (x - x_mean) * (y - y_mean)).sum();
+    (across > 0.0).then(|| along / across)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn a_rise_is_found_and_noise_is_not() {
+        let mut random = Random::new(1);
+        let rising: Vec<f64> = (0..40).map(|place| 0.05 * f64::from(place) + 0.3 * random.normal()).collect();
+        assert!(mann_kendall(&rising).unwrap().p < 1e-6);
+        let flat: Vec<f64> = (0..40).map(|_| random.normal()).collect();
+        assert!(mann_kendall(&flat).unwrap().p > 0.05);
+        assert!((mann_kendall(&[1.0; 9]).unwrap().p - 1.0).abs() < 1e-12);
+        assert_eq!(mann_kendall(&[1.0, 2.0]), None);
+    }
+
+    #[test]
+    fn ties_lower_the_variance_of_the_score() {
+        let series = [23.0, 24.0, 29.0, 6.0, 29.0, 24.0, 24.0, 29.0, 23.0];
+        // n = 9: 9*8*23 = 1656; ties 3 of 24, 3 of 29: 2 * 3*2*11 = 132; 2 of 23: 2*1*9 = 18.
+        assert!((score_variance(&series) - (1656.0 - 150.0) / 18.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_line_has_its_slope_whatever_a_few_wild_points_say() {
+        let mut points: Vec<(f64, f64)> = (0..20).map(|x| (f64::from(x), 3.0 * f64::from(x) + 1.0)).collect();
+        points[4].1 = 500.0;
+        points[11].1 = -900.0;
+        let found = theil_sen(&points, 0.05).unwrap();
+        assert!((found.slope - 3.0).abs() < 1e-9, "{found:?}");
+        assert!(found.low <= 3.0 && found.high >= 3.0, "{found:?}");
+        assert_eq!(theil_sen(&points[..2], 0.05), None);
+    }
+
+    #[test]
+    fn a_power_law_is_a_line_on_logarithms() {
+        let points: Vec<(f64, f64)> =
+            [1e3, 2e3, 4e3, 8e3].map(|n: f64| (n.ln(), (0.5 * n.powf(1.1)).ln())).to_vec();
+        assert!((least_squares(&points).unwrap() - 1.1).abs() < 1e-9);
+        assert_eq!(least_squares(&points[..1]), None);
+    }
+}

@@ -1,0 +1,270 @@
+//! A study: asked for its next trial, told what came of it, and asked in the end what it showed.
+//!
+//! ```text
+//! Study::new -> next -> tell -> next -> tell -> … -> conclude
+//! ```
+//!
+//! A function of definition, options and what it was told: the caller stores each [`Entry`], and a study that was
+//! stopped is the same study with its entries told again. Does not run trials, wait or store.
+
+mod calibration;
+
+mod claim;
+
+mod conclusion;
+
+mod effect;
+
+mod growth;
+
+pub(crate) mod lineup;
+
+mod rounds;
+
+mod trial;
+
+mod wording;
+
+pub use calibration::Calibration;
+pub use claim::{ClaimResult, ClaimVerdict};
+pub use conclusion::{ArmSummary, Beside, Conclusion, LostRound, Row, Spread, Totals};
+pub use effect::{Effect, Range};
+pub use growth::{GrowthResult, GrowthWord};
+pub use lineup::Relation;
+pub use trial::{Entry, Figure, Measured, Options, Refusal, Told, Trial};
+
+use std::collections::{BTreeMap, VecDeque};
+
+use knee_core::truth::State;
+use knee_core::unit::Nanos;
+
+use crate::definition::{Arm, Definition, Workload};
+use crate::design;
+use crate::statistics::verdict::Verdict;
+use lineup::Lineup;
+
+/// How often a trial is run at the most: an invalid one is repeated once.
+const ATTEMPTS_MAX: u32 = 2;
+
+/// Blocks of a quick study.
+const BLOCKS_QUICK: usize = 6;
+
+/// A study under way.
+#[derive(Clone, Debug)]
+pub struct Study {
+    definition: Definition,
+    options: Options,
+    lineup: Lineup,
+    calibration: Option<Calibration>,
+    /// Blocks planned by now.
+    blocks: usize,
+    extended: bool,
+    /// What is left of the blocks planned, the next one first.
+    ahead: VecDeque<Trial>,
+    entries: Vec<Entry>,
+    /// Arms that no longer take part, and why.
+    lost: BTreeMap<String, String>,
+}
+
+impl Study {
+    /// A study before its first trial.
+    ///
+    /// # Errors
+    /// If the options name an arm that does not take part or leave nothing to compare, or if a margin was asked
+    /// for that this machine's noise does not allow.
+    pub fn new(
+        definition: Definition,
+        options: Options,
+        calibration: Option<Calibration>,
+    ) -> Result<Self, Refusal> {
+        let lineup = Lineup::of(&definition, &options)?;
+        let otherwise =
+            if options.quick { BLOCKS_QUICK.min(definition.design.blocks) } else { definition.design.blocks };
+        let blocks = options.blocks.unwrap_or(otherwise);
+        if blocks == 0 {
+            return Err(Refusal::NoBlocks);
+        }
+        if let Some(calibration) = &calibration {
+            calibration.allows(&definition, options.quick, blocks)?;
+        }
+        let mut study = Self {
+            definition,
+            options,
+            lineup,
+            calibration,
+            blocks,
+            extended: false,
+            ahead: VecDeque::new(),
+            entries: Vec::new(),
+            lost: BTreeMap::new(),
+        };
+        study.plan(0..blocks);
+        Ok(study)
+    }
+
+    /// The study as it was when its caller had stored `entries`.
+    ///
+    /// # Errors
+    /// Those of [`Study::new`], and [`Refusal::OtherStudy`] if the entries are not those of this definition
+    /// and these options.
+    pub fn resume(
+        definition: Definition,
+        options: Options,
+        calibration: Option<Calibration>,
+        entries: Vec<Entry>,
+    ) -> Result<Self, Refusal> {
+        let mut study = Self::new(definition, options, calibration)?;
+        for entry in entries {
+            study.tell(&entry.trial, entry.told).map_err(|_| Refusal::OtherStudy(entry.trial.number))?;
+        }
+        Ok(study)
+    }
+
+    /// The next trial to run; `None` when the study is over. Asking twice gives the same.
+    pub fn next(&self) -> Option<Trial> {
+        self.ahead.front().cloned()
+    }
+
+    /// Whether nothing is left to run.
+    pub fn is_over(&self) -> bool {
+        self.ahead.is_empty()
+    }
+
+    /// Trials that are left, as far as is known now: repeats and an extension come on top.
+    pub fn remaining(&self) -> usize {
+        self.ahead.len()
+    }
+
+    /// What was told so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// What is studied.
+    pub const fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// The arms that take part, those that the design makes by itself among them.
+    pub fn arms(&self) -> &[Arm] {
+        &self.lineup.arms
+    }
+
+    /// The arm of a trial.
+    pub fn arm_of(&self, trial: &Trial) -> Option<&Arm> {
+        self.lineup.arms.iter().find(|arm| arm.name == trial.arm)
+    }
+
+    /// The workload of a trial.
+    pub fn workload_of(&self, trial: &Trial) -> Option<&Workload> {
+        self.definition.workload(&trial.workload)
+    }
+
+    /// How long a trial loads the service before it measures: longer if its process is fresh.
+    pub const fn settle(&self, fresh: bool) -> Nanos {
+        if fresh { self.definition.design.warm_up } else { self.definition.design.washout }
+    }
+
+    /// How long a trial measures; scripts end by their own options.
+    pub fn measure(&self, trial: &Trial) -> Nanos {
+        let own = self.workload_of(trial).and_then(|workload| workload.measure);
+        own.unwrap_or(self.definition.design.measure)
+    }
+
+    /// Takes what came of `trial`, which has to be the one that [`Study::next`] gave.
+    ///
+    /// # Errors
+    /// [`Refusal::NotNext`] if it is another one; nothing is changed then.
+    pub fn tell(&mut self, trial: &Trial, told: Told) -> Result<(), Refusal> {
+        if self.ahead.front() != Some(trial) {
+            return Err(Refusal::NotNext(trial.number));
+        }
+        self.ahead.pop_front();
+        let last = trial.attempt >= ATTEMPTS_MAX;
+        match &told {
+            Told::Measured(measured) if measured.state == State::Invalid && !last => self.repeat(trial),
+            Told::Measured(_) => {}
+            Told::Died { .. } if !last => self.repeat(trial),
+            Told::Died { reason } | Told::NeverReady { reason } => self.lose(&trial.arm, reason),
+        }
+        self.entries.push(Entry { trial: trial.clone(), told });
+        if self.ahead.is_empty() {
+            self.extend();
+        }
+        Ok(())
+    }
+
+    /// What all that was told shows. May be asked at any time; a study that is not over says so.
+    pub fn conclude(&self) -> Conclusion {
+        conclusion::draw(self)
+    }
+
+    fn repeat(&mut self, trial: &Trial) {
+        // Whatever spoilt the first attempt should not meet the second.
+        self.ahead.push_front(Trial {
+            attempt: trial.attempt + 1,
+            restart: true,
+            reset: true,
+            ..trial.clone()
+        });
+    }
+
+    fn lose(&mut self, arm: &str, reason: &str) {
+        self.lost.entry(arm.to_owned()).or_insert_with(|| reason.to_owned());
+        self.ahead.retain(|trial| trial.arm != arm);
+    }
+
+    /// Goes on once for as many blocks again, if that was asked for and something is undecided.
+    fn extend(&mut self) {
+        if !self.may_extend() || self.extended {
+            return;
+        }
+        let effects = effect::all(self);
+        let open = |effect: &Effect| effect.primary && effect.verdict == Verdict::Undecided;
+        // Arms that are lost decide nothing by going on.
+        let alive = |effect: &Effect| {
+            ![&effect.from, &effect.to].iter().any(|cell| self.lost.contains_key(&cell.arm))
+        };
+        if effects.iter().any(|effect| open(effect) && alive(effect)) {
+            self.extended = true;
+            let from = self.blocks;
+            self.blocks *= 2;
+            self.plan(from..self.blocks);
+        }
+    }
+
+    const fn may_extend(&self) -> bool {
+        self.definition.design.extend && !self.options.quick
+    }
+
+    /// Lines up the trials of some blocks: arm by arm, because a change of arms costs a start, and each
+    /// arm with all workloads.
+    fn plan(&mut self, blocks: std::ops::Range<usize>) {
+        let design = &self.definition.design;
+        let mut number = self.ahead.back().map_or(self.entries.len(), |trial| trial.number + 1);
+        number = self.entries.iter().map(|entry| entry.trial.number + 1).max().unwrap_or(0).max(number);
+        for block in blocks {
+            let workloads = design::workload_order(design.seed, block, self.definition.workloads.len());
+            for arm in design::order(design.seed, block, self.lineup.arms.len()) {
+                let arm = &self.lineup.arms[arm].name;
+                if self.lost.contains_key(arm) {
+                    continue;
+                }
+                for (place, workload) in workloads.iter().enumerate() {
+                    let named = &self.definition.workloads[*workload];
+                    self.ahead.push_back(Trial {
+                        number,
+                        block,
+                        attempt: 1,
+                        arm: arm.clone(),
+                        workload: named.name.clone(),
+                        arrival_seed: design::arrival_seed(design.seed, block, *workload),
+                        restart: place == 0 && block % design.restart_every == 0,
+                        reset: named.reset,
+                    });
+                    number += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The noise floor of a machine: what an A/A showed, kept by the caller.
+//!
+//! Does not keep it, and does not know which machine this is.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Conclusion, Refusal, Relation, effect};
+use crate::definition::{Definition, Design};
+use crate::metric::{Metric, Unit};
+use crate::statistics::student;
+use crate::statistics::verdict::ALPHA;
+
+/// A margin has to be so many times what noise alone does; with less, two services that are the same would hardly ever
+/// be called so.
+const ABOVE_NOISE: f64 = 1.5;
+
+/// How much rounds of the same service differ on one machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// What was measured, and where, in the caller's words.
+    pub of: String,
+    /// Blocks it was taken from.
+    pub blocks: usize,
+    /// Standard deviation of the rounds' differences by metric, on the scale of the differences; of several workloads
+    /// the largest.
+    pub deviations: BTreeMap<Metric, f64>,
+    /// Metrics by which the same service was called different from itself. That happens once in twenty; again and
+    /// again it means that something on this machine is not balanced.
+    pub suspicious: Vec<Metric>,
+}
+
+impl Calibration {
+    /// The noise that a study's A/A showed; `None` if it had none.
+    pub fn of(conclusion: &Conclusion, of: impl Into<String>) -> Option<Self> {
+        let twins = || conclusion.effects.iter().filter(|effect| effect.relation == Relation::Itself);
+        let mut calibration = Self { of: of.into(), ..Self::default() };
+        for effect in twins().filter(|effect| effect.rounds > 1) {
+            let known = calibration.deviations.entry(effect.metric).or_default();
+            *known = known.max(effect.deviation);
+            calibration.blocks = calibration.blocks.max(effect.rounds);
+            let different =
+                effect.verdict != crate::statistics::verdict::Verdict::Same && effect.p_adjusted < ALPHA;
+            if different && !calibration.suspicious.contains(&effect.metric) {
+                calibration.suspicious.push(effect.metric);
+            }
+        }
+        (!calibration.deviations.is_empty()).then_some(calibration)
+    }
+
+    /// What noise alone does to the mean of `blocks` rounds: half the width of its 95 % interval, on the scale of the
+    /// differences. `None` for a metric that was not measured.
+    pub fn floor(&self, metric: Metric, blocks: usize) -> Option<f64> {
+        let deviation = self.deviations.get(&metric)?;
+        let freedom = blocks.checked_sub(1)?;
+        let floor = student::quantile(1.0 - ALPHA / 2.0, freedom) * deviation / (blocks as f64).sqrt();
+        floor.is_finite().then_some(floor)
+    }
+
+    /// The least margin, as a person states it, that is worth asking for.
+    pub fn least_margin(&self, metric: Metric, blocks: usize) -> Option<f64> {
+        let floor = self.floor(metric, blocks)? * ABOVE_NOISE;
+        Some(match metric.unit() {
+            Unit::Share => metric.unscaled(floor),
+            _ => floor.exp_m1(),
+        })
+    }
+
+    /// Refuses margins that were asked for and are within the noise.
+    pub(super) fn allows(&self, definition: &Definition, quick: bool, blocks: usize) -> Result<(), Refusal> {
+        let design: &Design = &definition.design;
+        if quick {
+            return Ok(());
+        }
+        for metric in &design.metrics {
+            let asked = effect::asked(definition, *metric);
+            let least = self.least_margin(*metric, blocks);
+            if let Some((asked, least)) = asked.zip(least).filter(|(asked, least)| asked < least) {
+                return Err(Refusal::MarginWithinNoise { metric: *metric, asked, least, blocks });
+            }
+        }
+        Ok(())
+    }
+}

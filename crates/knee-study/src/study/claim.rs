@@ -1,0 +1,196 @@
+//! Claims: confirmed, refuted, undecided, or not to be tested here.
+//!
+//! Does not measure anything of its own: it reads effects and figures.
+
+use serde::{Deserialize, Serialize};
+
+use super::rounds::Rounds;
+use super::{Effect, Study, effect, wording};
+use crate::definition::{Cell, Claim, Expectation, Test};
+use crate::metric::{Metric, Unit};
+use crate::statistics::paired::Paired;
+use crate::statistics::verdict::{ALPHA, Verdict};
+
+/// What became of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimVerdict {
+    /// It holds here.
+    Confirmed,
+    /// It does not hold here.
+    Refuted,
+    /// What was measured does not tell.
+    Undecided,
+    /// Nothing that could be measured here would tell.
+    Untestable,
+}
+
+impl ClaimVerdict {
+    /// The words shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Refuted => "refuted",
+            Self::Undecided => "undecided",
+            Self::Untestable => "cannot be tested here",
+        }
+    }
+}
+
+/// A claim and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClaimResult {
+    /// Its short name.
+    pub id: String,
+    /// The statement.
+    pub text: String,
+    /// What became of it.
+    pub verdict: ClaimVerdict,
+    /// Why, with the figures.
+    pub why: String,
+}
+
+/// All claims of a study, in the order of its file.
+pub(super) fn all(study: &Study, effects: &[Effect]) -> Vec<ClaimResult> {
+    let rounds = Rounds::of(&study.entries);
+    study.definition.claims.iter().map(|claim| judged(study, &rounds, effects, claim)).collect()
+}
+
+fn judged(study: &Study, rounds: &Rounds<'_>, effects: &[Effect], claim: &Claim) -> ClaimResult {
+    let (verdict, why) = match &claim.test {
+        Test::Untestable(reason) => (ClaimVerdict::Untestable, reason.clone()),
+        Test::Comparison { from, to, metric, expect, at_least } => {
+            let found = effects
+                .iter()
+                .find(|effect| (&effect.from, &effect.to, &effect.metric) == (from, to, metric));
+            match found.filter(|effect| effect.rounds > 0) {
+                Some(effect) => compared(study, effect, *expect, *at_least),
+                None => (ClaimVerdict::Undecided, absent(study, &[from, to])),
+            }
+        }
+        Test::Bound { cell, metric, below, above } => bounded(study, rounds, cell, *metric, (*below, *above)),
+    };
+    ClaimResult { id: claim.id.clone(), text: claim.text.clone(), verdict, why }
+}
+
+/// Why there is nothing to judge by.
+fn absent(study: &Study, cells: &[&Cell]) -> String {
+    for cell in cells {
+        if let Some(reason) = study.lost.get(&cell.arm) {
+            return format!("arm {} was lost: {reason}", cell.arm);
+        }
+        if !study.lineup.arms.iter().any(|arm| arm.name == cell.arm) {
+            return format!("arm {} did not take part", cell.arm);
+        }
+    }
+    "no block measured it".to_owned()
+}
+
+fn compared(
+    study: &Study,
+    effect: &Effect,
+    expect: Expectation,
+    at_least: Option<f64>,
+) -> (ClaimVerdict, String) {
+    let verdict = match (expect, effect.verdict) {
+        // All that a quick study says by "same" is that there is no large change.
+        (_, Verdict::Same) if study.options.quick => ClaimVerdict::Undecided,
+        (_, Verdict::Undecided) => ClaimVerdict::Undecided,
+        (Expectation::Same, Verdict::Same) => ClaimVerdict::Confirmed,
+        (Expectation::Same, _) if effect.within_margin => ClaimVerdict::Confirmed,
+        (Expectation::Faster, Verdict::Faster) | (Expectation::Slower, Verdict::Slower) => {
+            ClaimVerdict::Confirmed
+        }
+        _ => ClaimVerdict::Refuted,
+    };
+    let verdict = match at_least {
+        Some(factor) => by_factor(study, effect, expect, factor, verdict),
+        None => verdict,
+    };
+    (verdict, sentence(effect, at_least))
+}
+
+/// A factor is reached if all of the interval is beyond it, and missed if none of it is.
+fn by_factor(
+    study: &Study,
+    effect: &Effect,
+    expect: Expectation,
+    factor: f64,
+    otherwise: ClaimVerdict,
+) -> ClaimVerdict {
+    let Some(paired) = Paired::new(effect.differences.clone()) else { return ClaimVerdict::Undecided };
+    let interval = paired.interval(effect::alpha(study));
+    let rising = effect.metric.more_is_better() == (expect == Expectation::Faster);
+    let (least, most) = if rising { (interval.low, interval.high) } else { (-interval.high, -interval.low) };
+    match otherwise {
+        ClaimVerdict::Confirmed if least >= factor.ln() => ClaimVerdict::Confirmed,
+        _ if most < factor.ln() => ClaimVerdict::Refuted,
+        ClaimVerdict::Confirmed => ClaimVerdict::Undecided,
+        other => other,
+    }
+}
+
+fn sentence(effect: &Effect, at_least: Option<f64>) -> String {
+    let (from, to) = (&effect.from, &effect.to);
+    let arms = if from.arm == to.arm { to.arm.clone() } else { format!("{} against {}", to.arm, from.arm) };
+    let workloads = if from.workload == to.workload {
+        to.workload.clone()
+    } else {
+        format!("{} against {}", to.workload, from.workload)
+    };
+    let change = effect.change.map_or_else(String::new, |change| {
+        let written = |end: f64| wording::change(effect.metric, end);
+        let end = |end: Option<f64>| end.map_or("?".to_owned(), written);
+        format!(
+            ": {} ({} to {}), {}",
+            written(change.estimate),
+            end(change.low),
+            end(change.high),
+            effect.verdict.name()
+        )
+    });
+    let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor} times"));
+    let needed = match (effect.verdict, effect.blocks_needed) {
+        (Verdict::Undecided, Some(blocks)) => format!("; about {blocks} blocks would tell"),
+        (Verdict::Undecided, None) => "; no reasonable number of blocks would tell".to_owned(),
+        _ => String::new(),
+    };
+    format!("{} of {arms} under {workloads}{change}{claimed}{needed}", effect.metric)
+}
+
+/// A claim about one cell: the interval of the mean of its rounds is held against the bound.
+fn bounded(
+    study: &Study,
+    rounds: &Rounds<'_>,
+    cell: &Cell,
+    metric: Metric,
+    (below, above): (Option<f64>, Option<f64>),
+) -> (ClaimVerdict, String) {
+    let figures = rounds.figures(cell, metric);
+    let at_least = figures.iter().any(|(_, figure)| figure.at_least);
+    let places: Vec<f64> = figures.iter().filter_map(|(_, figure)| metric.scaled(figure.value)).collect();
+    let Some(paired) = Paired::new(places).filter(|paired| paired.rounds() > 1) else {
+        return (ClaimVerdict::Undecided, absent(study, &[cell]));
+    };
+    let interval = paired.interval(ALPHA);
+    let (low, mut high) = (metric.unscaled(interval.low), metric.unscaled(interval.high));
+    if metric.unit() == Unit::Share && paired.mean() <= 0.0 {
+        // None in n: with 95 % fewer than 3 in n (Hanley and Lippman-Hand, JAMA 249, 1983).
+        high = high.max(3.0 / rounds.requests(cell).max(3) as f64);
+    }
+    let under = |bound: f64| if high < bound && !at_least { 1 } else { -i32::from(low >= bound) };
+    let over = |bound: f64| if low > bound { 1 } else { -i32::from(high <= bound && !at_least) };
+    let held = [below.map(under), above.map(over)];
+    let verdict = match held.iter().flatten().min() {
+        Some(-1) => ClaimVerdict::Refuted,
+        Some(1) => ClaimVerdict::Confirmed,
+        _ => ClaimVerdict::Undecided,
+    };
+    let written = |value: f64| wording::figure(metric, value);
+    let claimed = [("below", below), ("above", above)]
+        .map(|(word, bound)| bound.map(|bound| format!("{word} {}", written(bound))).unwrap_or_default());
+    let bounds = claimed.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(" and ");
+    let range =
+        format!("{} ({} to {})", written(metric.unscaled(paired.mean())), written(low), written(high));
+    (verdict, format!("{metric} of {} under {}: {range}; claimed: {bounds}", cell.arm, cell.workload))
+}

@@ -1,0 +1,313 @@
+//! Effects: what one side of a comparison is beside the other, with its interval and its verdict.
+//!
+//! Does not choose who is compared; see [`super::lineup`].
+
+use serde::{Deserialize, Serialize};
+
+use super::lineup::Pairing;
+use super::rounds::Rounds;
+use super::{Relation, Study, wording};
+use crate::definition::{Cell, Definition};
+use crate::metric::{Metric, Unit};
+use crate::statistics::paired::Paired;
+use crate::statistics::verdict::{self, Rule, Verdict};
+use crate::statistics::{holm, location, power, sign_flip};
+
+/// Differences below this share do not matter where nobody says otherwise.
+const MARGIN: f64 = 0.05;
+
+/// The same for shares: an error budget of one in a thousand.
+const MARGIN_OF_SHARES: f64 = 0.001;
+
+/// What a quick study can tell from nothing.
+const MARGIN_QUICK: f64 = 0.25;
+
+/// The same for shares.
+const MARGIN_QUICK_OF_SHARES: f64 = 0.05;
+
+/// Skewness beyond which the mean is not the whole story.
+const SKEWED: f64 = 1.0;
+
+/// A change with its interval. Of shares the difference; of everything else `to / from - 1`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The best single guess.
+    pub estimate: f64,
+    /// Lower end; `None` if nothing bounds it.
+    pub low: Option<f64>,
+    /// Upper end; `None` if nothing bounds it.
+    pub high: Option<f64>,
+}
+
+/// One comparison by one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// What it starts from.
+    pub from: Cell,
+    /// What is judged.
+    pub to: Cell,
+    /// Why the two are compared.
+    pub relation: Relation,
+    /// By what.
+    pub metric: Metric,
+    /// Blocks in which both sides were measured.
+    pub rounds: usize,
+    /// The verdict on `to`.
+    pub verdict: Verdict,
+    /// The change from `from` to `to`; `None` without a round.
+    pub change: Option<Range>,
+    /// The change by the Hodges-Lehmann estimate, which single wild rounds do not pull away.
+    pub robust_change: Option<f64>,
+    /// What would not matter, in the sense of `change`.
+    pub margin: f64,
+    /// Whether all of the interval is within the margin: a difference that is certain, and small.
+    pub within_margin: bool,
+    /// The smallest change that so many rounds find four times in five; `None` below two rounds.
+    pub detectable: Option<f64>,
+    /// About how many blocks would decide; only if undecided, and `None` then if no number of blocks anybody runs would.
+    pub blocks_needed: Option<usize>,
+    /// Exact two-sided p of no difference.
+    pub p: f64,
+    /// The same after Holm's correction for the metrics of this comparison.
+    pub p_adjusted: f64,
+    /// Standard deviation of the rounds' differences, on the scale of the differences.
+    pub deviation: f64,
+    /// The difference of each round, on that scale (of ratios the natural logarithm).
+    pub differences: Vec<f64>,
+    /// The blocks of those.
+    pub blocks: Vec<usize>,
+    /// Blocks without which the verdict would be another.
+    pub moved_by: Vec<usize>,
+    /// The change that was published, if both sides were.
+    pub published: Option<f64>,
+    /// Whether it belongs to what the study was made for.
+    pub primary: bool,
+    /// What else is to be said.
+    pub notes: Vec<String>,
+}
+
+/// All effects of a study, in the order of its comparisons.
+pub(super) fn all(study: &Study) -> Vec<Effect> {
+    let rounds = Rounds::of(&study.entries);
+    study.lineup.pairings.iter().flat_map(|pairing| of_pairing(study, &rounds, pairing)).collect()
+}
+
+/// The level of the tests of a study.
+pub(super) const fn alpha(study: &Study) -> f64 {
+    if study.may_extend() { verdict::ALPHA_OF_TWO } else { verdict::ALPHA }
+}
+
+/// What does not matter, as a person states it.
+pub(super) fn margin(study: &Study, metric: Metric) -> f64 {
+    let share = metric.unit() == Unit::Share;
+    if study.options.quick {
+        return if share { MARGIN_QUICK_OF_SHARES } else { MARGIN_QUICK };
+    }
+    if let Some(margin) = asked(&study.definition, metric) {
+        return margin;
+    }
+    let margin = if share { MARGIN_OF_SHARES } else { MARGIN };
+    let least = study.calibration.as_ref().and_then(|known| known.least_margin(metric, study.blocks));
+    margin.max(least.unwrap_or_default())
+}
+
+/// The margin that the definition asks for, if it does. One for all metrics is not meant for shares: 5 % of errors would
+/// be a lot.
+pub(super) fn asked(definition: &Definition, metric: Metric) -> Option<f64> {
+    let design = &definition.design;
+    let general = design.margin.filter(|_| metric.unit() != Unit::Share);
+    design.margins.get(&metric).copied().or(general)
+}
+
+/// The effects of one comparison: its metrics are tested together.
+fn of_pairing(study: &Study, rounds: &Rounds<'_>, pairing: &Pairing) -> Vec<Effect> {
+    let compared: Vec<Compared> =
+        pairing.metrics.iter().map(|metric| Compared::new(rounds, pairing, *metric)).collect();
+    let p_values: Vec<f64> = compared
+        .iter()
+        .filter_map(|compared| compared.paired.as_ref())
+        .map(|paired| sign_flip::p_value(paired.differences(), study.definition.design.seed))
+        .collect();
+    let mut tested = p_values.iter().copied().zip(holm::adjust(&p_values));
+    let together = p_values.len();
+    let mut effects = Vec::new();
+    for compared in compared {
+        let measured = compared.paired.clone().zip(compared.paired.as_ref().and_then(|_| tested.next()));
+        effects.push(match measured {
+            Some((paired, p)) => judged(study, pairing, &compared, &paired, p, together),
+            None => unmeasured(study, pairing, compared.metric),
+        });
+    }
+    effects
+}
+
+/// One metric of a comparison, round by round.
+struct Compared {
+    metric: Metric,
+    paired: Option<Paired>,
+    blocks: Vec<usize>,
+    /// Mean place of `from` on the scale of differences.
+    level: f64,
+    at_least: bool,
+}
+
+impl Compared {
+    fn new(rounds: &Rounds<'_>, pairing: &Pairing, metric: Metric) -> Self {
+        let (mut blocks, mut levels, mut differences, mut at_least) =
+            (Vec::new(), Vec::new(), Vec::new(), false);
+        for (block, from) in rounds.figures(&pairing.from, metric) {
+            let Some(to) = rounds.figure(block, &pairing.to, metric) else { continue };
+            if let (Some(before), Some(after)) = (metric.scaled(from.value), metric.scaled(to.value)) {
+                blocks.push(block);
+                levels.push(before);
+                differences.push(after - before);
+                at_least |= from.at_least || to.at_least;
+            }
+        }
+        let level = if levels.is_empty() { 0.0 } else { location::mean(&levels) };
+        Self { metric, paired: Paired::new(differences), blocks, level, at_least }
+    }
+
+    /// A place on the scale of differences as a change.
+    fn change(&self, difference: f64) -> f64 {
+        match self.metric.unit() {
+            Unit::Share => self.metric.unscaled(self.level + difference) - self.metric.unscaled(self.level),
+            _ => difference.exp_m1(),
+        }
+    }
+
+    fn bounded(&self, difference: f64) -> Option<f64> {
+        difference.is_finite().then(|| self.change(difference))
+    }
+}
+
+fn rule(study: &Study, metric: Metric, together: usize) -> Rule {
+    // A quick study has too few rounds for Holm's correction of the exact test, so its intervals are wider instead.
+    let quick = study.options.quick;
+    let alpha = if quick { verdict::ALPHA / together.max(1) as f64 } else { alpha(study) };
+    Rule {
+        alpha,
+        margin: metric.scaled_margin(margin(study, metric)),
+        large_only: quick,
+        more_is_better: metric.more_is_better(),
+    }
+}
+
+fn judged(
+    study: &Study,
+    pairing: &Pairing,
+    compared: &Compared,
+    paired: &Paired,
+    (p, p_adjusted): (f64, f64),
+    together: usize,
+) -> Effect {
+    let (metric, rule) = (compared.metric, rule(study, compared.metric, together));
+    let certain = if study.options.quick { f64::from(p >= verdict::ALPHA) } else { p_adjusted };
+    let verdict = verdict::read(paired, certain, &rule);
+    let interval = paired.interval(rule.alpha);
+    let moved = paired.moved_by(|paired| verdict::by_interval(paired, &rule));
+    let moved = if verdict == Verdict::Undecided && moved.len() > 1 { Vec::new() } else { moved };
+    let detectable = power::detectable(paired.deviation(), paired.rounds(), rule.alpha);
+    let mut effect = Effect {
+        rounds: paired.rounds(),
+        verdict,
+        change: Some(Range {
+            estimate: compared.change(paired.mean()),
+            low: compared.bounded(interval.low),
+            high: compared.bounded(interval.high),
+        }),
+        robust_change: Some(compared.change(location::hodges_lehmann(paired.differences()))),
+        within_margin: interval.within(rule.margin),
+        detectable: detectable.is_finite().then(|| match metric.unit() {
+            Unit::Share => metric.unscaled(detectable),
+            _ => detectable.exp_m1(),
+        }),
+        blocks_needed: if verdict == Verdict::Undecided { needed(paired, &rule, together) } else { None },
+        p,
+        p_adjusted,
+        deviation: paired.deviation(),
+        differences: paired.differences().to_vec(),
+        moved_by: moved.into_iter().map(|place| compared.blocks[place]).collect(),
+        blocks: compared.blocks.clone(),
+        ..unmeasured(study, pairing, metric)
+    };
+    effect.notes = notes(study, compared, paired, &effect);
+    effect
+}
+
+/// An effect of which nothing is known.
+fn unmeasured(study: &Study, pairing: &Pairing, metric: Metric) -> Effect {
+    Effect {
+        from: pairing.from.clone(),
+        to: pairing.to.clone(),
+        relation: pairing.relation.clone(),
+        metric,
+        rounds: 0,
+        verdict: Verdict::Undecided,
+        change: None,
+        robust_change: None,
+        margin: margin(study, metric),
+        within_margin: false,
+        detectable: None,
+        blocks_needed: None,
+        p: 1.0,
+        p_adjusted: 1.0,
+        deviation: 0.0,
+        differences: Vec::new(),
+        blocks: Vec::new(),
+        moved_by: Vec::new(),
+        published: published(study, pairing, metric),
+        primary: !matches!(pairing.relation, Relation::Claim | Relation::Itself),
+        notes: vec!["no block has this figure on both sides".to_owned()],
+    }
+}
+
+/// About how many rounds would decide: as many as find the distance to the nearer of the two answers, and enough
+/// for the exact test to be able to say anything.
+fn needed(paired: &Paired, rule: &Rule, together: usize) -> Option<usize> {
+    let distance = paired.mean().abs().max(rule.margin - paired.mean().abs());
+    let by_spread = power::rounds_needed(paired.deviation(), distance, rule.alpha)?;
+    let speaks = |rounds: &usize| sign_flip::least_p(*rounds) * (together.max(1) as f64) < rule.alpha;
+    let least = (2..power::ROUNDS_MAX).find(speaks)?;
+    Some(by_spread.max(least).max(paired.rounds() + 1))
+}
+
+fn published(study: &Study, pairing: &Pairing, metric: Metric) -> Option<f64> {
+    let figure = |cell: &Cell| {
+        let known = study.definition.published.iter();
+        known
+            .filter(|figure| figure.metric == metric && figure.cell == *cell)
+            .map(|figure| figure.value)
+            .next()
+    };
+    let (from, to) = (figure(&pairing.from)?, figure(&pairing.to)?);
+    match metric.unit() {
+        Unit::Share => Some(to - from),
+        _ => (from > 0.0).then(|| to / from - 1.0),
+    }
+}
+
+fn notes(study: &Study, compared: &Compared, paired: &Paired, effect: &Effect) -> Vec<String> {
+    let mut notes = Vec::new();
+    if compared.at_least {
+        notes.push("some rounds only say \"at least\": requests were given up before they ended".to_owned());
+    }
+    if paired.rounds() >= 5 && location::skewness(paired.differences()).abs() > SKEWED {
+        let robust = wording::change(effect.metric, effect.robust_change.unwrap_or_default());
+        notes.push(format!(
+            "the rounds lie unevenly; without the pull of the outer ones the change is {robust}"
+        ));
+    }
+    if !effect.moved_by.is_empty() {
+        let blocks: Vec<String> = effect.moved_by.iter().map(|block| (block + 1).to_string()).collect();
+        notes.push(format!("without block {} alone the verdict would be another", blocks.join(" or ")));
+    }
+    if effect.within_margin && matches!(effect.verdict, Verdict::Faster | Verdict::Slower) {
+        notes.push("the difference is certain, and smaller than the margin".to_owned());
+    }
+    let stored = study.calibration.as_ref().and_then(|known| known.deviations.get(&effect.metric));
+    if stored.is_some_and(|stored| *stored > 0.0 && paired.deviation() > 2.0 * stored) {
+        notes.push("the rounds vary more than twice as much as when this machine was calibrated".to_owned());
+    }
+    notes
+}

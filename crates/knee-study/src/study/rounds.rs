@@ -1,0 +1,106 @@
+//! What was measured, by block, arm and workload; and what was lost, and why.
+//!
+//! Does not compare.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, Figure, Measured, Told};
+use crate::definition::Cell;
+use crate::metric::Metric;
+use crate::statistics::location;
+
+/// A block in which an arm has no usable trial of a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostRound {
+    /// The block, from 0.
+    pub block: usize,
+    /// Arm and workload.
+    pub cell: Cell,
+    /// What became of the last attempt.
+    pub why: String,
+}
+
+/// Usable trials of a study, by block and cell.
+pub(super) struct Rounds<'a> {
+    usable: BTreeMap<(usize, Cell), &'a Measured>,
+    /// Rounds that were tried and have no usable trial.
+    pub lost: Vec<LostRound>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn of(entries: &'a [Entry]) -> Self {
+        let mut usable = BTreeMap::new();
+        let mut failed = BTreeMap::new();
+        for entry in entries {
+            let trial = &entry.trial;
+            let key = (trial.block, Cell { arm: trial.arm.clone(), workload: trial.workload.clone() });
+            match entry.usable() {
+                Some(measured) => drop(usable.insert(key, measured)),
+                None => drop(failed.insert(key, why(&entry.told))),
+            }
+        }
+        failed.retain(|key, _| !usable.contains_key(key));
+        let lost = failed.into_iter().map(|((block, cell), why)| LostRound { block, cell, why }).collect();
+        Self { usable, lost }
+    }
+
+    /// One figure of one block.
+    pub(super) fn figure(&self, block: usize, cell: &Cell, metric: Metric) -> Option<Figure> {
+        self.usable.get(&(block, cell.clone()))?.figures.get(&metric).copied()
+    }
+
+    /// A metric of a cell in every block that has it, in the order of the blocks.
+    pub(super) fn figures(&self, cell: &Cell, metric: Metric) -> Vec<(usize, Figure)> {
+        let here = self.usable.iter().filter(|((_, place), _)| place == cell);
+        here.filter_map(|((block, _), measured)| Some((*block, *measured.figures.get(&metric)?))).collect()
+    }
+
+    /// Requests of a cell over all blocks.
+    pub(super) fn requests(&self, cell: &Cell) -> u64 {
+        self.usable
+            .iter()
+            .filter(|((_, place), _)| place == cell)
+            .map(|(_, measured)| measured.requests)
+            .sum()
+    }
+
+    /// Median, least and greatest figure of a cell, and whether any of them only says "at least".
+    pub(super) fn spread(&self, cell: &Cell, metric: Metric) -> Option<Spread> {
+        let figures = self.figures(cell, metric);
+        let values: Vec<f64> = figures.iter().map(|(_, figure)| figure.value).collect();
+        let (low, high) = location::range(&values)?;
+        let at_least = figures.iter().any(|(_, figure)| figure.at_least);
+        Some(Spread { rounds: values.len(), median: location::median(&values), low, high, at_least })
+    }
+
+    /// Blocks that have a usable trial of a cell.
+    pub(super) fn blocks(&self, cell: &Cell) -> Vec<usize> {
+        self.usable.keys().filter(|(_, place)| place == cell).map(|(block, _)| *block).collect()
+    }
+}
+
+/// What a metric was in one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Blocks that have it; 1 or more.
+    pub rounds: usize,
+    /// Median of the rounds.
+    pub median: f64,
+    /// The least of the rounds.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+    /// Whether the truth of any round is its figure or more.
+    pub at_least: bool,
+}
+
+fn why(told: &Told) -> String {
+    match told {
+        Told::Measured(measured) if measured.reasons.is_empty() => "the measurement is invalid".to_owned(),
+        Told::Measured(measured) => measured.reasons.join("; "),
+        Told::Died { reason } => format!("the service died: {reason}"),
+        Told::NeverReady { reason } => format!("the service did not come up: {reason}"),
+    }
+}

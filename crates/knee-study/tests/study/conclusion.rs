@@ -1,0 +1,335 @@
+//! Conclusions: verdicts on planted effects, claims, growth, the noise floor.
+
+use std::collections::BTreeMap;
+
+use knee_study::definition::Arm;
+use knee_study::metric::Metric;
+use knee_study::statistics::verdict::Verdict;
+use knee_study::study::{
+    Calibration, ClaimVerdict, Conclusion, Effect, GrowthWord, Options, Refusal, Relation, Study,
+};
+
+use crate::bench::{around, definition, run, study, study_with, told};
+
+const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\", \"errors\"]\n";
+
+/// Milliseconds: a fine lock saves 20 %, a cache does nothing.
+fn planted(arm: &Arm) -> f64 {
+    if arm.switches["lock"] == "fine" { 8.0 } else { 10.0 }
+}
+
+fn effect<'a>(conclusion: &'a Conclusion, from: &str, to: &str, metric: Metric) -> &'a Effect {
+    let mut effects = conclusion.effects.iter();
+    let found = effects.find(|effect| {
+        (effect.from.arm.as_str(), effect.to.arm.as_str(), effect.metric) == (from, to, metric)
+            && effect.to.workload == "list"
+    });
+    found.unwrap_or_else(|| panic!("no effect {from} -> {to} by {metric}"))
+}
+
+#[test]
+fn a_ladder_tells_the_step_that_helped_from_the_one_that_did_not() {
+    let conclusion = run(study(LADDER), |trial, arm, _| around(trial, planted(arm), 0.015));
+    let step = effect(&conclusion, "stock", "fine", Metric::P50);
+    assert_eq!((step.verdict, &step.relation), (Verdict::Faster, &Relation::Step));
+    let change = step.change.unwrap();
+    assert!(change.low.unwrap() < -0.2 && -0.2 < change.high.unwrap(), "{change:?}");
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::Rate).verdict, Verdict::Faster, "more of it");
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::Errors).verdict, Verdict::Same);
+    assert_eq!(effect(&conclusion, "fine", "cached", Metric::P50).verdict, Verdict::Same);
+    let since = effect(&conclusion, "stock", "cached", Metric::P50);
+    assert_eq!((since.verdict, &since.relation), (Verdict::Faster, &Relation::SinceFirst));
+}
+
+#[test]
+fn an_undecided_comparison_says_how_many_blocks_would_tell() {
+    let conclusion = run(study(LADDER), |trial, arm, _| around(trial, planted(arm), 0.35));
+    let step = effect(&conclusion, "fine", "cached", Metric::P50);
+    assert_eq!(step.verdict, Verdict::Undecided);
+    assert!(step.blocks_needed.unwrap() > 100, "{step:?}");
+    assert!(step.detectable.unwrap() > 0.2, "{step:?}");
+}
+
+#[test]
+fn one_round_that_moves_the_verdict_is_named() {
+    let conclusion = run(study(LADDER), |trial, arm, _| {
+        let wild = trial.block == 6 && trial.arm == "fine";
+        around(trial, planted(arm) * if wild { 2.5 } else { 1.0 }, 0.005)
+    });
+    let step = effect(&conclusion, "stock", "fine", Metric::P50);
+    assert_eq!(step.moved_by, [6]);
+    assert!(
+        step.notes.iter().any(|note| note == "without block 7 alone the verdict would be another"),
+        "{:?}",
+        step.notes
+    );
+}
+
+#[test]
+fn an_ablation_says_what_each_switch_is_worth_alone_and_at_the_end() {
+    let rest =
+        "[design]\nkind = \"ablation\"\nbase = \"stock\"\nbest = \"cached\"\nmetrics = [\"p50\"]\nseed = 3\n";
+    // The cache helps only while the lock is coarse.
+    let conclusion = run(study(rest), |trial, arm, _| {
+        let millis = match (arm.switches["lock"].as_str(), arm.switches["cache"].as_str()) {
+            ("coarse", "off") => 10.0,
+            ("coarse", _) => 8.0,
+            _ => 6.0,
+        };
+        around(trial, millis, 0.01)
+    });
+    let verdict = |from: &str, to: &str| {
+        let effect = effect(&conclusion, from, to, Metric::P50);
+        (effect.verdict, effect.relation.clone())
+    };
+    assert_eq!(verdict("stock", "cached"), (Verdict::Faster, Relation::Whole));
+    assert_eq!(verdict("stock", "stock + cache"), (Verdict::Faster, Relation::Added("cache".to_owned())));
+    assert_eq!(verdict("cached - cache", "cached"), (Verdict::Same, Relation::Removed("cache".to_owned())));
+    assert_eq!(verdict("cached - lock", "cached"), (Verdict::Faster, Relation::Removed("lock".to_owned())));
+}
+
+#[test]
+fn a_quick_study_tells_large_changes_only() {
+    let quick = |millis: f64| {
+        let options = Options { quick: true, ..Options::default() };
+        let conclusion = run(study_with(LADDER, options, None), |trial, arm, _| {
+            around(trial, if arm.switches["lock"] == "fine" { millis } else { 10.0 }, 0.015)
+        });
+        assert_eq!(conclusion.blocks, 6);
+        assert!(
+            conclusion.notes.iter().any(|note| note.starts_with("a quick study tells large changes only"))
+        );
+        effect(&conclusion, "stock", "fine", Metric::P50).verdict
+    };
+    assert_eq!(quick(5.0), Verdict::Faster);
+    assert_eq!(quick(9.0), Verdict::Same, "10 % is no large change");
+    assert_eq!(quick(8.0), Verdict::Undecided, "about at the limit");
+}
+
+#[test]
+fn every_kind_of_claim_comes_out_as_it_should() {
+    let claims = r#"
+[claims.true]
+text = "a fine lock helps"
+workload = "list"
+metric = "p50"
+arm = "fine"
+against = "stock"
+expect = "faster"
+
+[claims.factor]
+text = "by more than a tenth"
+workload = "list"
+metric = "rate"
+arm = "fine"
+against = "stock"
+expect = "faster"
+at_least = "1.1x"
+
+[claims.too_much]
+text = "it doubles the rate"
+workload = "list"
+metric = "rate"
+arm = "fine"
+against = "stock"
+expect = "faster"
+at_least = "2x"
+
+[claims.false]
+text = "the cache helps"
+workload = "list"
+metric = "p50"
+arm = "cached"
+against = "fine"
+expect = "faster"
+
+[claims.same]
+text = "creating costs what listing costs"
+workload = "create"
+against_workload = "list"
+metric = "p50"
+arm = "stock"
+expect = "same"
+
+[claims.clean]
+text = "no errors"
+workload = "create"
+metric = "errors"
+arm = "fine"
+below = "0.1%"
+
+[claims.bound]
+text = "it answers in 5 ms"
+workload = "create"
+metric = "p50"
+arm = "fine"
+below = "5ms"
+
+[claims.elsewhere]
+text = "the runtime did it"
+untestable = "there is no other runtime here"
+"#;
+    let rest = format!("{LADDER}{claims}");
+    let conclusion = run(study(&rest), |trial, arm, _| around(trial, planted(arm), 0.01));
+    let found: Vec<_> = conclusion.claims.iter().map(|claim| (claim.id.as_str(), claim.verdict)).collect();
+    let expected = [
+        ("true", ClaimVerdict::Confirmed),
+        ("factor", ClaimVerdict::Confirmed),
+        ("too_much", ClaimVerdict::Refuted),
+        ("false", ClaimVerdict::Refuted),
+        ("same", ClaimVerdict::Confirmed),
+        ("clean", ClaimVerdict::Confirmed),
+        ("bound", ClaimVerdict::Refuted),
+        ("elsewhere", ClaimVerdict::Untestable),
+    ];
+    assert_eq!(found, expected, "{:#?}", conclusion.claims);
+    let noisy = run(study(&rest), |trial, arm, _| around(trial, planted(arm), 0.6));
+    let open = noisy.claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Undecided).count();
+    assert!(open >= 3, "{:#?}", noisy.claims);
+}
+
+#[test]
+fn a_claim_of_no_errors_needs_enough_requests() {
+    let claim = "\n[claims.clean]\ntext = \"none\"\nworkload = \"list\"\nmetric = \"errors\"\narm = \"fine\"\nbelow = \"0.001%\"\n";
+    // None of 100,000: with 95 % fewer than 3 in 100,000, and not fewer than 1 in 100,000.
+    let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, _, _| around(trial, 10.0, 0.01));
+    assert_eq!(conclusion.claims[0].verdict, ClaimVerdict::Undecided, "{:?}", conclusion.claims[0]);
+}
+
+#[test]
+fn growth_has_its_exponent_and_its_word() {
+    let rest = "[design]\nkind = \"growth\"\norder = [\"stock\", \"fine\"]\nmetrics = [\"p50\", \"rate\"]\n\
+                growth = { switch = \"rows\", sizes = [1000, 2000, 4000, 8000] }\n";
+    let conclusion = run(study(rest), |trial, arm, workload| {
+        let rows: f64 = arm.switches["rows"].parse().unwrap();
+        let power = if workload.name == "list" && arm.switches["lock"] == "coarse" { 1.0 } else { 0.02 };
+        around(trial, 10.0 * (rows / 1000.0).powf(power), 0.02)
+    });
+    let found: BTreeMap<_, _> = conclusion
+        .growth
+        .iter()
+        .map(|growth| ((growth.arm.as_str(), growth.workload.as_str(), growth.metric), growth))
+        .collect();
+    let scan = found[&("stock", "list", Metric::P50)];
+    assert!((scan.exponent.estimate - 1.0).abs() < 0.05, "{scan:?}");
+    assert_eq!((scan.word, scan.sure, scan.points.len(), scan.rounds), (GrowthWord::Linear, true, 4, 10));
+    assert!((scan.last - 1.0).abs() < 0.1, "{scan:?}");
+    let rate = found[&("stock", "list", Metric::Rate)];
+    assert!((rate.exponent.estimate - 1.0).abs() < 0.05, "of a rate, that of the time it takes: {rate:?}");
+    assert_eq!(found[&("fine", "list", Metric::P50)].word, GrowthWord::Constant);
+    assert_eq!(GrowthWord::of(0.5), GrowthWord::Watch);
+    assert_eq!(GrowthWord::of(1.5), GrowthWord::Superlinear);
+}
+
+#[test]
+fn a_machine_is_calibrated_by_an_arm_against_itself() {
+    let options = Options { against_itself: Some("fine".to_owned()), ..Options::default() };
+    let rest = format!("{LADDER}seed = 2\n");
+    let conclusion = run(study_with(&rest, options, None), |trial, _, _| around(trial, 10.0, 0.03));
+    let calibration = Calibration::of(&conclusion, "this machine").unwrap();
+    // Two sides with 3 % each: sqrt(2) * 3 %.
+    let deviation = calibration.deviations[&Metric::P50];
+    assert!((0.02..0.07).contains(&deviation), "{deviation}");
+    assert!(calibration.suspicious.is_empty());
+    // 2.262 * s / sqrt(10), and one and a half times that.
+    let floor = calibration.floor(Metric::P50, 10).unwrap();
+    assert!((floor - 0.7154 * deviation).abs() < 1e-4);
+    let least = calibration.least_margin(Metric::P50, 10).unwrap();
+    assert!((least - (1.5 * floor).exp_m1()).abs() < 1e-9);
+}
+
+#[test]
+fn a_margin_within_the_noise_is_refused_and_a_default_one_gives_way() {
+    let calibration = Calibration {
+        of: "here".to_owned(),
+        blocks: 10,
+        deviations: [(Metric::P50, 0.10)].into(),
+        suspicious: Vec::new(),
+    };
+    let asked = definition(&format!("{LADDER}margin = \"5%\"\n"));
+    let refused = Study::new(asked, Options::default(), Some(calibration.clone())).unwrap_err();
+    assert!(matches!(refused, Refusal::MarginWithinNoise { metric: Metric::P50, .. }));
+    let text =
+        "a margin of 5.0 % for p50 is within the noise of this machine; 11.3 % can be told with 10 blocks";
+    assert_eq!(refused.to_string(), text);
+    let conclusion = run(study_with(LADDER, Options::default(), Some(calibration)), |trial, arm, _| {
+        around(trial, planted(arm), 0.01)
+    });
+    let margin = effect(&conclusion, "stock", "fine", Metric::P50).margin;
+    assert!((margin - 0.113).abs() < 0.001, "{margin}");
+    assert!((effect(&conclusion, "stock", "fine", Metric::Rate).margin - 0.05).abs() < 1e-9);
+}
+
+#[test]
+fn published_figures_stand_beside_measured_ones() {
+    let published = r#"
+[[published]]
+arm = "stock"
+workload = "list"
+figures = { p50 = "20ms" }
+
+[[published]]
+arm = "fine"
+workload = "list"
+figures = { p50 = "10ms", p99 = "50ms" }
+"#;
+    let conclusion =
+        run(study(&format!("{LADDER}{published}")), |trial, arm, _| around(trial, planted(arm), 0.01));
+    assert!((conclusion.beside[0].ratio.unwrap() - 0.5).abs() < 0.06, "{:?}", conclusion.beside[0]);
+    assert_eq!(conclusion.beside[2].measured, None, "no p99 was measured");
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).published, Some(-0.5));
+    assert_eq!(conclusion.beside.len(), 3);
+}
+
+#[test]
+fn identical_arms_are_rarely_called_different_all_the_way_through() {
+    let studies = 200;
+    let wrong = (0..studies).filter(|seed| {
+        let rest = format!("[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p50\"]\nseed = {seed}\n");
+        let conclusion = run(study(&rest), |trial, _, _| around(trial, 10.0, 0.03));
+        matches!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Faster | Verdict::Slower)
+    });
+    // 5 % of 200 with three standard deviations: 10 + 9.
+    let wrong = wrong.count();
+    assert!((1..=19).contains(&wrong), "{wrong} of {studies}");
+}
+
+#[test]
+fn an_a_a_on_request_runs_the_base_twice_and_decides_nothing_else() {
+    let conclusion =
+        run(study(&format!("{LADDER}aa = true\n")), |trial, arm, _| around(trial, planted(arm), 0.02));
+    let twin = effect(&conclusion, "stock", "stock again", Metric::P50);
+    assert_eq!(twin.relation, Relation::Itself);
+    assert!(!matches!(twin.verdict, Verdict::Faster | Verdict::Slower));
+    assert!(
+        conclusion
+            .notes
+            .iter()
+            .any(|note| note.starts_with("the base against itself was called different in 0 of"))
+    );
+}
+
+#[test]
+fn a_metric_that_no_trial_has_is_said_to_be_missing() {
+    let rest = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"p99\"]\n";
+    let conclusion = run(study(rest), |trial, _, _| told(&[(Metric::P50, 1e6 + trial.number as f64)]));
+    let missing = effect(&conclusion, "stock", "fine", Metric::P99);
+    assert_eq!((missing.rounds, missing.verdict), (0, Verdict::Undecided));
+    assert_eq!(missing.notes, ["no block has this figure on both sides"]);
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Same);
+}
+
+#[test]
+fn a_conclusion_can_be_drawn_at_any_time_and_stored() {
+    let mut study = study(LADDER);
+    let empty = study.conclude();
+    assert!(!empty.over && empty.timeline.is_empty());
+    for _ in 0..7 {
+        let trial = study.next().unwrap();
+        study.tell(&trial, around(&trial, 10.0, 0.01)).unwrap();
+    }
+    let conclusion = study.conclude();
+    assert_eq!(conclusion.notes[0], "the study is not over: 53 trials left; what it says may change");
+    let stored = serde_json::to_string(&conclusion).unwrap();
+    assert_eq!(serde_json::from_str::<Conclusion>(&stored).unwrap().effects.len(), conclusion.effects.len());
+}

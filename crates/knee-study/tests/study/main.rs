@@ -1,0 +1,7 @@
+//! What a user gets from a study: the order of its trials, verdicts, claims, and what becomes of what goes wrong.
+
+mod bench;
+
+mod conclusion;
+
+mod course;

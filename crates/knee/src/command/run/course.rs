@@ -1,0 +1,300 @@
+//! The course of a run: `setup`, the load, `teardown`.
+//!
+//! Each stage that fails decides whether the next one takes place. Does not print the result.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex};
+
+use knee_core::clock::{self, MonotonicClock};
+use knee_core::plan::{Plan, Scenario};
+use knee_core::record::{Ending, Head, Run};
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_engine::host;
+use knee_engine::run::{self, Listeners};
+use knee_script::observe::metered::View;
+use knee_script::op::{Ended, Stage};
+use knee_script::options::scenario::ScenarioSpec;
+use knee_script::output::{self, Outlet, Writer};
+use knee_script::session::StageSettings;
+use knee_script::state::Story;
+use knee_script::threshold::Guarded;
+use knee_script::workload::{Load, Part, Stop};
+
+use super::watch::{Watch, Watched};
+use super::{Failed, Job, failed, pairs, refused};
+use crate::command::build;
+use crate::command::journal::FileJournal;
+use crate::exit::Exit;
+use crate::live::{self, Live};
+use crate::problem::{Problem, printable, reason};
+use crate::settings::amount;
+use crate::settings::output::Progress;
+use crate::settings::script::Mode;
+use crate::signals;
+use crate::store::{self, Store};
+
+/// What came of `setup`, the load and `teardown`.
+#[derive(Default)]
+pub struct Course {
+    /// The load; `None` if `setup` did not let it begin.
+    pub run: Option<Run>,
+    /// JSON of what `setup` returned.
+    pub data: Option<Arc<str>>,
+    /// What ended it before its time, or failed.
+    pub fault: Option<Failed>,
+    /// Whether a threshold ended it.
+    pub aborted: bool,
+    /// From the begin of `setup` to the end of `teardown`.
+    pub elapsed: Nanos,
+}
+
+impl Job<'_> {
+    /// `setup`, the load, `teardown`, with every sample on its way to where it is to go.
+    pub(super) fn course(&self, narrate: fn(&str)) -> Result<Course, Failed> {
+        let (writer, outlet) = self.writer()?.unzip();
+        let course = self.stages(&self.view(outlet), narrate);
+        // All workers are done, and with them all ways to the writer.
+        let complaint = writer.and_then(Writer::finish);
+        if let Some(words) = complaint {
+            narrate(&format!("warning: {}", printable(&words)));
+        }
+        course
+    }
+
+    fn stages(&self, view: &View, narrate: fn(&str)) -> Result<Course, Failed> {
+        let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
+        let clock = MonotonicClock::start();
+        let control = Control::new();
+        let watch = Watch::start(Watched {
+            total: self.total.clone(),
+            guards: self.guards.clone(),
+            tally: self.tally.clone(),
+            control: control.clone(),
+            clock,
+            outlet: view.outlet.clone(),
+            tags: pairs(&self.options.tags).into(),
+        })
+        .map_err(unable)?;
+        let mut course = Course::default();
+        match self.setup(view) {
+            Ok(data) => {
+                let load = Arc::new(self.load(data.clone(), &control, view));
+                let run = self.measure(&load, &control, narrate)?;
+                if run.ending == Ending::Completed {
+                    load.drop_rest(&*view.observer(), clock.now());
+                }
+                course.run = Some(run);
+                course.fault = load.why_stopped().map(stopped);
+                let after = self.teardown(data.as_deref(), view);
+                course.fault = course.fault.or(after.err());
+                course.data = data;
+            }
+            Err(fault) => course.fault = Some(fault),
+        }
+        course.elapsed = clock.now();
+        course.aborted = watch.end();
+        Ok(course)
+    }
+
+    /// JSON of what `setup` returns.
+    pub(super) fn setup(&self, view: &View) -> Result<Option<Arc<str>>, Failed> {
+        if self.options.run.no_setup || !self.session.exports("setup") {
+            return Ok(None);
+        }
+        let timeout = self.options.run.setup_timeout.to_nanos();
+        Ok(self.stage("setup", Stage::Setup, None, timeout, view)?.map(Into::into))
+    }
+
+    pub(super) fn teardown(&self, data: Option<&str>, view: &View) -> Result<(), Failed> {
+        if self.options.run.no_teardown || !self.session.exports("teardown") {
+            return Ok(());
+        }
+        let timeout = self.options.run.teardown_timeout.to_nanos();
+        self.stage("teardown", Stage::Teardown, data, timeout, view).map(drop)
+    }
+
+    /// How k6's view of the run comes about.
+    pub(super) fn view(&self, outlet: Option<Outlet>) -> View {
+        View {
+            metrics: self.session.program.metrics.clone(),
+            by_part: self.asked.summary.mode == Mode::Full,
+            total: self.total.clone(),
+            system_tags: self.system_tags,
+            outlet,
+        }
+    }
+
+    /// Opens the files that every sample goes to.
+    fn writer(&self) -> Result<Option<(Writer, Outlet)>, Failed> {
+        if self.asked.outputs.is_empty() {
+            return Ok(None);
+        }
+        let sources = |guard: &Guarded| {
+            (guard.name.clone(), guard.thresholds.iter().map(|one| one.source.clone()).collect())
+        };
+        let settings = output::Settings {
+            targets: self.asked.outputs.clone(),
+            metrics: self.session.program.metrics.clone(),
+            thresholds: self.guards.iter().map(sources).collect(),
+            system_tags: self.system_tags,
+        };
+        Writer::start(settings).map(Some).map_err(|error| {
+            let hint = "check the folder, its permissions and the space left";
+            refused(Problem::new(format!("samples cannot be written, for `--out`: {}", reason(&error)), hint))
+        })
+    }
+
+    pub(super) fn stage(
+        &self,
+        export: &str,
+        stage: Stage,
+        argument: Option<&str>,
+        timeout: Nanos,
+        view: &View,
+    ) -> Result<Option<String>, Failed> {
+        let story = Story { tally: self.tally.clone(), options: self.exported.clone(), ..Story::default() };
+        let settings = StageSettings {
+            way: self.way.clone(),
+            http: self.http.clone(),
+            timeout,
+            observer: view.observer(),
+            story: Rc::new(story),
+            tags: pairs(&self.options.tags).into(),
+            system_tags: self.system_tags,
+        };
+        let ended = self.session.stage(export, stage, argument, settings);
+        match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
+            Ended::Returned(json) => Ok(json),
+            Ended::Thrown(thrown) => {
+                Err((Problem::new(format!("{export}() threw: {thrown}"), ""), Exit::Script))
+            }
+            Ended::Aborted(words) => Err((Problem::new(words, ""), Exit::Abort)),
+            Ended::Cut => {
+                let words = format!("{export}() took longer than {} s", timeout.as_secs_f64());
+                let hint = format!("raise the option `{export}Timeout`");
+                let exit = match stage {
+                    Stage::Setup => Exit::SetupTimeout,
+                    Stage::Teardown => Exit::TeardownTimeout,
+                    Stage::Iteration | Stage::Summary => Exit::Script,
+                };
+                Err((Problem::new(words, hint), exit))
+            }
+        }
+    }
+
+    pub(super) fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
+        let scenarios = &self.options.scenarios;
+        let part = |spec: &ScenarioSpec| {
+            let plan = Scenario::from(spec);
+            Part {
+                name: spec.name.clone(),
+                executor: spec.executor.name().to_owned(),
+                export: spec.exec.clone(),
+                // Of two tags with one name the later wins: that of the scenario.
+                tags: pairs(self.options.tags.iter().chain(&spec.tags)),
+                environment: pairs(&spec.env),
+                users_max: plan.users_max(),
+                begins: plan.terms.start,
+                lasts: plan.ends().map(|ends| ends.since(plan.terms.start)),
+                iterations: plan.stop.requests(),
+            }
+        };
+        Load {
+            program: self.session.program.clone(),
+            parts: scenarios.iter().map(part).collect(),
+            data,
+            http: self.http.clone(),
+            options: self.exported.clone(),
+            tally: self.tally.clone(),
+            observers: view.clone().observers(),
+            control: control.clone(),
+            stopped: Mutex::default(),
+            tags: pairs(&self.options.tags),
+            system_tags: self.system_tags,
+            min_iteration: self.options.run.min_iteration_duration.to_nanos(),
+            counts: scenarios.iter().map(|_| Arc::default()).collect(),
+        }
+    }
+
+    pub(super) fn plan(&self) -> Plan {
+        let scenarios: Vec<Scenario> = self.options.scenarios.iter().map(Scenario::from).collect();
+        let users: u64 = scenarios.iter().map(|scenario| u64::from(scenario.users_max())).sum();
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+        Plan {
+            scenarios,
+            endpoints: Vec::new(),
+            warm_up: Nanos::ZERO,
+            grace: Nanos::from_secs(30),
+            request_timeout: None,
+            connect_timeout: self.way.settings.connect_timeout,
+            workers: self
+                .args
+                .load
+                .workers
+                .map_or_else(|| cores.min(users).max(1) as u16, |workers| workers.get().into()),
+            interval: amount::INTERVAL,
+        }
+    }
+
+    fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Run, Failed> {
+        let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
+        let _signals = signals::watch(control.clone()).map_err(unable)?;
+        let progress = if self.args.report.quiet { Progress::None } else { Progress::Lines };
+        self.take(self.plan(), progress, load, control, narrate).map(|(run, _)| run)
+    }
+
+    /// Makes the run of a plan and keeps its record, whose name is returned.
+    pub(super) fn take(
+        &self,
+        plan: Plan,
+        progress: Progress,
+        load: &Arc<Load>,
+        control: &Control,
+        narrate: fn(&str),
+    ) -> Result<(Run, Option<PathBuf>), Failed> {
+        let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
+        let head = Head {
+            measured_from: plan.warm_up,
+            plan,
+            title: self.args.script.clone(),
+            started: clock::wall(),
+            build: build(),
+            machine: host::machine(),
+            co_located: None,
+        };
+        let store = Store::of_process();
+        let named = self.args.report.record.as_deref();
+        let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
+        let record = record.map_err(|warning| narrate(&format!("warning: {warning}"))).ok();
+        let kept = record.and_then(|record| {
+            let journal = FileJournal::begin(record.file, &head).ok()?;
+            if !self.args.report.quiet {
+                narrate(&format!("record: {}", record.path.display()));
+            }
+            Some((Box::new(journal) as Box<_>, record.path))
+        });
+        let (journal, path) = kept.unzip();
+        let (sender, events) = sync_channel(live::BACKLOG);
+        let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
+        let listeners = Listeners { journal, events: vec![sender] };
+        let run = run::run(head, load, &self.way, control, listeners);
+        live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
+        run.map(|run| (run, path)).map_err(|error| unable(&error))
+    }
+}
+
+/// What ends the program when the script, or a VU that could not be made, has ended the run.
+pub(super) fn stopped(why: Stop) -> Failed {
+    match why {
+        Stop::Asked(words) => (Problem::new(words, ""), Exit::Abort),
+        Stop::Threw(words) => {
+            (Problem::new(format!("the script threw while a VU was made: {words}"), ""), Exit::Script)
+        }
+        Stop::Failed(words) => {
+            failed(Problem::new(words, "ask for fewer VUs, or allow more memory (`ulimit -v`)"))
+        }
+    }
+}

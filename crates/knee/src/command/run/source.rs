@@ -1,0 +1,114 @@
+//! From what was asked for to a script that is loaded, and to its options.
+//!
+//! Sends nothing. What is wrong with either is found here, before any load.
+
+use std::sync::Arc;
+
+use knee_script::loader::remote::RemoteSettings;
+use knee_script::options::Options;
+use knee_script::options::resolve::{Layers, resolve};
+use knee_script::program::Surroundings;
+use knee_script::program::files::{Script, bounded};
+use knee_script::session::{Session, SessionError};
+use knee_script::vu::LoadError;
+
+use super::log::Lines;
+use super::{Failed, failed, refused};
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::fetch::Network;
+use crate::problem::Problem;
+use crate::settings::network;
+use crate::settings::script::Asked;
+use crate::store;
+
+/// Loads the script with the environment and the folders it may see.
+pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session, Failed> {
+    let mut environment: Vec<(String, String)> = Vec::new();
+    if asked.system_environment {
+        // What is not UTF-8 cannot be a text of a script.
+        let readable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        environment.extend(std::env::vars_os().filter_map(readable));
+    }
+    for (name, value) in &asked.environment {
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.clone(), value.clone()));
+    }
+    let surroundings = Surroundings {
+        environment,
+        allow_read: args.script_flags.allow_read.clone(),
+        limits: knee_script::program::Limits::default(),
+        narrator: lines.narrator(),
+        console: Some(lines.console()),
+        remote: remote(args),
+    };
+    let script = script(args).map_err(|error| unreadable(args, &error))?;
+    Session::load(script, surroundings).map_err(|error| match error {
+        SessionError::Script(LoadError::Script(thrown)) => {
+            (Problem::new(format!("the script threw while it was loaded: {thrown}"), ""), Exit::Script)
+        }
+        SessionError::Script(LoadError::Aborted(words)) => (
+            Problem::new(words, "the script asked for this while it was loaded; nothing was sent"),
+            Exit::Abort,
+        ),
+        SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),
+        SessionError::Io(error) => unreadable(args, &error),
+        SessionError::Script(error) => failed(Problem::new(error.to_string(), "")),
+    })
+}
+
+fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
+    let what = format!("`{}` cannot be read: {error}", args.script);
+    refused(Problem::new(what, "give the path of a script, or - for standard input"))
+}
+
+/// The script that was asked for; `-` is standard input, and its imports begin in the working folder.
+fn script(args: &RunArgs) -> std::io::Result<Script> {
+    if args.script.starts_with("https://") {
+        return Ok(Script::Url { address: args.script.clone(), folder: std::env::current_dir()? });
+    }
+    if args.script != "-" {
+        return Ok(Script::File(args.script.clone().into()));
+    }
+    let source = bounded(std::io::stdin().lock())?;
+    Ok(Script::Text { folder: std::env::current_dir()?, source })
+}
+
+/// Where modules come from that are not files.
+fn remote(args: &RunArgs) -> RemoteSettings {
+    let home = store::home(|name| std::env::var_os(name));
+    RemoteSettings {
+        fetch: (!args.modules.offline).then(|| Arc::new(Network::default()) as Arc<_>),
+        cache: home.map(|home| home.join("modules")),
+        reload: args.modules.reload,
+        replacements: !args.modules.no_replacements,
+    }
+}
+
+/// The options of all layers: file, script, variables, flags.
+pub fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        refused(Problem::new(error.to_string(), "see the script's options, the flags and the variables K6_*"))
+    };
+    let script = match &session.description.options {
+        Some(json) => serde_json::from_str(json).map_err(|error| wrong(&error))?,
+        None => serde_json::Value::Null,
+    };
+    let layers = Layers { file: asked.file.clone(), script, env: asked.env.clone(), cli: asked.cli.clone() };
+    resolve(layers, |name| session.exports(name)).map_err(|error| wrong(&error))
+}
+
+/// What the options ask for and this version does not do, a sentence each.
+pub fn unsupported(options: &Options) -> Vec<String> {
+    let (http, run) = (&options.http, &options.run);
+    let asked = [
+        (http.debug.is_some(), "httpDebug"),
+        (run.paused, "paused"),
+        (run.execution_segment.is_some(), "executionSegment"),
+    ];
+    let sentence = |name: &str| format!("the option `{name}` has no effect in this version");
+    let ineffective = asked.into_iter().filter(|(given, _)| *given).map(|(_, name)| sentence(name));
+    ineffective.chain(network::warnings(http)).collect()
+}

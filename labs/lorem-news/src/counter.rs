@@ -1,0 +1,80 @@
+//! What a process counts of its own work, shown at `/metrics`.
+//!
+//! Counts of one process only: with several, each answers for itself and says which it is.
+
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// One number that only grows.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// One more.
+    pub fn one(&self) {
+        self.add(1);
+    }
+
+    /// `n` more.
+    pub fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// How many so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The counters of a process.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Requests that were given a thread.
+    pub begun: Counter,
+    /// Requests answered below 500.
+    pub answered: Counter,
+    /// Requests answered with 500 and above.
+    pub failed: Counter,
+    /// Transactions that committed a change.
+    pub commits: Counter,
+    /// Changes asked for, whether or not they shared a transaction.
+    pub writes: Counter,
+    /// Transactions that SQLite refused because another connection writes.
+    pub busy: Counter,
+    /// Waits of `yielding_60us`.
+    pub yields: Counter,
+    /// Pieces of pages rendered, repetitions included.
+    pub renders: Counter,
+    /// Pieces taken from the cache.
+    pub fragment_hits: Counter,
+    /// Pieces that the cache did not have.
+    pub fragment_misses: Counter,
+}
+
+impl Counters {
+    /// All of it in the text format of Prometheus.
+    pub fn text(&self, process: u32) -> String {
+        let rows = [
+            ("lorem_begun_total", "Requests that were given a thread", &self.begun),
+            ("lorem_answered_total", "Requests answered below 500", &self.answered),
+            ("lorem_failed_total", "Requests answered with 500 and above", &self.failed),
+            ("lorem_commits_total", "Transactions committed", &self.commits),
+            ("lorem_writes_total", "Changes asked for", &self.writes),
+            ("lorem_busy_total", "Transactions refused as busy", &self.busy),
+            ("lorem_yields_total", "Waits of 60 microseconds for a lock", &self.yields),
+            ("lorem_renders_total", "Pieces of pages rendered", &self.renders),
+            ("lorem_fragment_hits_total", "Pieces taken from the cache", &self.fragment_hits),
+            ("lorem_fragment_misses_total", "Pieces the cache did not have", &self.fragment_misses),
+        ];
+        let mut text = String::new();
+        for (name, help, counter) in rows {
+            let value = counter.get();
+            // Writing to a String cannot fail.
+            let _ = writeln!(
+                text,
+                "# HELP {name} {help}\n# TYPE {name} counter\n{name}{{process=\"{process}\"}} {value}"
+            );
+        }
+        text
+    }
+}

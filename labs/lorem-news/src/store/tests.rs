@@ -1,0 +1,148 @@
+//! What the store's switches change, seen from a connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rusqlite::hooks::{AuthContext, Authorization};
+use tempfile::TempDir;
+
+use super::read::{Table, Which};
+use super::*;
+use crate::config::{BusyWait, Synchronous, TxMode};
+
+fn board() -> (TempDir, Opening) {
+    let folder = TempDir::new().unwrap();
+    let opening = Opening {
+        path: file_in(folder.path()),
+        tx_mode: TxMode::Immediate,
+        busy_wait: BusyWait::Yielding60us,
+        statement_cache: true,
+        synchronous: Synchronous::Normal,
+        counters: Arc::new(Counters::default()),
+    };
+    prepare(&opening).unwrap();
+    (folder, opening)
+}
+
+fn user(name: &str) -> Write {
+    Write::CreateUser { screen_name: name.into(), password_digest: "".into(), about: "".into() }
+}
+
+fn post(title: &str) -> Write {
+    Write::CreatePost { user: 1, title: title.into(), description: "text".into() }
+}
+
+/// How often statements were prepared while `work` ran: SQLite asks the authorizer then and only then.
+fn prepared(store: &mut Store, work: impl Fn(&mut Store)) -> usize {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let count = move |_: AuthContext<'_>| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        Authorization::Allow
+    };
+    store.conn.authorizer(Some(count)).unwrap();
+    work(store);
+    store.conn.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).unwrap();
+    asked.load(Ordering::Relaxed)
+}
+
+#[test]
+fn a_kept_statement_is_not_prepared_again_and_one_that_is_not_kept_is() {
+    let (_folder, opening) = board();
+    for (statement_cache, again) in [(true, false), (false, true)] {
+        let mut store = Store::open(&Opening { statement_cache, ..opening.clone() }, Access::Write).unwrap();
+        store.write(&user(if statement_cache { "one" } else { "two" })).unwrap();
+        let look = |store: &mut Store| {
+            store.posts(Which::From(1)).unwrap();
+            store.comments(1).unwrap();
+            store.random_id(Table::Users).unwrap();
+        };
+        // Setting the authorizer makes all statements expire, so the first round prepares in any case.
+        let one = prepared(&mut store, look);
+        let two = prepared(&mut store, |store| {
+            look(store);
+            look(store);
+        });
+        assert!(one > 0);
+        assert_eq!(two, if again { 2 * one } else { one });
+    }
+}
+
+#[test]
+fn a_read_only_connection_cannot_write() {
+    let (_folder, opening) = board();
+    let mut store = Store::open(&opening, Access::Read).unwrap();
+    assert!(matches!(store.write(&user("ada")), Err(Failure::Sql(_))));
+    assert_eq!(store.random_user().unwrap(), None);
+}
+
+#[test]
+fn reads_of_a_snapshot_agree_while_somebody_writes() {
+    let (_folder, opening) = board();
+    let mut writer = Store::open(&opening, Access::Write).unwrap();
+    writer.write(&user("ada")).unwrap();
+    let reader = Store::open(&opening, Access::Read).unwrap();
+    let mut add = |title: &str| assert!(matches!(writer.write(&post(title)), Ok(Written::New(_))));
+    reader
+        .in_snapshot(|store| {
+            let before = store.versions(Which::From(0))?;
+            add("In between");
+            assert_eq!(store.versions(Which::From(0))?, before);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(reader.versions(Which::From(0)).unwrap().len(), 1, "afterwards it is there");
+}
+
+#[test]
+fn a_commit_waits_for_the_disk_when_synchronous_is_full() {
+    let (_folder, opening) = board();
+    for (synchronous, pragma) in [(Synchronous::Normal, 1), (Synchronous::Full, 2)] {
+        let store = Store::open(&Opening { synchronous, ..opening.clone() }, Access::Write).unwrap();
+        let found: i64 = store.conn.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+        assert_eq!(found, pragma);
+    }
+}
+
+#[test]
+fn changes_that_share_a_transaction_are_made_all_or_none() {
+    let (_folder, opening) = board();
+    let mut store = Store::open(&opening, Access::Write).unwrap();
+    store.write(&user("ada")).unwrap();
+    let nobody = Write::CreateComment { post: 1, user: 99, body: "A comment".into() };
+    let failed = store.write_all([post("A first title"), nobody].iter());
+    assert!(failed.is_err(), "a comment of nobody breaks a foreign key");
+    assert_eq!(store.versions(Which::From(0)).unwrap(), []);
+}
+
+#[test]
+fn a_request_that_fails_does_not_take_its_group_along() {
+    let (_folder, opening) = board();
+    let counters = Arc::clone(&opening.counters);
+    let mut store = Store::open(&opening, Access::Write).unwrap();
+    store.write(&user("ada")).unwrap();
+    let held = Connection::open(&opening.path).unwrap();
+    held.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let (writer, thread) = group::GroupWriter::start(store, counters).unwrap();
+    let first = writer.submit(vec![post("A first title")]);
+    let nobody = Write::CreateComment { post: 1, user: 99, body: "A comment".into() };
+    let bad = writer.submit(vec![post("A second title"), nobody]);
+    let last = writer.submit(vec![post("A third title")]);
+    held.execute_batch("COMMIT").unwrap();
+    assert!(first.blocking_recv().unwrap().is_ok());
+    assert!(bad.blocking_recv().unwrap().is_err());
+    assert!(last.blocking_recv().unwrap().is_ok());
+    drop(writer);
+    thread.join().unwrap();
+    let reader = Store::open(&opening, Access::Read).unwrap();
+    let titles: Vec<_> = reader.posts(Which::From(0)).unwrap().into_iter().map(|post| post.title).collect();
+    assert_eq!(titles, ["A first title", "A third title"]);
+}
+
+#[test]
+fn a_file_of_a_newer_program_is_not_touched() {
+    let (_folder, opening) = board();
+    let store = Store::open(&opening, Access::Write).unwrap();
+    store.conn.pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(prepare(&opening), Err(Failure::Schema { found: 99, .. })));
+}

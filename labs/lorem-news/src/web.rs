@@ -1,0 +1,397 @@
+//! HTTP: routes, cookies, forms and status codes.
+//!
+//! Does nothing of what is asked for: that is [`crate::action`]'s, on a thread that [`crate::engine`] finds.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::rejection::FormRejection;
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Form, Path, Query, State};
+use axum::http::header::{self, HeaderMap, HeaderValue};
+use axum::http::{Response, StatusCode};
+use axum::routing::{get, post};
+use serde::Deserialize;
+use tower_http::timeout::TimeoutLayer;
+
+use crate::action::{AccountForm, Action, Benchmark, Call, PostForm, Reply, SessionChange, Visitor};
+use crate::config::ServeArgs;
+use crate::engine::Engine;
+use crate::page;
+
+pub mod token;
+
+use token::Signer;
+
+const SESSION_COOKIE: &str = "session_token";
+const FORM_COOKIE: &str = "form_seed";
+/// Twenty years: until somebody signs out.
+const PERMANENT: u32 = 20 * 365 * 24 * 3600;
+/// Styles are part of the page; nothing else may be loaded, and no other site may show it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// What every request needs.
+#[derive(Debug)]
+pub struct Site {
+    /// Carries requests out.
+    pub engine: Engine,
+    /// Signs cookies.
+    pub signer: Signer,
+    /// Whether cookies are for HTTPS only.
+    pub secure_cookies: bool,
+    /// Whether the benchmark routes are there.
+    pub benchmarking: bool,
+}
+
+type App = State<Arc<Site>>;
+type From = ConnectInfo<SocketAddr>;
+
+/// All routes.
+pub fn router(site: Arc<Site>, args: &ServeArgs) -> Router {
+    let timeout = Duration::from_secs(args.request_timeout);
+    Router::new()
+        .route("/", get(newest))
+        .route("/posts", get(newest).post(create_post))
+        .route(
+            "/posts/new",
+            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::NewPost)),
+        )
+        .route("/posts/{id}", get(show_post).post(update_post))
+        .route("/posts/{id}/edit", get(edit_post))
+        .route("/posts/{id}/delete", post(delete_post))
+        .route("/posts/{id}/comments", post(create_comment))
+        .route("/comments/{id}", post(update_comment))
+        .route("/comments/{id}/edit", get(edit_comment))
+        .route("/comments/{id}/delete", post(delete_comment))
+        .route("/users/{id}", get(show_user))
+        .route(
+            "/sign_in",
+            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::SignInForm))
+                .post(sign_in),
+        )
+        .route(
+            "/sign_up",
+            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::SignUpForm))
+                .post(sign_up),
+        )
+        .route("/sign_out", post(sign_out))
+        .route("/benchmarking/{action}", post(benchmark))
+        .route("/health", get(|| async { "alive\n" }))
+        .route(
+            "/ready",
+            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::Ready)),
+        )
+        .route(
+            "/metrics",
+            get(|State(site): App| async move { site.engine.counters().text(std::process::id()) }),
+        )
+        .fallback(|| async { html(404, page::error("Not found", "There is no such page.")) })
+        .layer(DefaultBodyLimit::max(args.body_limit))
+        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, timeout))
+        .with_state(site)
+}
+
+#[derive(Debug, Deserialize)]
+struct Page {
+    before: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PostFields {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    description: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct CommentFields {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    body: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct AccountFields {
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    screen_name: String,
+    #[serde(default)]
+    password: String,
+    #[serde(default)]
+    about: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct NoFields {
+    #[serde(default)]
+    token: String,
+}
+
+type Sent<T> = Result<Form<T>, FormRejection>;
+
+async fn newest(app: App, from: From, headers: HeaderMap, Query(page): Query<Page>) -> Response<Body> {
+    plain(app, from, headers, Action::List { before: page.before.unwrap_or(i64::MAX) }).await
+}
+
+async fn show_post(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+    plain(app, from, headers, Action::Show(id)).await
+}
+
+async fn show_user(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+    plain(app, from, headers, Action::User(id)).await
+}
+
+async fn edit_post(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+    plain(app, from, headers, Action::EditPost(id)).await
+}
+
+async fn edit_comment(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+    plain(app, from, headers, Action::EditComment(id)).await
+}
+
+async fn create_post(app: App, from: From, headers: HeaderMap, sent: Sent<PostFields>) -> Response<Body> {
+    form(app, from, headers, sent, |PostFields { token, title, description }| {
+        (token, Action::CreatePost(PostForm { title, description }))
+    })
+    .await
+}
+
+async fn update_post(
+    app: App,
+    from: From,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+    sent: Sent<PostFields>,
+) -> Response<Body> {
+    form(app, from, headers, sent, |PostFields { token, title, description }| {
+        (token, Action::UpdatePost(id, PostForm { title, description }))
+    })
+    .await
+}
+
+async fn delete_post(
+    app: App,
+    from: From,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+    sent: Sent<NoFields>,
+) -> Response<Body> {
+    form(app, from, headers, sent, |fields| (fields.token, Action::DeletePost(id))).await
+}
+
+async fn create_comment(
+    app: App,
+    from: From,
+    headers: HeaderMap,
+    Path(post): Path<i64>,
+    sent: Sent<CommentFields>,
+) -> Response<Body> {
+    form(app, from, headers, sent, |fields| (fields.token, Action::CreateComment(post, fields.body))).await
+}
+
+async fn update_comment(
+    app: App,
+    from: From,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+    sent: Sent<CommentFields>,
+) -> Response<Body> {
+    form(app, from, headers, sent, |fields| (fields.token, Action::UpdateComment(id, fields.body))).await
+}
+
+async fn delete_comment(
+    app: App,
+    from: From,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+    sent: Sent<NoFields>,
+) -> Response<Body> {
+    form(app, from, headers, sent, |fields| (fields.token, Action::DeleteComment(id))).await
+}
+
+async fn sign_in(app: App, from: From, headers: HeaderMap, sent: Sent<AccountFields>) -> Response<Body> {
+    form(app, from, headers, sent, |fields| {
+        let (token, account) = account(fields);
+        (token, Action::SignIn(account))
+    })
+    .await
+}
+
+async fn sign_up(app: App, from: From, headers: HeaderMap, sent: Sent<AccountFields>) -> Response<Body> {
+    form(app, from, headers, sent, |fields| {
+        let (token, account) = account(fields);
+        (token, Action::SignUp(account))
+    })
+    .await
+}
+
+async fn sign_out(app: App, from: From, headers: HeaderMap, sent: Sent<NoFields>) -> Response<Body> {
+    form(app, from, headers, sent, |fields| (fields.token, Action::SignOut)).await
+}
+
+fn account(fields: AccountFields) -> (String, AccountForm) {
+    let AccountFields { token, screen_name, password, about } = fields;
+    (token, AccountForm { screen_name, password, about })
+}
+
+async fn benchmark(app: App, from: From, headers: HeaderMap, Path(name): Path<String>) -> Response<Body> {
+    if !app.benchmarking {
+        let text = "The benchmark routes are off. Start the service with --benchmarking on";
+        return html(404, page::error("Not found", text));
+    }
+    let Some(which) = Benchmark::named(&name) else {
+        return html(404, page::error("Not found", "There is no benchmark of this name."));
+    };
+    let described = if which == Benchmark::PostShow { String::new() } else { as_text(&headers) };
+    plain(app, from, headers, Action::Benchmark(which, described)).await
+}
+
+/// Headers as the text of a post.
+fn as_text(headers: &HeaderMap) -> String {
+    let mut text = String::with_capacity(256);
+    for (name, value) in headers {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name}: {}", String::from_utf8_lossy(value.as_bytes()));
+    }
+    text
+}
+
+/// Answers a request that carries no form.
+async fn plain(State(site): App, from: From, headers: HeaderMap, action: Action) -> Response<Body> {
+    let cookies = Cookies::of(&site.signer, &headers);
+    answer(&site, cookies, from, &headers, action).await
+}
+
+/// Answers a form, if it came from a page of ours.
+async fn form<T>(
+    State(site): App,
+    from: From,
+    headers: HeaderMap,
+    sent: Sent<T>,
+    read: impl FnOnce(T) -> (String, Action),
+) -> Response<Body> {
+    let (token, action) = match sent {
+        Ok(Form(fields)) => read(fields),
+        Err(rejection) => {
+            let text = escaped(&rejection.body_text());
+            return html(rejection.status().as_u16(), page::error("The form was not understood", &text));
+        }
+    };
+    let cookies = Cookies::of(&site.signer, &headers);
+    if cookies.fresh || !site.signer.form_fits(&cookies.seed, &token) {
+        let text = "The form is too old, or came from another site. Go back, reload the page, and try again.";
+        return html(403, page::error("Not accepted", text));
+    }
+    answer(&site, cookies, from, &headers, action).await
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// What the cookies of a request say.
+#[derive(Debug)]
+struct Cookies {
+    session: Option<i64>,
+    /// What the token of forms is made from: the session's cookie, or one that only serves this.
+    seed: String,
+    /// The browser does not have the seed yet.
+    fresh: bool,
+}
+
+impl Cookies {
+    fn of(signer: &Signer, headers: &HeaderMap) -> Self {
+        let find = |name| {
+            headers
+                .get_all(header::COOKIE)
+                .iter()
+                .filter_map(|value| value.to_str().ok())
+                .find_map(|text| token::cookie(text, name))
+        };
+        if let Some(cookie) = find(SESSION_COOKIE)
+            && let Some(session) = signer.session_of(cookie)
+        {
+            return Self { session: Some(session), seed: cookie.to_owned(), fresh: false };
+        }
+        match find(FORM_COOKIE) {
+            Some(seed) if seed.len() >= 32 => Self { session: None, seed: seed.to_owned(), fresh: false },
+            _ => Self { session: None, seed: String::new(), fresh: true },
+        }
+    }
+}
+
+async fn answer(
+    site: &Site,
+    mut cookies: Cookies,
+    ConnectInfo(from): From,
+    headers: &HeaderMap,
+    action: Action,
+) -> Response<Body> {
+    let gives_form =
+        matches!(action, Action::SignInForm | Action::SignUpForm | Action::SignIn(_) | Action::SignUp(_));
+    if gives_form && cookies.fresh {
+        cookies.seed = uuid::Uuid::new_v4().simple().to_string();
+    }
+    let agent = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let visitor = Visitor {
+        session: cookies.session,
+        token: if cookies.seed.is_empty() { String::new() } else { site.signer.form_token(&cookies.seed) },
+        user_agent: agent.chars().take(255).collect(),
+        address: from.ip().to_string(),
+    };
+    let reply = site.engine.run(Call { action, visitor }).await;
+    let counters = site.engine.counters();
+    if reply.status < 500 {
+        counters.answered.one();
+    } else {
+        counters.failed.one();
+    }
+    if let Some(failure) = &reply.failure {
+        tracing::warn!(status = reply.status, failure, "a request failed");
+    }
+    let mut response = html_of(site, reply);
+    if gives_form && cookies.fresh {
+        let seed = token::set_cookie(FORM_COOKIE, &cookies.seed, 24 * 3600, site.secure_cookies);
+        add_cookie(&mut response, &seed);
+    }
+    response
+}
+
+fn html_of(site: &Site, reply: Reply) -> Response<Body> {
+    let mut response = html(reply.status, reply.body);
+    if let Some(location) = reply.location.and_then(|to| HeaderValue::from_str(&to).ok()) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    let (value, seconds) = match reply.session {
+        SessionChange::Keep => return response,
+        SessionChange::Set(session) => (site.signer.session_cookie(session), PERMANENT),
+        SessionChange::Clear => (String::new(), 0),
+    };
+    add_cookie(&mut response, &token::set_cookie(SESSION_COOKIE, &value, seconds, site.secure_cookies));
+    response
+}
+
+fn add_cookie(response: &mut Response<Body>, cookie: &str) {
+    if let Ok(value) = HeaderValue::from_str(cookie) {
+        response.headers_mut().append(header::SET_COOKIE, value);
+    }
+}
+
+fn html(status: u16, body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

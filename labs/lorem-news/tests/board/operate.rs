@@ -1,0 +1,230 @@
+//! The board as operators and load generators see it.
+
+use std::collections::HashSet;
+use std::process::{Command, Stdio};
+
+use crate::support::{Board, Browser, file_in, fill, signal};
+
+#[test]
+fn every_benchmark_route_answers_with_a_page() {
+    let board = Board::start(&[]);
+    let before = board.number("SELECT count(*) FROM comments");
+    for route in [
+        "posts_index",
+        "post_create",
+        "post_show",
+        "user_show",
+        "comment_create",
+        "post_destroy",
+        "comment_destroy",
+        "read_heavy",
+        "write_heavy",
+        "balanced",
+    ] {
+        let answer = board.benchmark(route);
+        assert_eq!(answer.status, 200, "{route}: {}", answer.body);
+        assert!(answer.body.trim_end().ends_with("</html>"), "{route}");
+    }
+    assert_eq!(board.number("SELECT count(*) FROM sessions"), 10, "each of them signs in");
+    // One comment is added, one goes, and a post takes five or more along.
+    assert!(board.number("SELECT count(*) FROM comments") < before);
+    let wrong = "SELECT count(*) FROM posts WHERE comments_count <> \
+                 (SELECT count(*) FROM comments WHERE post_id = posts.id)";
+    assert_eq!(board.number(wrong), 0, "the counters of posts agree with the rows");
+    let wrong = "SELECT count(*) FROM users WHERE posts_count <> \
+                 (SELECT count(*) FROM posts WHERE user_id = users.id)";
+    assert_eq!(board.number(wrong), 0, "the counters of users agree with the rows");
+}
+
+#[test]
+fn pages_are_as_large_as_the_published_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), &[]);
+    let board = Board::start_in(folder, &["--benchmarking", "on"]);
+    let lists: Vec<_> = (0..60).map(|_| board.benchmark("posts_index").body.len()).collect();
+    let mean = lists.iter().sum::<usize>() / lists.len();
+    assert!((55_000..68_000).contains(&mean), "lists of {mean} bytes; published: 62,500");
+    let show = board.benchmark("post_create").body.len();
+    assert!((6_000..7_200).contains(&show), "a new post of {show} bytes; published: 6,600");
+}
+
+#[test]
+fn the_benchmark_routes_are_closed_unless_they_are_asked_for() {
+    let board = Board::start_in(crate::support::seeded(), &[]);
+    let answer = board.benchmark("post_destroy");
+    assert_eq!(answer.status, 404);
+    assert!(answer.body.contains("--benchmarking on"));
+    assert_eq!(board.number("SELECT count(*) FROM posts"), 200);
+}
+
+#[test]
+fn an_empty_folder_becomes_an_empty_board_that_says_what_is_missing() {
+    let board = Board::start_in(tempfile::tempdir().unwrap(), &["--benchmarking", "on"]);
+    assert_eq!(Browser::new(&board).get("/").status, 200);
+    let answer = board.benchmark("post_create");
+    assert_eq!(answer.status, 409);
+    assert!(answer.body.contains("lorem-news seed"));
+}
+
+#[test]
+fn the_same_seed_writes_the_same_board_and_another_one_does_not() {
+    let rows = |seed: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fill(folder.path(), &["--posts", "50", "--seed", seed]);
+        let database = rusqlite::Connection::open(file_in(folder.path())).unwrap();
+        let mut all = Vec::new();
+        for sql in [
+            "SELECT screen_name || about || password_digest || posts_count FROM users ORDER BY id",
+            "SELECT user_id || title || description || published_at || comments_count FROM posts ORDER BY id",
+            "SELECT post_id || user_id || body || created_at FROM comments ORDER BY id",
+        ] {
+            let mut statement = database.prepare(sql).unwrap();
+            let texts = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+            all.extend(texts.map(Result::unwrap));
+        }
+        all
+    };
+    let (first, again, other) = (rows("7"), rows("7"), rows("8"));
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+}
+
+#[test]
+fn a_board_is_not_written_over_by_accident() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), &["--posts", "5"]);
+    let again = |more: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_lorem-news"))
+            .args(["seed", "--posts", "6", "--data"])
+            .arg(folder.path())
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let refused = again(&[]);
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("hint: --replace"));
+    assert!(again(&["--replace"]).status.success());
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let board = Board::start(&[]);
+    let address = board.url.strip_prefix("http://").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let second = Command::new(env!("CARGO_BIN_EXE_lorem-news"))
+        .args(["serve", "--listen", address, "--data"])
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(!second.status.success() && error.contains(address) && error.contains("hint:"), "{error}");
+}
+
+#[test]
+fn a_stop_finishes_what_is_open() {
+    for flags in [&[][..], &["--processes", "2"], &["--dispatch", "threads"]] {
+        let mut board = Board::start(flags);
+        let lock = board.database();
+        lock.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let url = board.url.clone();
+        let before = board.number("SELECT count(*) FROM posts");
+        let open =
+            std::thread::spawn(move || Browser::at(&url).post("/benchmarking/post_create", &[]).status);
+        if flags.contains(&"--processes") {
+            // Which process has it cannot be asked; that one waits for the lock is not what is tried here.
+            lock.execute_batch("COMMIT").unwrap();
+            assert_eq!(open.join().unwrap(), 200);
+            board.signal("TERM");
+        } else {
+            board.wait_for("lorem_begun_total", 1);
+            board.signal("TERM");
+            lock.execute_batch("COMMIT").unwrap();
+            assert_eq!(open.join().unwrap(), 200, "{flags:?}");
+        }
+        assert!(board.child.wait().unwrap().success(), "{flags:?}");
+        assert_eq!(board.number("SELECT count(*) FROM posts"), before + 1);
+        drop(lock);
+        let mut log = file_in(board.folder.path()).into_os_string();
+        log.push("-wal");
+        // The last connection that closes empties the log and removes it.
+        assert!(!std::path::Path::new(&log).exists(), "{flags:?}");
+    }
+}
+
+/// The processes that have answered.
+fn answering(board: &Board, at_least: usize) -> HashSet<u32> {
+    let mut seen = HashSet::new();
+    while seen.len() < at_least {
+        // Each question on a connection of its own, because a connection stays with its process.
+        let text = Browser::new(board).get("/metrics").body;
+        let process = text.split("process=\"").nth(1).unwrap().split('"').next().unwrap();
+        seen.insert(process.parse().unwrap());
+    }
+    seen
+}
+
+#[test]
+fn several_processes_share_the_port_and_one_that_is_killed_is_replaced() {
+    let mut board = Board::start(&["--processes", "3", "--log-level", "error"]);
+    let first = answering(&board, 3);
+    assert!(!first.contains(&board.child.id()), "the first process only watches");
+    let killed = *first.iter().next().unwrap();
+    signal(killed, "KILL");
+    let later = {
+        let mut seen = answering(&board, 3);
+        while seen.contains(&killed) || seen.is_subset(&first) {
+            seen = answering(&board, 3);
+        }
+        seen
+    };
+    assert_eq!(later.difference(&first).count(), 1);
+    assert_eq!(board.benchmark("post_create").status, 200);
+    // Killed, it can say nothing to the others; they notice all the same.
+    board.child.kill().unwrap();
+    board.child.wait().unwrap();
+    let agent = ureq::Agent::config_builder().build().new_agent();
+    while agent.get(format!("{}/health", board.url)).call().is_ok() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn health_is_about_the_process_and_ready_about_the_database() {
+    let board = Board::start(&["--log-level", "error"]);
+    let mut probe = Browser::new(&board);
+    assert_eq!((probe.get("/health").status, probe.get("/ready").status), (200, 200));
+    board.database().execute_batch("ALTER TABLE users RENAME TO gone").unwrap();
+    assert_eq!((probe.get("/health").status, probe.get("/ready").status), (200, 503));
+}
+
+#[test]
+fn log_lines_are_json_when_asked_for() {
+    let board = Board::start(&[]);
+    let taken = board.url.strip_prefix("http://").unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_lorem-news"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "json", "--data"])
+        .arg(board.folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert!(!taken.is_empty());
+    signal_when_listening(child);
+}
+
+/// Stops a program once it serves, and checks its log.
+fn signal_when_listening(mut child: std::process::Child) {
+    use std::io::{BufRead, BufReader};
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    signal(child.id(), "TERM");
+    let output = child.wait_with_output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    let messages: Vec<_> = log
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["fields"]["message"].to_string())
+        .collect();
+    assert_eq!(messages, ["\"serving\"", "\"stopping\"", "\"stopped\""]);
+}
