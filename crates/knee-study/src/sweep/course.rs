@@ -221,7 +221,7 @@ impl Sweep {
     }
 
     /// Different for every step and the same for every sweep with this seed: one round of the
-    /// generator SplitMix64 (Steele, Lea, Flood, 2014).
+    /// generator `SplitMix64` (Steele, Lea, Flood, 2014).
     fn seed(&self, number: usize) -> u64 {
         let mut z = self.config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
