@@ -89,10 +89,10 @@ pub fn config(seed: u64) -> Config {
 }
 
 /// Sweeps a service to the end.
-pub fn sweep(config: Config, service: &mut Service) -> Report {
+pub fn sweep(config: &Config, service: &mut Service) -> Report {
     let mut sweep = Sweep::new(config.clone());
     while let Some(step) = sweep.next() {
-        let result = service.measure(&step, &config);
+        let result = service.measure(&step, config);
         sweep.tell(result);
         assert!(sweep.trials().len() < 100, "a sweep has to end");
     }
