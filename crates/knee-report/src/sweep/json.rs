@@ -85,6 +85,7 @@ struct KneeFigures {
     low: f64,
     high: f64,
     at_the_end: bool,
+    at_the_start: bool,
     kneedle: f64,
 }
 
@@ -236,7 +237,14 @@ fn level(named: &Named) -> Level {
 
 fn knee(knee: &Knee) -> KneeFigures {
     let Interval { low, high } = knee.interval;
-    KneeFigures { level: knee.level, low, high, at_the_end: knee.at_the_end, kneedle: knee.kneedle }
+    KneeFigures {
+        level: knee.level,
+        low,
+        high,
+        at_the_end: knee.at_the_end,
+        at_the_start: knee.at_the_start,
+        kneedle: knee.kneedle,
+    }
 }
 
 fn recovered(recovery: Recovery) -> Recovered {

@@ -204,6 +204,8 @@ fn knee(found: &Knee, report: &Report) -> Finding {
     let Interval { low, high } = found.interval;
     let remark = if found.at_the_end {
         "the highest level that was tried: it may be above".to_owned()
+    } else if found.at_the_start {
+        "the lowest level that was tried: it may be below".to_owned()
     } else {
         format!("more load costs more waiting than it brings; Kneedle: {}", level(found.kneedle))
     };
