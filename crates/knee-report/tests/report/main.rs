@@ -14,4 +14,6 @@ mod laws;
 
 mod oha;
 
+mod sweep;
+
 mod text;
