@@ -34,7 +34,7 @@ pub fn measure(
     let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
     let session = load(&args, &asked, &lines)?;
     let options = options(&asked, &session)?;
-    let job = Job::new(&args, &asked, &session, &options, terminal)?;
+    let job = Job::new(&args, &asked, &session, &options, terminal, &lines)?;
     let view = job.view(None);
     let data = job.setup(&view)?;
     let mut plan = job.plan();
