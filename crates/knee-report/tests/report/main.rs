@@ -14,4 +14,5 @@ mod laws;
 
 mod oha;
 
+mod study;
 mod text;
