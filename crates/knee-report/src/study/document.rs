@@ -120,7 +120,7 @@ fn whole_way(conclusion: &Conclusion) -> Option<&Effect> {
     let workload = &measured().next()?.to.workload;
     let whole = |effect: &&Effect| matches!(effect.relation, Relation::SinceFirst | Relation::Whole);
     let here = || measured().filter(|effect| effect.to.workload == *workload);
-    here().filter(whole).last().or_else(|| here().next())
+    here().rfind(whole).or_else(|| here().next())
 }
 
 fn claims(conclusion: &Conclusion) -> Table {

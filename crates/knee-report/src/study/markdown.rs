@@ -7,21 +7,24 @@ use crate::clean;
 
 /// The whole document; every line ends in a line feed.
 pub fn markdown(document: &Document) -> String {
-    let mut text = format!("# {}\n", escaped(&document.title));
-    for block in &document.blocks {
-        text.push('\n');
-        text.push_str(&match block {
-            Block::Heading(heading) => format!("## {}\n", escaped(heading)),
-            Block::Paragraph(paragraph) => format!("{}\n", escaped(paragraph)),
-            Block::List(points) => points.iter().map(|point| format!("- {}\n", escaped(point))).collect(),
-            Block::Table(found) => table(found),
-            Block::Folded(name, found) => {
-                let name = escaped(name);
-                format!("<details><summary>{name}</summary>\n\n{}\n</details>\n", table(found))
-            }
-        });
+    let mut blocks = vec![format!("# {}\n", escaped(&document.title))];
+    blocks.extend(document.blocks.iter().map(block));
+    blocks.join("\n")
+}
+
+fn block(block: &Block) -> String {
+    match block {
+        Block::Heading(heading) => format!("## {}\n", escaped(heading)),
+        Block::Paragraph(paragraph) => format!("{}\n", escaped(paragraph)),
+        Block::List(points) => {
+            let points: Vec<String> = points.iter().map(|point| format!("- {}", escaped(point))).collect();
+            points.join("\n") + "\n"
+        }
+        Block::Table(found) => table(found),
+        Block::Folded(name, found) => {
+            format!("<details><summary>{}</summary>\n\n{}\n</details>\n", escaped(name), table(found))
+        }
     }
-    text
 }
 
 fn table(table: &Table) -> String {
