@@ -16,4 +16,5 @@ mod oha;
 
 mod sweep;
 
+mod study;
 mod text;

@@ -60,12 +60,12 @@ fn intervals_hold_the_truth_nineteen_times_in_twenty() {
 }
 
 #[test]
-fn five_and_ten_per_cent_are_found_where_rounds_vary_by_five_at_the_most() {
-    let world = World { run: 0.02, drift: 0.005, ..QUIET };
+fn five_and_ten_per_cent_are_found_where_rounds_vary_by_four() {
+    let world = World { drift: 0.005, ..QUIET };
     for (slower, least) in [(0.05, 0.80), (0.10, 0.99)] {
         let outcome = studies(&world, slower, 7);
         let deviation = outcome.deviation / STUDIES as f64;
-        assert!(deviation <= 0.05, "the world is one of those: {deviation}");
+        assert!((0.03..0.05).contains(&deviation), "the world is one of those: {deviation}");
         assert!(outcome.share(outcome.found) >= least, "{slower}: {outcome:?}");
         assert_eq!(outcome.wrong_way, 0);
     }

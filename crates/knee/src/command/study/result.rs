@@ -4,11 +4,16 @@
 
 use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_report::study::{self, Document};
+use knee_report::text::Palette;
 use knee_study::metric::Metric;
 use knee_study::study::{Conclusion, Study, Told, Trial};
 
 use crate::args::StudyFormat;
 use crate::problem::printable;
+
+/// Width of a text, whatever the terminal's: results are pasted.
+const COLUMNS: usize = 100;
 
 /// What would be run, line by line.
 pub fn plan(study: &Study) -> Vec<String> {
@@ -59,6 +64,12 @@ fn span(time: Nanos) -> String {
 
 /// The whole result.
 pub fn render(conclusion: &Conclusion, format: StudyFormat, color: bool) -> String {
-    let _ = (format, color);
-    serde_json::to_string_pretty(conclusion).unwrap_or_default() + "\n"
+    let palette = if color { Palette::Ansi } else { Palette::None };
+    let document = || Document::of(conclusion);
+    match format {
+        StudyFormat::Text => study::text(&document(), COLUMNS, palette),
+        StudyFormat::Md => study::markdown(&document()),
+        // Names, numbers and texts always serialise.
+        StudyFormat::Json => serde_json::to_string_pretty(conclusion).unwrap_or_default() + "\n",
+    }
 }
