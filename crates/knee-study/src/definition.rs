@@ -193,6 +193,8 @@ pub struct Design {
     pub growth: Option<Growth>,
     /// Blocks; each has every arm once with every workload. 8 or more.
     pub blocks: usize,
+    /// The arms of a quick study, besides the base; all of them if empty.
+    pub quick: Vec<String>,
     /// A fresh process is demanded in every n-th block; 1 or more.
     pub restart_every: usize,
     /// Load that is not measured, on a fresh process.

@@ -49,6 +49,10 @@ const ATTEMPTS_MAX: u32 = 2;
 /// Blocks of a quick study.
 const BLOCKS_QUICK: usize = 6;
 
+/// Longest trial of a quick study, and longest time before it.
+const MEASURE_QUICK: Nanos = Nanos::from_secs(2);
+const SETTLE_QUICK: Nanos = Nanos::from_secs(1);
+
 /// A study under way.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -166,14 +170,17 @@ impl Study {
     }
 
     /// How long a trial loads the service before it measures: longer if its process is fresh.
-    pub const fn settle(&self, fresh: bool) -> Nanos {
-        if fresh { self.definition.design.warm_up } else { self.definition.design.washout }
+    pub fn settle(&self, fresh: bool) -> Nanos {
+        let design = &self.definition.design;
+        let whole = if fresh { design.warm_up } else { design.washout };
+        if self.options.quick { whole.min(SETTLE_QUICK) } else { whole }
     }
 
     /// How long a trial measures; scripts end by their own options.
     pub fn measure(&self, trial: &Trial) -> Nanos {
         let own = self.workload_of(trial).and_then(|workload| workload.measure);
-        own.unwrap_or(self.definition.design.measure)
+        let whole = own.unwrap_or(self.definition.design.measure);
+        if self.options.quick { whole.min(MEASURE_QUICK) } else { whole }
     }
 
     /// Takes what came of `trial`, which has to be the one that [`Study::next`] gave.

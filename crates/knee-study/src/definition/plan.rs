@@ -41,6 +41,7 @@ pub(super) fn design(
         kind: raw.kind,
         best: named(raw.best.as_ref(), known, finder),
         blocks,
+        quick: quick(raw.quick.as_deref().unwrap_or_default(), &order, finder),
         restart_every: number("restart_every", raw.restart_every.as_ref(), (1, 1_000), 1, finder),
         warm_up: span(raw.warm_up.clone(), 3, finder),
         washout: span(raw.washout.clone(), 1, finder),
@@ -58,6 +59,12 @@ pub(super) fn design(
     };
     fits(&design, arms, place.start..place.start + 8, finder);
     Some(design)
+}
+
+/// The arms of a quick study, which have to take part in the whole one.
+fn quick(names: &[raw::Text], order: &[String], finder: &mut Finder<'_>) -> Vec<String> {
+    let part = names.iter().filter(|name| lookup("arm", name, order.iter().map(String::as_str), finder));
+    part.map(|name| name.get_ref().clone()).collect()
 }
 
 /// Whether the kind has what it needs, and nothing it does not use.

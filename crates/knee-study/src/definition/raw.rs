@@ -89,6 +89,7 @@ pub(super) struct Design {
     pub pairs: Option<Spanned<Vec<Spanned<Vec<Text>>>>>,
     pub growth: Option<Spanned<Growth>>,
     pub blocks: Option<Spanned<i64>>,
+    pub quick: Option<Vec<Text>>,
     pub restart_every: Option<Spanned<i64>>,
     pub warm_up: Option<Text>,
     pub washout: Option<Text>,

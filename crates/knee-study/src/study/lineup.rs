@@ -109,13 +109,14 @@ fn unknown(name: &str, arms: &[Arm]) -> Refusal {
     Refusal::UnknownArm(name.to_owned(), known.join(", "))
 }
 
-/// Keeps the arms that the options name, and the base.
+/// Keeps the arms that the options name, or those of a quick study, and the base.
 fn narrow(arms: &mut Vec<Arm>, design: &Design, options: &Options) -> Result<(), Refusal> {
     if let Some(name) = options.arms.iter().find(|name| !arms.iter().any(|arm| arm.name == **name)) {
         return Err(unknown(name, arms));
     }
-    if !options.arms.is_empty() {
-        arms.retain(|arm| arm.name == design.base || options.arms.contains(&arm.name));
+    let chosen = if options.arms.is_empty() && options.quick { &design.quick } else { &options.arms };
+    if !chosen.is_empty() {
+        arms.retain(|arm| arm.name == design.base || chosen.contains(&arm.name));
     }
     Ok(())
 }
