@@ -8,6 +8,7 @@ use redis::Script;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 
 use crate::config::RedisScript;
+use crate::once::Once;
 use crate::order::Order;
 use crate::refusal::Refusal;
 
@@ -33,34 +34,40 @@ pub struct Counters {
     redis: ConnectionManager,
     simple: Script,
     checked: Script,
+    key_age: u32,
 }
 
 impl Counters {
-    /// Loads both scripts, so that a request sends only their hash.
+    /// Loads both scripts, so that a request sends only their hash. Idempotency keys are kept for `key_age` seconds.
     ///
     /// # Errors
     /// Redis does not answer.
-    pub async fn load(mut redis: ConnectionManager) -> redis::RedisResult<Self> {
+    pub async fn load(mut redis: ConnectionManager, key_age: u32) -> redis::RedisResult<Self> {
         let simple = Script::new(include_str!("simple.lua"));
         let checked = Script::new(include_str!("checked.lua"));
         for script in [&simple, &checked] {
             script.load_async(&mut redis).await?;
         }
-        Ok(Self { redis, simple, checked })
+        Ok(Self { redis, simple, checked, key_age })
     }
 
     /// Takes all tickets of an order, or none; the simple script takes them even when there are none.
     ///
     /// # Errors
-    /// Too few are left (never with the simple script), a counter is missing, Redis does not answer.
-    pub async fn take(&self, script: RedisScript, order: &Order) -> Result<(), Refusal> {
+    /// Too few are left (never with the simple script), a counter is missing, the key was used for another order,
+    /// Redis does not answer.
+    pub async fn take(&self, script: RedisScript, order: &Order, once: Option<&Once>) -> Result<(), Refusal> {
         let script = match script {
             RedisScript::Simple => &self.simple,
             RedisScript::Checked => &self.checked,
         };
         let mut call = script.prepare_invoke();
+        call.arg(once.map_or("", |once| &once.request)).arg(self.key_age);
         for (id, count) in order.lines() {
             call.key(key(id)).arg(count);
+        }
+        if let Some(once) = once {
+            call.key(format!("idempotency:{}", once.key));
         }
         // Loads the script again when Redis has lost it in a restart.
         let (verdict, line): (u8, usize) = call.invoke_async(&mut self.redis.clone()).await?;
@@ -68,7 +75,8 @@ impl Counters {
         match verdict {
             0 => Ok(()),
             1 => Err(Refusal::NoCounter(id())),
-            _ => Err(Refusal::Short(id())),
+            2 => Err(Refusal::Short(id())),
+            _ => Err(Refusal::KeyReused),
         }
     }
 

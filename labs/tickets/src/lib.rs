@@ -5,6 +5,7 @@
 pub mod catalogue;
 pub mod config;
 pub mod counter;
+pub mod once;
 pub mod order;
 pub mod refusal;
 pub mod seed;

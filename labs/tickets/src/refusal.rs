@@ -7,7 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::order;
+use crate::{once, order};
 
 /// Why a request is not served.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +21,12 @@ pub enum Refusal {
     /// The body did not arrive.
     #[error("the body could not be read: {0}")]
     Body(String),
+    /// The idempotency key is none.
+    #[error("an Idempotency-Key has from 1 to {} visible ASCII characters", once::LONGEST)]
+    BadKey,
+    /// The idempotency key was used for another order.
+    #[error("this Idempotency-Key was used for another order")]
+    KeyReused,
     /// Nobody sells such a ticket.
     #[error("there is no ticket {0}")]
     Unknown(String),
@@ -41,7 +47,8 @@ pub enum Refusal {
 impl Refusal {
     fn status(&self) -> StatusCode {
         match self {
-            Self::Order(_) | Self::Body(_) => StatusCode::BAD_REQUEST,
+            Self::Order(_) | Self::Body(_) | Self::BadKey => StatusCode::BAD_REQUEST,
+            Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Short(_) => StatusCode::CONFLICT,
@@ -57,6 +64,8 @@ impl Refusal {
             Self::Order(order::Problem::Count { .. }) => "bad_count",
             Self::TooLarge(_) => "too_large",
             Self::Body(_) => "bad_body",
+            Self::BadKey => "bad_key",
+            Self::KeyReused => "key_reused",
             Self::Unknown(_) => "unknown_ticket",
             Self::Short(_) => "not_enough_left",
             Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) => "store_unavailable",

@@ -19,8 +19,8 @@ use crate::refusal::{self, Refusal};
 use crate::unit::{self, Units};
 use crate::web::{self, BoxOffice};
 
-/// How old the list of tickets may become.
-const CATALOGUE_AGE: Duration = Duration::from_secs(5);
+/// How old the list of tickets may become, and how long an idempotency key may outlive its age.
+const ROUND: Duration = Duration::from_secs(5);
 
 /// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
     let listener = TcpListener::bind(args.listen).await.map_err(listen)?;
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (office, pool) = open(args).await?;
-    let keeping = tokio::spawn(keep_catalogue(Arc::clone(&office), pool));
+    let keeping = tokio::spawn(keep_house(Arc::clone(&office), pool, args.key_age));
     let address = listener.local_addr()?;
     writeln!(io::stdout(), "listening on http://{address}")?;
     tracing::info!(%address, switches = ?args.switches, "serving");
@@ -102,7 +102,7 @@ async fn open(args: &ServeArgs) -> Result<(Arc<BoxOffice>, deadpool_postgres::Po
     let redis = |source| Problem::Redis { address: shown(&stores.redis), source };
     let connection = counter::connect(&stores.redis, args.store_timeout()).await.map_err(redis)?;
     let office = BoxOffice {
-        counters: Counters::load(connection).await.map_err(redis)?,
+        counters: Counters::load(connection, args.key_age).await.map_err(redis)?,
         units: Units::new(pool.clone(), switches),
         catalogue,
         redis_script: switches.redis_script,
@@ -112,12 +112,17 @@ async fn open(args: &ServeArgs) -> Result<(Arc<BoxOffice>, deadpool_postgres::Po
     Ok((Arc::new(office), pool))
 }
 
-/// New tickets come on sale without a restart.
-async fn keep_catalogue(office: Arc<BoxOffice>, pool: deadpool_postgres::Pool) {
+/// New tickets come on sale without a restart, and old idempotency keys are forgotten.
+async fn keep_house(office: Arc<BoxOffice>, pool: deadpool_postgres::Pool, key_age: u32) {
     loop {
-        tokio::time::sleep(CATALOGUE_AGE).await;
+        tokio::time::sleep(ROUND).await;
         if let Err(problem) = office.catalogue.refresh(&pool).await {
             tracing::warn!(reason = %problem, "the list of tickets is not fresh");
+        }
+        match unit::forget(&pool, key_age).await {
+            Ok(0) => {}
+            Ok(keys) => tracing::debug!(keys, "idempotency keys forgotten"),
+            Err(problem) => tracing::warn!(reason = %problem, "old idempotency keys are still there"),
         }
     }
 }

@@ -8,6 +8,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, 
 use tokio_postgres::NoTls;
 
 use crate::config::{Seqscan, Switches, UnitIndex, UnitStatement};
+use crate::once::Once;
 use crate::order::Order;
 use crate::refusal::Refusal;
 
@@ -25,6 +26,10 @@ const MARK: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY($1)";
 const FIND_AND_MARK: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY(ARRAY(\
                              SELECT id FROM ticket_units WHERE ticket_id = $1 AND reserved = false LIMIT $2 \
                              FOR UPDATE SKIP LOCKED))";
+// Waits while another request with the same key is not decided.
+const KEEP: &str = "INSERT INTO idempotency_keys (key, request) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+const KEPT: &str = "SELECT request FROM idempotency_keys WHERE key = $1";
+const FORGET: &str = "DELETE FROM idempotency_keys WHERE made_at < now() - $1::bigint * interval '1 second'";
 const DECREMENT: &str = "UPDATE tickets SET stock = stock - $2 WHERE id = $1 AND stock >= $2";
 
 /// Makes a pool; it connects when the first connection is wanted.
@@ -64,11 +69,15 @@ impl Units {
     /// Reserves a unit for each ticket of an order, or none.
     ///
     /// # Errors
-    /// Fewer units are free, not counting those that other buyers are about to get; PostgreSQL fails.
-    pub async fn reserve(&self, order: &Order) -> Result<(), Refusal> {
+    /// Fewer units are free, not counting those that other buyers are about to get; the key was used for another
+    /// order; PostgreSQL fails.
+    pub async fn reserve(&self, order: &Order, once: Option<&Once>) -> Result<(), Refusal> {
         let mut client = self.pool.get().await?;
         // Rolled back when it is dropped before it is committed.
         let transaction = client.transaction().await?;
+        if is_done(&transaction, once).await? {
+            return Ok(());
+        }
         if self.seqscan == Seqscan::OffInTransaction {
             transaction.batch_execute("SET LOCAL enable_seqscan = off").await?;
         }
@@ -91,10 +100,13 @@ impl Units {
     /// Lowers the one row of each ticket of an order, or none. Buyers of the same ticket wait for each other.
     ///
     /// # Errors
-    /// Fewer are left; PostgreSQL fails.
-    pub async fn decrement(&self, order: &Order) -> Result<(), Refusal> {
+    /// Fewer are left; the key was used for another order; PostgreSQL fails.
+    pub async fn decrement(&self, order: &Order, once: Option<&Once>) -> Result<(), Refusal> {
         let mut client = self.pool.get().await?;
         let transaction = client.transaction().await?;
+        if is_done(&transaction, once).await? {
+            return Ok(());
+        }
         let statement = transaction.prepare_cached(DECREMENT).await?;
         for (id, count) in order.lines() {
             if transaction.execute(&statement, &[&id, &count]).await? == 0 {
@@ -112,6 +124,30 @@ impl Units {
     pub async fn ping(&self) -> Result<(), Refusal> {
         self.pool.get().await?.simple_query("SELECT 1").await?;
         Ok(())
+    }
+}
+
+/// Forgets idempotency keys that are older than so many seconds.
+///
+/// # Errors
+/// PostgreSQL fails.
+pub async fn forget(pool: &Pool, key_age: u32) -> Result<u64, Refusal> {
+    Ok(pool.get().await?.execute(FORGET, &[&i64::from(key_age)]).await?)
+}
+
+/// Whether the key was kept by an earlier transaction that sold this order. If not, this one keeps it.
+async fn is_done(transaction: &Transaction<'_>, once: Option<&Once>) -> Result<bool, Refusal> {
+    let Some(once) = once else { return Ok(false) };
+    let keep = transaction.prepare_cached(KEEP).await?;
+    if transaction.execute(&keep, &[&once.key, &once.request]).await? == 1 {
+        return Ok(false);
+    }
+    let kept = transaction.prepare_cached(KEPT).await?;
+    match transaction.query_opt(&kept, &[&once.key]).await? {
+        Some(row) if row.get::<_, &str>(0) == once.request => Ok(true),
+        Some(_) => Err(Refusal::KeyReused),
+        // Forgotten between the two statements.
+        None => Err(Refusal::Postgres("the idempotency key grew too old just now".to_owned())),
     }
 }
 

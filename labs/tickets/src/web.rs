@@ -8,13 +8,14 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
 use crate::catalogue::Catalogue;
 use crate::config::RedisScript;
 use crate::counter::Counters;
+use crate::once::Once;
 use crate::order::{Limits, Order};
 use crate::refusal::Refusal;
 use crate::unit::Units;
@@ -53,33 +54,41 @@ pub fn router(office: Arc<BoxOffice>) -> Router {
         .with_state(office)
 }
 
-async fn simple(State(office): Shared, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Simple, body).await
+async fn simple(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, RedisScript::Simple, &headers, body).await
 }
 
-async fn checked(State(office): Shared, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Checked, body).await
+async fn checked(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, RedisScript::Checked, &headers, body).await
 }
 
-async fn chosen(State(office): Shared, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, office.redis_script, body).await
+async fn chosen(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, office.redis_script, &headers, body).await
 }
 
-async fn count_down(office: &BoxOffice, script: RedisScript, body: Body) -> Result<&'static str, Refusal> {
+async fn count_down(
+    office: &BoxOffice,
+    script: RedisScript,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<&'static str, Refusal> {
     let order = office.order(body)?;
-    office.counters.take(script, &order).await?;
+    let once = Once::read(headers, "counters", &order)?;
+    office.counters.take(script, &order, once.as_ref()).await?;
     Ok("Success")
 }
 
-async fn reserve(State(office): Shared, body: Body) -> Result<&'static str, Refusal> {
+async fn reserve(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
     let order = office.order(body)?;
-    office.units.reserve(&order).await?;
+    let once = Once::read(&headers, "units", &order)?;
+    office.units.reserve(&order, once.as_ref()).await?;
     Ok("Success")
 }
 
-async fn decrement(State(office): Shared, body: Body) -> Result<&'static str, Refusal> {
+async fn decrement(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
     let order = office.order(body)?;
-    office.units.decrement(&order).await?;
+    let once = Once::read(&headers, "row", &order)?;
+    office.units.decrement(&order, once.as_ref()).await?;
     Ok("Success")
 }
 

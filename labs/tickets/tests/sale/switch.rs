@@ -1,6 +1,6 @@
 //! Each switch changes what it says.
 
-use crate::world::{Office, Stores, Tally, body, has_stores};
+use crate::world::{Office, Stores, Tally, body, has_stores, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_script_decides_whether_a_counter_goes_below_zero() {
@@ -53,7 +53,7 @@ async fn seqscan_decides_how_units_are_found_in_a_small_table() {
         }
         // Connections report when they end, at the latest.
         drop(office);
-        crate::world::wait("the connections of the service", async || {
+        wait("the connections of the service", async || {
             stores.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'").await
                 == 0
         })
@@ -97,7 +97,18 @@ async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
     }
     // The cluster of the tests has 20 connections.
     let office = Office::open(&stores, &["--pool-max", "1000"]);
-    let tally = office.rush("pg-decrement-ticket", orders).await;
+    // While somebody holds the row, each order needs a connection of its own.
+    let mut holder = stores.connect().await;
+    let held = holder.transaction().await.unwrap();
+    held.execute("UPDATE tickets SET stock = stock WHERE id = 'a'", &[]).await.unwrap();
+    let (tally, ()) = tokio::join!(office.rush("pg-decrement-ticket", orders), async {
+        wait("no connection is left", async || {
+            held.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
+            held.query_one(connections, &[]).await.unwrap().get::<_, i64>(0) == 19
+        })
+        .await;
+        held.commit().await.unwrap();
+    });
     assert!(tally.failed > 0, "{tally:?}");
     drop(office);
     assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 800 - tally.sold);

@@ -281,30 +281,46 @@ impl Office {
         answer(self.client.post(format!("{}/{route}", self.url)).body(body)).await
     }
 
+    /// Orders with an idempotency key.
+    pub async fn order_once(&self, route: &str, key: &str, lines: &[(&str, i64)]) -> Answer {
+        let request = self.client.post(format!("{}/{route}", self.url)).header("Idempotency-Key", key);
+        answer(request.body(body(lines))).await
+    }
+
     pub async fn get(&self, route: &str) -> Answer {
         answer(self.client.get(format!("{}/{route}", self.url))).await
     }
 
-    /// The same order many times, all at once; how often each status came back.
+    /// Many orders, all at once.
     pub async fn rush(&self, route: &str, orders: Vec<String>) -> Tally {
-        let mut buyers = JoinSet::new();
-        for body in orders {
-            let request = self.client.post(format!("{}/{route}", self.url)).body(body);
-            buyers.spawn(answer(request));
-        }
-        let mut tally = Tally::default();
-        for Answer { status, body } in buyers.join_all().await {
-            match status {
-                200 => tally.sold += 1,
-                409 => tally.refused += 1,
-                _ => {
-                    println!("{status} {body}");
-                    tally.failed += 1;
-                }
+        let request = self.client.post(format!("{}/{route}", self.url));
+        rush(&request, orders).await
+    }
+
+    /// Many orders with one idempotency key, all at once.
+    pub async fn rush_once(&self, route: &str, key: &str, orders: Vec<String>) -> Tally {
+        let request = self.client.post(format!("{}/{route}", self.url)).header("Idempotency-Key", key);
+        rush(&request, orders).await
+    }
+}
+
+async fn rush(request: &reqwest::RequestBuilder, orders: Vec<String>) -> Tally {
+    let mut buyers = JoinSet::new();
+    for body in orders {
+        buyers.spawn(answer(request.try_clone().unwrap().body(body)));
+    }
+    let mut tally = Tally::default();
+    for Answer { status, body } in buyers.join_all().await {
+        match status {
+            200 => tally.sold += 1,
+            409 => tally.refused += 1,
+            _ => {
+                println!("{status} {body}");
+                tally.failed += 1;
             }
         }
-        tally
     }
+    tally
 }
 
 /// How a rush ended.
