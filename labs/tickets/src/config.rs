@@ -98,6 +98,9 @@ pub struct ServeArgs {
     /// Milliseconds that a request waits for a connection, and then for a statement or script
     #[arg(long, env = "TICKETS_STORE_TIMEOUT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub store_timeout_ms: u32,
+    /// Seconds that an order may stay unpaid before it gives its units back
+    #[arg(long, env = "TICKETS_ORDER_AGE", default_value_t = 900, value_parser = clap::value_parser!(u32).range(1..=31_536_000))]
+    pub order_age: u32,
     /// Seconds that an idempotency key is remembered
     #[arg(long, env = "TICKETS_KEY_AGE", default_value_t = 86_400, value_parser = clap::value_parser!(u32).range(1..=31_536_000))]
     pub key_age: u32,

@@ -2,6 +2,7 @@
 //!
 //! Does not take payment, and knows nothing of what measures it.
 
+pub mod booking;
 pub mod catalogue;
 pub mod config;
 pub mod counter;

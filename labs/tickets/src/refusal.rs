@@ -27,6 +27,12 @@ pub enum Refusal {
     /// The idempotency key was used for another order.
     #[error("this Idempotency-Key was used for another order")]
     KeyReused,
+    /// There is no order with this id.
+    #[error("there is no such order")]
+    NoOrder,
+    /// The order is in a state that cannot be left, or was not paid in time.
+    #[error("too late: the order is {0}")]
+    Closed(String),
     /// Nobody sells such a ticket.
     #[error("there is no ticket {0}")]
     Unknown(String),
@@ -50,8 +56,8 @@ impl Refusal {
             Self::Order(_) | Self::Body(_) | Self::BadKey => StatusCode::BAD_REQUEST,
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::Unknown(_) => StatusCode::NOT_FOUND,
-            Self::Short(_) => StatusCode::CONFLICT,
+            Self::Unknown(_) | Self::NoOrder => StatusCode::NOT_FOUND,
+            Self::Short(_) | Self::Closed(_) => StatusCode::CONFLICT,
             Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -68,6 +74,8 @@ impl Refusal {
             Self::KeyReused => "key_reused",
             Self::Unknown(_) => "unknown_ticket",
             Self::Short(_) => "not_enough_left",
+            Self::NoOrder => "unknown_order",
+            Self::Closed(_) => "order_closed",
             Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) => "store_unavailable",
         }
     }

@@ -69,7 +69,7 @@ async fn rows(args: &SeedArgs) -> Result<(), Problem> {
 
 async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
     let transaction = client.transaction().await?;
-    transaction.batch_execute("DROP TABLE IF EXISTS ticket_units, tickets, idempotency_keys").await?;
+    transaction.batch_execute("DROP TABLE IF EXISTS ticket_units, orders, tickets, idempotency_keys").await?;
     transaction.batch_execute(include_str!("schema.sql")).await?;
     for id in ids(args.tickets) {
         let name = format!("Ticket {id}");

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
+use crate::booking::Bookings;
 use crate::catalogue::Catalogue;
 use crate::config::{ServeArgs, shown};
 use crate::counter::{self, Counters};
@@ -21,6 +22,9 @@ use crate::web::{self, BoxOffice};
 
 /// How old the list of tickets may become, and how long an idempotency key may outlive its age.
 const ROUND: Duration = Duration::from_secs(5);
+
+/// How often unpaid orders are looked for.
+const RELEASE_EVERY: Duration = Duration::from_secs(1);
 
 /// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +62,7 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
     let listener = TcpListener::bind(args.listen).await.map_err(listen)?;
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (office, pool) = open(args).await?;
+    let releasing = tokio::spawn(release(Arc::clone(&office)));
     let keeping = tokio::spawn(keep_house(Arc::clone(&office), pool, args.key_age));
     let address = listener.local_addr()?;
     writeln!(io::stdout(), "listening on http://{address}")?;
@@ -86,6 +91,7 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
         () = too_late => tracing::warn!("requests were still open after the grace period"),
     }
     keeping.abort();
+    releasing.abort();
     tracing::info!("stopped");
     Ok(())
 }
@@ -104,12 +110,25 @@ async fn open(args: &ServeArgs) -> Result<(Arc<BoxOffice>, deadpool_postgres::Po
     let office = BoxOffice {
         counters: Counters::load(connection, args.key_age).await.map_err(redis)?,
         units: Units::new(pool.clone(), switches),
+        bookings: Bookings::new(pool.clone(), args.order_age),
         catalogue,
         redis_script: switches.redis_script,
         limits: args.limits(),
         body_limit: args.body_limit,
     };
     Ok((Arc::new(office), pool))
+}
+
+/// What was not paid in time goes back on sale, about a second later.
+async fn release(office: Arc<BoxOffice>) {
+    loop {
+        tokio::time::sleep(RELEASE_EVERY).await;
+        match office.bookings.expire().await {
+            Ok(0) => {}
+            Ok(units) => tracing::info!(units, "unpaid units are free again"),
+            Err(problem) => tracing::warn!(reason = %problem, "unpaid units are not free yet"),
+        }
+    }
 }
 
 /// New tickets come on sale without a restart, and old idempotency keys are forgotten.

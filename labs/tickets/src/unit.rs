@@ -136,7 +136,7 @@ pub async fn forget(pool: &Pool, key_age: u32) -> Result<u64, Refusal> {
 }
 
 /// Whether the key was kept by an earlier transaction that sold this order. If not, this one keeps it.
-async fn is_done(transaction: &Transaction<'_>, once: Option<&Once>) -> Result<bool, Refusal> {
+pub(crate) async fn is_done(transaction: &Transaction<'_>, once: Option<&Once>) -> Result<bool, Refusal> {
     let Some(once) = once else { return Ok(false) };
     let keep = transaction.prepare_cached(KEEP).await?;
     if transaction.execute(&keep, &[&once.key, &once.request]).await? == 1 {

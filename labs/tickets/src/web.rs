@@ -4,14 +4,15 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::{Json, Router};
 
+use crate::booking::{Booking, Bookings};
 use crate::catalogue::Catalogue;
 use crate::config::RedisScript;
 use crate::counter::Counters;
@@ -26,6 +27,8 @@ pub struct BoxOffice {
     pub counters: Counters,
     /// Stock in PostgreSQL.
     pub units: Units,
+    /// Orders that have to be paid.
+    pub bookings: Bookings,
     /// What is on sale.
     pub catalogue: Catalogue,
     /// What /redis-decrement runs.
@@ -48,6 +51,9 @@ pub fn router(office: Arc<BoxOffice>) -> Router {
         .route("/redis-decrement", post(chosen))
         .route("/pg-reserve-ticket", post(reserve))
         .route("/pg-decrement-ticket", post(decrement))
+        .route("/orders", post(open))
+        .route("/orders/{id}", get(show).delete(cancel))
+        .route("/orders/{id}/pay", post(pay))
         .route("/health", get(|| async { "ok" }))
         .route("/ready", get(ready))
         .layer(limit)
@@ -90,6 +96,28 @@ async fn decrement(State(office): Shared, headers: HeaderMap, body: Body) -> Res
     let once = Once::read(&headers, "row", &order)?;
     office.units.decrement(&order, once.as_ref()).await?;
     Ok("Success")
+}
+
+async fn open(
+    State(office): Shared,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<(StatusCode, Json<Booking>), Refusal> {
+    let order = office.order(body)?;
+    let once = Once::read(&headers, "orders", &order)?;
+    Ok((StatusCode::CREATED, Json(office.bookings.open(&order, once.as_ref()).await?)))
+}
+
+async fn show(State(office): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
+    Ok(Json(office.bookings.show(&id).await?))
+}
+
+async fn pay(State(office): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
+    Ok(Json(office.bookings.pay(&id).await?))
+}
+
+async fn cancel(State(office): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
+    Ok(Json(office.bookings.cancel(&id).await?))
 }
 
 /// Whether both stores answer; a balancer sends no buyers here while one does not.

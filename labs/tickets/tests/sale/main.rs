@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 #![allow(clippy::print_stdout, reason = "a test that is left out says so")]
 
+mod booking;
 mod once;
 mod operate;
 mod sell;

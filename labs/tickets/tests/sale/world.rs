@@ -287,6 +287,10 @@ impl Office {
         answer(request.body(body(lines))).await
     }
 
+    pub async fn delete(&self, route: &str) -> Answer {
+        answer(self.client.delete(format!("{}/{route}", self.url))).await
+    }
+
     pub async fn get(&self, route: &str) -> Answer {
         answer(self.client.get(format!("{}/{route}", self.url))).await
     }
@@ -339,6 +343,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// One text field of an answer.
+    pub fn field(&self, name: &str) -> String {
+        let json: serde_json::Value = serde_json::from_str(&self.body).unwrap();
+        json[name].as_str().unwrap().to_owned()
+    }
+
     /// The code of a refusal.
     pub fn code(&self) -> String {
         let json: serde_json::Value = serde_json::from_str(&self.body).unwrap();
