@@ -95,6 +95,31 @@ install_rustup() {
         RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal >&2
 }
 
+# need_stores: PostgreSQL and Redis, which the tests of the rig start as private servers of their own.
+# KNEE_WITHOUT_POSTGRES=1 and KNEE_WITHOUT_REDIS=1 leave them and their tests out.
+need_stores() {
+    if [ "${KNEE_WITHOUT_POSTGRES:-}" != 1 ] && ! has_postgres; then
+        say 'PostgreSQL is missing, whose programs some tests run (KNEE_WITHOUT_POSTGRES=1 leaves them out)'
+        # Its package may start a server of its own, which no test touches.
+        need psql 'PostgreSQL' postgresql postgresql-server postgresql
+        has_postgres || give_up 'PostgreSQL is there without its server' \
+            'install the package that has initdb (Debian: postgresql, Fedora: postgresql-server)'
+    fi
+    if [ "${KNEE_WITHOUT_REDIS:-}" != 1 ] && ! has valkey-server; then
+        need redis-server 'Redis, which some tests run; KNEE_WITHOUT_REDIS=1 leaves them out' redis-server redis redis
+    fi
+}
+
+# has_postgres: whether the server's programs are on the PATH or where packages put them.
+has_postgres() {
+    has initdb && return
+    for folder in /usr/lib/postgresql/*/bin /usr/pgsql-*/bin /opt/homebrew/opt/postgresql*/bin \
+        /usr/local/opt/postgresql*/bin; do
+        [ -x "$folder/initdb" ] && return
+    done
+    return 1
+}
+
 # need_component COMMAND COMPONENT: makes sure of a part of Rust that not every installation has.
 need_component() {
     if cargo "$1" --version >/dev/null 2>&1; then

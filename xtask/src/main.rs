@@ -35,7 +35,7 @@ enum Command {
     Picture,
     /// Check the rules of the house that the compiler does not know
     Tidy,
-    /// Compare what knee says with what is true: seven experiments with known results
+    /// Compare what knee says with what is true: nine experiments with known results
     Truth(truth::Options),
     /// Measure what knee costs beside its peers, as in BENCHMARKS.md
     Bench(bench::Options),

@@ -47,6 +47,16 @@ impl Knee {
         command
     }
 
+    /// Sweeps, and reads what it prints.
+    pub fn sweep(&self, arguments: &[String]) -> Result<Measured> {
+        let mut command = Command::new(&self.path);
+        command.arg("sweep").args(arguments).args(["--output-format", "json", "--quiet"]);
+        command.env("KNEE_HOME", self.scratch.path()).stdin(Stdio::null()).stderr(Stdio::null());
+        let ran = process::run_on(GENERATOR_CPU, command.stdout(Stdio::piped()))?;
+        let json = serde_json::from_str(&ran.stdout).context("`knee sweep` printed no JSON")?;
+        Ok(Measured { json, resident_peak: ran.resident_peak })
+    }
+
     /// Where the record of the last command lies.
     fn record(&self) -> PathBuf {
         self.scratch.path().join("last.knee")

@@ -1,7 +1,7 @@
 //! `cargo xtask truth`: what `knee` says against what is true, with real processes.
 //!
 //! Each oracle is an experiment whose result is known beforehand: from arithmetic, from theory, or from
-//! what the server itself counted. The long form takes about ten minutes, the short one about one;
+//! what the server itself counted. The long form takes about a quarter of an hour, the short one about two minutes;
 //! it asks the same with fewer requests. Does not look inside `knee`: it runs the program that
 //! users have and reads its JSON.
 
@@ -22,19 +22,20 @@ pub mod row;
 pub mod server;
 pub mod stall;
 mod statement;
+mod sweep;
 
 use row::Row;
 
 /// What was asked for.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Fewer requests, about one minute in place of ten
+    /// Fewer requests, about two minutes in place of fifteen
     #[arg(long)]
     short: bool,
     /// Try this build in place of the release build of this tree
     #[arg(long, value_name = "PROGRAM")]
     knee: Option<PathBuf>,
-    /// Ask one of them: stall, delay, bimodal, queue, pause, hog or overload
+    /// Ask one of them: stall, delay, bimodal, queue, pause, hog, overload, limits or repeat
     #[arg(long, value_name = "ORACLE")]
     only: Option<String>,
 }
@@ -57,7 +58,7 @@ impl Laboratory {
 /// Runs one oracle.
 type Oracle = fn(&Laboratory) -> Result<Vec<Row>>;
 
-const ORACLES: [(&str, Oracle); 7] = [
+const ORACLES: [(&str, Oracle); 9] = [
     ("stall", stall::run),
     ("delay", delay::fixed),
     ("bimodal", delay::bimodal),
@@ -65,6 +66,8 @@ const ORACLES: [(&str, Oracle); 7] = [
     ("pause", instrument::pause),
     ("hog", instrument::hog),
     ("overload", instrument::overload),
+    ("limits", sweep::limits),
+    ("repeat", sweep::repeat),
 ];
 
 /// Asks all oracles, prints a table and one line of JSON, and fails if one contradicts.

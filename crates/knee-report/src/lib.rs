@@ -8,6 +8,8 @@ pub mod clean;
 
 pub mod number;
 
+pub mod study;
+
 pub mod view;
 
 pub mod text;

@@ -112,6 +112,8 @@ pub struct Row {
     pub outcome: Outcome,
     /// Why, in a few words; empty for a pass.
     pub why: String,
+    /// The first of the reasons, shorter still.
+    pub brief: String,
     /// Name of its record.
     pub record: Option<String>,
 }
@@ -166,6 +168,7 @@ pub fn row(trial: &Trial, kind: Kind, tail: f64) -> Row {
         in_flight: number::count(result.in_flight_max),
         outcome: trial.judged.outcome,
         why: sentence::why(&trial.judged),
+        brief: sentence::brief(&trial.judged),
         record: result.record.clone(),
     }
 }

@@ -21,10 +21,9 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some("serve") => serve(words[1].parse().unwrap(), Path::new(&words[2])),
-        Some("up") => return up(&words[1..]),
+        Some("up") => up(&words[1..]),
         _ => panic!("`up` or `serve`"),
     }
-    ExitCode::SUCCESS
 }
 
 fn up(words: &[String]) -> ExitCode {
@@ -66,16 +65,17 @@ fn steps(declaration: &knee_core::rig::Declaration, options: &Options) -> Result
 }
 
 /// Answers one request a connection. Says what it does, because its log is looked at.
-fn serve(port: u16, data: &Path) {
+fn serve(port: u16, data: &Path) -> ExitCode {
     if std::env::var_os("DIE_AT_START").is_some() {
         println!("cannot find the moon");
-        std::process::exit(3);
+        return ExitCode::from(3);
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
     println!("listening on {port}");
     for stream in listener.incoming() {
         answer(&stream.unwrap(), &data.join("texts"));
     }
+    ExitCode::SUCCESS
 }
 
 fn answer(mut stream: &TcpStream, file: &Path) {

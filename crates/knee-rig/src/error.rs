@@ -216,7 +216,15 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Whether what a program said means that a disk is full.
+/// Whether a program failed because a disk is full: it says so, or there is no room where it worked, in which
+/// case its words may not have found any either.
+pub(crate) fn is_full_disk(lines: &[String], place: &Path) -> bool {
+    const LEFT_BYTES: u64 = 64 * 1024;
+    let left = rustix::fs::statvfs(place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    says_full(lines) || left.is_ok_and(|bytes| bytes < LEFT_BYTES)
+}
+
+/// Whether a text means that a disk is full.
 pub(crate) fn says_full(lines: &[String]) -> bool {
     lines.iter().any(|line| line.contains("No space left on device") || line.contains("os error 28"))
 }

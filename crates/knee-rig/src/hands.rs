@@ -87,8 +87,8 @@ impl Hands {
         if exit.is_success() {
             return Ok(());
         }
-        if crate::error::says_full(&last_lines) {
-            return Err(Error::DiskFull { what: what.to_owned(), path: launch.folder.clone() });
+        if crate::error::is_full_disk(&last_lines, &self.root) {
+            return Err(Error::DiskFull { what: what.to_owned(), path: self.root.clone() });
         }
         Err(Error::CommandFailed { what: what.to_owned(), exit, last_lines })
     }

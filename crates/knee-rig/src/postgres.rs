@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use knee_core::rig::{Postgres, Replication, Setting};
 
-use crate::error::{Error, says_full};
+use crate::error::{Error, is_full_disk, says_full};
 use crate::folder::{self, User};
 use crate::hands::{Hands, QUOTED};
 use crate::keeper::{Handle, Launch, Polite};
@@ -171,7 +171,9 @@ impl Cluster {
     /// Keeps the database as it is now under `key`, so that [`Self::restore`] can bring it back.
     pub(crate) fn save(&self, key: usize) -> Result<(), Error> {
         // What autovacuum would do at some time during a trial is done now, the same for all of them.
-        self.ask("tidy up after the seed", DATABASE, &["VACUUM (FREEZE, ANALYZE)".to_owned()])?;
+        // Each table is a commit of its own, none of which has to be waited for.
+        let tidy = ["SET synchronous_commit = off", "VACUUM (FREEZE, ANALYZE)"].map(str::to_owned);
+        self.ask("tidy up after the seed", DATABASE, &tidy)?;
         let saved = sql::name(&saved(key));
         let copy = [
             disconnect(DATABASE),
@@ -388,7 +390,7 @@ impl Server {
         let Some(process) = self.process else { return Ok(()) };
         let Some(exit) = hands.poll(process)? else { return Ok(()) };
         let last_lines = folder::last_lines(&self.log, QUOTED);
-        if says_full(&last_lines) {
+        if is_full_disk(&last_lines, &self.data) {
             return Err(Error::DiskFull { what: self.who.clone(), path: self.data.clone() });
         }
         Err(Error::Died { who: self.who.clone(), at_start, exit, log: self.log.clone(), last_lines })
@@ -424,5 +426,5 @@ pub(crate) fn password() -> Result<String, Error> {
     let mut bytes = [0_u8; 16];
     let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
     read.map_err(|error| Error::folder("read", path, error))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_le_bytes(bytes)))
 }

@@ -117,21 +117,21 @@ impl Server {
     /// Keeps all keys with the time they have left in `file`.
     pub(crate) fn save(&self, file: &Path) -> Result<(), Error> {
         let written = self.connection().and_then(|mut connection| keys::save(&mut connection, file));
-        written.map_err(|error| self.failed("keep the seeded keys", error))
+        written.map_err(|trouble| self.failed("keep the seeded keys", &trouble))
     }
 
     /// Puts the keys of `file` in place of those there are.
     pub(crate) fn restore(&self, file: &Path) -> Result<(), Error> {
         self.empty()?;
         let loaded = self.connection().and_then(|mut connection| keys::load(&mut connection, file));
-        loaded.map_err(|error| self.failed("load the seeded keys", error))
+        loaded.map_err(|trouble| self.failed("load the seeded keys", &trouble))
     }
 
     /// Removes all keys.
     pub(crate) fn empty(&self) -> Result<(), Error> {
         let flushed =
             self.connection().and_then(|mut connection| Ok(redis::cmd("FLUSHALL").exec(&mut connection)?));
-        flushed.map_err(|error| self.failed("remove all keys", error))
+        flushed.map_err(|trouble| self.failed("remove all keys", &trouble))
     }
 
     /// Ends the server.
@@ -159,11 +159,12 @@ impl Server {
             text.push_str(&line(name, value, &at)?);
         }
         let socket = self.folder.join("socket");
-        text.push_str(&format!(
-            "bind 127.0.0.1\ndaemonize no\nunixsocketperm 700\nrequirepass {}\n",
-            self.password
-        ));
-        text.push_str(&format!("dir {}\nunixsocket {}\n", quoted(&self.folder), quoted(&socket)));
+        let (folder, password) = (quoted(&self.folder), &self.password);
+        let ours = [
+            "bind 127.0.0.1\ndaemonize no\nunixsocketperm 700\nrequirepass ".to_owned(),
+            format!("{password}\ndir {folder}\nunixsocket {}\n", quoted(&socket)),
+        ];
+        text.extend(ours);
         Ok(text)
     }
 
@@ -240,8 +241,8 @@ impl Server {
         Ok(client.get_connection_with_timeout(Duration::from_secs(2))?)
     }
 
-    fn failed(&self, doing: &str, trouble: Trouble) -> Error {
-        if matches!(&trouble, Trouble::File(error) if crate::error::is_full(error)) {
+    fn failed(&self, doing: &str, trouble: &Trouble) -> Error {
+        if matches!(trouble, Trouble::File(error) if crate::error::is_full(error)) {
             return Error::DiskFull {
                 what: format!("the keys of {}", self.who()),
                 path: self.folder.clone(),

@@ -235,6 +235,11 @@ impl Rig {
         postgres.chain(redis).map(|(name, pids)| Store { url: url(&name), name, pids }).collect()
     }
 
+    /// The folder of the study, as an absolute path.
+    pub fn study(&self) -> &Path {
+        &self.study
+    }
+
     /// The rig's own folder, which is gone when the rig is.
     pub fn folder(&self) -> &Path {
         &self.hands.root

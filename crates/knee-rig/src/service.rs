@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use knee_core::rig::Service;
 
-use crate::error::{Error, says_full};
+use crate::error::{Error, is_full_disk};
 use crate::exit::Exit;
 use crate::folder;
 use crate::hands::{Hands, QUOTED};
@@ -80,11 +80,10 @@ impl Standing {
         overrides: &Overrides,
     ) -> Result<Process, Error> {
         const TRIES: usize = 3;
-        for attempt in 1..TRIES {
+        for _ in 1..TRIES {
             match self.try_port(hands, around, declared, overrides) {
                 // Somebody took the port between our choice and its use.
-                Err(Error::Died { last_lines, .. })
-                    if declared.port.is_none() && attempt < TRIES && in_use(&last_lines) => {}
+                Err(Error::Died { last_lines, .. }) if declared.port.is_none() && in_use(&last_lines) => {}
                 other => return other,
             }
         }
@@ -175,7 +174,7 @@ impl Standing {
     fn alive(&self, hands: &Hands, process: &Process, at_start: bool) -> Result<(), Error> {
         let Some(exit) = hands.poll(process.handle)? else { return Ok(()) };
         let last_lines = folder::last_lines(&process.log, QUOTED);
-        if says_full(&last_lines) {
+        if is_full_disk(&last_lines, &self.data) {
             return Err(Error::DiskFull { what: self.who(), path: self.data.clone() });
         }
         Err(Error::Died { who: self.who(), at_start, exit, log: process.log.clone(), last_lines })

@@ -96,7 +96,7 @@ impl Sources {
         if exit.is_success() {
             return Ok(fs::read_to_string(&log).unwrap_or_default().trim_end().to_owned());
         }
-        if crate::error::says_full(&last_lines) {
+        if crate::error::is_full_disk(&last_lines, &hands.root) {
             return Err(Error::DiskFull { what: format!("revision `{revision}`"), path: hands.root.clone() });
         }
         Err(Error::Revision { revision: revision.to_owned(), reason: last_lines.join("; ") })

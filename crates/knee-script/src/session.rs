@@ -4,8 +4,11 @@
 //! Blocks the calling thread. Does not read options and does not print.
 
 use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Poll;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
@@ -16,7 +19,7 @@ use knee_engine::http::client::Network;
 use knee_engine::http::origin::Resolver;
 use knee_engine::recorder::Recorder;
 use knee_engine::run::Way;
-use knee_engine::timer::WorkerTimer;
+use knee_engine::timer::{Timer, WorkerTimer};
 
 use crate::http::send::{Desk, Targets};
 use crate::loader::trouble::Trouble;
@@ -30,7 +33,7 @@ use crate::state::Story;
 use crate::vu::{LoadError, Vu};
 use crate::world::Description;
 
-/// How often time limits of requests outside of scenarios are looked at.
+/// How often time limits of requests outside of scenarios are looked at, and whether a stage is to end.
 const PACE: Nanos = Nanos::from_millis(20);
 
 /// Why a script cannot be run.
@@ -65,6 +68,8 @@ pub struct StageSettings {
     pub timeout: Nanos,
     /// k6's view of the run.
     pub observer: Rc<dyn Observer>,
+    /// Asked while the stage goes on: whether it is to end at once.
+    pub is_over: Rc<dyn Fn() -> bool>,
     /// What scripts can ask about the run.
     pub story: Rc<Story>,
     /// Tags of all samples.
@@ -111,12 +116,25 @@ impl Session {
                 Stage::Iteration | Stage::Summary => "",
             };
             vu.state().group.replace(group.into());
-            let timeout = settings.timeout;
+            let (timeout, is_over) = (settings.timeout, settings.is_over.clone());
+            let watch = timer.clone();
             vu.join(Rc::new(desk(settings, timer)));
             let call = Call { export: export.into(), stage, argument: argument.map(Into::into) };
             let now = vu.state().now();
             let turn = Turn { due: now, earliest: now, cut: now.saturating_add(timeout) };
-            Ok(vu.call(call, turn).await)
+            let mut called = pin!(vu.call(call, turn));
+            loop {
+                let mut pause = pin!(watch.sleep_until(watch.now().saturating_add(PACE)));
+                let ended = poll_fn(|ctx| match called.as_mut().poll(ctx) {
+                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                    Poll::Pending => pause.as_mut().poll(ctx).map(|()| None),
+                });
+                match ended.await {
+                    Some(ended) => return Ok(ended),
+                    None if is_over() => return Ok(Ended::Cut),
+                    None => {}
+                }
+            }
         })
     }
 }

@@ -247,8 +247,7 @@ impl State {
             rejections.retain(|(kept, _)| !same(kept));
             return;
         }
-        let mut thrown = Thrown::of(ctx, reason);
-        thrown.message.insert_str(0, "Uncaught (in promise) ");
+        let thrown = Thrown::of(ctx, reason).in_promise();
         rejections.push((Persistent::save(ctx, promise.clone()), thrown));
     }
 

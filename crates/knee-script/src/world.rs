@@ -235,7 +235,12 @@ fn settle<'js>(
         }
         if let Some(promise) = promise.as_ref().filter(|promise| promise.state() == PromiseState::Rejected) {
             let rejected: Option<rquickjs::Result<Value<'js>>> = promise.result();
-            return rejected.transpose().map_err(caught);
+            let thrown = |error| {
+                let thrown = caught(error);
+                // A module that is loaded is a promise to QuickJS, and to nobody else.
+                if state.init.get() { thrown } else { thrown.in_promise() }
+            };
+            return rejected.transpose().map_err(thrown);
         }
         if let Some(thrown) = state.take_rejection() {
             return Err(thrown);

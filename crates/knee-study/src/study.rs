@@ -145,6 +145,11 @@ impl Study {
         &self.definition
     }
 
+    /// What was asked of it beyond its definition.
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// The arms that take part, those that the design makes by itself among them.
     pub fn arms(&self) -> &[Arm] {
         &self.lineup.arms

@@ -15,9 +15,12 @@ use crate::problem::Problem;
 
 mod run;
 
+mod study;
+
 mod sweep;
 
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
+pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
     LadderFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, SweepScriptFlags, WorthFlags,
 };
@@ -84,6 +87,8 @@ enum Subcommands {
     Run(Box<RunArgs>),
     /// Find out how much a service can take
     Sweep(Box<SweepArgs>),
+    /// Compare variants of a service, interleaved, and say what the change did
+    Study(Box<StudyArgs>),
 }
 
 /// What to do, as typed.
@@ -99,6 +104,8 @@ pub enum Invocation {
     Run(Box<RunArgs>),
     /// Find out how much a service can take.
     Sweep(Box<SweepArgs>),
+    /// Compare variants of a service.
+    Study(Box<StudyArgs>),
 }
 
 /// `knee URL`.
@@ -437,12 +444,14 @@ impl From<Problem> for Refused {
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Refused> {
     let line: Vec<OsString> = line.into_iter().collect();
     refuse_single_dashes(&line)?;
+    refuse_commands_of_k6(&line)?;
     let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),
+        Some(Subcommands::Study(args)) => Invocation::Study(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }
@@ -465,6 +474,36 @@ fn refuse_single_dashes(line: &[OsString]) -> Result<(), Problem> {
     match found {
         Some((flag, hint)) => Err(Problem::new(format!("`{flag}` has one dash; long flags have two"), *hint)),
         None => Ok(()),
+    }
+}
+
+/// Commands of k6 that are none here. A single word could be the name of a host, so it takes a second one, or a
+/// word that nobody calls a host.
+fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
+    const ALONE: &str = "a run is on this machine alone, and is steered by signals";
+    const K6: [(&str, &str); 10] = [
+        (
+            "archive",
+            "run the script itself; `knee.lock` beside it holds modules from the network to their bytes",
+        ),
+        ("inspect", "`knee run SCRIPT` checks the script and its options before it sends anything"),
+        ("cloud", ALONE),
+        ("login", ALONE),
+        ("pause", ALONE),
+        ("resume", ALONE),
+        ("scale", ALONE),
+        ("stats", ALONE),
+        ("new", "docs/guide/k6.md has a script to begin with"),
+        ("version", "write `knee --version`"),
+    ];
+    let mut words = line.iter().skip(1).filter_map(|word| word.to_str());
+    let (first, second) = (words.next().unwrap_or_default(), words.next());
+    let known = K6.iter().find(|(name, _)| *name == first);
+    match known {
+        Some((name, hint)) if second.is_some() || matches!(*name, "archive" | "inspect" | "version") => {
+            Err(Problem::new(format!("`{name}` is a command of k6, and none of knee"), *hint))
+        }
+        _ => Ok(()),
     }
 }
 

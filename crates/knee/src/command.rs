@@ -12,6 +12,8 @@ pub mod run;
 
 pub mod sweep;
 
+pub mod study;
+
 mod journal;
 
 use knee_core::record::{Build, Run};

@@ -6,13 +6,17 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{demo, load, report, run, sweep};
+use knee::command::{demo, load, report, run, study, sweep};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
 use knee::settings::output::Sink;
 
 fn main() -> ExitCode {
+    // Before anything else, and before a thread is started.
+    if let Some(code) = knee_rig::guard::main(std::env::args_os()) {
+        return code;
+    }
     if let Some(exit) = serve_demo() {
         return exit.into();
     }
@@ -23,6 +27,7 @@ fn main() -> ExitCode {
         Ok(Invocation::Demo(args)) => demo::demo(*args, narrate),
         Ok(Invocation::Run(args)) => run::run(&args, narrate),
         Ok(Invocation::Sweep(args)) => sweep::sweep(&args, narrate),
+        Ok(Invocation::Study(args)) => study::study(&args, narrate),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }

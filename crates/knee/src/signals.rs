@@ -4,6 +4,8 @@
 //! sets it, so that a closed pipe is an error of the write, which the writer judges.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use knee_engine::control::Control;
@@ -26,18 +28,44 @@ pub struct Watch {
 ///
 /// When the system does not let the signals be caught.
 pub fn watch(control: Control) -> io::Result<Watch> {
+    listen(move |count| if count == 1 { control.stop() } else { control.abort() })
+}
+
+/// How many signals a script has been sent. Clones are the same count.
+#[derive(Clone, Debug, Default)]
+pub struct Count(Arc<AtomicUsize>);
+
+impl Count {
+    /// So many.
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Watches for the same signals as k6 takes them for a script: the first ends its load at once, and `teardown` has
+/// its turn; whoever looks at the count ends that after the second.
+///
+/// # Errors
+///
+/// When the system does not let the signals be caught.
+pub fn watch_script(control: Control, seen: Count) -> io::Result<Watch> {
+    listen(move |count| {
+        seen.0.store(count, Ordering::Relaxed);
+        control.abort();
+    })
+}
+
+/// Calls `each` with the number of each signal, from 1; what comes after the second ends the process.
+fn listen(each: impl Fn(usize) + Send + 'static) -> io::Result<Watch> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let handle = signals.handle();
     let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for (count, signal) in signals.forever().enumerate() {
-            match count {
-                0 => control.stop(),
-                1 => control.abort(),
-                _ => {
-                    // Nothing answers; whoever sends three signals wants the process gone.
-                    let _ = emulate_default_handler(signal);
-                }
+        for (count, signal) in (1..).zip(signals.forever()) {
+            if count > 2 {
+                // Nothing answers; whoever sends three signals wants the process gone.
+                let _ = emulate_default_handler(signal);
             }
+            each(count);
         }
     })?;
     Ok(Watch { handle, thread: Some(thread) })
@@ -60,6 +88,9 @@ mod tests {
 
     use super::*;
 
+    /// A signal reaches every watch of the process.
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
     fn wait_for(control: &Control, request: Request) {
         while control.request() != request {
             std::thread::yield_now();
@@ -67,7 +98,22 @@ mod tests {
     }
 
     #[test]
+    fn the_first_signal_ends_the_load_of_a_script_and_the_second_is_counted() {
+        let _alone = ALONE.lock().unwrap();
+        let (control, seen) = (Control::new(), Count::default());
+        let _watch = watch_script(control.clone(), seen.clone()).unwrap();
+        for count in 1..=2 {
+            raise(SIGINT).unwrap();
+            wait_for(&control, Request::Abort);
+            while seen.get() != count {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
     fn the_first_signal_stops_and_the_second_aborts() {
+        let _alone = ALONE.lock().unwrap();
         let control = Control::new();
         let _watch = watch(control.clone()).unwrap();
         assert_eq!(control.request(), Request::Run);

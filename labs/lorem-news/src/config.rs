@@ -109,6 +109,10 @@ pub struct Switches {
     /// How many times each piece of a page is rendered: the cost of a slower runtime
     #[arg(long, env = "LOREM_RENDER_COST", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub render_cost: u32,
+    /// Units of the program's own work inside each transaction, between its checks and its first write: what an
+    /// interpreter does there. A unit is a hash of 4 KB, some microseconds
+    #[arg(long, env = "LOREM_TRANSACTION_COST", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub transaction_cost: u32,
     /// Whether the benchmark routes write a session and the time the user was seen
     #[arg(long, env = "LOREM_SIGN_IN_WRITES", default_value = "on")]
     pub sign_in_writes: Toggle,
@@ -125,6 +129,9 @@ pub struct Switches {
     /// each query by itself
     #[arg(long, env = "LOREM_READER_POOL", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=256))]
     pub reader_pool: u16,
+    /// Who moves SQLite's log into its file: the request whose commit made it long, or a thread of its own
+    #[arg(long, env = "LOREM_CHECKPOINT", default_value = "background")]
+    pub checkpoint: Checkpoint,
     /// When SQLite waits for the disk: at checkpoints, or at each commit
     #[arg(long, env = "LOREM_SYNCHRONOUS", default_value = "normal")]
     pub synchronous: Synchronous,
@@ -191,6 +198,15 @@ pub enum Writer {
     Direct,
     /// One transaction for all writes that wait, on one thread per process
     Group,
+}
+
+/// Values of `--checkpoint`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Checkpoint {
+    /// The commit that makes the log longer than 1,000 pages waits for the disk
+    Inline,
+    /// Commits wait only when the log has grown to 8,000 pages
+    Background,
 }
 
 /// Values of `--synchronous`.

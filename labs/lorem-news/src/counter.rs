@@ -43,6 +43,10 @@ pub struct Counters {
     pub busy: Counter,
     /// Waits of `yielding_60us`.
     pub yields: Counter,
+    /// Times that the thread for it moved the log into the file.
+    pub checkpoints: Counter,
+    /// Units of work done inside transactions for the sake of `transaction_cost`.
+    pub toil: Counter,
     /// Pieces of pages rendered, repetitions included.
     pub renders: Counter,
     /// Pieces taken from the cache.
@@ -62,6 +66,8 @@ impl Counters {
             ("lorem_writes_total", "Changes asked for", &self.writes),
             ("lorem_busy_total", "Transactions refused as busy", &self.busy),
             ("lorem_yields_total", "Waits of 60 microseconds for a lock", &self.yields),
+            ("lorem_checkpoints_total", "Checkpoints in the background", &self.checkpoints),
+            ("lorem_toil_total", "Units of extra work inside transactions", &self.toil),
             ("lorem_renders_total", "Pieces of pages rendered", &self.renders),
             ("lorem_fragment_hits_total", "Pieces taken from the cache", &self.fragment_hits),
             ("lorem_fragment_misses_total", "Pieces the cache did not have", &self.fragment_misses),

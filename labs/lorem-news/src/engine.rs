@@ -13,11 +13,12 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::action::{self, Call, Reply};
-use crate::config::{Dispatch, RuntimeLock, Switches, Writer};
+use crate::config::{Checkpoint, Dispatch, RuntimeLock, Switches, Writer};
 use crate::counter::Counters;
 use crate::fragment::Fragments;
 use crate::page::Renderer;
 use crate::runtime_lock;
+use crate::store::checkpoint::Checkpointer;
 use crate::store::group::GroupWriter;
 use crate::store::write::{Write, Written};
 use crate::store::{Access, Failure, Opening, Store};
@@ -90,7 +91,15 @@ impl Engine {
             runtime_lock::enable();
         }
         let counters = Arc::new(Counters::default());
-        let opening = Opening::new(data, switches, Arc::clone(&counters));
+        let mut opening = Opening::new(data, switches, Arc::clone(&counters));
+        let checkpoints = match switches.checkpoint {
+            Checkpoint::Inline => None,
+            Checkpoint::Background => {
+                let (checkpointer, thread) = Checkpointer::start(&opening, Arc::clone(&counters))?;
+                opening.checkpointer = Some(checkpointer);
+                Some(thread)
+            }
+        };
         let mut threads = Vec::new();
         let writer = match switches.writer {
             Writer::Direct => None,
@@ -117,6 +126,8 @@ impl Engine {
             passwords: Semaphore::new(switches.threads.into()),
         });
         let queue = if inline { None } else { Some(start_threads(&shared, &opening, &mut threads)?) };
+        // It ends when all connections are closed, so it is the last one to wait for.
+        threads.extend(checkpoints);
         Ok(Self { shared, queue, threads })
     }
 

@@ -40,6 +40,8 @@ fn fill(args: &SeedArgs) -> Result<(), (String, &'static str)> {
         busy_wait: BusyWait::BlockingTimeout5000,
         statement_cache: true,
         synchronous: Synchronous::Normal,
+        transaction_cost: 0,
+        checkpointer: None,
         counters: Arc::new(Counters::default()),
     };
     let rows = seed::fill(args, &opening).map_err(|problem| {

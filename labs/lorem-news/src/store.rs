@@ -8,15 +8,18 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use sha2::{Digest, Sha256};
 
 use crate::config::{BusyWait, Switches, Synchronous, TxMode};
 use crate::counter::Counters;
 
 pub mod busy;
+pub mod checkpoint;
 pub mod group;
 pub mod read;
 pub mod write;
 
+use checkpoint::Checkpointer;
 use write::{Write, Written};
 
 /// The version of the schema that this program writes, kept in the file's `user_version`.
@@ -75,6 +78,10 @@ pub struct Opening {
     pub statement_cache: bool,
     /// When to wait for the disk.
     pub synchronous: Synchronous,
+    /// Units of extra work for each change.
+    pub transaction_cost: u32,
+    /// Who moves the log into the file; `None` for the connections themselves.
+    pub checkpointer: Option<Checkpointer>,
     /// Where busy refusals, waits and commits are counted.
     pub counters: Arc<Counters>,
 }
@@ -88,6 +95,8 @@ impl Opening {
             busy_wait: switches.busy_wait,
             statement_cache: switches.statement_cache.is_on(),
             synchronous: switches.synchronous,
+            transaction_cost: switches.transaction_cost,
+            checkpointer: None,
             counters,
         }
     }
@@ -103,6 +112,7 @@ pub fn file_in(data: &Path) -> PathBuf {
 pub struct Store {
     conn: Connection,
     counters: Arc<Counters>,
+    transaction_cost: u32,
 }
 
 impl Store {
@@ -120,13 +130,17 @@ impl Store {
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         busy::install(&mut conn, opening.busy_wait, &opening.counters)?;
         pragmas(&conn, opening.synchronous, access)?;
+        if let Some(checkpointer) = &opening.checkpointer {
+            checkpointer.watch(&mut conn)?;
+        }
         // A capacity of zero finalizes each statement after its use: it is prepared again the next time.
         conn.set_prepared_statement_cache_capacity(if opening.statement_cache { 128 } else { 0 });
         conn.set_transaction_behavior(match opening.tx_mode {
             TxMode::Deferred => TransactionBehavior::Deferred,
             TxMode::Immediate => TransactionBehavior::Immediate,
         });
-        Ok(Self { conn, counters: Arc::clone(&opening.counters) })
+        let counters = Arc::clone(&opening.counters);
+        Ok(Self { conn, counters, transaction_cost: opening.transaction_cost })
     }
 
     /// Makes one change in a transaction of its own.
@@ -136,7 +150,7 @@ impl Store {
     pub fn write(&mut self, write: &Write) -> Result<Written, Failure> {
         let counters = Arc::clone(&self.counters);
         counters.writes.one();
-        let result = self.in_transaction(|conn| write::apply(conn, write));
+        let result = self.in_transaction(|change| change(write));
         if matches!(result, Err(Failure::Busy)) {
             counters.busy.one();
         }
@@ -151,15 +165,20 @@ impl Store {
         &mut self,
         writes: impl Iterator<Item = &'a Write>,
     ) -> Result<Vec<Written>, Failure> {
-        self.in_transaction(|conn| writes.map(|write| write::apply(conn, write)).collect())
+        self.in_transaction(|change| writes.map(change).collect())
     }
 
     fn in_transaction<R>(
         &mut self,
-        change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+        changes: impl FnOnce(&mut dyn FnMut(&Write) -> rusqlite::Result<Written>) -> rusqlite::Result<R>,
     ) -> Result<R, Failure> {
         let transaction = self.conn.transaction()?;
-        let result = change(&transaction)?;
+        let result = changes(&mut |write| {
+            write::apply(&transaction, write, &|| {
+                toil(self.transaction_cost);
+                self.counters.toil.add(self.transaction_cost.into());
+            })
+        })?;
         transaction.commit()?;
         self.counters.commits.one();
         Ok(result)
@@ -209,6 +228,14 @@ pub fn prepare(opening: &Opening) -> Result<(), Failure> {
             Ok(transaction.commit()?)
         }
         found => Err(Failure::Schema { path: opening.path.clone(), found }),
+    }
+}
+
+/// Works for nothing, while the transaction is open.
+fn toil(units: u32) {
+    let work = [0_u8; 4096];
+    for _ in 0..units {
+        std::hint::black_box(Sha256::digest(std::hint::black_box(work)));
     }
 }
 

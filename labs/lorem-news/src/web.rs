@@ -10,15 +10,16 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::FormRejection;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Form, Path, Query, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Form, Path, Query, Request, State};
 use axum::http::header::{self, HeaderMap, HeaderValue};
 use axum::http::{Response, StatusCode};
+use axum::middleware::{self, Next};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use tower_http::timeout::TimeoutLayer;
 
 use crate::action::{AccountForm, Action, Benchmark, Call, PostForm, Reply, SessionChange, Visitor};
-use crate::config::ServeArgs;
+use crate::config::{LogLevel, ServeArgs};
 use crate::engine::Engine;
 use crate::page;
 
@@ -52,7 +53,7 @@ type From = ConnectInfo<SocketAddr>;
 /// All routes.
 pub fn router(site: Arc<Site>, args: &ServeArgs) -> Router {
     let timeout = Duration::from_secs(args.request_timeout);
-    Router::new()
+    let routes = Router::new()
         .route("/", get(newest))
         .route("/posts", get(newest).post(create_post))
         .route(
@@ -91,7 +92,17 @@ pub fn router(site: Arc<Site>, args: &ServeArgs) -> Router {
         .fallback(|| async { html(404, page::error("Not found", "There is no such page.")) })
         .layer(DefaultBodyLimit::max(args.body_limit))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, timeout))
-        .with_state(site)
+        .with_state(site);
+    // Only there when it is wanted: every layer costs every request something.
+    if args.log_level == LogLevel::Debug { routes.layer(middleware::from_fn(logged)) } else { routes }
+}
+
+/// A line for each request. Paths have nothing private in them; forms are not logged.
+async fn logged(request: Request, next: Next) -> Response<Body> {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let response = next.run(request).await;
+    tracing::debug!(%method, path, status = response.status().as_u16(), "answered");
+    response
 }
 
 #[derive(Debug, Deserialize)]

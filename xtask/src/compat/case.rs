@@ -13,6 +13,8 @@
 //! // stdout: yes                      what is printed is compared too
 //! // files: out.json                  files that are written are compared too
 //! // samples: all.csv                 and files of samples, without their times
+//! // stdin: yes                        the script is handed over on standard input
+//! // interrupt: ready, again           SIGINT once for each of these words that the script has said
 //! ```
 
 use std::collections::BTreeSet;
@@ -85,6 +87,10 @@ pub struct Case {
     pub files: Vec<String>,
     /// Files of samples that are compared.
     pub samples: Vec<String>,
+    /// Whether the script is handed over on standard input.
+    pub stdin: bool,
+    /// Words of the script's console, at each of which the program is sent SIGINT.
+    pub interrupt: Vec<String>,
     /// A checksum of the script, to tell whether what was recorded is of this one.
     pub checksum: String,
 }
@@ -130,6 +136,8 @@ impl Case {
             "loose" => self.loose.extend(list()),
             "keep" => self.keep.extend(list()),
             "stdout" => self.stdout = value == "yes",
+            "stdin" => self.stdin = value == "yes",
+            "interrupt" => self.interrupt.extend(list()),
             "files" => self.files.extend(list()),
             "samples" => self.samples.extend(list()),
             _ => bail!("nobody knows `{key}`"),

@@ -10,6 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -27,6 +29,9 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// The longest text of a file or of standard output that is kept as it is.
 const LINES_MAX: usize = 200;
+
+/// The file with the authority whose certificates are to be trusted.
+const AUTHORITY: &str = "authority.pem";
 
 /// One of the two programs.
 #[derive(Clone, Debug)]
@@ -73,7 +78,9 @@ pub struct Place {
 impl Place {
     /// A fresh one.
     pub fn new() -> Result<Self> {
-        Ok(Self { server: Server::start()?, scratch: TempDir::new()? })
+        let (server, scratch) = (Server::start()?, TempDir::new()?);
+        fs::write(scratch.path().join(AUTHORITY), &server.secure.authority)?;
+        Ok(Self { server, scratch })
     }
 
     /// What comes of `case` under `program`.
@@ -84,7 +91,7 @@ impl Place {
         let _ = fs::remove_file(&summary);
         fs::create_dir(&out)?;
         self.server.take();
-        let ran = finish(self.command(program, case, &out, &summary).spawn())
+        let ran = finish(self.command(program, case, &out, &summary)?.spawn(), &case.interrupt)
             .with_context(|| format!("{} under {program:?}", case.name))?;
         let mut outcome = Outcome::default();
         outcome.add("exit", vec![ran.code.to_string()]);
@@ -114,19 +121,25 @@ impl Place {
         Ok(outcome)
     }
 
-    fn command(&self, program: &Program, case: &Case, out: &Path, summary: &Path) -> Command {
+    fn command(&self, program: &Program, case: &Case, out: &Path, summary: &Path) -> Result<Command> {
         let mut command = program.command();
         command.arg("--summary-export").arg(summary);
         if !case.arguments.iter().any(|word| word == "--log-format") {
             command.args(["--log-format", "json"]);
         }
-        command.args(case.arguments.iter().map(|word| self.filled(word, case))).arg(&case.path);
+        command.args(case.arguments.iter().map(|word| self.filled(word, case)));
+        if case.stdin {
+            command.arg("-").stdin(fs::File::open(&case.path)?);
+        } else {
+            command.arg(&case.path).stdin(Stdio::null());
+        }
         command.current_dir(out).env_clear();
         command.env("HOME", self.scratch.path()).env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("BASE", &self.server.base);
+        command.env("BASE", &self.server.base).env("SSL_CERT_FILE", self.scratch.path().join(AUTHORITY));
+        command.envs(self.server.secure.variables.iter().map(|(name, value)| (name, value)));
         command.envs(case.environment.iter().map(|(name, value)| (name, self.filled(value, case))));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(command)
     }
 
     /// A word of a case's head with its placeholders replaced.
@@ -136,7 +149,12 @@ impl Place {
 
     /// A text with what differs from run to run replaced by placeholders.
     fn plain(&self, text: &str, case: &Case) -> String {
-        self.names(case).into_iter().fold(text.to_owned(), |text, (name, value)| text.replace(&value, name))
+        let doors = self.server.secure.variables.iter().filter(|(_, value)| value.starts_with("https://"));
+        let text = doors.fold(text.to_owned(), |text, (name, base)| {
+            let host = base.trim_start_matches("https://");
+            text.replace(base, &format!("{{{name}}}")).replace(host, &format!("{{{name} host}}"))
+        });
+        self.names(case).into_iter().fold(text, |text, (name, value)| text.replace(&value, name))
     }
 
     /// Placeholders and what they stand for; longer values first where one is in another.
@@ -190,11 +208,13 @@ struct Ran {
     stderr: String,
 }
 
-/// Waits for the end of a program; one that takes too long is ended.
-fn finish(child: std::io::Result<Child>) -> Result<Ran> {
+/// Waits for the end of a program; one that takes too long is ended. Interrupts it when it has said the words that
+/// ask for that.
+fn finish(child: std::io::Result<Child>, interrupt: &[String]) -> Result<Ran> {
     let mut child = child.context("cannot be started")?;
-    let stdout = read(child.stdout.take());
-    let stderr = read(child.stderr.take());
+    let id = Pid::from_raw(i32::try_from(child.id())?);
+    let stdout = read(child.stdout.take(), id, Vec::new());
+    let stderr = read(child.stderr.take(), id, interrupt.to_vec());
     let begun = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -211,11 +231,29 @@ fn finish(child: std::io::Result<Child>) -> Result<Ran> {
     Ok(Ran { code: status.code().unwrap_or(-1), stdout: text(stdout)?, stderr: text(stderr)? })
 }
 
-fn read(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+/// Reads to the end; sends SIGINT for each of the words when it comes by, in their order.
+fn read(
+    mut pipe: Option<impl Read + Send + 'static>,
+    id: Pid,
+    interrupt: Vec<String>,
+) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
+        let mut words = interrupt.into_iter().peekable();
+        let mut seen = 0;
+        let mut piece = [0; 4096];
         // What came before an error is all there is.
-        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        while let Some(count) = pipe.as_mut().and_then(|pipe| pipe.read(&mut piece).ok()).filter(|n| *n > 0) {
+            bytes.extend_from_slice(&piece[..count]);
+            while let Some(word) = words.peek() {
+                let found = bytes[seen..].windows(word.len()).position(|part| part == word.as_bytes());
+                let Some(place) = found else { break };
+                seen += place + word.len();
+                words.next();
+                // A program that is gone has its exit code already.
+                let _ = kill(id, Signal::SIGINT);
+            }
+        }
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }

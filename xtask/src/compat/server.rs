@@ -3,7 +3,7 @@
 //! One thread a connection, HTTP/1.1 with keep-alive. Every answer is a function of the request alone:
 //! no clock and no chance in it, so that two programs that ask the same are told the same.
 
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -17,10 +17,12 @@ mod body;
 mod encode;
 mod page;
 mod request;
+mod secure;
 
 pub use answer::Answer;
 pub use encode::decode;
 pub use request::Request;
+use secure::Secure;
 
 /// A connection on which nothing is asked for this long is closed.
 const IDLE: Duration = Duration::from_secs(60);
@@ -29,6 +31,8 @@ const IDLE: Duration = Duration::from_secs(60);
 pub struct Server {
     /// Its URL, without a slash at the end.
     pub base: String,
+    /// Its doors that speak TLS.
+    pub secure: Secure,
     journal: Journal,
 }
 
@@ -49,7 +53,7 @@ impl Server {
                 thread::spawn(move || serve(stream, &journal).unwrap_or_default());
             }
         });
-        Ok(Self { base, journal })
+        Ok(Self { base, secure: secure::open(&journal)?, journal })
     }
 
     /// Takes what was asked since the last call.
@@ -64,13 +68,22 @@ fn serve(stream: TcpStream, journal: &Journal) -> std::io::Result<()> {
     stream.set_read_timeout(Some(IDLE))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut writer = stream;
-    while let Some(request) = Request::read(&mut reader)? {
+    converse(&mut reader, |_, bytes| writer.write_all(bytes), journal)
+}
+
+/// Reads requests and writes answers until one of the two sides has enough.
+fn converse<R: BufRead>(
+    reader: &mut R,
+    mut write: impl FnMut(&mut R, &[u8]) -> std::io::Result<()>,
+    journal: &Journal,
+) -> std::io::Result<()> {
+    while let Some(request) = Request::read(reader)? {
         let answer = Answer::to(&request);
         journal.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         let stays = answer.stays_open();
         for (pause, bytes) in answer.pieces() {
             thread::sleep(pause);
-            writer.write_all(&bytes)?;
+            write(reader, &bytes)?;
         }
         if !stays {
             break;

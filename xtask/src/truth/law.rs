@@ -37,6 +37,15 @@ pub enum Law {
         /// Seed of the generator that draws them.
         seed: u64,
     },
+    /// As many at a time as there are workers, in the order in which they came (M/D/c and M/M/c).
+    Workers {
+        /// How many; from 1.
+        workers: usize,
+        /// The mean of the times.
+        mean: u64,
+        /// Seed of the generator that draws exponential times; all times are the same without one.
+        seed: Option<u64>,
+    },
 }
 
 /// When a request that came at some moment is served.
@@ -54,18 +63,19 @@ pub struct Service {
     law: Law,
     random: StdRng,
     served: u64,
-    /// When the single server of a queue has done all that came so far.
-    free: u64,
+    /// When each server of a queue has done all that it was given so far.
+    free: Vec<u64>,
 }
 
 impl Service {
     /// Nothing has come yet.
     pub fn new(law: Law) -> Self {
-        let seed = match law {
-            Law::QueueExponential { seed, .. } => seed,
-            Law::Fixed { .. } | Law::Bimodal { .. } | Law::QueueFixed { .. } => 0,
+        let (seed, workers) = match law {
+            Law::QueueExponential { seed, .. } => (seed, 1),
+            Law::Workers { workers, seed, .. } => (seed.unwrap_or(0), workers.max(1)),
+            Law::Fixed { .. } | Law::Bimodal { .. } | Law::QueueFixed { .. } => (0, 1),
         };
-        Self { law, random: StdRng::seed_from_u64(seed), served: 0, free: 0 }
+        Self { law, random: StdRng::seed_from_u64(seed), served: 0, free: vec![0; workers] }
     }
 
     /// The turn of a request that came at `at`, which is not before that of the one before.
@@ -78,20 +88,27 @@ impl Service {
                 Turn { begins: at, ends: at + span }
             }
             Law::QueueFixed { span } => self.queue(at, span),
-            Law::QueueExponential { mean, .. } => {
-                // Inverse of the distribution function; 1 - u is above zero.
-                let uniform: f64 = self.random.random();
-                let span = -(1.0 - uniform).ln() * mean as f64;
-                self.queue(at, span.round() as u64)
+            Law::QueueExponential { mean, .. } | Law::Workers { mean, seed: Some(_), .. } => {
+                let span = self.draw(mean);
+                self.queue(at, span)
             }
+            Law::Workers { mean, seed: None, .. } => self.queue(at, mean),
         }
     }
 
-    /// Lindley's recursion: served from when it came or when the one before was done.
+    fn draw(&mut self, mean: u64) -> u64 {
+        // Inverse of the distribution function; 1 - u is above zero.
+        let uniform: f64 = self.random.random();
+        (-(1.0 - uniform).ln() * mean as f64).round() as u64
+    }
+
+    /// Lindley's recursion, for several servers that of Kiefer and Wolfowitz: served from when it came
+    /// or when the first server is free.
     fn queue(&mut self, at: u64, span: u64) -> Turn {
-        let begins = at.max(self.free);
-        self.free = begins + span;
-        Turn { begins, ends: self.free }
+        let Some(first) = self.free.iter_mut().min() else { return Turn { begins: at, ends: at + span } };
+        let begins = at.max(*first);
+        *first = begins + span;
+        Turn { begins, ends: *first }
     }
 }
 
@@ -113,6 +130,12 @@ mod tests {
     fn every_nth_request_of_a_bimodal_service_is_slow() {
         let law = Law::Bimodal { fast: 1, slow: 50, every: 3 };
         assert_eq!(ends(law, &[0, 0, 0, 0, 0, 0]), [1, 1, 50, 1, 1, 50]);
+    }
+
+    #[test]
+    fn two_workers_serve_two_at_a_time_in_order() {
+        let law = Law::Workers { workers: 2, mean: 10, seed: None };
+        assert_eq!(ends(law, &[0, 1, 2, 3, 30]), [10, 11, 20, 21, 40]);
     }
 
     #[test]

@@ -18,6 +18,21 @@ pub struct Failure {
     pub message: Option<String>,
     /// Which rule of the run forbade it, if one did.
     pub barred: Option<Barred>,
+    /// What TLS has against it, where that is known more closely than by the fault.
+    pub tls: Option<Objection>,
+}
+
+/// What one side of a TLS session has against the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// Nobody who is trusted has signed the server's certificate.
+    UnknownIssuer,
+    /// The server's certificate is for other names.
+    OtherName,
+    /// The server's certificate is over, or has not begun.
+    OutOfDate,
+    /// The server has said that it does not want to go on.
+    Alert,
 }
 
 /// What a rule of the run forbids to call.
@@ -31,7 +46,7 @@ pub enum Barred {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, message: None, barred: None }
+        Self { fault, message: None, barred: None, tls: None }
     }
 }
 
@@ -44,7 +59,7 @@ impl Failure {
         let harmless = message.chars().take(MESSAGE_MAX);
         let harmless =
             harmless.map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char });
-        Self { fault, message: Some(harmless.collect()), barred: None }
+        Self { fault, message: Some(harmless.collect()), barred: None, tls: None }
     }
 
     /// A rule of the run forbids it. The way to the host is closed, by whomever.

@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use super::failure::Failure;
+use super::failure::{Failure, Objection};
 use super::peer::Agreed;
 use super::settings::{TlsSettings, TlsVersion};
 
@@ -300,5 +300,24 @@ fn failure_of(error: rustls::Error) -> Failure {
         rustls::Error::DecryptError | rustls::Error::PeerSentOversizedRecord => Fault::TlsBroken,
         _ => Fault::TlsHandshake,
     };
-    Failure::new(fault, error)
+    Failure { tls: objection(&error), ..Failure::new(fault, error) }
+}
+
+fn objection(error: &rustls::Error) -> Option<Objection> {
+    use rustls::CertificateError as Certificate;
+    match error {
+        rustls::Error::AlertReceived(_) => Some(Objection::Alert),
+        rustls::Error::InvalidCertificate(why) => match why {
+            Certificate::UnknownIssuer => Some(Objection::UnknownIssuer),
+            Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
+                Some(Objection::OtherName)
+            }
+            Certificate::Expired
+            | Certificate::ExpiredContext { .. }
+            | Certificate::NotValidYet
+            | Certificate::NotValidYetContext { .. } => Some(Objection::OutOfDate),
+            _ => None,
+        },
+        _ => None,
+    }
 }

@@ -69,7 +69,11 @@ impl Curve {
             })
             .collect();
         dots.sort_by(|a, b| a.level.total_cmp(&b.level));
-        let knee = report.knee.as_ref().filter(|knee| !knee.at_the_end).map(|knee| knee.interval);
+        let knee = report
+            .knee
+            .as_ref()
+            .filter(|knee| !knee.at_the_end && !knee.at_the_start)
+            .map(|knee| knee.interval);
         let marks = [
             ("knee", 'K', knee),
             ("capacity", 'C', report.capacity.interval()),

@@ -10,6 +10,7 @@ use knee_study::sweep::bound::{CpuBound, Queue};
 use knee_study::sweep::conclusion::{Named, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::Knee;
+use knee_study::sweep::rule::Broken;
 use knee_study::sweep::usl::Law;
 use knee_study::sweep::{Interval, Load, Trial};
 use serde::Serialize;
@@ -84,6 +85,7 @@ struct KneeFigures {
     low: f64,
     high: f64,
     at_the_end: bool,
+    at_the_start: bool,
     kneedle: f64,
 }
 
@@ -198,7 +200,7 @@ impl<'v> Document<'v> {
             }),
             knee: report.knee.as_ref().map(knee),
             breaking_point: level(&report.breaking),
-            broken: report.broken.map(|broken| broken.words()),
+            broken: report.broken.map(Broken::words),
             recovery: recovered(report.recovery),
             usl: report.law.as_ref().ok().map(usl),
             cpu: report.cpu.as_ref().map(cpu),
@@ -235,7 +237,14 @@ fn level(named: &Named) -> Level {
 
 fn knee(knee: &Knee) -> KneeFigures {
     let Interval { low, high } = knee.interval;
-    KneeFigures { level: knee.level, low, high, at_the_end: knee.at_the_end, kneedle: knee.kneedle }
+    KneeFigures {
+        level: knee.level,
+        low,
+        high,
+        at_the_end: knee.at_the_end,
+        at_the_start: knee.at_the_start,
+        kneedle: knee.kneedle,
+    }
 }
 
 fn recovered(recovery: Recovery) -> Recovered {
@@ -285,7 +294,7 @@ fn step<'v>(trial: &'v Trial, why: &'v str) -> Step<'v> {
         seed: asked.seed,
         outcome: word(trial.judged.outcome),
         why,
-        broken: trial.judged.broken.map(|broken| broken.words()),
+        broken: trial.judged.broken.map(Broken::words),
         offered_rate: result.offered,
         achieved_rate: result.achieved,
         goodput_rate: result.goodput,

@@ -47,7 +47,7 @@ fn seconds(seconds: f64) -> String {
 fn rules(report: &Report) -> String {
     let mut rules: Vec<String> = report.config.slos.iter().map(ToString::to_string).collect();
     rules.push(format!("errors ≤ {}", number::percent(report.config.errors_max)));
-    rules.join(", ")
+    rules.join(" and ")
 }
 
 /// The result in a sentence or two that a person could send to a colleague.
@@ -58,7 +58,7 @@ pub fn headline(report: &Report) -> String {
         Named::Between { interval: Interval { low, high }, .. } => {
             let (low, high) = (level(*low), level(*high));
             let why = upper_why(report);
-            format!("The service takes {low} {unit} with {rules}, and no longer {high}{why}.")
+            format!("The service takes {low} {unit} with {rules}; it no longer takes {high}{why}.")
         }
         Named::AtLeast(low) => format!(
             "The service takes at least {} {unit} with {rules}; the ladder ended before anything failed.",
@@ -107,9 +107,21 @@ pub fn why(judged: &Judged) -> String {
     words.join(", ")
 }
 
+/// The first reason why a step did not pass, for a narrow column.
+pub fn brief(judged: &Judged) -> String {
+    match judged.misses.first() {
+        _ if judged.outcome == Outcome::Void => "generator".to_owned(),
+        Some(Miss::Achieved { share }) => format!("{:.0} % answered", share * 100.0),
+        Some(Miss::Backlog { per_second }) => format!("backlog +{}/s", level(*per_second)),
+        Some(other) => miss(other),
+        None if judged.broken.is_some() => "collapse".to_owned(),
+        None => String::new(),
+    }
+}
+
 fn miss(miss: &Miss) -> String {
     match miss {
-        Miss::Achieved { share } => format!("{} of it answered", number::percent(*share)),
+        Miss::Achieved { share } => format!("{} of it is answered in time", number::percent(*share)),
         Miss::Errors { share } => format!("{} failed", number::percent(*share)),
         Miss::Slo { slo, held } => format!("{} {}", slo.figure, seconds(held.seconds)),
         Miss::Backlog { per_second } => format!("backlog grows by {}/s", level(*per_second)),
@@ -192,6 +204,8 @@ fn knee(found: &Knee, report: &Report) -> Finding {
     let Interval { low, high } = found.interval;
     let remark = if found.at_the_end {
         "the highest level that was tried: it may be above".to_owned()
+    } else if found.at_the_start {
+        "the lowest level that was tried: it may be below".to_owned()
     } else {
         format!("more load costs more waiting than it brings; Kneedle: {}", level(found.kneedle))
     };

@@ -158,6 +158,7 @@ fn curve(curve: &Curve, style: &Style) -> Vec<String> {
     }
     let heading = style.palette.paint(Tone::Strong, "Response time");
     let remark = format!("over {}: ● p50  ○ {}, by powers of ten", curve.unit, curve.tail);
+    let remark = cut(&remark, style.width - "Response time ".len());
     let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
     lines.extend(grid.lines());
     lines.extend(axis(curve, levels, &grid, style));
@@ -213,6 +214,7 @@ fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
     }
     let heading = style.palette.paint(Tone::Strong, "Answered");
     let remark = format!("{} over {}: ● pass  ✗ fail  ? nothing can be said", curve.rate_unit, curve.unit);
+    let remark = cut(&remark, style.width - "Answered ".len());
     let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
     lines.extend(grid.lines());
     lines.extend(axis(&Curve { marks: Vec::new(), ..curve.clone() }, levels, &grid, style));
@@ -221,10 +223,9 @@ fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
 
 fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     let mut table = Table::new([
-        ("", Side::Right),
         ("", Side::Left),
         (view.curve.unit, Side::Right),
-        ("answered/s", Side::Right),
+        ("answered", Side::Right),
         ("p50", Side::Right),
         (view.tail, Side::Right),
         ("", Side::Left),
@@ -232,14 +233,13 @@ fn steps(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     ]);
     for row in &view.rows {
         table.row(vec![
-            row.number.to_string().into(),
-            row.purpose.name().into(),
+            format!("{:>2} {}", row.number, row.purpose.name()).into(),
             row.level.clone().into(),
             row.achieved.clone().into(),
             time(row.p50, style.unit).into(),
             time(row.tail, style.unit).into(),
             Cell::toned(word(row.outcome), tone(row.outcome)),
-            clean::line(&row.why).into_owned().into(),
+            clean::line(&row.brief).into_owned().into(),
         ]);
     }
     let mut lines = vec![style.palette.paint(Tone::Strong, "Steps")];

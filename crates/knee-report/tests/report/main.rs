@@ -14,4 +14,7 @@ mod laws;
 
 mod oha;
 
+mod sweep;
+
+mod study;
 mod text;

@@ -5,20 +5,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 
-/// The group of the process that was started as `root`, by its leader, while anything of it lives.
+/// Kills the group of the process that was started as `root`, and names nobody: members of a group have no names
+/// here, and a leader that ended counts as living until its number is taken from it.
 pub(crate) fn members(root: i32, _marker: &str) -> Vec<Pid> {
-    let Some(group) = Pid::from_raw(root) else { return Vec::new() };
-    if test_kill_process_group(group).is_err() {
-        return Vec::new();
+    if let Some(group) = Pid::from_raw(root) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
-    // The leader may be gone while others live; the group is told here because they have no names.
-    let _ = kill_process_group(group, rustix::process::Signal::KILL);
-    vec![group]
+    Vec::new()
 }
 
-/// What lives of `groups`.
+/// Kills `groups`.
 pub(crate) fn stragglers(_folder: &Path, marker: &str, groups: &[i32]) -> Vec<Pid> {
     groups.iter().flat_map(|&group| members(group, marker)).collect()
 }

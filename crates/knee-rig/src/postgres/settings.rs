@@ -103,7 +103,8 @@ fn check(name: &str, value: &str, at: &str) -> Result<(), Error> {
 }
 
 fn line(text: &mut String, name: &str, value: &str) {
-    text.push_str(&format!("{name} = '{}'\n", value.replace('\\', "\\\\").replace('\'', "''")));
+    let value = value.replace('\\', "\\\\").replace('\'', "''");
+    text.extend([name, " = '", &value, "'\n"]);
 }
 
 #[cfg(test)]

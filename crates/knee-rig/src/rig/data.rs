@@ -44,7 +44,7 @@ impl Rig {
                 (Some(file), Some(server)) => server.restore(&file)?,
                 // Without a copy the seed has to make it again.
                 _ if declaration::referred(name, &declared, "redis").contains(&store) => {
-                    self.forget_seed(name)
+                    self.forget_seed(name);
                 }
                 _ => {}
             }

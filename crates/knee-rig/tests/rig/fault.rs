@@ -153,3 +153,51 @@ fn whoever_waits_stops_when_the_user_wants_to() {
     drop(rig);
     world.assert_nothing_left();
 }
+
+/// What the test program says when its rigs stand on a file system of `size`, in a world of mounts of its own.
+#[cfg(target_os = "linux")]
+fn on_a_disk_of(size: &str, declaration: &str) -> String {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let world = World::new();
+    let file = world.study.path().join("declaration.toml");
+    std::fs::write(&file, crate::world::filled(declaration)).unwrap();
+    let script = format!("mount -t tmpfs -o mode=711,size={size} none \"$5\" && exec \"$@\" guard");
+    let mut command = Command::new("unshare");
+    let unprivileged = !rustix::process::geteuid().is_root();
+    command.args(unprivileged.then_some("--map-root-user")).args(["--mount", "sh", "-c", &script, "sh"]);
+    command.arg(crate::world::host()).arg("up").arg(file).arg(world.study.path()).arg(world.temporary.path());
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"\n\n\n\n\n\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    world.wait_until_nothing_left();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !said.contains("unshare") && !said.contains("mount"),
+        "{said}; KNEE_WITHOUT_MOUNTS=1 leaves this test out"
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_as_that() {
+    if std::env::var("KNEE_WITHOUT_MOUNTS").is_ok_and(|value| value == "1") {
+        println!("not tried: the environment says that tests may not mount here");
+        return;
+    }
+    let full = "error: no space left for ";
+    let seed = format!("{SERVICE}seed = [\"sh\", \"-c\", \"head -c 2M /dev/zero >{{data}}/x\"]\n");
+    assert!(on_a_disk_of("1m", &seed).contains(&format!("{full}the seed of `main`")));
+    let copy = format!(
+        "{SERVICE}seed = [\"sh\", \"-c\", \"head -c 600K /dev/zero >{{data}}/x\"]\nreset = \"copy\"\n"
+    );
+    assert!(on_a_disk_of("1m", &copy).contains(&format!("{full}a copy of `")));
+    // In a world of mounts of a user's own there is nobody that the root of that world can step down to.
+    if rustix::process::geteuid().is_root() && crate::world::has_postgres() {
+        assert!(
+            on_a_disk_of("10m", "[postgres.db]\n").contains(&format!("{full}initdb for PostgreSQL `db`"))
+        );
+    }
+}

@@ -29,7 +29,10 @@ impl World {
             fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711)).unwrap();
             folder
         };
-        Self { study: open(tempfile::tempdir().unwrap()), temporary: open(tempfile::tempdir().unwrap()) }
+        // Memory, where there is a file system in it: databases wait for their disk, and tests need not.
+        let memory = Path::new("/dev/shm");
+        let rigs = if memory.is_dir() { TempDir::new_in(memory) } else { tempfile::tempdir() };
+        Self { study: open(tempfile::tempdir().unwrap()), temporary: open(rigs.unwrap()) }
     }
 
     pub fn options(&self) -> Options {

@@ -3,7 +3,7 @@
 //! Keeps no list of public suffixes: a script that loads a service it is allowed to load does not
 //! meet hostile neighbours of that service. Does not read a clock; the caller says what time it is.
 
-use url::Url;
+use url::{Host, Url};
 
 /// One cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Cookie {
         let rest = url.path().strip_prefix(&self.path);
         let by_path =
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.path.ends_with('/'));
-        by_domain && by_path && (!self.secure || url.scheme() == "https") && !self.is_over(now)
+        by_domain && by_path && (!self.secure || is_private(url)) && !self.is_over(now)
     }
 
     fn is_over(&self, now: i64) -> bool {
@@ -154,6 +154,17 @@ impl Jar {
     pub fn clear(&mut self) {
         self.cookies.clear();
     }
+}
+
+/// Whether nobody can listen to what is said to `url`: TLS, or this very machine.
+fn is_private(url: &Url) -> bool {
+    url.scheme() == "https"
+        || match url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        }
 }
 
 /// RFC 6265, 5.1.4.
@@ -230,6 +241,21 @@ mod tests {
         assert_eq!(names(&jar, "http://sub.a.test/", 0), ["k=v"]);
         assert_eq!(names(&jar, "http://nota.test/", 0), [""; 0]);
         assert!(self::jar(&[("http://b.test/", "k=v; Domain=a.test")]).is_empty());
+    }
+
+    #[test]
+    fn a_secure_cookie_leaves_this_machine_by_tls_alone() {
+        for (host, plain) in [
+            ("a.test", false),
+            ("localhost", true),
+            ("b.localhost", true),
+            ("127.0.0.1", true),
+            ("[::1]", true),
+        ] {
+            let jar = jar(&[(&format!("https://{host}/"), "k=v; Secure")]);
+            assert_eq!(names(&jar, &format!("https://{host}/"), 0), ["k=v"], "{host}");
+            assert_eq!(names(&jar, &format!("http://{host}/"), 0).len(), usize::from(plain), "{host}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Does not decide what failed; the engine does.
 
 use knee_core::outcome::Fault;
-use knee_engine::http::failure::{Barred, Failure};
+use knee_engine::http::failure::{Barred, Failure, Objection};
 use knee_engine::http::origin::Origin;
 
 /// The number and the words of a failure without a whole answer.
@@ -14,6 +14,15 @@ pub fn of_failure(failure: &Failure) -> (String, u16) {
             Barred::Name => "hostname is blocked",
             Barred::Address => "ip is blacklisted",
         };
+        return (words.to_owned(), code);
+    }
+    let words = match failure.tls {
+        Some(Objection::UnknownIssuer) => Some("x509: unknown authority"),
+        Some(Objection::OtherName) => Some("x509: certificate doesn't match hostname"),
+        Some(Objection::OutOfDate) => Some("x509: certificate has expired or is not yet valid"),
+        Some(Objection::Alert) | None => None,
+    };
+    if let Some(words) = words {
         return (words.to_owned(), code);
     }
     let words = match failure.fault {
@@ -32,7 +41,7 @@ pub fn of_failure(failure: &Failure) -> (String, u16) {
 /// More words for it, where k6 has more for people than for scripts.
 pub fn detail_of(failure: &Failure, origin: &Origin) -> Option<String> {
     let Origin { host, port, .. } = origin;
-    if failure.barred.is_some() {
+    if failure.barred.is_some() || failure.tls.is_some() {
         return failure.message.clone();
     }
     match failure.fault {
@@ -53,6 +62,12 @@ fn code_of(failure: &Failure) -> u16 {
         Some(Barred::Address) => return 1110,
         None => {}
     }
+    match failure.tls {
+        Some(Objection::UnknownIssuer) => return 1310,
+        Some(Objection::OtherName) => return 1311,
+        Some(Objection::Alert) => return 1010,
+        Some(Objection::OutOfDate) | None => {}
+    }
     match failure.fault {
         Fault::RequestTimeout => 1050,
         Fault::DnsNotFound => 1101,
@@ -62,8 +77,6 @@ fn code_of(failure: &Failure) -> u16 {
         Fault::Unreachable => 1213,
         Fault::Reset => 1220,
         Fault::DescriptorsExhausted | Fault::PortsExhausted | Fault::BuffersExhausted => 1210,
-        Fault::TlsCertificate => 1310,
-        Fault::TlsHandshake | Fault::TlsBroken => 1300,
         Fault::DecodeFailed | Fault::DecodeLimit => 1701,
         Fault::NetworkOther => 1200,
         _ => 1000,
@@ -81,6 +94,21 @@ pub const fn of_status(status: u16) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_tls_objects_to_has_the_numbers_of_k6() {
+        let failure = |tls, fault| Failure { tls, ..Failure::new(fault, "words of the library") };
+        for (objection, code, words) in [
+            (Objection::UnknownIssuer, 1310, "x509: unknown authority"),
+            (Objection::OtherName, 1311, "x509: certificate doesn't match hostname"),
+            (Objection::OutOfDate, 1000, "x509: certificate has expired or is not yet valid"),
+            (Objection::Alert, 1010, "words of the library"),
+        ] {
+            let told = of_failure(&failure(Some(objection), Fault::TlsCertificate));
+            assert_eq!(told, (words.to_owned(), code), "{objection:?}");
+        }
+        assert_eq!(of_failure(&failure(None, Fault::TlsHandshake)).1, 1000);
+    }
 
     #[test]
     fn error_statuses_have_numbers_of_their_own() {

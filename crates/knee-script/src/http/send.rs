@@ -180,7 +180,12 @@ impl Desk {
         client.set_request_limit(Some(limit));
         let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(flight, at)).await;
         let answer = Self::answer(request, hop, &fetched, sink, begun);
-        let expected = if answer.status > 0 { request.expected.holds(answer.status) } else { Some(false) };
+        let expected = match answer.status {
+            0 => Some(false),
+            // Whoever authenticates by digest asks to be challenged.
+            401 if challenge(request, hop, &answer).is_some() => Some(true),
+            status => request.expected.holds(status),
+        };
         let outcome = match (fetched.outcome(), expected) {
             (Outcome::Ok | Outcome::HttpError, Some(true) | None) => Outcome::Ok,
             (Outcome::Ok, Some(false)) => Outcome::HttpError,
@@ -273,23 +278,21 @@ impl Desk {
         Rc::new(serialize(&hop.method, &hop.target.url, &headers, &extra, body, &self.user_agent))
     }
 
-    /// The value of `Cookie`: what the jar has, and the request's own.
+    /// The value of `Cookie`: the request's own, and what the jar has.
     fn cookies(request: &Request, hop: &Hop) -> Option<String> {
         let jar = request.jar.as_ref().filter(|jar| !jar.borrow().is_empty());
         if jar.is_none() && request.cookies.is_empty() {
             return None;
         }
-        let mut pairs: Vec<(String, String)> = Vec::new();
+        let own = &request.cookies;
+        let mut pairs: Vec<(String, String)> =
+            own.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
         if let Some(jar) = jar {
             let jar = jar.borrow();
-            let found = jar.of(&hop.target.url, seconds_now());
-            pairs.extend(found.iter().map(|cookie| (cookie.name.clone(), cookie.value.clone())));
-        }
-        for (name, value, replace) in &request.cookies {
-            if *replace {
-                pairs.retain(|(known, _)| known != name);
-            }
-            pairs.push((name.clone(), value.clone()));
+            let found = jar.of(&hop.target.url, seconds_now()).into_iter();
+            let replaced = |name: &str| own.iter().any(|(known, _, replace)| *replace && known == name);
+            let found = found.filter(|cookie| !replaced(&cookie.name));
+            pairs.extend(found.map(|cookie| (cookie.name.clone(), cookie.value.clone())));
         }
         let quoted = |value: &str| value.contains([' ', ',']);
         let shown: Vec<String> = pairs

@@ -1,6 +1,7 @@
 //! `k6`: `check`, `fail`, `group`, `randomSeed`, `sleep`.
 
 use knee_core::unit::Nanos;
+use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
@@ -79,6 +80,10 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
         return Err(fault::throw(&ctx, "group() requires a callback as a second argument"));
     };
     refuse_colons(&ctx, &name.0)?;
+    let kind: Value<'js> = body.get(PredefinedAtom::SymbolToStringTag)?;
+    if kind.get::<String>().is_ok_and(|kind| kind == "AsyncFunction") {
+        return Err(fault::throw(&ctx, "group() does not support async functions"));
+    }
     let outer = state.group.borrow().clone();
     let inner: std::rc::Rc<str> = format!("{outer}::{}", name.0).into();
     let begun = state.now();
@@ -89,9 +94,6 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
     let span = state.now().since(begun);
     state.observe(&[], |observer, context| observer.group(span, context));
     state.group.replace(outer);
-    if result.as_ref().is_ok_and(Value::is_promise) {
-        return Err(fault::throw(&ctx, "group() does not support async functions"));
-    }
     result
 }
 

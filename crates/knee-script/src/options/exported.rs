@@ -24,8 +24,7 @@ pub fn exported(options: &Layer, scenarios: &Scenarios) -> Value {
     let system_tags = options.system_tags.clone();
     json!({
         "paused": options.paused,
-        // The shortcuts have become a scenario by now.
-        "vus": null, "duration": null, "iterations": null, "stages": null,
+        // The shortcuts have become a scenario by now, and are not listed.
         "scenarios": scenarios,
         "executionSegment": options.execution_segment,
         "executionSegmentSequence": options.execution_segment_sequence,
@@ -60,5 +59,7 @@ pub fn exported(options: &Layer, scenarios: &Scenarios) -> Value {
         "metricSamplesBufferSize": null,
         "noCookiesReset": options.no_cookies_reset,
         "discardResponseBodies": options.discard_response_bodies,
+        "consoleOutput": null,
+        "localIPs": options.local_ips,
     })
 }

@@ -22,6 +22,13 @@ impl Thrown {
         Self { message: message.into(), frames: Vec::new() }
     }
 
+    /// The same, as what a promise was rejected with.
+    #[must_use]
+    pub fn in_promise(mut self) -> Self {
+        self.message.insert_str(0, "Uncaught (in promise) ");
+        self
+    }
+
     /// What `value` says of itself.
     pub fn of<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
         let Some(object) = value.as_object() else {

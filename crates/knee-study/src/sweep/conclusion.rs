@@ -7,7 +7,7 @@ use knee_core::truth::State;
 
 use super::bound::{CpuBound, Queue};
 use super::cost::{Assumptions, Worth, worth};
-use super::course::{DESCENT, Ended, Sweep, is_up};
+use super::course::{Ended, Sweep, is_up};
 use super::knee::{self, Knee};
 use super::rule::{Broken, Outcome};
 use super::usl::{self, Law, Unfit};
@@ -246,7 +246,7 @@ impl Sweep {
             (Some(low), Some(high)) => match capacity {
                 // The same levels, better confirmed.
                 Named::Between { interval, confirmed }
-                    if interval.high <= high * (1.0 + 1e-9) && self.majority_broke(interval.high) =>
+                    if super::course::same(interval.low, low) && self.majority_broke(interval.high) =>
                 {
                     Named::Between { interval: *interval, confirmed: *confirmed }
                 }
@@ -297,7 +297,6 @@ impl Sweep {
             // Cut short before it had its time.
             return Recovery::NotTried;
         }
-        debug_assert!(DESCENT.len() > 1);
         Recovery::Metastable(descent.iter().find(|trial| passed(trial)).map(|t| t.step.load.level()))
     }
 

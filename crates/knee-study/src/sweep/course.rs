@@ -30,7 +30,7 @@ const BREAK_PRECISION: f64 = 0.15;
 /// Seconds within which a service has to come back after an overload.
 pub const RECOVERY: f64 = 30.0;
 /// Parts of the capacity that are tried on the way down.
-pub(super) const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
+const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
 
 /// What is being done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,6 +117,7 @@ impl Sweep {
     }
 
     /// The next step; `None` when there is nothing left to do. Asking twice gives the same.
+    #[allow(clippy::should_implement_trait, reason = "what comes next depends on what is told in between")]
     pub fn next(&mut self) -> Option<Step> {
         let step = self.step()?;
         let takes = step.warm_up + step.seconds;
@@ -220,7 +221,7 @@ impl Sweep {
     }
 
     /// Different for every step and the same for every sweep with this seed: one round of the
-    /// generator SplitMix64 (Steele, Lea, Flood, 2014).
+    /// generator `SplitMix64` (Steele, Lea, Flood, 2014).
     fn seed(&self, number: usize) -> u64 {
         let mut z = self.config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -302,11 +303,8 @@ impl Sweep {
         } else {
             self.high.get_or_insert(level);
             self.fails_in_row += 1;
-            if self.low.is_none()
-                && self.trials.iter().all(|trial| {
-                    trial.judged.outcome != Outcome::Pass || trial.step.purpose == Purpose::Probe
-                })
-            {
+            // A level that passed would be the lower end of the bracket.
+            if self.low.is_none() {
                 return self.lower(level);
             }
         }
@@ -486,7 +484,7 @@ pub(super) fn same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs()
 }
 
-/// Seconds before a step that are not measured: a fifth, in whole seconds, one to three.
+/// Seconds before a step that are not measured: a fifth of what is, three at the most.
 fn warm_up(seconds: f64) -> f64 {
-    (seconds * 0.2).round().clamp(1.0, 3.0)
+    (seconds * 0.2).min(3.0)
 }

@@ -39,6 +39,8 @@ pub struct Knee {
     /// Whether the greatest power is at the highest level that was tried, so that the knee may be
     /// above.
     pub at_the_end: bool,
+    /// Whether it is at the lowest level that was tried, so that the knee may be below.
+    pub at_the_start: bool,
     /// What Kneedle says about the same curve.
     pub kneedle: f64,
 }
@@ -64,6 +66,7 @@ pub fn find(points: &[Point], seed: u64) -> Option<Knee> {
             high: rank(0.975).unwrap_or(high).max(high),
         },
         at_the_end: place + 1 == curve.len(),
+        at_the_start: place == 0,
         kneedle: kneedle(&curve),
     })
 }
@@ -174,6 +177,7 @@ mod tests {
     fn a_curve_that_has_not_bent_has_its_knee_at_its_end() {
         assert!(find(&mm1(&[0.01, 0.02, 0.03, 0.04, 0.05]), 1).unwrap().at_the_end);
         assert_eq!(find(&mm1(&[0.1, 0.2, 0.3, 0.4]), 1), None);
+        assert!(find(&mm1(&[0.6, 0.7, 0.8, 0.9, 0.95]), 1).unwrap().at_the_start);
     }
 
     #[test]

@@ -37,7 +37,8 @@ pub struct StepResult {
     pub in_flight_max: u64,
     /// Most that were allowed.
     pub in_flight_cap: u64,
-    /// Most arrivals that waited for a free connection or VU, looked at once an interval.
+    /// Arrivals that waited for a free connection or VU, looked at once an interval: the median, so
+    /// that a moment in which the generator stood still does not count.
     pub queued: u64,
     /// What the instrument says of itself.
     pub state: State,
@@ -81,7 +82,7 @@ impl StepResult {
             waiting: window.series(requests_per_arrival),
             in_flight_max: run.concurrency.max,
             in_flight_cap: run.head.plan.users_max(),
-            queued: window.inside.iter().map(|point| point.backlog).max().unwrap_or(0),
+            queued: window.queued(),
             state: run.truth.state,
             reasons: run.truth.reasons.clone(),
             cpu: None,
@@ -149,6 +150,12 @@ impl<'a> Window<'a> {
 
     fn waiting_at_end(&self, requests_per_arrival: f64) -> f64 {
         self.inside.last().map_or(0.0, |point| waiting(point, requests_per_arrival))
+    }
+
+    fn queued(&self) -> u64 {
+        let mut backlogs: Vec<u64> = self.inside.iter().map(|point| point.backlog).collect();
+        backlogs.sort_unstable();
+        backlogs.get(backlogs.len() / 2).copied().unwrap_or(0)
     }
 
     fn series(&self, requests_per_arrival: f64) -> Vec<(f64, f64)> {

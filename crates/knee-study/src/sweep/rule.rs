@@ -135,8 +135,8 @@ fn achieved(kind: Kind, result: &StepResult) -> Option<Miss> {
 
 fn backlog(kind: Kind, result: &StepResult) -> Option<Miss> {
     let slope = slope(&result.waiting).filter(|_| kind.is_open())?;
-    let grown = slope.median * result.seconds;
-    let grows = slope.low > 0.0 && slope.median > GROWTH_MIN * result.offered && grown > LEFT_OVER_MIN;
+    let added = slope.median * result.seconds;
+    let grows = slope.low > 0.0 && slope.median > GROWTH_MIN * result.offered && added > LEFT_OVER_MIN;
     grows.then_some(Miss::Backlog { per_second: slope.low })
 }
 

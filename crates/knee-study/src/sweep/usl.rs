@@ -14,7 +14,7 @@ pub const STEPS_MIN: usize = 6;
 pub const R2_MIN: f64 = 0.98;
 /// The steps have to reach this many times the number in flight at the knee.
 pub const REACH_MIN: f64 = 2.0;
-/// A peak is one if the law is this far down again where the steps end, in parts of the peak.
+/// A peak is one if the throughput is this far down again where the steps end, in parts of the most.
 const FALL_MAX: f64 = 0.97;
 
 /// A fitted law.
@@ -31,8 +31,9 @@ pub struct Law {
     /// Greatest number in flight that was measured.
     pub reach: f64,
     /// Number in flight and throughput at the peak; `None` when no retrograde was seen, which is
-    /// when the 95 % interval of κ touches zero, or the law has not fallen at least 3 % below its peak
-    /// where the steps end: a service with a hard limit bends so sharply that κ is needed for the bend.
+    /// when the 95 % interval of κ touches zero, or the throughput of the step with the most in flight
+    /// is not at least 3 % below the most: a service with a hard limit bends so sharply that the fit
+    /// needs κ for the bend.
     pub peak: Option<(f64, f64)>,
 }
 
@@ -92,10 +93,16 @@ pub fn fit(steps: &[(f64, f64)], knee: Option<f64>) -> Result<Law, Unfit> {
     let mut law = Law { gamma: 1.0 / a, sigma: b / a, kappa: c / a, r2, reach, peak: None };
     if kappa_is_above_zero(steps, abc) {
         let n = ((1.0 - law.sigma).max(0.0) / law.kappa).sqrt();
-        let fall = law.throughput(reach) / law.throughput(n);
-        law.peak = (n > 1.0 && n < reach && fall < FALL_MAX).then(|| (n, law.throughput(n)));
+        law.peak = (n > 1.0 && n < reach && has_fallen(steps)).then(|| (n, law.throughput(n)));
     }
     Ok(law)
+}
+
+/// Whether the step with the most in flight did less than the best.
+fn has_fallen(steps: &[(f64, f64)]) -> bool {
+    let most = steps.iter().map(|(_, x)| *x).fold(0.0, f64::max);
+    let last = steps.iter().max_by(|a, b| a.0.total_cmp(&b.0));
+    last.is_some_and(|(_, x)| *x < FALL_MAX * most)
 }
 
 /// The law is linear in a = 1/γ, b = σ/γ, c = κ/γ: N/X = a + b (N - 1) + c N (N - 1).
@@ -265,7 +272,7 @@ mod tests {
 
     /// The law at these numbers in flight, with an error that alternates.
     fn steps(law: Law, error: f64) -> Vec<(f64, f64)> {
-        let sign = |place: usize| if place % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |place: usize| if place.is_multiple_of(2) { 1.0 } else { -1.0 };
         let at = |(place, n): (usize, &f64)| (*n, law.throughput(*n) * (1.0 + error * sign(place)));
         [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0].iter().enumerate().map(at).collect()
     }
@@ -277,6 +284,14 @@ mod tests {
         let (n, x) = fitted.peak.unwrap();
         assert!((n - 43.6).abs() < 1.5, "{fitted:?}");
         assert!((x / law(1_000.0, 0.05, 0.0005).throughput(43.6) - 1.0).abs() < 0.01, "{fitted:?}");
+    }
+
+    #[test]
+    fn a_hard_limit_is_no_peak() {
+        // M/M/1: N = ρ / (1 - ρ), and the throughput only rises.
+        let loads = [0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98];
+        let steps: Vec<_> = loads.iter().map(|rho| (rho / (1.0 - rho), 1_000.0 * rho)).collect();
+        assert_eq!(fit(&steps, Some(1.0)).ok().and_then(|law| law.peak), None);
     }
 
     #[test]

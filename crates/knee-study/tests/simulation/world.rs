@@ -43,8 +43,6 @@ pub struct World {
     pub tail: Tail,
     /// Blocks of a study.
     pub blocks: usize,
-    /// By how much the second service is slower, as a share.
-    pub slower: f64,
     /// Whether an undecided study goes on once for as many blocks again.
     pub extend: bool,
 }
@@ -79,32 +77,42 @@ impl Outcome {
     }
 }
 
-/// Runs `studies` studies of a world.
-pub fn studies(world: &World, studies: usize, seed: u64) -> Outcome {
-    let mut outcome = Outcome { studies, ..Outcome::default() };
+/// Runs `studies` studies of a world, each once with every one of `slower`: by how much the second service is
+/// slower, as a share. Whatever the noise, a slower service only stretches it, so one run serves all.
+pub fn studies(world: &World, slower: &[f64], studies: usize, seed: u64) -> Vec<Outcome> {
+    let mut outcomes = vec![Outcome { studies, ..Outcome::default() }; slower.len()];
     for study in 0..studies {
-        one(world, seed.wrapping_mul(1_000_003).wrapping_add(study as u64), &mut outcome);
+        let seed = seed.wrapping_mul(1_000_003).wrapping_add(study as u64);
+        let mut machine = Machine { random: Random::new(seed), level: 0.0, spare: None };
+        let blocks = if world.extend { 2 * world.blocks } else { world.blocks };
+        let noise = machine.blocks(world, seed, blocks);
+        for (slower, outcome) in slower.iter().zip(&mut outcomes) {
+            one(world, seed, &noise, slower.ln_1p(), outcome);
+        }
     }
-    outcome
+    outcomes
 }
 
-fn one(world: &World, seed: u64, outcome: &mut Outcome) {
+/// One study with the difference `truth` on top of its noise.
+fn one(world: &World, seed: u64, noise: &[Vec<f64>; METRICS], truth: f64, outcome: &mut Outcome) {
     let alpha = if world.extend { verdict::ALPHA_OF_TWO } else { verdict::ALPHA };
     let rule = Rule { alpha, margin: MARGIN.ln_1p(), large_only: false, more_is_better: false };
-    let mut machine = Machine { random: Random::new(seed), level: 0.0 };
-    let mut differences: [Vec<f64>; METRICS] = Default::default();
-    machine.blocks(world, seed, 0..world.blocks, &mut differences);
-    let mut judged = judge(&differences, &rule, seed);
+    let look = |blocks: usize| {
+        let differences =
+            noise.each_ref().map(|noise| noise[..blocks].iter().map(|noise| noise + truth).collect());
+        judge(&differences, &rule, seed)
+    };
+    let (mut blocks, mut judged) = (world.blocks, look(world.blocks));
     if world.extend && judged.iter().any(|(_, _, verdict)| *verdict == Verdict::Undecided) {
-        machine.blocks(world, seed, world.blocks..2 * world.blocks, &mut differences);
-        judged = judge(&differences, &rule, seed);
+        blocks *= 2;
+        judged = look(blocks);
     }
-    outcome.blocks += differences[0].len();
+    outcome.blocks += blocks;
     outcome.rejected +=
         judged.iter().filter(|(paired, p, _)| *p < alpha && paired.interval(alpha).excludes(0.0)).count();
     outcome.any += usize::from(judged.iter().any(|(_, _, v)| matches!(v, Verdict::Faster | Verdict::Slower)));
     // The truth of the mean is the ratio alone: both sides have the same noise.
-    outcome.covered += usize::from(judged[0].0.interval(verdict::ALPHA).holds(world.slower.ln_1p()));
+    outcome.covered += usize::from(judged[0].0.interval(verdict::ALPHA).holds(truth));
     // One metric alone, as a study with one metric would have it.
     let (median, p, _) = &judged[1];
     outcome.deviation += median.deviation();
@@ -132,45 +140,54 @@ fn judge(differences: &[Vec<f64>; METRICS], rule: &Rule, seed: u64) -> Vec<(Pair
 struct Machine {
     random: Random,
     level: f64,
+    /// Normal values come in twos.
+    spare: Option<f64>,
 }
 
 impl Machine {
-    fn blocks(
-        &mut self,
-        world: &World,
-        seed: u64,
-        blocks: std::ops::Range<usize>,
-        differences: &mut [Vec<f64>; METRICS],
-    ) {
-        for block in blocks {
+    /// Differences of two identical services, by metric and block.
+    fn blocks(&mut self, world: &World, seed: u64, blocks: usize) -> [Vec<f64>; METRICS] {
+        let mut differences: [Vec<f64>; METRICS] = Default::default();
+        for block in 0..blocks {
             let mut figures = [[0.0; METRICS]; 2];
             for arm in design::order(seed, block, 2) {
-                let truth = if arm == 1 { world.slower.ln_1p() } else { 0.0 };
-                figures[arm] = self.round(world, truth);
+                figures[arm] = self.round(world);
             }
             for metric in 0..METRICS {
                 differences[metric].push((figures[1][metric] / figures[0][metric]).ln());
             }
         }
+        differences
     }
 
     /// One half-round: mean, median, p90 and p95 of its response times.
-    fn round(&mut self, world: &World, truth: f64) -> [f64; METRICS] {
-        self.level += world.drift * self.random.normal();
-        let base = self.level + truth + world.run * self.random.normal();
+    fn round(&mut self, world: &World) -> [f64; METRICS] {
+        self.level += world.drift * self.normal();
+        let base = (self.level + world.run * self.normal()).exp();
         let innovation = SPREAD * (1.0 - world.phi * world.phi).sqrt();
-        let mut state = SPREAD * self.random.normal();
+        let mut state = SPREAD * self.normal();
         let mut times: Vec<f64> = Vec::with_capacity(REQUESTS);
         for _ in 0..REQUESTS {
-            state = world.phi * state + innovation * self.random.normal();
-            let mut time = (base + state).exp();
+            state = world.phi * state + innovation * self.normal();
+            let mut time = base * state.exp();
             if world.tail == Tail::Pareto && self.random.fraction() < 0.02 {
-                time += base.exp() * self.random.fraction().powf(-1.0 / 2.1);
+                time += base * self.random.fraction().powf(-1.0 / 2.1);
             }
             times.push(time);
         }
-        times.sort_by(f64::total_cmp);
+        times.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| times[((share * REQUESTS as f64).ceil() as usize).clamp(1, REQUESTS) - 1];
         [times.iter().sum::<f64>() / REQUESTS as f64, at(0.5), at(0.9), at(0.95)]
+    }
+
+    /// Both values of Box and Muller, one after the other.
+    fn normal(&mut self) -> f64 {
+        if let Some(spare) = self.spare.take() {
+            return spare;
+        }
+        let radius = (-2.0 * self.random.fraction().ln()).sqrt();
+        let (sine, cosine) = (std::f64::consts::TAU * self.random.fraction()).sin_cos();
+        self.spare = Some(radius * sine);
+        radius * cosine
     }
 }

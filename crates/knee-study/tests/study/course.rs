@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use knee_study::definition::Definition;
 use knee_study::study::{Options, Refusal, Study, Told};
 use proptest::prelude::*;
 
@@ -161,6 +162,16 @@ fn stored_results_of_another_study_are_refused() {
     let other = definition(&format!("{LADDER}seed = 2\n"));
     let refused = Study::resume(other, Options::default(), None, entries);
     assert!(matches!(refused, Err(Refusal::OtherStudy(_))), "{refused:?}");
+}
+
+#[test]
+fn the_study_of_the_reference_page_is_one() {
+    let page = include_str!("../../../../docs/reference/study-toml.md");
+    let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let definition = Definition::read(text, "study.toml", &|path| path == "mixed.js").unwrap();
+    assert_eq!((definition.arms.len(), definition.claims.len(), definition.published.len()), (3, 4, 3));
+    let study = Study::new(definition, Options::default(), None).unwrap();
+    assert_eq!(study.remaining(), 10 * 3 * 3);
 }
 
 proptest! {

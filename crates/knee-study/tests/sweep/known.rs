@@ -33,7 +33,7 @@ fn known_limits_are_found_within_seven_per_cent() {
     for mut service in services() {
         for seed in 1..=3 {
             let limit = service.limit();
-            let report = sweep(config(seed), &mut service);
+            let report = sweep(&config(seed), &mut service);
             let found = capacity(&report);
             let told = format!("seed {seed}, {service:?}: {found:?}, truth {limit}");
             assert!(is_within(found.middle(), limit, 0.07), "{told}");
@@ -52,7 +52,7 @@ fn known_limits_are_found_within_seven_per_cent() {
 fn ten_sweeps_of_one_service_agree() {
     for law in [Law::Fixed, Law::Exponential] {
         let found: Vec<Interval> =
-            (100..110).map(|seed| capacity(&sweep(config(seed), &mut Service::new(4, 5e-3, law)))).collect();
+            (100..110).map(|seed| capacity(&sweep(&config(seed), &mut Service::new(4, 5e-3, law)))).collect();
         for (place, one) in found.iter().enumerate() {
             for other in &found[place + 1..] {
                 assert!(one.overlaps(*other), "{law:?}: {found:?}");
@@ -65,7 +65,7 @@ fn ten_sweeps_of_one_service_agree() {
 fn the_knee_of_one_exponential_worker_is_half_of_its_limit() {
     for seed in 1..=3 {
         let mut service = Service::new(1, 2e-3, Law::Exponential);
-        let knee = sweep(config(seed), &mut service).knee.unwrap();
+        let knee = sweep(&config(seed), &mut service).knee.unwrap();
         assert!(knee.interval.low <= 250.0 && knee.interval.high >= 250.0, "seed {seed}: {knee:?}");
         assert!(is_within(knee.level, 250.0, 0.35), "seed {seed}: {knee:?}");
     }
@@ -77,7 +77,7 @@ fn a_limit_on_response_time_is_met_where_theory_says() {
     // up to λ = 500 - 4.605 / 0.05 = 407.9 a second.
     let mut config = config(7);
     config.slos = vec!["p99<50ms".parse().unwrap()];
-    let report = sweep(config, &mut Service::new(1, 2e-3, Law::Exponential));
+    let report = sweep(&config, &mut Service::new(1, 2e-3, Law::Exponential));
     let found = capacity(&report);
     assert!(is_within(found.middle(), 407.9, 0.08), "{found:?}");
     // It goes on to say where the service really breaks.
@@ -92,7 +92,7 @@ fn connections_that_wait_for_each_other_saturate_at_the_limit() {
     config.ladder = Ladder::List(vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
     config.slos = vec!["p99<20ms".parse().unwrap()];
     // With n connections on 8 workers of 4 ms a request takes n / 8 x 4 ms: 20 ms at 40.
-    let report = sweep(config, &mut Service::new(8, 4e-3, Law::Fixed));
+    let report = sweep(&config, &mut Service::new(8, 4e-3, Law::Fixed));
     let found = capacity(&report);
     assert!(found.low <= 40.0 && found.high >= 40.0 && found.high <= 46.0, "{found:?}");
     assert!(is_within(report.saturation.unwrap().rate, 2_000.0, 0.01), "{:?}", report.saturation);
@@ -102,7 +102,7 @@ fn connections_that_wait_for_each_other_saturate_at_the_limit() {
 
 #[test]
 fn a_service_is_seen_as_a_queue_of_its_workers() {
-    let report = sweep(config(1), &mut Service::new(4, 5e-3, Law::Exponential));
+    let report = sweep(&config(1), &mut Service::new(4, 5e-3, Law::Exponential));
     let queue = report.queue.unwrap();
     assert_eq!(queue.workers, 4);
     assert!(is_within(queue.ratio(), 1.0, 0.3), "{queue:?}");

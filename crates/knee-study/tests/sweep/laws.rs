@@ -1,6 +1,6 @@
 //! What holds for every sweep, whatever the service and whatever the luck.
 
-use knee_study::sweep::conclusion::Named;
+use knee_study::sweep::conclusion::{Facts, Named};
 use knee_study::sweep::{Config, Kind, Ladder, Purpose, Sweep};
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ proptest! {
         seeds.dedup();
         prop_assert_eq!(seeds.len(), sweep.trials().len(), "no two steps have the same arrivals");
 
-        let report = sweep.conclude(Default::default());
+        let report = sweep.conclude(Facts::default());
         for named in [&report.capacity, &report.breaking] {
             if let Named::Between { interval, .. } = named {
                 prop_assert!(interval.low < interval.high, "{named:?}");

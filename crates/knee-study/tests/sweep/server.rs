@@ -11,6 +11,7 @@ use knee_core::outcome::Outcome;
 use knee_core::tally::{Books, EndpointTally};
 use knee_core::truth::{Reason, State};
 use knee_core::unit::Nanos;
+use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::{Config, Kind, Ladder, Load, Report, Step, StepResult, Sweep};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -88,14 +89,14 @@ pub fn config(seed: u64) -> Config {
 }
 
 /// Sweeps a service to the end.
-pub fn sweep(config: Config, service: &mut Service) -> Report {
+pub fn sweep(config: &Config, service: &mut Service) -> Report {
     let mut sweep = Sweep::new(config.clone());
     while let Some(step) = sweep.next() {
-        let result = service.measure(&step, &config);
+        let result = service.measure(&step, config);
         sweep.tell(result);
         assert!(sweep.trials().len() < 100, "a sweep has to end");
     }
-    sweep.conclude(Default::default())
+    sweep.conclude(Facts::default())
 }
 
 /// A moment in seconds that can be compared.

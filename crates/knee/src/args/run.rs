@@ -150,6 +150,7 @@ pub struct RunHttpFlags {
 /// What is told, and where.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct RunReportFlags {
     /// Form of the result; without it k6's summary, and ours below it
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
@@ -193,6 +194,9 @@ pub struct RunReportFlags {
     /// Form of those lines: text, raw or json [default: text]
     #[arg(long, value_name = "FORM")]
     pub log_format: Option<String>,
+    /// No live screen; a line a second instead
+    #[arg(long)]
+    pub no_tui: bool,
     /// No colours; so does the environment variable `NO_COLOR`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_color: Option<String>,

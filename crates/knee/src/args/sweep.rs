@@ -15,8 +15,8 @@ use super::{ConnectionFlags, HelpFlag, RequestFlags, unit};
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true, after_help = EXAMPLES)]
 pub struct SweepArgs {
-    /// Where the requests go, or a k6 script, whose default function is one arrival
-    #[arg(value_name = "URL|SCRIPT")]
+    /// A URL, or a k6 script, whose default function is one arrival
+    #[arg(value_name = "TARGET")]
     pub target: Option<String>,
     /// How the load climbs.
     #[command(flatten)]
@@ -61,10 +61,10 @@ pub struct LadderFlags {
     /// First rate, arrivals a second; without it closed probes find where to begin
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub from: Option<String>,
-    /// No step is above this rate
+    /// No step is above this rate; without --from the ladder begins at 15 % of it
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub to: Option<String>,
-    /// Each rate is so many times the one before, with --from [default: 1.35]
+    /// Each rate is so many times the one before, with --from or --to [default: 1.35]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub factor: Option<String>,
     /// These rates, separated by commas
@@ -155,7 +155,7 @@ pub struct SweepOutputFlags {
     /// Draw the curve as an SVG too
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Unit of the times in a text; chosen to fit when not given
+    /// Unit of the times in the text; chosen to fit when not given
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
     /// No line a step

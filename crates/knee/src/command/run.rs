@@ -24,6 +24,7 @@ use crate::exit::Exit;
 use crate::problem::{Problem, printable};
 use crate::settings::script::{Asked, Mode, asked};
 use crate::settings::{Surroundings as Terminal, network};
+use crate::signals::Count;
 
 mod course;
 mod ending;
@@ -31,6 +32,7 @@ mod log;
 mod source;
 pub(super) mod steps;
 mod watch;
+pub(super) mod whole;
 
 use log::Lines;
 use source::{load, options, unsupported};
@@ -54,7 +56,7 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let options = options(&asked, &session)?;
     let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
     warnings.for_each(|warning| narrate(&format!("warning: {}", printable(&warning))));
-    let job = Job::new(args, &asked, &session, &options, terminal)?;
+    let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     if !args.report.quiet {
         job.introduce(narrate);
     }
@@ -68,11 +70,13 @@ struct Job<'a> {
     session: &'a Session,
     options: &'a Options,
     terminal: Terminal,
+    lines: &'a Lines,
     http: HttpDefaults,
     way: Way,
     guards: Arc<[Guarded]>,
     total: Total,
     tally: Arc<Tally>,
+    signals: Count,
     system_tags: SystemTags,
     exported: Arc<str>,
 }
@@ -84,6 +88,7 @@ impl<'a> Job<'a> {
         session: &'a Session,
         options: &'a Options,
         terminal: Terminal,
+        lines: &'a Lines,
     ) -> Result<Self, Failed> {
         let guards = guards(asked, session, options)?;
         let metrics = &session.program.metrics;
@@ -93,11 +98,13 @@ impl<'a> Job<'a> {
             session,
             options,
             terminal,
+            lines,
             http: http(&options.http),
             way: way(&options.http).map_err(refused)?,
             guards,
             total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
+            signals: Count::default(),
             system_tags: SystemTags::of(&options.system_tags),
             exported: options.exported.to_string().into(),
         })

@@ -44,10 +44,6 @@ pub fn warnings(options: &HttpOptions) -> Vec<String> {
     let certificates = options.tls_auth.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     if certificates.len() > 1 {
         warnings.push("the option `tlsAuth`: the first certificate is used for all hosts".to_owned());
-    } else if certificates.iter().any(|one| one["domains"].as_array().is_some_and(|list| !list.is_empty())) {
-        warnings.push(
-            "the option `tlsAuth`: the certificate is used for all hosts, whatever its `domains`".to_owned(),
-        );
     }
     warnings
 }

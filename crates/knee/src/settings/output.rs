@@ -16,7 +16,7 @@ use crate::problem::{Problem, reason};
 
 /// Redraws a second when none are given; intervals come once a second, only the progress moves
 /// between them.
-const FPS: u8 = 4;
+pub const FPS: u8 = 4;
 
 /// What is shown and kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

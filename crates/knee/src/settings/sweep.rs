@@ -9,6 +9,7 @@ use knee_core::schedule::{Arrivals, Curve};
 use knee_core::unit::Nanos;
 use knee_report::number::Unit;
 use knee_study::sweep::cost::{Assumptions, PerTime};
+use knee_study::sweep::search::{FACTOR, FIRST};
 use knee_study::sweep::{Config, Kind, Ladder, Load as StepLoad, Slo, Step};
 
 use super::number::{rate, span_above_zero, whole};
@@ -139,17 +140,16 @@ fn ladder(flags: &LadderFlags, connections: Option<Vec<f64>>, to: Option<f64>) -
     if let Some(text) = &flags.rates {
         return levels("--rates", text, false).map(Ladder::List);
     }
-    let Some(from) = &flags.from else {
-        return match flags.factor {
-            Some(_) => Err(Problem::new("`--factor` needs `--from`", "say where the ladder begins")),
-            None => Ok(Ladder::Auto),
-        };
+    let from = match (&flags.from, to) {
+        (Some(text), _) => level("--from", text)?,
+        // Probes are closed: they could be faster than what is allowed.
+        (None, Some(to)) => to * FIRST,
+        (None, None) if flags.factor.is_some() => {
+            return Err(Problem::new("`--factor` needs `--from`", "say where the ladder begins"));
+        }
+        (None, None) => return Ok(Ladder::Auto),
     };
-    let from = level("--from", from)?;
-    let factor = flags
-        .factor
-        .as_deref()
-        .map_or(Ok(knee_study::sweep::search::FACTOR), |text| rate("--factor", text))?;
+    let factor = flags.factor.as_deref().map_or(Ok(FACTOR), |text| rate("--factor", text))?;
     if !(1.01..=100.0).contains(&factor) {
         return Err(Problem::new(
             format!("`--factor {factor}` is out of range"),

@@ -9,6 +9,22 @@ use crate::server::Server;
 /// request, and $TEXT for a file that is no certificate.
 const BAD: &[(&str, &str, &str)] = &[
     ("", "no URL is given", "write `knee http://127.0.0.1:8080/`, or `knee demo` for a server to try it on"),
+    (
+        "archive script.js",
+        "`archive` is a command of k6, and none of knee",
+        "run the script itself; `knee.lock` beside it holds modules from the network to their bytes",
+    ),
+    (
+        "inspect script.js",
+        "`inspect` is a command of k6, and none of knee",
+        "`knee run SCRIPT` checks the script and its options before it sends anything",
+    ),
+    (
+        "cloud run script.js",
+        "`cloud` is a command of k6, and none of knee",
+        "a run is on this machine alone, and is steered by signals",
+    ),
+    ("version", "`version` is a command of k6, and none of knee", "write `knee --version`"),
     ("$URL --nonsense", "there is no flag `--nonsense`", "`knee --help` lists every flag"),
     (
         "$URL --conections 5",

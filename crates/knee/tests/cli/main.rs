@@ -25,3 +25,5 @@ mod own_faults;
 mod screen;
 mod script;
 mod signals;
+
+mod sweep;

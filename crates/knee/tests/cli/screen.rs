@@ -69,6 +69,39 @@ fn the_terminal_has_lines_instead_when_that_is_asked_for() {
     assert!(text.contains("\u{1b}["), "the result is in colours");
 }
 
+#[test]
+fn a_script_on_a_terminal_has_the_screen_and_its_lines_come_when_that_is_gone() {
+    let (home, server) = (Home::new(), Server::start());
+    let script = home.path("script.js");
+    let text = format!(
+        "import http from 'k6/http'; import {{ sleep }} from 'k6'; export const options = {{ vus: 1, duration: '2s' }};
+         export function setup() {{ console.log('first'); }}
+         export default function () {{ http.get('{}'); if (__ITER === 0) console.log('meanwhile'); sleep(0.1); }}
+         export function teardown() {{ console.log('last'); }}",
+        server.url("/")
+    );
+    std::fs::write(&script, text).unwrap();
+    for (flags, screen) in [("run --no-color", true), ("run --no-color --no-tui", false)] {
+        let (running, mut terminal) = on_terminal(&home, flags, &script.display().to_string());
+        running.finish();
+        let text = terminal.rest();
+        assert_eq!(text.contains(ENTER), screen, "{text:?}");
+        let told = |part: &str| {
+            for line in ["first", "meanwhile", "last"] {
+                assert_eq!(text.matches(&format!("INFO {line}\r\n")).count(), 1, "{line} in {text:?}");
+            }
+            part.contains("INFO first")
+        };
+        let Some((before, rest)) = text.split_once(ENTER) else {
+            assert!(told(&text) && text.contains("resp p50"), "{text:?}");
+            continue;
+        };
+        let (shown, after) = rest.split_once(LEAVE).unwrap();
+        assert!(told(before) && shown.contains("Requests/s") && !shown.contains("INFO"), "{text:?}");
+        assert!(after.contains("INFO meanwhile") && after.contains("http_reqs"), "{after:?}");
+    }
+}
+
 /// The other side of a terminal of 80 columns and 24 lines.
 struct Terminal {
     side: OwnedFd,

@@ -160,7 +160,7 @@ fn a_script_makes_its_own_summary_and_has_stdout_for_itself() {
     );
     let (home, finished) = run(&script, "--summary-export export.json");
     assert_eq!(finished.stdout, r#"[{"a":1},1]"#);
-    assert!(finished.stderr.contains("\ntold"), "{}", finished.stderr);
+    assert_eq!(finished.stderr, "told", "and nothing of our own, with -q");
     assert_eq!(std::fs::read(home.path("own.txt")).unwrap(), b"text");
     assert_eq!(std::fs::read(home.path("bytes.bin")).unwrap(), [1, 2]);
     let export: Value = serde_json::from_slice(&std::fs::read(home.path("export.json")).unwrap()).unwrap();

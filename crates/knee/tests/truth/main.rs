@@ -14,6 +14,8 @@
 
 mod server;
 
+mod sweep;
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

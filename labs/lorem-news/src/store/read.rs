@@ -86,17 +86,11 @@ pub enum Which {
     Of(i64),
 }
 
-macro_rules! posts_where {
-    ($columns:literal, $which:expr) => {
-        match $which {
-            Which::Before(_) => {
-                concat!("SELECT ", $columns, " FROM posts WHERE id < ?1 ORDER BY id DESC LIMIT 50")
-            }
-            Which::From(_) => {
-                concat!("SELECT ", $columns, " FROM posts WHERE id >= ?1 ORDER BY id LIMIT 100")
-            }
-            Which::Of(_) => concat!("SELECT ", $columns, " FROM posts WHERE user_id = ?1 ORDER BY id DESC"),
-        }
+/// What a list shows of a post, as the beginning of a query.
+macro_rules! listed_columns {
+    () => {
+        "SELECT id, user_id, title, substr(description, 1, 360), \
+         strftime('%Y-%m-%d %H:%M', published_at, 'unixepoch'), comments_count, revision FROM posts "
     };
 }
 
@@ -114,11 +108,11 @@ impl Store {
     /// # Errors
     /// Of the database.
     pub fn posts(&self, which: Which) -> Result<Vec<Post>, Failure> {
-        let sql = posts_where!(
-            "id, user_id, title, substr(description, 1, 360), \
-             strftime('%Y-%m-%d %H:%M', published_at, 'unixepoch'), comments_count, revision",
-            which
-        );
+        let sql = match which {
+            Which::Before(_) => concat!(listed_columns!(), "WHERE id < ?1 ORDER BY id DESC LIMIT 50"),
+            Which::From(_) => concat!(listed_columns!(), "WHERE id >= ?1 ORDER BY id LIMIT 100"),
+            Which::Of(_) => concat!(listed_columns!(), "WHERE user_id = ?1 ORDER BY id DESC"),
+        };
         let mut statement = self.conn().prepare_cached(sql)?;
         let rows = statement.query_map(params![which.key()], post)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -129,7 +123,19 @@ impl Store {
     /// # Errors
     /// Of the database.
     pub fn versions(&self, which: Which) -> Result<Vec<Version>, Failure> {
-        let mut statement = self.conn().prepare_cached(posts_where!("id, revision", which))?;
+        // The index has all of it; of itself SQLite would go through the posts, text and all.
+        let sql = match which {
+            Which::Before(_) => {
+                "SELECT id, revision FROM posts INDEXED BY posts_versions WHERE id < ?1 ORDER BY id DESC LIMIT 50"
+            }
+            Which::From(_) => {
+                "SELECT id, revision FROM posts INDEXED BY posts_versions WHERE id >= ?1 ORDER BY id LIMIT 100"
+            }
+            Which::Of(_) => {
+                "SELECT id, revision FROM posts INDEXED BY posts_user_id WHERE user_id = ?1 ORDER BY id DESC"
+            }
+        };
+        let mut statement = self.conn().prepare_cached(sql)?;
         let rows = statement.query_map(params![which.key()], version)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
@@ -139,12 +145,7 @@ impl Store {
     /// # Errors
     /// Of the database.
     pub fn listed_post(&self, id: i64) -> Result<Option<Post>, Failure> {
-        self.post_by(
-            "SELECT id, user_id, title, substr(description, 1, 360), \
-             strftime('%Y-%m-%d %H:%M', published_at, 'unixepoch'), comments_count, revision \
-             FROM posts WHERE id = ?1",
-            id,
-        )
+        self.post_by(concat!(listed_columns!(), "WHERE id = ?1"), id)
     }
 
     /// One whole post.

@@ -18,6 +18,8 @@ fn board() -> (TempDir, Opening) {
         busy_wait: BusyWait::Yielding60us,
         statement_cache: true,
         synchronous: Synchronous::Normal,
+        transaction_cost: 0,
+        checkpointer: None,
         counters: Arc::new(Counters::default()),
     };
     prepare(&opening).unwrap();
@@ -145,4 +147,31 @@ fn a_file_of_a_newer_program_is_not_touched() {
     let store = Store::open(&opening, Access::Write).unwrap();
     store.conn.pragma_update(None, "user_version", 99).unwrap();
     assert!(matches!(prepare(&opening), Err(Failure::Schema { found: 99, .. })));
+}
+
+#[test]
+fn the_versions_of_a_list_are_read_from_an_index_alone() {
+    let (_folder, opening) = board();
+    let store = Store::open(&opening, Access::Write).unwrap();
+    for (sql, index) in [
+        (
+            "SELECT id, revision FROM posts INDEXED BY posts_versions WHERE id >= ?1 ORDER BY id",
+            "posts_versions",
+        ),
+        (
+            "SELECT id, revision FROM posts INDEXED BY posts_user_id WHERE user_id = ?1 ORDER BY id DESC",
+            "posts_user_id",
+        ),
+    ] {
+        let plan: Vec<String> = store
+            .conn
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap()
+            .query_map([1], |row| row.get("detail"))
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(plan.len(), 1, "no sorting: {plan:?}");
+        assert!(plan[0].contains(&format!("COVERING INDEX {index}")), "{plan:?}");
+    }
 }

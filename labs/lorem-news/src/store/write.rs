@@ -104,32 +104,43 @@ pub enum Written {
     NotYours,
 }
 
+/// What a slower program does inside its transactions. Called in each change, between its checks and its first
+/// write: there, a deferred transaction does not have the lock yet and an immediate one does.
+pub type Work<'a> = &'a dyn Fn();
+
 /// Makes one change. Everything that can be refused is checked before the first row is touched.
 ///
 /// # Errors
 /// Whatever SQLite says; the transaction has to be rolled back then.
-pub fn apply(conn: &Connection, write: &Write) -> rusqlite::Result<Written> {
+pub fn apply(conn: &Connection, write: &Write, work: Work<'_>) -> rusqlite::Result<Written> {
     match write {
         Write::InsertSession { user, user_agent, ip_address } => {
-            insert_session(conn, *user, user_agent, ip_address)
+            insert_session(conn, work, *user, user_agent, ip_address)
         }
-        Write::TouchUser { user } => touch_user(conn, *user),
-        Write::DeleteSession { id } => delete_session(conn, *id),
+        Write::TouchUser { user } => touch_user(conn, work, *user),
+        Write::DeleteSession { id } => delete_session(conn, work, *id),
         Write::CreateUser { screen_name, password_digest, about } => {
-            create_user(conn, screen_name, password_digest, about)
+            create_user(conn, work, screen_name, password_digest, about)
         }
-        Write::CreatePost { user, title, description } => create_post(conn, *user, title, description),
+        Write::CreatePost { user, title, description } => create_post(conn, work, *user, title, description),
         Write::UpdatePost { id, owner, title, description } => {
-            update_post(conn, *id, *owner, title, description)
+            update_post(conn, work, *id, *owner, title, description)
         }
-        Write::DeletePost { id, owner } => delete_post(conn, *id, *owner),
-        Write::CreateComment { post, user, body } => create_comment(conn, *post, *user, body),
-        Write::UpdateComment { id, owner, body } => update_comment(conn, *id, *owner, body),
-        Write::DeleteComment { id, owner } => delete_comment(conn, *id, *owner),
+        Write::DeletePost { id, owner } => delete_post(conn, work, *id, *owner),
+        Write::CreateComment { post, user, body } => create_comment(conn, work, *post, *user, body),
+        Write::UpdateComment { id, owner, body } => update_comment(conn, work, *id, *owner, body),
+        Write::DeleteComment { id, owner } => delete_comment(conn, work, *id, *owner),
     }
 }
 
-fn insert_session(conn: &Connection, user: i64, agent: &str, address: &str) -> rusqlite::Result<Written> {
+fn insert_session(
+    conn: &Connection,
+    work: Work<'_>,
+    user: i64,
+    agent: &str,
+    address: &str,
+) -> rusqlite::Result<Written> {
+    work();
     conn.prepare_cached(
         "INSERT INTO sessions (user_id, user_agent, ip_address, created_at, updated_at) \
          VALUES (?1, ?2, ?3, unixepoch(), unixepoch())",
@@ -138,22 +149,31 @@ fn insert_session(conn: &Connection, user: i64, agent: &str, address: &str) -> r
     .map(Written::New)
 }
 
-fn touch_user(conn: &Connection, user: i64) -> rusqlite::Result<Written> {
+fn touch_user(conn: &Connection, work: Work<'_>, user: i64) -> rusqlite::Result<Written> {
+    work();
     let n = conn
         .prepare_cached("UPDATE users SET last_seen_at = unixepoch() WHERE id = ?1")?
         .execute(params![user])?;
     Ok(if n == 0 { Written::Missing } else { Written::Done(user) })
 }
 
-fn delete_session(conn: &Connection, id: i64) -> rusqlite::Result<Written> {
+fn delete_session(conn: &Connection, work: Work<'_>, id: i64) -> rusqlite::Result<Written> {
+    work();
     let n = conn.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute(params![id])?;
     Ok(if n == 0 { Written::Missing } else { Written::Done(id) })
 }
 
-fn create_user(conn: &Connection, name: &str, digest: &str, about: &str) -> rusqlite::Result<Written> {
+fn create_user(
+    conn: &Connection,
+    work: Work<'_>,
+    name: &str,
+    digest: &str,
+    about: &str,
+) -> rusqlite::Result<Written> {
     if conn.prepare_cached("SELECT 1 FROM users WHERE screen_name = ?1")?.exists(params![name])? {
         return Ok(Written::Taken);
     }
+    work();
     conn.prepare_cached(
         "INSERT INTO users (screen_name, password_digest, about, created_at, updated_at) \
          VALUES (?1, ?2, ?3, unixepoch(), unixepoch())",
@@ -162,10 +182,17 @@ fn create_user(conn: &Connection, name: &str, digest: &str, about: &str) -> rusq
     .map(Written::New)
 }
 
-fn create_post(conn: &Connection, user: i64, title: &str, description: &str) -> rusqlite::Result<Written> {
+fn create_post(
+    conn: &Connection,
+    work: Work<'_>,
+    user: i64,
+    title: &str,
+    description: &str,
+) -> rusqlite::Result<Written> {
     if conn.prepare_cached("SELECT 1 FROM posts WHERE title = ?1")?.exists(params![title])? {
         return Ok(Written::Taken);
     }
+    work();
     let id = conn
         .prepare_cached(
             "INSERT INTO posts (user_id, title, description, published_at, created_at, updated_at) \
@@ -179,6 +206,7 @@ fn create_post(conn: &Connection, user: i64, title: &str, description: &str) -> 
 
 fn update_post(
     conn: &Connection,
+    work: Work<'_>,
     id: i64,
     owner: Option<i64>,
     title: &str,
@@ -197,6 +225,7 @@ fn update_post(
     if taken {
         return Ok(Written::Taken);
     }
+    work();
     conn.prepare_cached(
         "UPDATE posts SET title = ?2, description = ?3, updated_at = unixepoch() WHERE id = ?1",
     )?
@@ -204,7 +233,7 @@ fn update_post(
     Ok(Written::Done(id))
 }
 
-fn delete_post(conn: &Connection, id: i64, owner: Option<i64>) -> rusqlite::Result<Written> {
+fn delete_post(conn: &Connection, work: Work<'_>, id: i64, owner: Option<i64>) -> rusqlite::Result<Written> {
     let author = conn
         .prepare_cached("SELECT user_id FROM posts WHERE id = ?1")?
         .query_row(params![id], |row| row.get(0))
@@ -213,16 +242,24 @@ fn delete_post(conn: &Connection, id: i64, owner: Option<i64>) -> rusqlite::Resu
         Ok(author) => author,
         Err(refusal) => return Ok(refusal),
     };
+    work();
     conn.prepare_cached("DELETE FROM posts WHERE id = ?1")?.execute(params![id])?;
     conn.prepare_cached("UPDATE users SET posts_count = posts_count - 1 WHERE id = ?1")?
         .execute(params![author])?;
     Ok(Written::Done(id))
 }
 
-fn create_comment(conn: &Connection, post: i64, user: i64, body: &str) -> rusqlite::Result<Written> {
+fn create_comment(
+    conn: &Connection,
+    work: Work<'_>,
+    post: i64,
+    user: i64,
+    body: &str,
+) -> rusqlite::Result<Written> {
     if !conn.prepare_cached("SELECT 1 FROM posts WHERE id = ?1")?.exists(params![post])? {
         return Ok(Written::Missing);
     }
+    work();
     let id = conn
         .prepare_cached(
             "INSERT INTO comments (post_id, user_id, body, created_at, updated_at) \
@@ -233,21 +270,34 @@ fn create_comment(conn: &Connection, post: i64, user: i64, body: &str) -> rusqli
     Ok(Written::New(id))
 }
 
-fn update_comment(conn: &Connection, id: i64, owner: Option<i64>, body: &str) -> rusqlite::Result<Written> {
+fn update_comment(
+    conn: &Connection,
+    work: Work<'_>,
+    id: i64,
+    owner: Option<i64>,
+    body: &str,
+) -> rusqlite::Result<Written> {
     let (post, author) = comment_of(conn, id)?;
     if let Err(refusal) = allowed(author, owner) {
         return Ok(refusal);
     }
+    work();
     conn.prepare_cached("UPDATE comments SET body = ?2, updated_at = unixepoch() WHERE id = ?1")?
         .execute(params![id, body])?;
     Ok(Written::Done(post))
 }
 
-fn delete_comment(conn: &Connection, id: i64, owner: Option<i64>) -> rusqlite::Result<Written> {
+fn delete_comment(
+    conn: &Connection,
+    work: Work<'_>,
+    id: i64,
+    owner: Option<i64>,
+) -> rusqlite::Result<Written> {
     let (post, author) = comment_of(conn, id)?;
     if let Err(refusal) = allowed(author, owner) {
         return Ok(refusal);
     }
+    work();
     conn.prepare_cached("DELETE FROM comments WHERE id = ?1")?.execute(params![id])?;
     count_comments(conn, post, -1)?;
     Ok(Written::Done(post))

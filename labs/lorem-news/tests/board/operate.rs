@@ -1,6 +1,7 @@
 //! The board as operators and load generators see it.
 
 use std::collections::HashSet;
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use crate::support::{Board, Browser, file_in, fill, signal};
@@ -199,32 +200,46 @@ fn health_is_about_the_process_and_ready_about_the_database() {
 }
 
 #[test]
-fn log_lines_are_json_when_asked_for() {
-    let board = Board::start(&[]);
-    let taken = board.url.strip_prefix("http://").unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_lorem-news"))
-        .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "info", "--log-format", "json", "--data"])
-        .arg(board.folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    assert!(!taken.is_empty());
-    signal_when_listening(child);
+fn log_lines_are_json_when_asked_for_and_name_every_request_on_debug() {
+    for (level, expected) in [
+        ("info", vec!["serving", "stopping", "stopped"]),
+        ("debug", vec!["serving", "answered /posts/1 200", "stopping", "stopped"]),
+    ] {
+        let folder = crate::support::seeded();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lorem-news"))
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--log-level",
+                level,
+                "--log-format",
+                "json",
+                "--data",
+            ])
+            .arg(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap();
+        assert_eq!(Browser::at(url).get("/posts/1").status, 200);
+        signal(child.id(), "TERM");
+        let log = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+        let told: Vec<_> = log.lines().filter_map(told).collect();
+        assert_eq!(told, expected);
+    }
 }
 
-/// Stops a program once it serves, and checks its log.
-fn signal_when_listening(mut child: std::process::Child) {
-    use std::io::{BufRead, BufReader};
-    let mut line = String::new();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    output.read_line(&mut line).unwrap();
-    signal(child.id(), "TERM");
-    let output = child.wait_with_output().unwrap();
-    let log = String::from_utf8(output.stderr).unwrap();
-    let messages: Vec<_> = log
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["fields"]["message"].to_string())
-        .collect();
-    assert_eq!(messages, ["\"serving\"", "\"stopping\"", "\"stopped\""]);
+/// What the program itself said in a line of the log.
+fn told(line: &str) -> Option<String> {
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let fields = &line["fields"];
+    let ours = line["target"].as_str().unwrap().starts_with("lorem_news");
+    let message = fields["message"].as_str().unwrap();
+    let request = fields["path"].as_str().map(|path| format!("{message} {path} {}", fields["status"]));
+    ours.then(|| request.unwrap_or_else(|| message.to_owned()))
 }

@@ -14,6 +14,7 @@ use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::run::{self, Listeners};
+use knee_script::metric::BuiltIn;
 use knee_script::observe::metered::View;
 use knee_script::op::{Ended, Stage};
 use knee_script::options::scenario::ScenarioSpec;
@@ -25,13 +26,14 @@ use knee_script::workload::{Load, Part, Stop};
 
 use super::watch::{Watch, Watched};
 use super::{Failed, Job, failed, pairs, refused};
+use crate::args::RunReportFlags;
 use crate::command::build;
 use crate::command::journal::FileJournal;
 use crate::exit::Exit;
 use crate::live::{self, Live};
 use crate::problem::{Problem, printable, reason};
 use crate::settings::amount;
-use crate::settings::output::Progress;
+use crate::settings::output::{FPS, Progress};
 use crate::settings::script::Mode;
 use crate::signals;
 use crate::store::{self, Store};
@@ -47,6 +49,11 @@ pub struct Course {
     pub fault: Option<Failed>,
     /// Whether a threshold ended it.
     pub aborted: bool,
+    /// Whether signals came, at any time.
+    pub interrupted: bool,
+    /// Signals are watched until everything is told: `handleSummary` may take long too.
+    #[allow(dead_code, reason = "it works as long as it lives")]
+    pub signals: Option<signals::Watch>,
     /// From the begin of `setup` to the end of `teardown`.
     pub elapsed: Nanos,
 }
@@ -68,6 +75,7 @@ impl Job<'_> {
         let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
         let clock = MonotonicClock::start();
         let control = Control::new();
+        let signals = signals::watch_script(control.clone(), self.signals.clone()).map_err(unable)?;
         let watch = Watch::start(Watched {
             total: self.total.clone(),
             guards: self.guards.clone(),
@@ -78,7 +86,7 @@ impl Job<'_> {
             tags: pairs(&self.options.tags).into(),
         })
         .map_err(unable)?;
-        let mut course = Course::default();
+        let mut course = Course { signals: Some(signals), ..Course::default() };
         match self.setup(view) {
             Ok(data) => {
                 let load = Arc::new(self.load(data.clone(), &control, view));
@@ -95,6 +103,7 @@ impl Job<'_> {
             Err(fault) => course.fault = Some(fault),
         }
         course.elapsed = clock.now();
+        course.interrupted = self.signals.get() > 0;
         course.aborted = watch.end();
         Ok(course)
     }
@@ -161,17 +170,27 @@ impl Job<'_> {
             http: self.http.clone(),
             timeout,
             observer: view.observer(),
+            is_over: self.patience(stage),
             story: Rc::new(story),
             tags: pairs(&self.options.tags).into(),
             system_tags: self.system_tags,
         };
         let ended = self.session.stage(export, stage, argument, settings);
+        if matches!(stage, Stage::Setup | Stage::Teardown) {
+            // What passed is counted already, if anything did; that nothing did is a sample too.
+            for metric in [BuiltIn::DataSent, BuiltIn::DataReceived] {
+                self.total.add(metric, 0.0, Nanos::ZERO);
+            }
+        }
         match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
             Ended::Returned(json) => Ok(json),
             Ended::Thrown(thrown) => {
                 Err((Problem::new(format!("{export}() threw: {thrown}"), ""), Exit::Script))
             }
             Ended::Aborted(words) => Err((Problem::new(words, ""), Exit::Abort)),
+            Ended::Cut if self.patience(stage)() => {
+                Err((Problem::new(format!("{export}() was interrupted"), ""), Exit::Interrupted))
+            }
             Ended::Cut => {
                 let words = format!("{export}() took longer than {} s", timeout.as_secs_f64());
                 let hint = format!("raise the option `{export}Timeout`");
@@ -183,6 +202,13 @@ impl Job<'_> {
                 Err((Problem::new(words, hint), exit))
             }
         }
+    }
+
+    /// When a stage is to end before its time: `setup` with the first signal, others with the second.
+    fn patience(&self, stage: Stage) -> Rc<dyn Fn() -> bool> {
+        let signals = self.signals.clone();
+        let most = usize::from(stage != Stage::Setup);
+        Rc::new(move || signals.get() > most)
     }
 
     pub(super) fn load(&self, data: Option<Arc<str>>, control: &Control, view: &View) -> Load {
@@ -239,11 +265,20 @@ impl Job<'_> {
         }
     }
 
+    /// What is seen meanwhile: the live screen where both streams are a terminal.
+    fn progress(&self) -> Progress {
+        let terminal = self.terminal.stdout_terminal && self.terminal.stderr_terminal;
+        match self.args.report {
+            RunReportFlags { quiet: true, .. } => Progress::None,
+            RunReportFlags { no_tui: false, .. } if terminal => {
+                Progress::Screen { fps: FPS, color: self.asked.color }
+            }
+            _ => Progress::Lines,
+        }
+    }
+
     fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Run, Failed> {
-        let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
-        let _signals = signals::watch(control.clone()).map_err(unable)?;
-        let progress = if self.args.report.quiet { Progress::None } else { Progress::Lines };
-        self.take(self.plan(), progress, load, control, narrate).map(|(run, _)| run)
+        self.take(self.plan(), self.progress(), load, control, narrate).map(|(run, _)| run)
     }
 
     /// Makes the run of a plan and keeps its record, whose name is returned.
@@ -278,10 +313,17 @@ impl Job<'_> {
         });
         let (journal, path) = kept.unzip();
         let (sender, events) = sync_channel(live::BACKLOG);
+        if matches!(progress, Progress::Screen { .. }) {
+            self.lines.hold();
+        }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners = Listeners { journal, events: vec![sender] };
         let run = run::run(head, load, &self.way, control, listeners);
-        live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
+        let warnings = live.finish();
+        self.lines.release(narrate);
+        for warning in warnings {
+            narrate(&format!("warning: {warning}"));
+        }
         run.map(|run| (run, path)).map_err(|error| unable(&error))
     }
 }

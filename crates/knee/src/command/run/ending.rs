@@ -49,7 +49,8 @@ fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
         job.session.program.say(Level::Warn, &words);
     }
     let elapsed = Span(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
-    if course.run.is_some() && course.fault.is_none() && meter.sink(BuiltIn::Iterations.id()).is_none() {
+    let complete = course.fault.is_none() && !course.interrupted;
+    if course.run.is_some() && complete && meter.sink(BuiltIn::Iterations.id()).is_none() {
         let words = "No script iterations fully finished, consider making the test duration longer";
         job.session.program.say(Level::Warn, words);
     }
@@ -214,7 +215,8 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
         course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid && has_requests(run));
     let facts = Facts {
         invalid: invalid && !job.args.report.no_verdict_exit,
-        interrupted: ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted,
+        interrupted: course.interrupted
+            || (ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted),
         marked_failed: job.tally.has_failed(),
         crossed: !verdict.crossed.is_empty(),
     };

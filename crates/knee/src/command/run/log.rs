@@ -3,10 +3,11 @@
 //! On a terminal and in a pipe they are short; in a file they look as k6 writes them, with a time. Does
 //! not decide what is said.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use knee_core::clock;
@@ -22,7 +23,20 @@ pub struct Lines {
     console: Option<Place>,
     form: LogForm,
     verbose: bool,
+    /// Lines for the terminal, while a screen is on it.
+    held: Mutex<Option<Held>>,
 }
+
+/// Lines that wait for the terminal.
+#[derive(Default)]
+struct Held {
+    lines: VecDeque<String>,
+    /// How many there was no room for: the oldest.
+    lost: u64,
+}
+
+/// So many lines wait for the terminal; of more, the oldest are forgotten.
+const HELD_MAX: usize = 1_000;
 
 enum Place {
     Stderr(fn(&str)),
@@ -45,7 +59,7 @@ impl Lines {
             LogTarget::File(path) => open(path)?,
         };
         let console = log.console.as_deref().map(open).transpose()?;
-        Ok(Arc::new(Self { to, console, form: log.form, verbose: log.verbose }))
+        Ok(Arc::new(Self { to, console, form: log.form, verbose: log.verbose, held: Mutex::default() }))
     }
 
     /// Where lines about the script go.
@@ -60,12 +74,41 @@ impl Lines {
         Arc::new(move |level, line| lines.write(lines.console.as_ref().unwrap_or(&lines.to), level, line))
     }
 
+    /// From now on nothing is written to the terminal: a screen is on it.
+    pub fn hold(&self) {
+        *self.held() = Some(Held::default());
+    }
+
+    /// The screen is gone: what waited is told to `narrate`.
+    pub fn release(&self, narrate: fn(&str)) {
+        let Some(held) = self.held().take() else { return };
+        if held.lost > 0 {
+            narrate(&format!("note: {} earlier lines of the script are left out", held.lost));
+        }
+        held.lines.iter().for_each(|line| narrate(line));
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        // Every change of it is a single step.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn write(&self, place: &Place, level: Level, line: &str) {
         if level == Level::Debug && !self.verbose {
             return;
         }
         let in_file = matches!(place, Place::File(_));
         let text = shown(self.form, in_file, level, line);
+        if matches!(place, Place::Stderr(_) | Place::Stdout)
+            && let Some(held) = &mut *self.held()
+        {
+            held.lines.push_back(printable(&text));
+            if held.lines.len() > HELD_MAX {
+                held.lines.pop_front();
+                held.lost += 1;
+            }
+            return;
+        }
         // Nobody is left to tell when a line cannot be written; the run does not depend on it.
         match place {
             Place::Stderr(narrate) => narrate(&printable(&text)),
@@ -130,6 +173,22 @@ mod tests {
         assert_eq!(rest(line("a \"b\"\n")), "level=warning msg=\"a \\\"b\\\"\\n\"");
         assert_eq!(shown(LogForm::Raw, true, Level::Info, "as it is"), "as it is");
         assert_eq!(shown(LogForm::Text, false, Level::Info, "short"), "INFO short");
+    }
+
+    #[test]
+    fn lines_wait_while_a_screen_is_up_and_the_latest_are_kept() {
+        static HEARD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+        let hear = |line: &str| HEARD.lock().unwrap().push(line.to_owned());
+        let lines = Lines::open(&Log { form: LogForm::Raw, ..Log::default() }, hear).unwrap();
+        lines.hold();
+        (0..HELD_MAX + 2).for_each(|number| lines.console()(Level::Info, &number.to_string()));
+        assert!(HEARD.lock().unwrap().is_empty());
+        lines.release(hear);
+        lines.console()(Level::Info, "after");
+        let heard = HEARD.lock().unwrap();
+        assert_eq!(heard.len(), HELD_MAX + 2);
+        assert_eq!(heard[..2], ["note: 2 earlier lines of the script are left out", "2"]);
+        assert_eq!(heard.last().unwrap(), "after");
     }
 
     #[test]

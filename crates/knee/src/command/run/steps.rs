@@ -30,6 +30,7 @@ pub struct Steps {
     session: Session,
     options: Options,
     terminal: Terminal,
+    lines: Arc<Lines>,
     /// JSON of what `setup` returned.
     data: Option<Arc<str>>,
 }
@@ -64,7 +65,7 @@ impl Steps {
         let options = options(&asked, &session)?;
         let warnings = options.warnings.iter();
         warnings.for_each(|warning| narrate(&format!("warning: {}", printable(warning))));
-        let mut steps = Self { args, asked, session, options, terminal, data: None };
+        let mut steps = Self { args, asked, session, options, terminal, lines, data: None };
         let job = steps.job()?;
         let data = job.setup(&job.view(None))?;
         drop(job);
@@ -116,7 +117,7 @@ impl Steps {
     }
 
     fn job(&self) -> Result<Job<'_>, Failed> {
-        Job::new(&self.args, &self.asked, &self.session, &self.options, self.terminal.clone())
+        Job::new(&self.args, &self.asked, &self.session, &self.options, self.terminal.clone(), &self.lines)
     }
 }
 

@@ -1,0 +1,3 @@
+// row: flags.-, exit codes.107
+// stdin: yes
+throw new Error('while it is loaded');

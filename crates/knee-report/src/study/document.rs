@@ -1,0 +1,323 @@
+//! The document of a study: headings, paragraphs, lists and tables, every figure written.
+//!
+//! Does not know whether it becomes text or Markdown.
+
+use knee_core::truth::State;
+use knee_study::definition::Cell;
+use knee_study::metric::Metric;
+use knee_study::study::{ClaimVerdict, Conclusion, Effect, Relation, Told};
+
+use super::figure;
+use crate::number;
+
+/// What a reader sees, from top to bottom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// The title.
+    pub title: String,
+    /// What follows.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// A heading below the title.
+    Heading(String),
+    /// Running text.
+    Paragraph(String),
+    /// Points.
+    List(Vec<String>),
+    /// A table.
+    Table(Table),
+    /// A long table that few will read: Markdown folds it, text leaves it out. First: what it is.
+    Folded(String, Table),
+}
+
+/// A table, all cells written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows, each with a cell a column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new<const N: usize>(columns: [&str; N]) -> Self {
+        Self { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
+    }
+}
+
+impl Document {
+    /// Writes a conclusion.
+    pub fn of(conclusion: &Conclusion) -> Self {
+        let mut blocks = Vec::new();
+        blocks.extend(conclusion.question.clone().map(Block::Paragraph));
+        blocks.push(Block::Paragraph(in_short(conclusion)));
+        section(&mut blocks, "Claims", claims(conclusion));
+        section(&mut blocks, "Arms", arms(conclusion));
+        for (workload, about) in &conclusion.workloads {
+            let timeline = timeline(conclusion, workload);
+            let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
+            section(&mut blocks, &format!("Timeline: {workload}{about}"), timeline);
+            section(&mut blocks, &format!("Effects: {workload}"), effects(conclusion, workload));
+        }
+        section(&mut blocks, "Growth", growth(conclusion));
+        section(&mut blocks, "Published beside measured", beside(conclusion));
+        blocks.push(Block::Heading("How far this can be trusted".to_owned()));
+        blocks.push(Block::List(trust(conclusion)));
+        blocks.push(Block::Folded("Every trial".to_owned(), trials(conclusion)));
+        Self { title: conclusion.title.clone(), blocks }
+    }
+}
+
+/// A heading and a table, unless the table is empty.
+fn section(blocks: &mut Vec<Block>, heading: &str, table: Table) {
+    if !table.rows.is_empty() {
+        blocks.push(Block::Heading(heading.to_owned()));
+        blocks.push(Block::Table(table));
+    }
+}
+
+/// What a person could send to a colleague.
+fn in_short(conclusion: &Conclusion) -> String {
+    let count = |verdict: ClaimVerdict| {
+        let number = conclusion.claims.iter().filter(|claim| claim.verdict == verdict).count();
+        (number > 0).then(|| format!("{number} {}", verdict.name()))
+    };
+    let verdicts =
+        [ClaimVerdict::Confirmed, ClaimVerdict::Refuted, ClaimVerdict::Undecided, ClaimVerdict::Untestable];
+    let counts: Vec<String> = verdicts.into_iter().filter_map(count).collect();
+    let mut sentences = Vec::new();
+    if !counts.is_empty() {
+        sentences.push(format!("Of {} claims: {}.", conclusion.claims.len(), counts.join(", ")));
+    }
+    sentences.extend(whole_way(conclusion).map(|effect| {
+        let change = effect.change.map_or_else(String::new, |range| {
+            let estimate = figure::change(effect.metric, range.estimate);
+            format!(" ({estimate}, {})", figure::interval(effect.metric, &range))
+        });
+        let (from, to, metric) = (&effect.from.arm, &effect.to.arm, effect.metric);
+        format!(
+            "{to} against {from} by {metric} under {}: {}{change}.",
+            effect.to.workload,
+            effect.verdict.name()
+        )
+    }));
+    if sentences.is_empty() { "Nothing has been compared yet.".to_owned() } else { sentences.join(" ") }
+}
+
+/// The effect of everything together by the first metric, under the first workload.
+fn whole_way(conclusion: &Conclusion) -> Option<&Effect> {
+    let first = conclusion.metrics.first()?;
+    let measured = || {
+        conclusion
+            .effects
+            .iter()
+            .filter(|effect| effect.primary && effect.metric == *first && effect.rounds > 0)
+    };
+    let workload = &measured().next()?.to.workload;
+    let whole = |effect: &&Effect| matches!(effect.relation, Relation::SinceFirst | Relation::Whole);
+    let here = || measured().filter(|effect| effect.to.workload == *workload);
+    here().rfind(whole).or_else(|| here().next())
+}
+
+fn claims(conclusion: &Conclusion) -> Table {
+    let mut table = Table::new(["claim", "statement", "verdict", "why"]);
+    let rows = conclusion.claims.iter();
+    table.rows.extend(rows.map(|claim| {
+        vec![claim.id.clone(), claim.text.clone(), claim.verdict.name().to_owned(), claim.why.clone()]
+    }));
+    table
+}
+
+fn arms(conclusion: &Conclusion) -> Table {
+    let mut table = Table::new(["arm", "what it is", "switches"]);
+    table.rows.extend(conclusion.arms.iter().map(|arm| {
+        let mut switches: Vec<String> =
+            arm.differs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        switches.extend(arm.revision.iter().map(|revision| format!("revision {revision}")));
+        let lost = arm.lost.as_ref().map_or_else(String::new, |reason| format!(" (lost: {reason})"));
+        vec![arm.name.clone(), format!("{}{lost}", arm.text), switches.join(", ")]
+    }));
+    table
+}
+
+/// A row an arm, a column a metric that any arm has.
+fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
+    let find = |arm: &str, metric: Metric| {
+        let cell = Cell { arm: arm.to_owned(), workload: workload.to_owned() };
+        conclusion.timeline.iter().find(move |row| row.cell == cell && row.metric == metric)
+    };
+    let had = |metric: &Metric| conclusion.arms.iter().any(|arm| find(&arm.name, *metric).is_some());
+    let metrics: Vec<Metric> = conclusion.metrics.iter().copied().filter(had).collect();
+    let mut table = Table::new(["arm"]);
+    table.columns.extend(metrics.iter().map(Metric::to_string));
+    for arm in &conclusion.arms {
+        let figure = |metric: &Metric| {
+            find(&arm.name, *metric).map_or("–".to_owned(), |row| figure::spread(*metric, &row.spread))
+        };
+        let figures: Vec<String> = metrics.iter().map(figure).collect();
+        if figures.iter().any(|figure| figure != "–") {
+            table.rows.push([vec![arm.name.clone()], figures].concat());
+        }
+    }
+    table
+}
+
+fn effects(conclusion: &Conclusion, workload: &str) -> Table {
+    let mut table = Table::new([
+        "from",
+        "to",
+        "metric",
+        "change",
+        "95 % interval",
+        "verdict",
+        "could see",
+        "published",
+        "remarks",
+    ]);
+    table.columns[4] = format!("{} % interval", number::fixed((1.0 - conclusion.alpha) * 100.0, 0));
+    let here = conclusion.effects.iter().filter(|effect| effect.to.workload == workload);
+    table.rows.extend(here.map(|effect| {
+        let metric = effect.metric;
+        let change =
+            |change: Option<f64>| change.map_or("–".to_owned(), |change| figure::change(metric, change));
+        let from = if effect.from.workload == workload {
+            effect.from.arm.clone()
+        } else {
+            format!("{} under {}", effect.from.arm, effect.from.workload)
+        };
+        vec![
+            from,
+            effect.to.arm.clone(),
+            metric.to_string(),
+            change(effect.change.map(|range| range.estimate)),
+            effect.change.map_or("–".to_owned(), |range| figure::interval(metric, &range)),
+            figure::verdict(effect),
+            change(effect.detectable),
+            change(effect.published),
+            effect.notes.join("; "),
+        ]
+    }));
+    table
+}
+
+fn growth(conclusion: &Conclusion) -> Table {
+    let mut table = Table::new(["arm", "workload", "metric", "figures", "exponent", "last step", "that is"]);
+    table.rows.extend(conclusion.growth.iter().map(|growth| {
+        let points: Vec<String> = growth
+            .points
+            .iter()
+            .map(|(size, value)| {
+                format!("{}: {}", number::count(*size), figure::figure(growth.metric, *value))
+            })
+            .collect();
+        let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| number::fixed(end, 2));
+        let exponent = &growth.exponent;
+        let range = format!(
+            "{} ({} to {})",
+            number::fixed(exponent.estimate, 2),
+            end(exponent.low),
+            end(exponent.high)
+        );
+        let word =
+            if growth.sure { growth.word.name().to_owned() } else { format!("{}?", growth.word.name()) };
+        vec![
+            growth.arm.clone(),
+            growth.workload.clone(),
+            growth.metric.to_string(),
+            points.join(", "),
+            range,
+            number::fixed(growth.last, 2),
+            word,
+        ]
+    }));
+    table
+}
+
+fn beside(conclusion: &Conclusion) -> Table {
+    let mut table =
+        Table::new(["arm", "workload", "metric", "published", "measured here", "measured / published"]);
+    table.rows.extend(conclusion.beside.iter().map(|beside| {
+        let metric = beside.published.metric;
+        vec![
+            beside.published.cell.arm.clone(),
+            beside.published.cell.workload.clone(),
+            metric.to_string(),
+            figure::figure(metric, beside.published.value),
+            beside.measured.map_or("–".to_owned(), |measured| figure::spread(metric, &measured)),
+            beside.ratio.map_or("–".to_owned(), |ratio| number::fixed(ratio, 2)),
+        ]
+    }));
+    table
+}
+
+fn trust(conclusion: &Conclusion) -> Vec<String> {
+    let totals = &conclusion.totals;
+    let count = |number: usize| number::count(number as u64);
+    let mut points = vec![
+        format!(
+            "{} trials in {} blocks, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
+            count(totals.trials),
+            count(conclusion.blocks),
+            conclusion.seed,
+            count(totals.valid),
+            count(totals.suspect),
+            count(totals.invalid),
+            count(totals.broken)
+        ),
+        format!("{} requests in trials that count", number::count(totals.requests)),
+        "intervals and verdicts are over blocks, not over requests; \"could see\" is the smallest change that so many blocks find four times in five".to_owned(),
+    ];
+    points.extend(conclusion.notes.iter().cloned());
+    points.extend(conclusion.lost.iter().map(|lost| {
+        format!(
+            "lost: block {}, {} under {}: {}",
+            lost.block + 1,
+            lost.cell.arm,
+            lost.cell.workload,
+            lost.why
+        )
+    }));
+    points.extend(conclusion.source.iter().map(|source| format!("the story that is re-tested: {source}")));
+    points
+}
+
+fn trials(conclusion: &Conclusion) -> Table {
+    let mut table =
+        Table::new(["block", "arm", "workload", "attempt", "state", "requests", "figures", "reasons"]);
+    table.rows.extend(conclusion.trials.iter().map(|entry| {
+        let trial = &entry.trial;
+        let (state, requests, figures, reasons) = match &entry.told {
+            Told::Measured(measured) => {
+                let known = conclusion.metrics.iter().filter_map(|metric| {
+                    let figure = measured.figures.get(metric)?;
+                    Some(format!("{metric} {}", figure::figure(*metric, figure.value)))
+                });
+                let figures = if measured.state == State::Invalid {
+                    String::new()
+                } else {
+                    known.collect::<Vec<_>>().join(", ")
+                };
+                (
+                    measured.state.name(),
+                    number::count(measured.requests),
+                    figures,
+                    measured.reasons.join("; "),
+                )
+            }
+            Told::Died { reason } => ("died", "–".to_owned(), String::new(), reason.clone()),
+            Told::NeverReady { reason } => ("never up", "–".to_owned(), String::new(), reason.clone()),
+        };
+        let place = [
+            (trial.block + 1).to_string(),
+            trial.arm.clone(),
+            trial.workload.clone(),
+            trial.attempt.to_string(),
+        ];
+        [place.to_vec(), vec![state.to_owned(), requests, figures, reasons]].concat()
+    }));
+    table
+}

@@ -1,0 +1,88 @@
+//! The flags of `knee study`: which study, how much of it, and what is made of it.
+//!
+//! As typed. What a study is stands in its `study.toml`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::HelpFlag;
+
+/// `knee study`.
+#[derive(Args, Clone, Debug, Default)]
+#[command(max_term_width = 80, disable_help_flag = true, after_help = EXAMPLES)]
+pub struct StudyArgs {
+    /// The folder with the study.toml, or the file itself
+    #[arg(value_name = "DIR")]
+    pub study: PathBuf,
+    /// How much of it is run.
+    #[command(flatten)]
+    pub extent: ExtentFlags,
+    /// What is shown and kept.
+    #[command(flatten)]
+    pub output: StudyOutputFlags,
+    #[command(flatten)]
+    pub(super) help: HelpFlag,
+}
+
+/// Shown below the help.
+const EXAMPLES: &str = "\
+Examples:
+  knee study labs/lorem-news --quick
+  knee study labs/lorem-news --arm stock --arm enhanced
+  knee study labs/lorem-news --resume
+  knee study labs/lorem-news --output-format md -o RESULTS.md";
+
+/// How much of a study is run.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Extent")]
+pub struct ExtentFlags {
+    /// Fewer blocks and shorter trials; only large changes are told
+    #[arg(long)]
+    pub quick: bool,
+    /// Only this arm, and what it is compared with; may be given several times
+    #[arg(long = "arm", value_name = "NAME")]
+    pub arms: Vec<String>,
+    /// So many blocks in place of the study's own number
+    #[arg(long, value_name = "N")]
+    pub blocks: Option<usize>,
+    /// Go on where this study was stopped, with the trials it has kept
+    #[arg(long)]
+    pub resume: bool,
+    /// Nothing but this arm against itself, to see what chance alone does
+    #[arg(long, value_name = "ARM", conflicts_with_all = ["arms", "resume"])]
+    pub against_itself: Option<String>,
+    /// Say which trials would be run and how long they take, and run none
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// What is shown and kept.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct StudyOutputFlags {
+    /// Write the result to a file instead of stdout
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Form of the result [default: text]
+    #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
+    pub output_format: Option<StudyFormat>,
+    /// No line a trial
+    #[arg(short = 'q', long)]
+    pub quiet: bool,
+    /// No colours; so does the environment variable `NO_COLOR`
+    #[arg(long, alias = "disable-color")]
+    pub no_color: bool,
+}
+
+/// Form of a study's result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum StudyFormat {
+    /// For people
+    #[default]
+    Text,
+    /// Markdown, for a document
+    Md,
+    /// Everything, for programs
+    Json,
+}

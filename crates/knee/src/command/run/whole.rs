@@ -1,0 +1,49 @@
+//! A script that is run once, with all its scenarios: what a trial of a study needs.
+//!
+//! `setup` and `teardown` run around it; its thresholds do not count. Prints nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use knee_core::record::Run;
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+
+use super::course::stopped;
+use super::{Failed, Job, Lines, load, options, refused};
+use crate::args::RunArgs;
+use crate::settings::Surroundings as Terminal;
+use crate::settings::output::Progress;
+use crate::settings::script::asked;
+
+/// Runs the script. Requests due in the first `warm_up` are kept outside of the totals.
+///
+/// # Errors
+///
+/// What is wrong with the script, or what ended it.
+pub fn measure(
+    args: RunArgs,
+    warm_up: Nanos,
+    control: &Control,
+    narrate: fn(&str),
+) -> Result<(Run, Option<PathBuf>), Failed> {
+    let terminal = Terminal::read();
+    let env = |name: &str| std::env::var(name).ok();
+    let mut asked = asked(&args, &env, terminal.no_color).map_err(refused)?;
+    asked.thresholds = false;
+    let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
+    let session = load(&args, &asked, &lines)?;
+    let options = options(&asked, &session)?;
+    let job = Job::new(&args, &asked, &session, &options, terminal, &lines)?;
+    let view = job.view(None);
+    let data = job.setup(&view)?;
+    let mut plan = job.plan();
+    plan.warm_up = warm_up;
+    let load = Arc::new(job.load(data.clone(), control, &view));
+    let taken = job.take(plan, Progress::None, &load, control, narrate)?;
+    if let Some(why) = load.why_stopped() {
+        return Err(stopped(why));
+    }
+    job.teardown(data.as_deref(), &view)?;
+    Ok(taken)
+}

@@ -1,0 +1,86 @@
+//! What processes and their children use: CPU time and memory, as Linux tells it.
+//!
+//! Elsewhere nothing can be told, and the figures are absent. Does not decide which processes matter.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use knee_core::unit::Nanos;
+
+/// The kernel counts in hundredths of a second for programs, whatever its own clock does (`USER_HZ`).
+const TICK: Nanos = Nanos::from_millis(10);
+
+/// What some processes and all their descendants have used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// User and system time, that of children who have ended included.
+    pub cpu: Nanos,
+    /// Resident memory now, in bytes; pages that processes share are counted by each.
+    pub memory: u64,
+}
+
+/// One line of `/proc/PID/stat`, as far as it matters.
+struct Stat {
+    parent: u32,
+    ticks: u64,
+}
+
+/// What `roots` and their descendants have used; `None` if none of them can be seen.
+pub fn used(roots: &[u32]) -> Option<Use> {
+    let all = all();
+    let mut members: Vec<u32> = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
+    let mut next = 0;
+    while let Some(parent) = members.get(next).copied() {
+        let children = all.iter().filter(|(pid, stat)| stat.parent == parent && !members.contains(pid));
+        let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
+        members.extend(children);
+        next += 1;
+    }
+    let stats: Vec<&Stat> = members.iter().filter_map(|pid| all.get(pid)).collect();
+    (!stats.is_empty()).then(|| Use {
+        cpu: Nanos(stats.iter().map(|stat| stat.ticks * TICK.as_nanos()).sum()),
+        memory: members.iter().filter_map(|pid| resident(*pid)).sum(),
+    })
+}
+
+fn all() -> BTreeMap<u32, Stat> {
+    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
+        .collect()
+}
+
+/// Fields of proc(5), counted from the last parenthesis, because a name may contain anything: the parent is
+/// field 4, times are 14 to 17.
+fn parse(stat: &str) -> Option<Stat> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(Stat { parent: number(4)? as u32, ticks: number(14)? + number(15)? + number(16)? + number(17)? })
+}
+
+/// Resident bytes of a process, which `/proc/PID/status` gives in KiB.
+fn resident(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_whatever_the_name_of_the_process() {
+        let stat = parse("42 (a) b (c)) S 7 2 3 4 5 6 7 8 9 10 100 20 3 1 20 0 1 0 99 4096 12 0").unwrap();
+        assert_eq!((stat.parent, stat.ticks), (7, 124));
+        assert!(parse("42 (a) S 1").is_none());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn this_process_uses_memory_and_one_that_is_not_there_cannot_be_seen() {
+        assert!(used(&[std::process::id()]).is_some_and(|used| used.memory > 0));
+        assert_eq!(used(&[u32::MAX]), None);
+    }
+}

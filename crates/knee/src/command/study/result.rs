@@ -1,0 +1,75 @@
+//! The lines of a study while it runs, and its result in the form that was asked for.
+//!
+//! Does not calculate; the conclusion has everything.
+
+use knee_core::truth::State;
+use knee_core::unit::Nanos;
+use knee_report::study::{self, Document};
+use knee_report::text::Palette;
+use knee_study::metric::Metric;
+use knee_study::study::{Conclusion, Study, Told, Trial};
+
+use crate::args::StudyFormat;
+use crate::problem::printable;
+
+/// Width of a text, whatever the terminal's: results are pasted.
+const COLUMNS: usize = 100;
+
+/// What would be run, line by line.
+pub fn plan(study: &Study) -> Vec<String> {
+    let names: Vec<&str> = study.arms().iter().map(|arm| arm.name.as_str()).collect();
+    let workloads: Vec<&str> =
+        study.definition().workloads.iter().map(|workload| workload.name.as_str()).collect();
+    vec![
+        format!("arms:      {}", printable(&names.join(", "))),
+        format!("workloads: {}", printable(&workloads.join(", "))),
+        format!("trials:    {}, without repeats and an extension", study.remaining()),
+    ]
+}
+
+/// A line on what came of a trial. `left` trials are left, which take about `time`.
+pub fn line(trial: &Trial, told: &Told, left: usize, time: Nanos) -> String {
+    let place =
+        format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.arm));
+    let rest = if left == 0 { "the last one".to_owned() } else { format!("{left} left, {}", span(time)) };
+    format!("{place}: {} · {rest}", came_of(told))
+}
+
+fn came_of(told: &Told) -> String {
+    let measured = match told {
+        Told::Measured(measured) => measured,
+        Told::Died { reason } => return format!("the service died: {}", first_line(reason)),
+        Told::NeverReady { reason } => return format!("the service did not come up: {}", first_line(reason)),
+    };
+    let figure = |metric: Metric| measured.figures.get(&metric).map(|figure| figure.value);
+    let rate = figure(Metric::Rate).map(|rate| format!("{rate:.0}/s"));
+    let middle = figure(Metric::P50).map(|time| format!("p50 {:.2} ms", time / 1e6));
+    let errors = figure(Metric::Errors).filter(|share| *share > 0.0);
+    let errors = errors.map(|share| format!("{:.1} % errors", share * 100.0));
+    let state = (measured.state != State::Valid).then(|| {
+        format!("{}: {}", measured.state.name(), measured.reasons.first().map_or("", String::as_str))
+    });
+    let parts: Vec<String> = [rate, middle, errors, state].into_iter().flatten().collect();
+    printable(&parts.join(", "))
+}
+
+fn first_line(text: &str) -> String {
+    printable(text.lines().next().unwrap_or_default())
+}
+
+fn span(time: Nanos) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    if seconds < 90 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+}
+
+/// The whole result.
+pub fn render(conclusion: &Conclusion, format: StudyFormat, color: bool) -> String {
+    let palette = if color { Palette::Ansi } else { Palette::None };
+    let document = || Document::of(conclusion);
+    match format {
+        StudyFormat::Text => study::text(&document(), COLUMNS, palette),
+        StudyFormat::Md => study::markdown(&document()),
+        // Names, numbers and texts always serialise.
+        StudyFormat::Json => serde_json::to_string_pretty(conclusion).unwrap_or_default() + "\n",
+    }
+}

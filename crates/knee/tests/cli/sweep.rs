@@ -1,0 +1,103 @@
+//! What is wrong with a command line of `knee sweep` is told before any load.
+
+use crate::program::Home;
+use crate::server::Server;
+
+/// Fails unless each command line is refused with its error and its hint.
+fn refuses(mistakes: &[(&str, &str, &str)]) {
+    let home = Home::new();
+    for (flags, error, hint) in mistakes {
+        home.knee(flags).run().refused(error, hint);
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_write_instead() {
+    refuses(&[
+        (
+            "sweep",
+            "no URL and no script is given",
+            "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` is a server to try it on",
+        ),
+        (
+            "sweep http://127.0.0.1:1/ --slo p99",
+            "`p99` is not a limit on response time",
+            "write limits as `p99<250ms`, `p99.9<1s`, `mean<20ms` or `max<2s`",
+        ),
+        (
+            "sweep http://127.0.0.1:1/ --errors 200%",
+            "`--errors 200%` is not a share",
+            "give a share as `0.1%` or `0.001`, at most 100%",
+        ),
+        (
+            "sweep http://127.0.0.1:1/ --from 100 --to 50",
+            "`--to` is below `--from`",
+            "the load climbs: give the lower rate first",
+        ),
+        ("sweep http://127.0.0.1:1/ --factor 2", "`--factor` needs `--from`", "say where the ladder begins"),
+        (
+            "sweep http://127.0.0.1:1/ --from 10 --factor 1",
+            "`--factor 1` is out of range",
+            "give a number from 1.01 to 100, as in `--factor 1.5`",
+        ),
+    ]);
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_told() {
+    refuses(&[
+        (
+            "sweep http://127.0.0.1:1/ --host-cost 20",
+            "`20` is not an amount per time, for `--host-cost`",
+            "write it as `--host-cost 20/month`",
+        ),
+        (
+            "sweep http://127.0.0.1:1/ -e A=B",
+            "`--env` does not go with this target",
+            "a URL has no script to be given anything: leave the flag out",
+        ),
+        (
+            "sweep a.js -m POST",
+            "`--method` does not go with this target",
+            "a script says itself what is sent: leave the flag out",
+        ),
+        (
+            "sweep a.js --connections 5",
+            "`--connections` is for a URL: a script has VUs",
+            "leave it out: arrivals climb in a rate, or run the script with `knee run -u N`",
+        ),
+        (
+            "sweep http://127.0.0.1:1/ --rates 10 --connections 5",
+            "`--rates` and `--connections` exclude each other",
+            "leave one of them out",
+        ),
+    ]);
+}
+
+#[test]
+fn a_public_host_is_not_swept_unasked() {
+    let home = Home::new();
+    for flags in ["", "--from 1000", "--connections 50"] {
+        let finished = home.knee(&format!("sweep http://192.0.2.1/ {flags}")).run();
+        assert_eq!(finished.code, Some(104), "{}", finished.stderr);
+        assert!(finished.stderr.contains("`192.0.2.1` is a public host"), "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_ladder_of_connections_says_how_many_it_takes_in_every_form() {
+    let (home, server) = (Home::new(), Server::start());
+    let base = "sweep --connections 1,2,4 --step 300ms --errors 5% -q --host-cost 20/month --output-format";
+    for (format, begins) in [("text", "knee "), ("md", "# Sweep of `"), ("json", "{")] {
+        let finished = home.knee(&format!("{base} {format}")).arg(server.url("/slow")).run();
+        assert!(finished.stdout.starts_with(begins), "{format}: {}\n{}", finished.stdout, finished.stderr);
+        assert!(finished.stdout.contains("connections"), "{}", finished.stdout);
+        assert_eq!(finished.stderr, "", "quiet");
+        assert!(!finished.stdout.contains('\u{1b}'), "no colours in a pipe");
+    }
+    // Each answer takes a tenth of a second: nobody waits for anybody.
+    let finished = home.knee(&format!("{base} json")).arg(server.url("/slow")).run();
+    let document: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
+    assert_eq!(document["capacity"]["known"], "at_least");
+    assert_eq!(document["capacity"]["low"], 4.0);
+}

@@ -1,0 +1,135 @@
+//! Doors of the server that speak TLS, each with something about it.
+//!
+//! One authority is made anew for each server; programs that are to trust it are told by `SSL_CERT_FILE`.
+
+use std::io::{self, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+
+use super::Journal;
+
+/// What clients need to know.
+pub struct Secure {
+    /// PEM of the authority that signed what is to be trusted.
+    pub authority: String,
+    /// Names of variables and their values: a URL a door, and a client's certificate with its key.
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// An authority.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pem: String,
+    certificate: rcgen::Certificate,
+}
+
+/// A certificate and its key.
+type Identity = (rcgen::Certificate, KeyPair);
+
+impl Authority {
+    fn new(name: &str) -> Result<Self> {
+        let key = KeyPair::generate()?;
+        let mut params = CertificateParams::new(Vec::new())?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let certificate = params.self_signed(&key)?;
+        Ok(Self { pem: certificate.pem(), issuer: Issuer::new(params, key), certificate })
+    }
+
+    /// A certificate for `names`; one that is over if `past`.
+    fn identity(&self, names: &[&str], past: bool) -> Result<Identity> {
+        let mut params =
+            CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())?;
+        if past {
+            params.not_before = date_time_ymd(2000, 1, 1);
+            params.not_after = date_time_ymd(2001, 1, 1);
+        }
+        let key = KeyPair::generate()?;
+        Ok((params.signed_by(&key, &self.issuer)?, key))
+    }
+}
+
+/// Opens all doors; what is asked through them goes into the same journal.
+pub fn open(journal: &Journal) -> Result<Secure> {
+    let (authority, stranger) = (Authority::new("compat")?, Authority::new("nobody knows")?);
+    let here = ["127.0.0.1", "localhost"];
+    let all = rustls::ALL_VERSIONS;
+    let doors: [(&str, Arc<ServerConfig>); 6] = [
+        ("TLS", config(&authority.identity(&here, false)?, all, None)?),
+        ("TLS_UNKNOWN", config(&stranger.identity(&here, false)?, all, None)?),
+        ("TLS_OTHER", config(&authority.identity(&["elsewhere.test"], false)?, all, None)?),
+        ("TLS_PAST", config(&authority.identity(&here, true)?, all, None)?),
+        ("TLS_12", config(&authority.identity(&here, false)?, &[&rustls::version::TLS12], None)?),
+        ("TLS_CLIENT", config(&authority.identity(&here, false)?, all, Some(&authority))?),
+    ];
+    let mut variables = Vec::new();
+    for (name, config) in doors {
+        variables.push((name, door(config, journal)?));
+    }
+    let (certificate, key) = authority.identity(&["client"], false)?;
+    variables.push(("CLIENT_CERT", certificate.pem()));
+    variables.push(("CLIENT_KEY", key.serialize_pem()));
+    Ok(Secure { authority: authority.pem, variables })
+}
+
+/// A server that shows `identity`, and wants to see a certificate of `clients` if there are any.
+fn config(
+    (certificate, key): &Identity,
+    versions: &[&'static rustls::SupportedProtocolVersion],
+    clients: Option<&Authority>,
+) -> Result<Arc<ServerConfig>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider.clone()).with_protocol_versions(versions)?;
+    let builder = match clients {
+        None => builder.with_no_client_auth(),
+        Some(authority) => {
+            let mut roots = RootCertStore::empty();
+            roots.add(authority.certificate.der().clone())?;
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+    Ok(Arc::new(builder.with_single_cert(vec![certificate.der().clone()], key.into())?))
+}
+
+/// Opens a port; returns its URL.
+fn door(config: Arc<ServerConfig>, journal: &Journal) -> Result<String> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot listen on the loopback")?;
+    let base = format!("https://{}", listener.local_addr()?);
+    let journal = journal.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (config, journal) = (config.clone(), journal.clone());
+            // A session that breaks is what some of the doors are for.
+            std::thread::spawn(move || serve(stream, config, &journal).unwrap_or_default());
+        }
+    });
+    Ok(base)
+}
+
+fn serve(stream: TcpStream, config: Arc<ServerConfig>, journal: &Journal) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(super::IDLE))?;
+    let session = ServerConnection::new(config).map_err(io::Error::other)?;
+    let mut reader = BufReader::new(Session(StreamOwned::new(session, stream)));
+    super::converse(&mut reader, |reader, bytes| reader.get_mut().0.write_all(bytes), journal)
+}
+
+/// A session of which an end without a farewell is an end.
+struct Session(StreamOwned<ServerConnection, TcpStream>);
+
+impl Read for Session {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
+            read => read,
+        }
+    }
+}
