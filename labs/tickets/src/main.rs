@@ -1,3 +1,73 @@
-//! The service tickets.
+//! The command line: settings in, exit code out.
+//!
+//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
 
-fn main() {}
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser;
+use tickets::config::{Cli, Command, LogFormat, SeedArgs, ServeArgs};
+use tickets::{seed, serve};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let lines = tracing_subscriber::fmt().with_max_level(cli.log_level).with_writer(io::stderr);
+    match cli.log_format {
+        LogFormat::Text => lines.with_ansi(false).init(),
+        LogFormat::Json => lines.json().init(),
+    }
+    let result = match cli.command {
+        Command::Seed(args) => fill(&args),
+        Command::Serve(args) => sell(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((error, hint)) => {
+            let _ = writeln!(io::stderr(), "error: {error}\n\nhint: {hint}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn fill(args: &SeedArgs) -> Result<(), (String, &'static str)> {
+    runtime(1)?.block_on(seed::fill(args)).map_err(|problem| {
+        let hint = match &problem {
+            seed::Problem::Exists(_) => "--replace throws them away",
+            seed::Problem::Postgres { .. } => "name another PostgreSQL with --postgres",
+            seed::Problem::Redis { .. } => "name another Redis with --redis",
+        };
+        (problem.to_string(), hint)
+    })?;
+    let _ = writeln!(
+        io::stdout(),
+        "{} tickets: {} of each in Redis and in one row, {} of each as units",
+        args.tickets,
+        args.stock,
+        args.units_per_ticket
+    );
+    Ok(())
+}
+
+fn sell(args: &ServeArgs) -> Result<(), (String, &'static str)> {
+    runtime(args.threads)?.block_on(serve::run(args)).map_err(|problem| {
+        let hint = match &problem {
+            serve::Problem::Listen { .. } => {
+                "another service may have the port; --listen 127.0.0.1:0 takes a free one"
+            }
+            serve::Problem::Postgres(_) => {
+                "start PostgreSQL, then make tickets with: tickets seed --postgres URL"
+            }
+            serve::Problem::Redis { .. } => "start Redis, or name another one with --redis",
+            serve::Problem::System(_) => "see what the system allows this user: open files, threads",
+        };
+        (problem.to_string(), hint)
+    })
+}
+
+fn runtime(threads: u16) -> Result<tokio::runtime::Runtime, (String, &'static str)> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.into())
+        .enable_all()
+        .build()
+        .map_err(|error| (error.to_string(), "see what the system allows this user: open files, threads"))
+}

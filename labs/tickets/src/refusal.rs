@@ -1,0 +1,123 @@
+//! Why a request is not served, and what the buyer is told.
+//!
+//! Does not decide when; the stores and the order do.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::{once, order};
+
+/// Why a request is not served.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The body is not an order.
+    #[error(transparent)]
+    Order(#[from] order::Problem),
+    /// The body is larger than allowed.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The body did not arrive.
+    #[error("the body could not be read: {0}")]
+    Body(String),
+    /// The idempotency key is none.
+    #[error("an Idempotency-Key has from 1 to {} visible ASCII characters", once::LONGEST)]
+    BadKey,
+    /// The idempotency key was used for another order.
+    #[error("this Idempotency-Key was used for another order")]
+    KeyReused,
+    /// There is no order with this id.
+    #[error("there is no such order")]
+    NoOrder,
+    /// The order is in a state that cannot be left, or was not paid in time.
+    #[error("too late: the order is {0}")]
+    Closed(String),
+    /// Nobody sells such a ticket.
+    #[error("there is no ticket {0}")]
+    Unknown(String),
+    /// Fewer are left than asked for; nothing was taken.
+    #[error("not enough of ticket {0} is left")]
+    Short(String),
+    /// Redis lost the counter of a ticket that is on sale.
+    #[error("Redis has no counter for ticket {0}")]
+    NoCounter(String),
+    /// PostgreSQL failed, or a connection was not to be had in time.
+    #[error("PostgreSQL: {0}")]
+    Postgres(String),
+    /// Redis failed or did not answer in time. Whether tickets were taken is not known.
+    #[error("Redis: {0}")]
+    Redis(#[from] redis::RedisError),
+}
+
+impl Refusal {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::Order(_) | Self::Body(_) | Self::BadKey => StatusCode::BAD_REQUEST,
+            Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Unknown(_) | Self::NoOrder => StatusCode::NOT_FOUND,
+            Self::Short(_) | Self::Closed(_) => StatusCode::CONFLICT,
+            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Order(order::Problem::Json(_)) => "bad_json",
+            Self::Order(order::Problem::Empty) => "empty_order",
+            Self::Order(order::Problem::Lines { .. }) => "too_many_lines",
+            Self::Order(order::Problem::Count { .. }) => "bad_count",
+            Self::TooLarge(_) => "too_large",
+            Self::Body(_) => "bad_body",
+            Self::BadKey => "bad_key",
+            Self::KeyReused => "key_reused",
+            Self::Unknown(_) => "unknown_ticket",
+            Self::Short(_) => "not_enough_left",
+            Self::NoOrder => "unknown_order",
+            Self::Closed(_) => "order_closed",
+            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) => "store_unavailable",
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Refusal {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(said(&error))
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for Refusal {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(error) => error.into(),
+            error => Self::Postgres(error.to_string()),
+        }
+    }
+}
+
+/// What PostgreSQL says; the error by itself names only where it came from.
+pub fn said(error: &tokio_postgres::Error) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        // What a store says about itself is for the log, not for buyers.
+        let message = if status == StatusCode::SERVICE_UNAVAILABLE {
+            tracing::error!(reason = %self, "a store failed");
+            "a store is not available, try again".to_owned()
+        } else {
+            tracing::debug!(reason = %self, "refused");
+            self.to_string()
+        };
+        let body = Json(json!({"error": {"code": self.code(), "message": message}}));
+        let mut response = (status, body).into_response();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

@@ -1,0 +1,27 @@
+CREATE TABLE tickets (
+    id varchar(255) PRIMARY KEY,
+    name varchar(255) NOT NULL,
+    stock int NOT NULL
+);
+CREATE TABLE orders (
+    id text PRIMARY KEY DEFAULT gen_random_uuid()::text,
+    key varchar(200),
+    state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'paid', 'released')),
+    expires_at timestamptz NOT NULL
+);
+CREATE INDEX idx_orders_on_key ON orders (key) WHERE key IS NOT NULL;
+CREATE INDEX idx_orders_open ON orders (expires_at) WHERE state = 'open';
+CREATE TABLE ticket_units (
+    id serial PRIMARY KEY,
+    ticket_id varchar(255) NOT NULL REFERENCES tickets (id),
+    reserved boolean NOT NULL DEFAULT false,
+    -- Only of units that an order holds; /pg-reserve-ticket sells without one.
+    order_id text REFERENCES orders (id) CHECK (reserved OR order_id IS NULL)
+);
+CREATE INDEX idx_ticket_units_on_order_id ON ticket_units (order_id) WHERE order_id IS NOT NULL;
+CREATE TABLE idempotency_keys (
+    key varchar(200) PRIMARY KEY,
+    request text NOT NULL,
+    made_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX idx_idempotency_keys_on_made_at ON idempotency_keys (made_at);

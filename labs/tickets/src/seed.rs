@@ -1,0 +1,99 @@
+//! Fills both stores with tickets that nobody has bought yet.
+//!
+//! Does not make the index on units: that is a switch of `serve`.
+
+use std::time::Duration;
+
+use tokio_postgres::NoTls;
+
+use crate::config::{SeedArgs, shown};
+use crate::counter;
+use crate::refusal;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Why nothing was filled in.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// Tables of an earlier seed are there.
+    #[error("{0} holds tickets already")]
+    Exists(String),
+    /// PostgreSQL says no.
+    #[error("PostgreSQL at {address}: {reason}")]
+    Postgres {
+        /// Where.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+    /// Redis says no.
+    #[error("Redis at {address}: {source}")]
+    Redis {
+        /// Where.
+        address: String,
+        /// Why.
+        source: redis::RedisError,
+    },
+}
+
+/// Makes schema, tickets and units in PostgreSQL, then the counters in Redis.
+///
+/// # Errors
+/// There are tickets and they are not to be replaced; a store does not do as asked.
+pub async fn fill(args: &SeedArgs) -> Result<(), Problem> {
+    rows(args).await?;
+    counters(args).await.map_err(|source| Problem::Redis { address: shown(&args.stores.redis), source })
+}
+
+/// The ids of so many tickets: a, b, c ...
+pub fn ids(tickets: u8) -> impl Iterator<Item = String> {
+    ('a'..='z').take(tickets.into()).map(String::from)
+}
+
+async fn rows(args: &SeedArgs) -> Result<(), Problem> {
+    let address = || shown(&args.stores.postgres);
+    let problem = |error| Problem::Postgres { address: address(), reason: refusal::said(&error) };
+    let (mut client, connection) =
+        tokio_postgres::connect(&args.stores.postgres, NoTls).await.map_err(problem)?;
+    let connection = tokio::spawn(connection);
+    let there = client.query_one("SELECT to_regclass('tickets') IS NOT NULL", &[]).await.map_err(problem)?;
+    if there.get(0) && !args.replace {
+        return Err(Problem::Exists(address()));
+    }
+    write(&mut client, args).await.map_err(problem)?;
+    // Outside of the transaction, where VACUUM may run: plans start from what is true.
+    client.batch_execute("VACUUM (ANALYZE) tickets, ticket_units").await.map_err(problem)?;
+    connection.abort();
+    Ok(())
+}
+
+async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
+    let transaction = client.transaction().await?;
+    transaction.batch_execute("DROP TABLE IF EXISTS ticket_units, orders, tickets, idempotency_keys").await?;
+    transaction.batch_execute(include_str!("schema.sql")).await?;
+    for id in ids(args.tickets) {
+        let name = format!("Ticket {id}");
+        transaction
+            .execute("INSERT INTO tickets (id, name, stock) VALUES ($1, $2, $3)", &[&id, &name, &args.stock])
+            .await?;
+        transaction
+            .execute(
+                "INSERT INTO ticket_units (ticket_id) SELECT $1 FROM generate_series(1, $2::int)",
+                &[&id, &args.units_per_ticket],
+            )
+            .await?;
+    }
+    transaction.commit().await
+}
+
+async fn counters(args: &SeedArgs) -> redis::RedisResult<()> {
+    let mut redis = counter::connect(&args.stores.redis, TIMEOUT).await?;
+    let mut pipe = redis::pipe();
+    for id in ids(26) {
+        pipe.del(counter::key(&id)).ignore();
+    }
+    for id in ids(args.tickets) {
+        pipe.set(counter::key(&id), args.stock).ignore();
+    }
+    pipe.query_async(&mut redis).await
+}

@@ -1,0 +1,147 @@
+//! The running service: from a free port to the last answer.
+//!
+//! Does not start the stores; they have to be there.
+
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+
+use crate::booking::Bookings;
+use crate::catalogue::Catalogue;
+use crate::config::{ServeArgs, shown};
+use crate::counter::{self, Counters};
+use crate::refusal::{self, Refusal};
+use crate::unit::{self, Units};
+use crate::web::{self, BoxOffice};
+
+/// How old the list of tickets may become, and how long an idempotency key may outlive its age.
+const ROUND: Duration = Duration::from_secs(5);
+
+/// How often unpaid orders are looked for.
+const RELEASE_EVERY: Duration = Duration::from_secs(1);
+
+/// Why the service cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// Nothing can listen there.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// PostgreSQL cannot be reached, or holds no tickets.
+    #[error("{0}")]
+    Postgres(String),
+    /// Redis cannot be reached.
+    #[error("Redis at {address}: {source}")]
+    Redis {
+        /// Where.
+        address: String,
+        /// Why.
+        source: redis::RedisError,
+    },
+    /// The system denies something that the service needs.
+    #[error("the system says no: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Serves until SIGTERM or Ctrl-C, then finishes what is open.
+///
+/// # Errors
+/// The port is taken, or a store cannot be used.
+pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
+    let listen = |source| Problem::Listen { address: args.listen, source };
+    let listener = TcpListener::bind(args.listen).await.map_err(listen)?;
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let (office, pool) = open(args).await?;
+    let releasing = tokio::spawn(release(Arc::clone(&office)));
+    let keeping = tokio::spawn(keep_house(Arc::clone(&office), pool, args.key_age));
+    let address = listener.local_addr()?;
+    writeln!(io::stdout(), "listening on http://{address}")?;
+    tracing::info!(%address, switches = ?args.switches, "serving");
+    let listener = listener.tap_io(|tcp| {
+        // Answers are written in one piece; waiting for more of them only delays the last.
+        let _ = tcp.set_nodelay(true);
+    });
+    let (asked, is_asked) = oneshot::channel();
+    let stop = async move {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+        tracing::info!("stopping");
+        let _ = asked.send(());
+    };
+    let serving = axum::serve(listener, web::router(office)).with_graceful_shutdown(stop);
+    let grace = Duration::from_secs(args.grace);
+    let too_late = async move {
+        let _ = is_asked.await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        served = serving.into_future() => served?,
+        () = too_late => tracing::warn!("requests were still open after the grace period"),
+    }
+    keeping.abort();
+    releasing.abort();
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn open(args: &ServeArgs) -> Result<(Arc<BoxOffice>, deadpool_postgres::Pool), Problem> {
+    let (switches, stores) = (&args.switches, &args.stores);
+    let postgres = |problem: Refusal| Problem::Postgres(format!("{problem}, at {}", shown(&stores.postgres)));
+    unit::set_index(&stores.postgres, switches.unit_index).await.map_err(|error| {
+        Problem::Postgres(format!("PostgreSQL at {}: {}", shown(&stores.postgres), refusal::said(&error)))
+    })?;
+    let pool = unit::pool(&stores.postgres, switches.pool_max, args.store_timeout()).map_err(postgres)?;
+    let catalogue = Catalogue::default();
+    catalogue.refresh(&pool).await.map_err(postgres)?;
+    let redis = |source| Problem::Redis { address: shown(&stores.redis), source };
+    let connection = counter::connect(&stores.redis, args.store_timeout()).await.map_err(redis)?;
+    let office = BoxOffice {
+        counters: Counters::load(connection, args.key_age).await.map_err(redis)?,
+        units: Units::new(pool.clone(), switches),
+        bookings: Bookings::new(pool.clone(), args.order_age),
+        catalogue,
+        redis_script: switches.redis_script,
+        limits: args.limits(),
+        body_limit: args.body_limit,
+    };
+    Ok((Arc::new(office), pool))
+}
+
+/// What was not paid in time goes back on sale, about a second later.
+async fn release(office: Arc<BoxOffice>) {
+    loop {
+        tokio::time::sleep(RELEASE_EVERY).await;
+        match office.bookings.expire().await {
+            Ok(0) => {}
+            Ok(units) => tracing::info!(units, "unpaid units are free again"),
+            Err(problem) => tracing::warn!(reason = %problem, "unpaid units are not free yet"),
+        }
+    }
+}
+
+/// New tickets come on sale without a restart, and old idempotency keys are forgotten.
+async fn keep_house(office: Arc<BoxOffice>, pool: deadpool_postgres::Pool, key_age: u32) {
+    loop {
+        tokio::time::sleep(ROUND).await;
+        if let Err(problem) = office.catalogue.refresh(&pool).await {
+            tracing::warn!(reason = %problem, "the list of tickets is not fresh");
+        }
+        match unit::forget(&pool, key_age).await {
+            Ok(0) => {}
+            Ok(keys) => tracing::debug!(keys, "idempotency keys forgotten"),
+            Err(problem) => tracing::warn!(reason = %problem, "old idempotency keys are still there"),
+        }
+    }
+}

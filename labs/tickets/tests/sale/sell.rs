@@ -1,0 +1,119 @@
+//! What buyers get, and what the stores hold afterwards.
+
+use crate::world::{Office, Stores, Tally, body, has_stores};
+
+const RESERVED: &str = "SELECT count(*) FROM ticket_units WHERE reserved";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_taken_from_the_store_it_was_sent_to() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(100, 50).await;
+    let office = Office::open(&stores, &[]);
+    for route in
+        ["simple-redis-decrement", "complex-redis-decrement", "pg-reserve-ticket", "pg-decrement-ticket"]
+    {
+        let answer = office.order(route, &[("a", 2), ("b", 3)]).await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "Success"), "{route}");
+    }
+    assert_eq!((stores.counter("a").await, stores.counter("b").await), (96, 94));
+    assert_eq!(stores.number(&format!("{RESERVED} AND ticket_id = 'a'")).await, 2);
+    assert_eq!(stores.number(&format!("{RESERVED} AND ticket_id = 'b'")).await, 3);
+    assert_eq!(stores.number(RESERVED).await, 5);
+    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'b'").await, 97);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_never_sells_more_than_there_are() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(101, 0).await;
+    let office = Office::open(&stores, &[]);
+    let tally = office.rush("complex-redis-decrement", vec![body(&[("a", 2), ("b", 1)]); 200]).await;
+    assert_eq!(tally, Tally { sold: 50, refused: 150, failed: 0 });
+    assert_eq!((stores.counter("a").await, stores.counter("b").await), (1, 51));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn units_are_never_sold_twice() {
+    if !has_stores() {
+        return;
+    }
+    for flags in [["--unit-statement", "two"], ["--unit-statement", "one"]] {
+        let stores = Stores::seeded(0, 60).await;
+        let office = Office::open(&stores, &[&flags[..], &["--pool-max", "8"]].concat());
+        // Mixed lines, also with one ticket twice and in both orders.
+        let orders: Vec<String> = (0..200)
+            .map(|i| match i % 3 {
+                0 => body(&[("a", 2), ("b", 1)]),
+                1 => body(&[("b", 1), ("a", 2)]),
+                _ => body(&[("a", 1), ("b", 1), ("a", 1)]),
+            })
+            .collect();
+        let first = office.rush("pg-reserve-ticket", orders.clone()).await;
+        assert_eq!(first.failed, 0);
+        assert!(first.refused >= 170, "60 of a are enough for 30 orders, not for {first:?}");
+        let units = |id: &str| format!("{RESERVED} AND ticket_id = '{id}'");
+        assert_eq!(stores.number(&units("a")).await, 2 * first.sold, "{flags:?}");
+        assert_eq!(stores.number(&units("b")).await, first.sold, "a refused order leaves nothing reserved");
+        // A buyer passes over what another one holds, so the rush may leave some. One by one they sell out.
+        let mut sold = first.sold;
+        while office.order("pg-reserve-ticket", &[("a", 2), ("b", 1)]).await.status == 200 {
+            sold += 1;
+        }
+        assert_eq!(sold, 30);
+        assert_eq!(stores.number(&units("a")).await, 60);
+        assert_eq!(stores.number(&units("b")).await, 30);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_hot_row_sells_out_exactly_and_never_dead_locks() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(61, 0).await;
+    let office = Office::open(&stores, &["--pool-max", "8"]);
+    let orders: Vec<String> = (0..100)
+        .map(|i| if i % 2 == 0 { body(&[("a", 2), ("b", 1)]) } else { body(&[("b", 1), ("a", 2)]) })
+        .collect();
+    let tally = office.rush("pg-decrement-ticket", orders).await;
+    assert_eq!(tally, Tally { sold: 30, refused: 70, failed: 0 });
+    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 1);
+    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'b'").await, 31);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bad_order_is_refused_with_its_reason_and_takes_nothing() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(100, 20).await;
+    let office = Office::open(&stores, &["--max-lines", "2", "--max-count", "10", "--body-limit", "200"]);
+    let bad = [
+        ("{".to_owned(), 400, "bad_json"),
+        (r#"{"tickets":[]}"#.to_owned(), 400, "empty_order"),
+        (body(&[("a", 0)]), 400, "bad_count"),
+        (body(&[("a", -1)]), 400, "bad_count"),
+        (body(&[("a", 11)]), 400, "bad_count"),
+        (body(&[("a", 6), ("a", 6)]), 400, "bad_count"),
+        (body(&[("a", 1), ("b", 1), ("c", 1)]), 400, "too_many_lines"),
+        (body(&[("a", 1), ("zz", 1)]), 404, "unknown_ticket"),
+        (body(&[(&"z".repeat(200), 1)]), 413, "too_large"),
+    ];
+    for route in
+        ["simple-redis-decrement", "complex-redis-decrement", "pg-reserve-ticket", "pg-decrement-ticket"]
+    {
+        for (body, status, code) in &bad {
+            let answer = office.post(route, body.clone()).await;
+            assert_eq!((answer.status, answer.code().as_str()), (*status, *code), "{route} {body}");
+        }
+        assert_eq!(office.get(route).await.status, 405);
+    }
+    assert_eq!(stores.counter("a").await, 100);
+    assert_eq!(stores.number(RESERVED).await, 0);
+    assert_eq!(stores.number("SELECT sum(stock) FROM tickets").await, 300);
+    assert_eq!(stores.ask_redis::<i64>(&["DBSIZE"]).await.unwrap(), 3, "no counter came into being");
+}

@@ -1,0 +1,115 @@
+//! Each switch changes what it says.
+
+use crate::world::{Office, Stores, Tally, body, has_stores, wait};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_script_decides_whether_a_counter_goes_below_zero() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(10, 0).await;
+    let orders = vec![body(&[("a", 2)]); 20];
+    let checked = Office::open(&stores, &["--redis-script", "checked"]);
+    let tally = checked.rush("redis-decrement", orders.clone()).await;
+    assert_eq!(tally, Tally { sold: 5, refused: 15, failed: 0 });
+    assert_eq!(stores.counter("a").await, 0);
+    let simple = Office::open(&stores, &["--redis-script", "simple"]);
+    let tally = simple.rush("redis-decrement", orders).await;
+    assert_eq!(tally, Tally { sold: 20, refused: 0, failed: 0 });
+    assert_eq!(stores.counter("a").await, -40);
+    let answer = simple.order("complex-redis-decrement", &[("a", 2)]).await;
+    assert_eq!((answer.status, answer.code().as_str()), (409, "not_enough_left"), "the named routes stay");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unit_index_makes_and_drops_the_indexes() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(0, 10).await;
+    let there = |name: &str| format!("SELECT count(*) FROM pg_indexes WHERE indexname = '{name}'");
+    for (value, on, partial) in [("on", 1, 0), ("partial", 0, 1), ("off", 0, 0)] {
+        let office = Office::open(&stores, &["--unit-index", value]);
+        assert_eq!(office.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
+        assert_eq!(stores.number(&there("idx_ticket_units_on_ticket_id_and_reserved")).await, on, "{value}");
+        assert_eq!(stores.number(&there("idx_ticket_units_free")).await, partial, "{value}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn seqscan_decides_how_units_are_found_in_a_small_table() {
+    if !has_stores() {
+        return;
+    }
+    // Some pages of units: the planner would rather read them than use the index.
+    for (value, is_read_whole) in [("planner", true), ("off_in_transaction", false)] {
+        let stores = Stores::seeded(0, 100).await;
+        let scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'ticket_units'";
+        let office =
+            Office::open(&stores, &["--unit-index", "on", "--seqscan", value, "--unit-statement", "one"]);
+        let before = stores.number(scans).await;
+        for _ in 0..10 {
+            assert_eq!(office.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
+        }
+        // Connections report when they end, at the latest.
+        drop(office);
+        wait("the connections of the service", async || {
+            stores.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'").await
+                == 0
+        })
+        .await;
+        let read = stores.number(scans).await - before;
+        assert_eq!(read >= 10, is_read_whole, "{value}: {read} scans");
+        assert_eq!(read == 0, !is_read_whole, "{value}: {read} scans");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unit_statement_decides_how_many_statements_a_line_takes() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(0, 10).await;
+    let mut before = 0;
+    for (value, expected) in [("two", 2), ("one", 1)] {
+        let office = Office::open(&stores, &["--unit-statement", value]);
+        assert_eq!(office.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
+        let log = stores.statements();
+        let of_units = log.iter().filter(|line| line.contains("reserved")).count();
+        assert_eq!(of_units - before, expected, "{value}: {log:#?}");
+        before = of_units;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(1000, 0).await;
+    let orders = vec![body(&[("a", 1)]); 100];
+    let connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'";
+    for pool_max in [2, 6] {
+        let office = Office::open(&stores, &["--pool-max", &pool_max.to_string()]);
+        let tally = office.rush("pg-decrement-ticket", orders.clone()).await;
+        assert_eq!(tally, Tally { sold: 100, refused: 0, failed: 0 });
+        assert_eq!(stores.number(connections).await, pool_max);
+    }
+    // The cluster of the tests has 20 connections.
+    let office = Office::open(&stores, &["--pool-max", "1000"]);
+    // While somebody holds the row, each order needs a connection of its own.
+    let mut holder = stores.connect().await;
+    let held = holder.transaction().await.unwrap();
+    held.execute("UPDATE tickets SET stock = stock WHERE id = 'a'", &[]).await.unwrap();
+    let (tally, ()) = tokio::join!(office.rush("pg-decrement-ticket", orders), async {
+        wait("no connection is left", async || {
+            held.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
+            held.query_one(connections, &[]).await.unwrap().get::<_, i64>(0) == 19
+        })
+        .await;
+        held.commit().await.unwrap();
+    });
+    assert!(tally.failed > 0, "{tally:?}");
+    drop(office);
+    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 800 - tally.sold);
+}

@@ -1,0 +1,369 @@
+//! Stores, a service and buyers that live for one test.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tickets");
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether the stores are there to be tried.
+pub fn has_stores() -> bool {
+    let without = |name| std::env::var(name).is_ok_and(|value| value == "1");
+    let without = without("KNEE_WITHOUT_POSTGRES") || without("KNEE_WITHOUT_REDIS");
+    if without {
+        println!("not tried: the environment says that this machine does not have the stores");
+    }
+    !without
+}
+
+/// A process that dies with the test.
+pub struct Running(pub Child);
+
+impl Running {
+    pub fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A private Redis and a private PostgreSQL, filled by `tickets seed`.
+pub struct Stores {
+    pub postgres: String,
+    pub redis: String,
+    redis_port: u16,
+    redis_process: Running,
+    cluster: Cluster,
+    folder: TempDir,
+}
+
+impl Stores {
+    /// Starts both and fills them.
+    pub async fn seeded(stock: u32, units: u32) -> Self {
+        let stores = Self::empty().await;
+        let (stock, units) = (stock.to_string(), units.to_string());
+        stores.seed(&["--tickets", "3", "--stock", &stock, "--units-per-ticket", &units]);
+        stores
+    }
+
+    /// Starts both.
+    pub async fn empty() -> Self {
+        let folder = TempDir::new().unwrap();
+        let cluster = Cluster::start();
+        let redis_port = free_port();
+        let redis_process = start_redis(folder.path(), redis_port);
+        let redis = format!("redis://127.0.0.1:{redis_port}/0");
+        let postgres = format!("postgres://postgres@127.0.0.1:{}/postgres", cluster.port);
+        let stores = Self { postgres, redis, redis_port, redis_process, cluster, folder };
+        stores.connect().await;
+        wait("Redis", async || stores.ask_redis::<String>(&["PING"]).await.is_ok()).await;
+        stores
+    }
+
+    /// Runs `tickets seed`, which has to work.
+    pub fn seed(&self, flags: &[&str]) {
+        let output = self.command("seed", flags).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// `tickets` with the addresses of the stores.
+    pub fn command(&self, command: &str, flags: &[&str]) -> Command {
+        let mut program = Command::new(PROGRAM);
+        program.args([command, "--postgres", &self.postgres, "--redis", &self.redis]).args(flags);
+        program
+    }
+
+    /// One number from PostgreSQL.
+    pub async fn number(&self, sql: &str) -> i64 {
+        let client = self.connect().await;
+        client.query_one(sql, &[]).await.unwrap().get(0)
+    }
+
+    /// A connection of the test's own, as soon as PostgreSQL has one left.
+    pub async fn connect(&self) -> tokio_postgres::Client {
+        let trying = async {
+            loop {
+                if let Ok(made) = tokio_postgres::connect(&self.postgres, tokio_postgres::NoTls).await {
+                    return made;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let (client, connection) = tokio::time::timeout(PATIENCE, trying).await.expect("no connection");
+        tokio::spawn(connection);
+        client
+    }
+
+    /// What PostgreSQL has executed since it was started: prepared statements, one line each.
+    pub fn statements(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.cluster.folder.path().join("log")).unwrap();
+        log.lines().filter(|line| line.contains(" execute ")).map(ToOwned::to_owned).collect()
+    }
+
+    /// What the counter of a ticket says.
+    pub async fn counter(&self, id: &str) -> i64 {
+        self.ask_redis(&["GET", &format!("ticket:{id}")]).await.unwrap()
+    }
+
+    /// Sends one command to Redis.
+    pub async fn ask_redis<T: redis::FromRedisValue>(&self, words: &[&str]) -> redis::RedisResult<T> {
+        let client = redis::Client::open(self.redis.as_str())?;
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        let mut command = redis::Cmd::new();
+        for word in words {
+            command.arg(*word);
+        }
+        command.query_async(&mut connection).await
+    }
+
+    /// Kills Redis, with all it knows.
+    pub fn kill_redis(&mut self) {
+        self.redis_process.kill();
+    }
+
+    /// Starts Redis again, empty, on the same port.
+    pub async fn restart_redis(&mut self) {
+        self.redis_process = start_redis(self.folder.path(), self.redis_port);
+        wait("Redis", async || self.ask_redis::<String>(&["PING"]).await.is_ok()).await;
+    }
+}
+
+fn start_redis(folder: &Path, port: u16) -> Running {
+    let child = Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"])
+        .arg(folder)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("redis-server is needed; install it: apt-get install redis-server (or: brew install redis)");
+    Running(child)
+}
+
+/// A cluster of PostgreSQL in a folder of its own.
+struct Cluster {
+    port: u16,
+    process: Running,
+    folder: TempDir,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let folder = TempDir::new().unwrap();
+        let data = folder.path().join("data");
+        if is_root() {
+            // PostgreSQL does not run as root.
+            let status = Command::new("chown").arg("postgres").arg(folder.path()).status().unwrap();
+            assert!(status.success(), "tests as root need the user postgres");
+        }
+        let made = postgres_program("initdb")
+            .args(["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
+            .arg(&data)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let port = free_port();
+        let child = postgres_program("postgres")
+            .arg("-D")
+            .arg(&data)
+            .args(["-c", &format!("port={port}"), "-c", "listen_addresses=127.0.0.1"])
+            .args(["-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=20"])
+            .args(["-c", "autovacuum=off", "-c", "log_statement=all"])
+            .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        Self { port, process: Running(child), folder }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Immediate shutdown: the children end with their parent, which a kill does not promise.
+        signal(self.process.0.id(), "QUIT");
+        let _ = self.process.0.wait();
+    }
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().unwrap();
+    output.stdout == b"0\n"
+}
+
+/// A program of PostgreSQL, as a user it agrees to run as.
+fn postgres_program(name: &str) -> Command {
+    let path = find_postgres(name).unwrap_or_else(|| {
+        panic!("{name} is needed; install it: apt-get install postgresql (or: brew install postgresql)")
+    });
+    if is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
+        // The folder of the test's own may be closed to that user.
+        command.current_dir("/");
+        command
+    } else {
+        Command::new(path)
+    }
+}
+
+/// Looks on PATH, then where Debian and Homebrew put it.
+fn find_postgres(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    for base in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"] {
+        let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
+        folders.extend(entries.map(|entry| entry.path().join("bin")));
+    }
+    folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Waits until something is so.
+pub async fn wait(what: &str, so: impl AsyncFn() -> bool) {
+    let trying = async {
+        while !so().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
+}
+
+/// Sends a signal by name to one process.
+pub fn signal(process: u32, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &process.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// A running service.
+pub struct Office {
+    pub process: Running,
+    pub url: String,
+    client: reqwest::Client,
+    /// Keeps the pipe open, so that the program can always write to it.
+    _output: BufReader<ChildStdout>,
+}
+
+impl Office {
+    /// Opens the sale.
+    pub fn open(stores: &Stores, flags: &[&str]) -> Self {
+        let mut child = stores
+            .command("serve", &["--listen", "127.0.0.1:0", "--log-level", "error"])
+            .args(flags)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let process = Running(child);
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").expect("the address is printed").to_owned();
+        Self { process, url, client: reqwest::Client::new(), _output: output }
+    }
+
+    /// Orders so many of one ticket each.
+    pub async fn order(&self, route: &str, lines: &[(&str, i64)]) -> Answer {
+        self.post(route, body(lines)).await
+    }
+
+    /// Sends any body.
+    pub async fn post(&self, route: &str, body: String) -> Answer {
+        answer(self.client.post(format!("{}/{route}", self.url)).body(body)).await
+    }
+
+    /// Orders with an idempotency key.
+    pub async fn order_once(&self, route: &str, key: &str, lines: &[(&str, i64)]) -> Answer {
+        let request = self.client.post(format!("{}/{route}", self.url)).header("Idempotency-Key", key);
+        answer(request.body(body(lines))).await
+    }
+
+    pub async fn delete(&self, route: &str) -> Answer {
+        answer(self.client.delete(format!("{}/{route}", self.url))).await
+    }
+
+    pub async fn get(&self, route: &str) -> Answer {
+        answer(self.client.get(format!("{}/{route}", self.url))).await
+    }
+
+    /// Many orders, all at once.
+    pub async fn rush(&self, route: &str, orders: Vec<String>) -> Tally {
+        let request = self.client.post(format!("{}/{route}", self.url));
+        rush(&request, orders).await
+    }
+
+    /// Many orders with one idempotency key, all at once.
+    pub async fn rush_once(&self, route: &str, key: &str, orders: Vec<String>) -> Tally {
+        let request = self.client.post(format!("{}/{route}", self.url)).header("Idempotency-Key", key);
+        rush(&request, orders).await
+    }
+}
+
+async fn rush(request: &reqwest::RequestBuilder, orders: Vec<String>) -> Tally {
+    let mut buyers = JoinSet::new();
+    for body in orders {
+        buyers.spawn(answer(request.try_clone().unwrap().body(body)));
+    }
+    let mut tally = Tally::default();
+    for Answer { status, body } in buyers.join_all().await {
+        match status {
+            200 => tally.sold += 1,
+            409 => tally.refused += 1,
+            _ => {
+                println!("{status} {body}");
+                tally.failed += 1;
+            }
+        }
+    }
+    tally
+}
+
+/// How a rush ended.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub sold: i64,
+    pub refused: i64,
+    pub failed: i64,
+}
+
+/// A response, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub body: String,
+}
+
+impl Answer {
+    /// One text field of an answer.
+    pub fn field(&self, name: &str) -> String {
+        let json: serde_json::Value = serde_json::from_str(&self.body).unwrap();
+        json[name].as_str().unwrap().to_owned()
+    }
+
+    /// The code of a refusal.
+    pub fn code(&self) -> String {
+        let json: serde_json::Value = serde_json::from_str(&self.body).unwrap();
+        json["error"]["code"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> Answer {
+    let response = request.send().await.unwrap();
+    Answer { status: response.status().as_u16(), body: response.text().await.unwrap() }
+}
+
+/// The body of an order.
+pub fn body(lines: &[(&str, i64)]) -> String {
+    let lines: Vec<_> =
+        lines.iter().map(|(id, count)| serde_json::json!({"id": id, "count": count})).collect();
+    serde_json::json!({ "tickets": lines }).to_string()
+}
