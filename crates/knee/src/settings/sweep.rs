@@ -320,12 +320,12 @@ fn open(level: f64, config: &Config, seed: u64) -> Executor {
 /// The plan of a step, on the terms of `base`.
 pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
     let warm_up = Nanos::from_secs_f64(step.warm_up);
-    let stop = Stop::At(warm_up + Nanos::from_secs_f64(step.seconds));
+    let end = Stop::At(warm_up + Nanos::from_secs_f64(step.seconds));
     let executor = match step.load {
         StepLoad::Rate(rate) => open(rate, config, step.seed),
         StepLoad::Connections(count) => Executor::Closed { users: Curve::constant(f64::from(count)) },
     };
-    let scenario = Scenario::new("default", executor, stop);
+    let scenario = Scenario::new("default", executor, end);
     let most = scenario.users_max().clamp(1, 1_024) as u16;
     Plan {
         workers: base.workers.min(most),
