@@ -1,3 +1,5 @@
+//! What a `study.toml` may say, and how mistakes in one are told.
+
 use knee_core::unit::Nanos;
 use proptest::prelude::*;
 

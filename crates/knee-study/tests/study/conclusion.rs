@@ -106,9 +106,8 @@ fn a_quick_study_tells_large_changes_only() {
     assert_eq!(quick(8.0), Verdict::Undecided, "about at the limit");
 }
 
-#[test]
-fn every_kind_of_claim_comes_out_as_it_should() {
-    let claims = r#"
+/// One claim of every kind.
+const CLAIMS: &str = r#"
 [claims.true]
 text = "a fine lock helps"
 workload = "list"
@@ -169,7 +168,10 @@ below = "5ms"
 text = "the runtime did it"
 untestable = "there is no other runtime here"
 "#;
-    let rest = format!("{LADDER}{claims}");
+
+#[test]
+fn every_kind_of_claim_comes_out_as_it_should() {
+    let rest = format!("{LADDER}{CLAIMS}");
     let conclusion = run(study(&rest), |trial, arm, _| around(trial, planted(arm), 0.01));
     let found: Vec<_> = conclusion.claims.iter().map(|claim| (claim.id.as_str(), claim.verdict)).collect();
     let expected = [
