@@ -76,6 +76,7 @@ impl Needs {
     }
 
     /// Both.
+    #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }

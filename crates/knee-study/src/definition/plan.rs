@@ -62,7 +62,7 @@ pub(super) fn design(
 }
 
 /// The arms of a quick study, which have to take part in the whole one.
-fn quick(names: &[raw::Text], order: &[String], finder: &mut Finder<'_>) -> Vec<String> {
+fn quick(names: &[Text], order: &[String], finder: &mut Finder<'_>) -> Vec<String> {
     let part = names.iter().filter(|name| lookup("arm", name, order.iter().map(String::as_str), finder));
     part.map(|name| name.get_ref().clone()).collect()
 }

@@ -63,7 +63,9 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     };
     let study = begin(&definition, &options, &folder, args.extent.resume, narrate)?;
     if args.extent.dry_run {
-        result::plan(&study).iter().for_each(|line| narrate(line));
+        for line in result::plan(&study) {
+            narrate(&line);
+        }
         return Ok(Exit::Ok);
     }
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
@@ -71,7 +73,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
     let course = Course { folder: &folder, control: &control, quiet: args.output.quiet, narrate };
-    let (study, fault) = course.run(study, Kept::at(&folder))?;
+    let (study, fault) = course.run(study, &Kept::at(&folder))?;
     let conclusion = study.conclude();
     if let Some(fault) = fault.filter(|_| conclusion.totals.trials == 0) {
         return Err(fault);
@@ -120,7 +122,7 @@ struct Course<'a> {
 
 impl Course<'_> {
     /// Runs all trials that are left; what ended it before its time is returned beside it.
-    fn run(&self, mut study: Study, kept: Kept) -> Result<(Study, Option<Failed>), Failed> {
+    fn run(&self, mut study: Study, kept: &Kept) -> Result<(Study, Option<Failed>), Failed> {
         let mut journal = kept.open(&study).map_err(refused)?;
         let interrupt = Arc::new(AtomicBool::new(false));
         let _bridge = Bridge::between(self.control.clone(), interrupt.clone())

@@ -22,19 +22,19 @@ use crate::settings::script::asked;
 ///
 /// What is wrong with the script, or what ended it.
 pub fn measure(
-    args: RunArgs,
+    args: &RunArgs,
     warm_up: Nanos,
     control: &Control,
     narrate: fn(&str),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
     let terminal = Terminal::read();
     let env = |name: &str| std::env::var(name).ok();
-    let mut asked = asked(&args, &env, terminal.no_color).map_err(refused)?;
+    let mut asked = asked(args, &env, terminal.no_color).map_err(refused)?;
     asked.thresholds = false;
     let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
-    let session = load(&args, &asked, &lines)?;
+    let session = load(args, &asked, &lines)?;
     let options = options(&asked, &session)?;
-    let job = Job::new(&args, &asked, &session, &options, terminal, &lines)?;
+    let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     let view = job.view(None);
     let data = job.setup(&view)?;
     let mut plan = job.plan();

@@ -72,9 +72,9 @@ pub fn measured(run: &Run, spent: Spent, record: Option<String>) -> Measured {
     figures.insert(Metric::Errors, Figure::from(window.failed()));
     let planned = books.planned;
     // The service also worked for what was sent before measuring began.
-    let sent = (planned + run.warm_up.books().planned) as f64;
-    let per_request = |cpu: Nanos| Figure::from(cpu.as_nanos() as f64 / sent);
-    if sent > 0.0 {
+    let all = (planned + run.warm_up.books().planned) as f64;
+    let per_request = |cpu: Nanos| Figure::from(cpu.as_nanos() as f64 / all);
+    if all > 0.0 {
         figures.extend(spent.service.map(|cpu| (Metric::CpuPerRequest, per_request(cpu))));
         figures.extend(spent.stores.map(|cpu| (Metric::StoreCpuPerRequest, per_request(cpu))));
     }

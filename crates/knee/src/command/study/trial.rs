@@ -84,15 +84,14 @@ impl Bench {
             self.rig.reset(name)?;
         }
         let known = self.running.take().filter(|(of, service, _)| *of == arm.name && service == name);
-        let (running, fresh) = match known.filter(|_| !trial.restart) {
-            Some((_, _, running)) => (running, false),
-            None => {
-                let definition = study.definition();
-                for other in others(definition, arm, name) {
-                    self.rig.start(&other, &overrides(definition, arm, &other))?;
-                }
-                (self.rig.start(name, &overrides(definition, arm, name))?, true)
+        let (running, fresh) = if let Some((_, _, running)) = known.filter(|_| !trial.restart) {
+            (running, false)
+        } else {
+            let definition = study.definition();
+            for other in others(definition, arm, name) {
+                self.rig.start(&other, &overrides(definition, arm, &other))?;
             }
+            (self.rig.start(name, &overrides(definition, arm, name))?, true)
         };
         self.running = Some((arm.name.clone(), name.to_owned(), running.clone()));
         Ok((running, fresh))
@@ -111,7 +110,7 @@ impl Bench {
                     ..RunScriptFlags::default()
                 };
                 args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
-                run::whole::measure(args, times.settle, &self.control, |_| {})
+                run::whole::measure(&args, times.settle, &self.control, |_| {})
             }
         }
     }
@@ -149,9 +148,8 @@ fn told(error: &knee_rig::Error) -> Result<Told, Failed> {
 /// Sends one request over and over, as the one-liner does with the same words.
 fn send(request: &Request, url: &str, times: Times, control: &Control) -> Result<Taken, Failed> {
     let words = words(request, url, times);
-    let asked = match args::parse(words.iter().map(Into::into)) {
-        Ok(Invocation::Load(asked)) => asked,
-        _ => return Err(refused(Problem::new(format!("`{}` cannot be sent", request.path), ""))),
+    let Ok(Invocation::Load(asked)) = args::parse(words.iter().map(Into::into)) else {
+        return Err(refused(Problem::new(format!("`{}` cannot be sent", request.path), "")));
     };
     let mut load = settings::resolve(&asked, &Surroundings::read()).map_err(refused)?;
     load.output.progress = Progress::None;
