@@ -18,7 +18,7 @@ const LIMIT: f64 = 200.0;
 
 fn sweep(url: &str, home: &std::path::Path, flags: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_knee"));
-    command.arg("sweep").arg(url).args(flags).args(["--output-format", "json"]).env("KNEE_HOME", home);
+    command.args(["sweep", "--output-format", "json"]).arg(url).args(flags).env("KNEE_HOME", home);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
