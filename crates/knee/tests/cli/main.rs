@@ -25,5 +25,6 @@ mod own_faults;
 mod screen;
 mod script;
 mod signals;
+mod study;
 
 mod sweep;
