@@ -98,6 +98,27 @@ fn until_ready(knee: &Knee, script: &Path, start: impl Fn(&mut Command) -> Resul
     Ok(begun.elapsed().as_secs_f64() * 1e3)
 }
 
+/// What one more VU takes, which is what decision 0007 weighs: 2,100 VUs against 100, two iterations each.
+pub fn weight(knee: &Knee, nginx: &Nginx, scratch: &Path) -> Result<Figure> {
+    const FEW: u32 = 100;
+    const MORE: u32 = 2_000;
+    let script = scratch.join("one.js");
+    std::fs::write(&script, ONE)?;
+    let resident = |vus: u32| -> Result<f64> {
+        let line = format!("--quiet --vus {vus} --iterations {} --env TARGET={}", 2 * vus, nginx.url(false));
+        let ran = process::run_on(GENERATOR_CPU, &mut knee.script(&script, &words(&line)))?;
+        Ok(ran.resident_peak as f64)
+    };
+    let kilobytes = (resident(FEW + MORE)? - resident(FEW)?) / f64::from(MORE) / 1e3;
+    Ok(Figure {
+        name: "memory of one more VU".to_owned(),
+        goal: "130 kB: half of k6's".to_owned(),
+        measured: format!("{kilobytes:.0} kB"),
+        met: kilobytes <= 130.0,
+        values: vec![kilobytes],
+    })
+}
+
 /// What 1,000 VUs take with a `SharedArray` of 100 MB, against one VU with it.
 pub fn shared(knee: &Knee, scratch: &Path) -> Result<Figure> {
     let script = scratch.join("shared.js");
