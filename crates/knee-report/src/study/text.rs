@@ -15,7 +15,7 @@ pub fn text(document: &Document, columns: usize, palette: Palette) -> String {
     let columns = columns.max(60);
     let mut lines = vec![palette.paint(Tone::Strong, &clean::line(&document.title))];
     for block in &document.blocks {
-        if matches!(block, Block::Folded(..)) {
+        if matches!(block, Block::Folded(..) | Block::Picture { .. }) {
             continue;
         }
         if !matches!(block, Block::Table(_) | Block::List(_)) {
@@ -29,7 +29,8 @@ pub fn text(document: &Document, columns: usize, palette: Palette) -> String {
                     .extend(points.iter().flat_map(|point| wrap_words("  - ", &clean::line(point), columns)));
             }
             Block::Table(found) => lines.extend(table(found, columns, palette)),
-            Block::Folded(..) => {}
+            Block::Code(code) => lines.push(format!("  {}", clean::line(code))),
+            Block::Folded(..) | Block::Picture { .. } => {}
         }
     }
     lines.join("\n") + "\n"
