@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use knee_core::truth::State;
-use knee_study::study::{Conclusion, Entry, Told};
+use knee_study::study::{Conclusion, Entry, Measured, Told};
 
 use super::document::Table;
 use super::figure;
@@ -22,7 +22,6 @@ pub(super) fn table(conclusion: &Conclusion) -> Table {
         "invalid",
         "without a service",
         "requests",
-        "reasons",
     ]);
     for (workload, _) in &conclusion.workloads {
         for arm in &conclusion.arms {
@@ -38,46 +37,75 @@ pub(super) fn table(conclusion: &Conclusion) -> Table {
             let requests = measured(&entries).map(|trial| trial.requests).sum();
             let mut row = vec![workload.clone(), arm.name.clone()];
             row.extend(numbers.map(|number| number::count(number as u64)));
-            row.extend([number::count(requests), reasons(&entries)]);
+            row.push(number::count(requests));
             table.rows.push(row);
         }
     }
     table
 }
 
-fn measured<'a>(entries: &'a [&'a Entry]) -> impl Iterator<Item = &'a knee_study::study::Measured> {
+fn measured<'a>(entries: &'a [&'a Entry]) -> impl Iterator<Item = &'a Measured> {
     entries.iter().filter_map(|entry| match &entry.told {
         Told::Measured(measured) => Some(measured),
         _ => None,
     })
 }
 
-/// Each reason once, with how often it was given. Reasons that differ in their numbers alone are one, told with
-/// the first one's numbers.
-fn reasons(entries: &[&Entry]) -> String {
-    let mut order: Vec<String> = Vec::new();
-    let mut found: BTreeMap<String, (String, usize)> = BTreeMap::new();
-    let all = entries.iter().flat_map(|entry| match &entry.told {
-        Told::Measured(measured) => measured.reasons.clone(),
-        Told::Died { reason } => vec![format!("died: {}", first_line(reason))],
-        Told::NeverReady { reason } => vec![format!("never up: {}", first_line(reason))],
-    });
-    for reason in all {
-        let kind = without_numbers(&reason);
-        if !found.contains_key(&kind) {
-            order.push(kind.clone());
-        }
-        found.entry(kind).or_insert((reason, 0)).1 += 1;
-    }
-    let written = order.iter().map(|kind| {
-        let (text, times) = &found[kind];
-        if *times > 1 { format!("{times} times: {text}") } else { text.clone() }
-    });
-    written.collect::<Vec<_>>().join("; ")
+/// One reason, and the trials that gave it.
+struct Given {
+    text: String,
+    state: &'static str,
+    trials: usize,
+    /// Whether some gave it with other numbers.
+    varies: bool,
+    cells: BTreeMap<String, usize>,
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// Why trials are not valid, each reason once, the most frequent first. Reasons that differ in their numbers alone
+/// are one, told with the numbers of the first.
+pub(super) fn reasons(conclusion: &Conclusion) -> Vec<String> {
+    let mut found: BTreeMap<(&str, String), Given> = BTreeMap::new();
+    for entry in &conclusion.trials {
+        for (state, text) in told(&entry.told) {
+            let given = found.entry((state, without_numbers(&text))).or_insert_with(|| Given {
+                text: text.clone(),
+                state,
+                trials: 0,
+                varies: false,
+                cells: BTreeMap::new(),
+            });
+            given.trials += 1;
+            given.varies |= given.text != text;
+            let cell = format!("{} under {}", entry.trial.arm, entry.trial.workload);
+            *given.cells.entry(cell).or_default() += 1;
+        }
+    }
+    let mut found: Vec<Given> = found.into_values().collect();
+    found.sort_by_key(|given| std::cmp::Reverse(given.trials));
+    found.iter().map(sentence).collect()
+}
+
+fn told(told: &Told) -> Vec<(&'static str, String)> {
+    let line = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    match told {
+        Told::Measured(measured) => {
+            measured.reasons.iter().map(|reason| (measured.state.name(), reason.clone())).collect()
+        }
+        Told::Died { reason } => vec![("died", line(reason))],
+        Told::NeverReady { reason } => vec![("never up", line(reason))],
+    }
+}
+
+fn sentence(given: &Given) -> String {
+    let trials = figure::counted(given.trials, "trial");
+    let cells: Vec<String> = given.cells.iter().map(|(cell, count)| format!("{count} of {cell}")).collect();
+    let from = match cells.len() {
+        1 => given.cells.keys().cloned().collect(),
+        2..=3 => cells.join(", "),
+        several => format!("of {several} pairs of arm and workload"),
+    };
+    let such = if given.varies { "for example: " } else { "" };
+    format!("{trials} {} ({from}): {such}{}", given.state, given.text)
 }
 
 /// The text with each number as one sign.

@@ -43,15 +43,15 @@ fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> 
 }
 
 fn sentence(bound: &Bound) -> String {
-    let who: Vec<String> = Part::ALL
-        .into_iter()
-        .filter_map(|part| Some(format!("{} {}", part.name(), cost(bound.costs.get(&part).copied()?))))
-        .collect();
-    let by: Vec<&str> = bound.by.iter().map(|part| part.name()).collect();
-    let cpus = if bound.cpus == 1 { "1 CPU is".to_owned() } else { format!("{} CPUs are", bound.cpus) };
+    let part = |part: &Part| match bound.costs.get(part) {
+        Some(time) => format!("{} ({})", part.name(), cost(*time)),
+        None => part.name().to_owned(),
+    };
+    let by: Vec<String> = bound.by.iter().map(part).collect();
+    let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
     let word = match bound.reached {
         share if share >= FULL => "the CPUs are what bounds it",
-        share if share >= IDLE => "mostly the CPUs, and waiting for something else for a part of the time",
+        share if share >= IDLE => "the CPUs for the most part, and for the rest waiting for something else",
         _ => "something else than the CPUs bounds it: locks, disks, or too few requests at once",
     };
     let unseen = if bound.costs.contains_key(&Part::Generator) {
@@ -60,14 +60,13 @@ fn sentence(bound: &Bound) -> String {
         "; what the generator takes is not known, so the true bound is lower"
     };
     format!(
-        "{} under {}: {} requests/s. A request takes CPU time of {}; by {} the {cpus} full at {} requests/s, of which {} are reached: {word}{unseen}.",
+        "{} under {}: {} requests/s, {} of the {}/s at which the CPU time of {} would fill {cpus}: {word}{unseen}",
         bound.cell.arm,
         bound.cell.workload,
         number::rate(bound.throughput),
-        who.join(", "),
-        by.join(" and "),
+        number::percent(bound.reached),
         number::rate(bound.limit),
-        number::percent(bound.reached)
+        by.join(" and "),
     )
 }
 

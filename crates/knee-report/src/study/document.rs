@@ -40,8 +40,15 @@ pub enum Block {
         /// Where it is, as a link from the document writes it.
         link: String,
     },
-    /// What few will read: Markdown folds it, text leaves it out. First: what it is.
-    Folded(String, Vec<Block>),
+    /// What few will read: Markdown folds it.
+    Folded {
+        /// What it is.
+        name: String,
+        /// What is shown when it is opened.
+        inside: Vec<Self>,
+        /// Whether text has it; it is left out otherwise.
+        in_text: bool,
+    },
 }
 
 /// A table, all cells written.
@@ -86,8 +93,12 @@ impl Document {
         let books = books::table(conclusion);
         if !books.rows.is_empty() {
             blocks.push(Block::Table(books));
+            let reasons = books::reasons(conclusion);
+            if !reasons.is_empty() {
+                blocks.push(Block::List(reasons));
+            }
             let trials = vec![Block::Table(books::trials(conclusion))];
-            blocks.push(Block::Folded("Every trial".to_owned(), trials));
+            blocks.push(Block::Folded { name: "Every trial".to_owned(), inside: trials, in_text: false });
         }
         Self { title: conclusion.title.clone(), blocks }
     }
@@ -132,7 +143,8 @@ fn compared(blocks: &mut Vec<Block>, workload: &str, mut pictures: Vec<Block>, t
     rest.push(Block::Table(table));
     blocks.push(Block::Heading(heading));
     blocks.extend(pictures);
-    blocks.push(Block::Folded(format!("Every comparison under {workload}"), rest));
+    let name = format!("Every comparison under {workload}");
+    blocks.push(Block::Folded { name, inside: rest, in_text: true });
 }
 
 /// A heading and a table, unless the table is empty.
@@ -154,7 +166,8 @@ fn in_short(conclusion: &Conclusion) -> String {
     let counts: Vec<String> = verdicts.into_iter().filter_map(count).collect();
     let mut sentences = Vec::new();
     if !counts.is_empty() {
-        sentences.push(format!("Of {} claims: {}.", conclusion.claims.len(), counts.join(", ")));
+        let claims = figure::counted(conclusion.claims.len(), "claim");
+        sentences.push(format!("Of {claims}: {}.", counts.join(", ")));
     }
     sentences.extend(whole_way(conclusion).map(|effect| {
         let change = effect.change.map_or_else(String::new, |range| {
@@ -322,9 +335,9 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
     let count = |number: usize| number::count(number as u64);
     let mut points = vec![
         format!(
-            "{} trials in {} blocks, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
-            count(totals.trials),
-            count(conclusion.blocks),
+            "{} in {}, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
+            figure::counted(totals.trials, "trial"),
+            figure::counted(conclusion.blocks, "block"),
             conclusion.seed,
             count(totals.valid),
             count(totals.suspect),

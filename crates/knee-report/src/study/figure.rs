@@ -18,6 +18,12 @@ pub(super) fn figure(metric: Metric, value: f64) -> String {
     }
 }
 
+/// A number of things.
+pub(super) fn counted(number: usize, one: &str) -> String {
+    let many = if number == 1 { "" } else { "s" };
+    format!("{} {one}{many}", number::count(number as u64))
+}
+
 /// The median of rounds and how far they reach.
 pub(super) fn spread(metric: Metric, spread: &Spread) -> String {
     let least = if spread.at_least { "≥ " } else { "" };

@@ -62,9 +62,9 @@ fn block(block: &Block, level: &str) -> String {
         Block::Table(found) => table(found),
         Block::Code(code) => format!("```sh\n{}\n```\n", clean::line(code)),
         Block::Picture { alt, link } => format!("![{}]({})\n", escaped(alt), address(link)),
-        Block::Folded(name, inside) => {
+        Block::Folded { name, inside, .. } => {
             let inside: Vec<String> = blocks(inside, level).collect();
-            format!("<details><summary>{}</summary>\n\n{}\n</details>\n", escaped(name), inside.join("\n"))
+            format!("<details><summary>{}</summary>\n\n{}\n</details>\n", in_html(name), inside.join("\n"))
         }
     }
 }
@@ -91,6 +91,11 @@ fn table(table: &Table) -> String {
     let rule = format!("|{}\n", "---|".repeat(table.columns.len()));
     let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
     format!("{}{rule}{rows}", row(&table.columns))
+}
+
+/// Text that HTML shows as it is, where Markdown does not look.
+fn in_html(text: &str) -> String {
+    clean::line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Text that Markdown and HTML show as it is.

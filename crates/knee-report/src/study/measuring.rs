@@ -9,6 +9,7 @@ use knee_core::unit::Nanos;
 use knee_study::study::{Conclusion, Place, Told};
 
 use super::document::Block;
+use super::figure;
 use super::made::{Made, Session};
 use crate::number;
 
@@ -18,9 +19,9 @@ pub(super) fn section(conclusion: &Conclusion, made: &Made) -> Vec<Block> {
     points.extend(places(conclusion));
     points.extend(not_here(conclusion));
     points.push(format!(
-        "{} trials, every arm and workload once in each of {} blocks, in an order decided by seed {}",
-        number::count(conclusion.trials.len() as u64),
-        number::count(conclusion.blocks as u64),
+        "{} in {}, in each every arm and workload once, in an order decided by seed {}",
+        figure::counted(conclusion.trials.len(), "trial"),
+        figure::counted(conclusion.blocks, "block"),
         conclusion.seed
     ));
     let mut blocks = vec![Block::Heading("How it was measured".to_owned()), Block::List(points)];
@@ -72,7 +73,7 @@ fn places(conclusion: &Conclusion) -> Vec<String> {
     let several = known.len() > 1;
     let written = known.into_iter().map(|(cpus, trials)| {
         let parts: Vec<String> = cpus.iter().map(|(part, cpus)| format!("{part} on {cpus}")).collect();
-        let count = if several { format!(" ({trials} trials)") } else { String::new() };
+        let count = if several { format!(" ({})", figure::counted(trials, "trial")) } else { String::new() };
         format!("CPUs: {}{count}", parts.join(", "))
     });
     written.collect()
@@ -83,9 +84,9 @@ fn not_here(conclusion: &Conclusion) -> Vec<String> {
     for place in trials(conclusion) {
         place.not_here.iter().for_each(|entry| *known.entry(entry).or_default() += 1);
     }
-    let written = known
-        .into_iter()
-        .map(|((what, why), trials)| format!("could not be had here, in {trials} trials: {what}: {why}"));
+    let written = known.into_iter().map(|((what, why), trials)| {
+        format!("could not be had here, in {}: {what}: {why}", figure::counted(trials, "trial"))
+    });
     written.collect()
 }
 

@@ -113,7 +113,7 @@ fn made() -> Made {
         memory_bytes: Some(8 << 30),
     };
     let build = Build { version: "0.1.0".to_owned(), commit: None, optimized: true };
-    let session = |first_trial, hours| Session {
+    let session = |first_trial, hours: u64| Session {
         started: Nanos::from_secs(1_795_000_000 + hours * 3_600),
         first_trial,
         build: build.clone(),
@@ -248,11 +248,10 @@ fn growth_is_drawn_with_its_exponent() {
 
 #[test]
 fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
-    let hostile =
-        STUDY.replace("[workloads.list]", "[workloads.\"../x <script>\"]").replace("list", "../x <script>");
-    let hostile = hostile
-        .replace("workloads.\"../x <script>\"]\ntext = \"the newest posts\"", "workloads.\"../x <script>\"]");
-    let Ok(definition) = Definition::read(&hostile, "study.toml", &|_| true) else { return };
+    let hostile = STUDY
+        .replace("[workloads.list]", "[workloads.\"../x <script>\"]")
+        .replace("workload = \"list\"", "workload = \"../x <script>\"");
+    let definition = Definition::read(&hostile, "study.toml", &|_| true).unwrap();
     let mut study = Study::new(definition, Options { blocks: Some(2), ..Options::default() }, None).unwrap();
     while let Some(trial) = study.next() {
         let figures = BTreeMap::from([(Metric::Rate, Figure::from(100.0))]);
@@ -267,7 +266,9 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
         };
         study.tell(&trial, Told::Measured(measured)).unwrap();
     }
-    for plot in plot::all(&study.conclude()) {
+    let plots = plot::all(&study.conclude());
+    assert_eq!(plots.len(), 2);
+    for plot in plots {
         assert!(!plot.file.contains('/') && !plot.file.contains(".."), "{}", plot.file);
         assert!(!plot.svg.contains("<script>"), "{}", plot.file);
     }

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rounds::Rounds;
-use super::{Effect, Figure, Study, effect, wording};
+use super::{Effect, Figure, Study, effect, rounds, wording};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::metric::{Metric, Unit};
 use crate::statistics::paired::Paired;
@@ -84,7 +84,21 @@ fn absent(study: &Study, cells: &[&Cell]) -> String {
             return format!("arm {} did not take part", cell.arm);
         }
     }
-    "no block measured it".to_owned()
+    for cell in cells {
+        let tried = study.entries.iter().filter(|entry| entry.trial.is_of(cell));
+        if let Some(last) =
+            tried.clone().last().filter(|_| tried.clone().all(|entry| entry.usable().is_none()))
+        {
+            let trials = wording::count(tried.count(), "trial");
+            return format!(
+                "{trials} of {} under {}, none that counts: {}",
+                cell.arm,
+                cell.workload,
+                rounds::why(&last.told)
+            );
+        }
+    }
+    "no block has this figure".to_owned()
 }
 
 /// What a single block says: a figure, and nothing on how far it reaches.

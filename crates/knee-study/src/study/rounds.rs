@@ -101,7 +101,8 @@ pub struct Spread {
     pub at_least: bool,
 }
 
-fn why(told: &Told) -> String {
+/// Why a trial cannot be used.
+pub(super) fn why(told: &Told) -> String {
     match told {
         Told::Measured(measured) if measured.reasons.is_empty() => "the measurement is invalid".to_owned(),
         Told::Measured(measured) => measured.reasons.join("; "),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use knee_core::truth::State;
 use serde::{Deserialize, Serialize};
 
+use crate::definition::Cell;
 use crate::metric::Metric;
 
 /// What the caller asks of a study beyond its definition.
@@ -73,6 +74,13 @@ pub struct Trial {
     pub restart: bool,
     /// Whether data has to be brought back to its seeded state before.
     pub reset: bool,
+}
+
+impl Trial {
+    /// Whether it is one of this arm under this workload.
+    pub(super) fn is_of(&self, cell: &Cell) -> bool {
+        self.arm == cell.arm && self.workload == cell.workload
+    }
 }
 
 /// What came of a trial.

@@ -9,7 +9,7 @@ use knee_study::study::{
     Calibration, ClaimVerdict, Conclusion, Effect, GrowthWord, Options, Refusal, Relation, Study, Told,
 };
 
-use crate::bench::{around, definition, run, study, study_with, told};
+use crate::bench::{around, definition, invalid, run, study, study_with, told};
 
 const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\", \"errors\"]\n";
 
@@ -360,11 +360,23 @@ expect = "faster"
         told(&[(Metric::P50, planted(arm) * 1e6), (Metric::Rate, 100.0)])
     });
     let why: Vec<&str> = conclusion.claims.iter().map(|claim| claim.why.as_str()).collect();
-    assert_eq!(why[0], "p50 of stock under list: 10.00ms in 1 block; a verdict needs 2");
+    assert_eq!(why[0], "p50 of stock under list: 10.0 ms in 1 block; a verdict needs 2");
     // 2 metrics at 5 %: 2 * 2/2^7 = 0.031, and 0.063 with a block less.
     assert!(why[1].ends_with("undecided; 1 block measured both, a verdict needs 7"), "{}", why[1]);
     assert!(!why[1].contains('?'), "{}", why[1]);
     assert!(conclusion.claims.iter().all(|claim| claim.verdict == ClaimVerdict::Undecided));
+}
+
+#[test]
+fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
+    let claim = "\n[claims.C]\ntext = \"quick\"\narm = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"20ms\"\n";
+    let options = Options { blocks: Some(1), ..Options::default() };
+    let study = study_with(&format!("{LADDER}{claim}"), options, None);
+    let conclusion = run(study, |_, _, _| invalid("the generator was late"));
+    assert_eq!(
+        conclusion.claims[0].why,
+        "2 trials of stock under list, none that counts: the generator was late"
+    );
 }
 
 #[test]

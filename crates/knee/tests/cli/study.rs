@@ -47,7 +47,7 @@ fn knee(folder: &Path, flags: &[&str]) -> std::process::Output {
 
 fn trials(folder: &Path) -> usize {
     let kept = fs::read_to_string(folder.join(".knee/trials.jsonl")).unwrap();
-    kept.lines().count() - 1
+    kept.lines().filter(|line| line.starts_with(r#"{"trial""#)).count()
 }
 
 #[test]
@@ -119,6 +119,15 @@ fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     assert!(conclusion["trials"].as_array().unwrap().iter().any(|entry| entry["trial"]["arm"] == "red"));
 }
 
+/// Makes the kept trials count, which a build without optimizations calls invalid and repeats.
+fn let_trials_count(folder: &Path) {
+    let file = folder.join(".knee/trials.jsonl");
+    let kept = fs::read_to_string(&file).unwrap();
+    let first = |line: &&str| !line.contains(r#""attempt":2"#);
+    let valid = |line: &str| line.replace(r#""state":"invalid""#, r#""state":"valid""#) + "\n";
+    fs::write(&file, kept.lines().filter(first).map(valid).collect::<String>()).unwrap();
+}
+
 /// How often a service was started that [`told_of_its_start`].
 fn starts(folder: &Path) -> usize {
     fs::read_to_string(folder.join("started")).unwrap_or_default().lines().count()
@@ -145,6 +154,7 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
     let first = knee(folder, &["--blocks", "1"]);
     let told = String::from_utf8_lossy(&first.stderr).into_owned();
     assert!(starts(folder) > 0, "{told}");
+    let_trials_count(folder);
     let (made, started) = (trials(folder), starts(folder));
 
     // Words, claims and published figures may come later.

@@ -105,14 +105,14 @@ fn panel(area: &Area<'_>, layout: &Rows<'_>, place: usize, line: &Line) -> Drawn
     let mut chart = layout.panel(area, place, &axis, &format!("{metric}{unit} ({direction})"))?;
     for (row, (measured, known)) in line.arms.iter().enumerate() {
         let y = layout.place(row);
-        if let Some(spread) = measured {
-            range(&mut chart, metric, spread, y)?;
-        }
         if let Some(x) = known.and_then(published) {
             let diamond = EmptyElement::at((x, y))
                 + Polygon::new(vec![(0, -6), (6, 0), (0, 6), (-6, 0)], WHITE.filled())
                 + PathElement::new(vec![(0, -6), (6, 0), (0, 6), (-6, 0), (0, -6)], ORANGE.stroke_width(2));
             chart.draw_series([diamond])?;
+        }
+        if let Some(spread) = measured {
+            range(&mut chart, metric, spread, y)?;
         }
     }
     words(area, layout, place, line, scale.map(|(anchor, _)| anchor))
