@@ -113,9 +113,8 @@ fn without_numbers(text: &str) -> String {
     let mut kind = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
-            '0'..='9' if kind.ends_with('#') => {}
+            '0'..='9' | '.' | ',' if kind.ends_with('#') => {}
             '0'..='9' => kind.push('#'),
-            '.' | ',' if kind.ends_with('#') => {}
             letter => kind.push(letter),
         }
     }

@@ -3,6 +3,7 @@
 //! Does not calculate; bounds come with the conclusion.
 
 use knee_core::unit::Nanos;
+use knee_study::metric::Metric;
 use knee_study::study::{Bound, Conclusion, Part};
 
 use super::document::{Block, Table};
@@ -15,10 +16,14 @@ const FULL: f64 = 0.85;
 /// Below this share the CPUs are called idle. A judgement too.
 const IDLE: f64 = 0.6;
 
-/// The section, or nothing if no CPU time is known.
+/// The section; nothing if nothing was measured.
 pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
+    let heading = Block::Heading("What bounds it".to_owned());
     if conclusion.bounds.is_empty() {
-        return Vec::new();
+        return match unknown(conclusion) {
+            Some(why) => vec![heading, Block::Paragraph(why.to_owned())],
+            None => Vec::new(),
+        };
     }
     let law = "The operational bound (utilization law; Denning and Buzen, Computing Surveys 10(3), 1978): every CPU second of a request comes \
                from a CPU that has one a second, so no more requests a second than CPUs / CPU time of a request. Requests \
@@ -28,12 +33,17 @@ pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
         .iter()
         .filter_map(|(workload, _)| Some(sentence(fastest(conclusion, workload)?)))
         .collect();
-    vec![
-        Block::Heading("What bounds it".to_owned()),
-        Block::List(sentences),
-        Block::Table(table(conclusion)),
-        Block::Paragraph(law.to_owned()),
-    ]
+    vec![heading, Block::List(sentences), Block::Table(table(conclusion)), Block::Paragraph(law.to_owned())]
+}
+
+/// Why no bound is known.
+fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
+    let seen = conclusion.timeline.iter().any(|row| row.metric == Metric::CpuPerRequest);
+    match (conclusion.timeline.is_empty(), seen) {
+        (true, _) => None,
+        (_, true) => Some("That cannot be told: the trials do not say on which CPUs they were made."),
+        (_, false) => Some("That cannot be told: the CPU time of the service could not be seen from here."),
+    }
 }
 
 /// The arm that did most requests a second.

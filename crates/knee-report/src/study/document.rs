@@ -172,6 +172,9 @@ fn in_short(conclusion: &Conclusion) -> String {
     sentences.extend(whole_way(conclusion).map(|effect| {
         let change = effect.change.map_or_else(String::new, |range| {
             let estimate = figure::change(effect.metric, range.estimate);
+            if effect.rounds < 2 {
+                return format!(" ({estimate} in {})", figure::counted(effect.rounds, "block"));
+            }
             format!(" ({estimate}, {})", figure::interval(effect.metric, &range))
         });
         let (from, to, metric) = (&effect.from.arm, &effect.to.arm, effect.metric);

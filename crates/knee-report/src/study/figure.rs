@@ -53,8 +53,11 @@ fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The interval of a change.
+/// The interval of a change; a single block has none.
 pub(super) fn interval(metric: Metric, range: &Range) -> String {
+    if (range.low, range.high) == (None, None) {
+        return "–".to_owned();
+    }
     let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| change(metric, end));
     format!("{} to {}", end(range.low), end(range.high))
 }

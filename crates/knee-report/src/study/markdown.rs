@@ -2,6 +2,8 @@
 //!
 //! Does not calculate and does not format numbers.
 
+use std::fmt::Write as _;
+
 use super::document::{Block, Document, Table};
 use crate::clean;
 
@@ -77,7 +79,8 @@ fn address(link: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
                 address.push(char::from(byte));
             }
-            byte => address.push_str(&format!("%{byte:02X}")),
+            // Writing into a text cannot fail.
+            byte => drop(write!(address, "%{byte:02X}")),
         }
     }
     address

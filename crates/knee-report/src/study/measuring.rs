@@ -16,6 +16,9 @@ use crate::number;
 /// The section.
 pub(super) fn section(conclusion: &Conclusion, made: &Made) -> Vec<Block> {
     let mut points: Vec<String> = made.sessions.iter().map(|session| point(session, made)).collect();
+    if points.is_empty() && !conclusion.trials.is_empty() {
+        points.push("when and on which machine was not kept with the trials".to_owned());
+    }
     points.extend(places(conclusion));
     points.extend(not_here(conclusion));
     points.push(format!(

@@ -14,7 +14,9 @@ const GAP: usize = 2;
 pub fn text(document: &Document, columns: usize, palette: Palette) -> String {
     let columns = columns.max(60);
     let mut lines = vec![palette.paint(Tone::Strong, &clean::line(&document.title))];
-    document.blocks.iter().for_each(|block| place(block, columns, palette, &mut lines));
+    for block in &document.blocks {
+        place(block, columns, palette, &mut lines);
+    }
     lines.join("\n") + "\n"
 }
 
@@ -31,7 +33,9 @@ fn place(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<String
         Block::Table(found) => lines.extend(table(found, columns, palette)),
         Block::Code(code) => lines.push(format!("  {}", clean::line(code))),
         Block::Folded { inside, in_text: true, .. } => {
-            inside.iter().for_each(|block| place(block, columns, palette, lines));
+            for block in inside {
+                place(block, columns, palette, lines);
+            }
         }
         Block::Folded { .. } | Block::Picture { .. } => {}
     }

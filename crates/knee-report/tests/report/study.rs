@@ -275,6 +275,17 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
 }
 
 #[test]
+fn what_cannot_be_told_is_said_in_its_place() {
+    let shown = text(&Document::of(&grown(), &Made::default(), &[]), 100, Palette::None);
+    assert!(shown.contains("the CPU time of the service could not be seen from here"), "{shown}");
+    assert!(shown.contains("when and on which machine was not kept"), "{shown}");
+    let mut elsewhere = conclusion();
+    elsewhere.bounds.clear();
+    let shown = text(&Document::of(&elsewhere, &made(), &[]), 100, Palette::None);
+    assert!(shown.contains("the trials do not say on which CPUs they were made"), "{shown}");
+}
+
+#[test]
 fn results_take_their_place_in_a_file_and_leave_the_rest_as_it_is() {
     let before = format!("# Mine\n\nBy hand.\n\n{BEGIN}\nold\n{END}\n\nBelow, `{BEGIN}` is named.\n");
     let once = within(&before, &document()).unwrap();

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rounds::Rounds;
-use super::{Effect, Figure, Study, effect, rounds, wording};
+use super::{Effect, Entry, Figure, Study, effect, rounds, wording};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::metric::{Metric, Unit};
 use crate::statistics::paired::Paired;
@@ -85,17 +85,11 @@ fn absent(study: &Study, cells: &[&Cell]) -> String {
         }
     }
     for cell in cells {
-        let tried = study.entries.iter().filter(|entry| entry.trial.is_of(cell));
-        if let Some(last) =
-            tried.clone().last().filter(|_| tried.clone().all(|entry| entry.usable().is_none()))
-        {
-            let trials = wording::count(tried.count(), "trial");
-            return format!(
-                "{trials} of {} under {}, none that counts: {}",
-                cell.arm,
-                cell.workload,
-                rounds::why(&last.told)
-            );
+        let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
+        if let Some(last) = tried.last().filter(|_| tried.iter().all(|entry| entry.usable().is_none())) {
+            let trials = wording::count(tried.len(), "trial");
+            let why = rounds::why(&last.told);
+            return format!("{trials} of {} under {}, none that counts: {why}", cell.arm, cell.workload);
         }
     }
     "no block has this figure".to_owned()

@@ -68,12 +68,12 @@ pub(super) const fn height(rows: usize) -> u32 {
     HEAD + FOOT + MARGIN + ROW * rows as u32
 }
 
-/// Text of `size` pixels whose `side` is at a place, vertically centred.
+/// Text with letters of so many pixels whose `side` is at a place, vertically centred.
 pub(super) fn write(
     area: &Area<'_>,
     text: &str,
     at: (i32, i32),
-    size: i32,
+    letters: i32,
     side: Side,
     colour: RGBColor,
 ) -> Drawn {
@@ -81,7 +81,7 @@ pub(super) fn write(
         Side::Left => HPos::Left,
         Side::Right => HPos::Right,
     };
-    let style = (FONT, size).into_font().color(&colour).pos(Pos::new(anchor, VPos::Center));
+    let style = (FONT, letters).into_font().color(&colour).pos(Pos::new(anchor, VPos::Center));
     area.draw(&Text::new(clean::line(text), at, style))?;
     Ok(())
 }
@@ -104,7 +104,7 @@ pub(super) fn heading(area: &Area<'_>, title: &str, reading: &str) -> Drawn {
 
 /// Rows of names, and so many panels with `words` pixels of text at the right of each.
 pub(super) struct Rows<'a> {
-    rows: &'a [Row],
+    lines: &'a [Row],
     names: u32,
     panel: u32,
     words: u32,
@@ -119,12 +119,12 @@ impl<'a> Rows<'a> {
         });
         let names = (longest.max().unwrap_or(0) as f64 * LETTER) as u32 + 24;
         let names = names.clamp(70, NAMES_MAX);
-        Self { rows, names, panel: (WIDTH - names - 8) / panels.max(1) as u32, words }
+        Self { lines: rows, names, panel: (WIDTH - names - 8) / panels.max(1) as u32, words }
     }
 
     /// The height of a row's middle on the vertical axis of every panel.
     pub fn place(&self, row: usize) -> f64 {
-        self.rows.len() as f64 - row as f64 - 0.5
+        self.lines.len() as f64 - row as f64 - 0.5
     }
 
     fn pixel(row: usize) -> i32 {
@@ -133,11 +133,11 @@ impl<'a> Rows<'a> {
 
     /// Writes the names.
     pub fn names(&self, area: &Area<'_>) -> Drawn {
-        for (place, row) in self.rows.iter().enumerate() {
+        for (place, row) in self.lines.iter().enumerate() {
             let y = Self::pixel(place);
             match row {
                 Row::Group(name) => {
-                    write(area, &fitting(name, self.names + 8), (12, y + 2), 12, Side::Left, FAINT)?
+                    write(area, &fitting(name, self.names + 8), (12, y + 2), 12, Side::Left, FAINT)?;
                 }
                 Row::Named(name) => {
                     let name = fitting(name, self.names - 20);
@@ -158,9 +158,9 @@ impl<'a> Rows<'a> {
     ) -> Result<Chart<'b, 'b>, Box<dyn std::error::Error>> {
         let left = self.names + self.panel * place as u32;
         let right = left + self.panel - self.words;
-        let bottom = HEAD + ROW * self.rows.len() as u32;
+        let bottom = HEAD + ROW * self.lines.len() as u32;
         let field = area.clone().shrink((left, HEAD), (right - left, bottom + FOOT - HEAD));
-        let rows = self.rows.len() as f64;
+        let rows = self.lines.len() as f64;
         frame(&field, axis, &Axis { from: 0.0, to: rows, ticks: Vec::new() }, name, 0)
     }
 

@@ -32,11 +32,11 @@ pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, Strin
         .collect();
     let mut metrics: Vec<Metric> = conclusion.metrics.clone();
     // Claims may ask for others.
-    here.iter().for_each(|effect| {
+    for effect in &here {
         if !metrics.contains(&effect.metric) {
             metrics.push(effect.metric);
         }
-    });
+    }
     metrics.retain(|metric| here.iter().any(|effect| effect.metric == *metric));
     let pages = metrics.chunks(PANELS).map(|metrics| {
         let rows = rows(&here, metrics, workload);
