@@ -37,6 +37,7 @@ Examples:
 /// How much of a study is run.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Extent")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct ExtentFlags {
     /// Fewer blocks and shorter trials; only large changes are told
     #[arg(long)]

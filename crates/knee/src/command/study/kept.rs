@@ -126,7 +126,9 @@ impl Kept {
         let heading = Heading { definition: study.definition().clone(), options: study.options().clone() };
         let mut text = line(&heading);
         let session = |session: &Session| line(&Line::Session { session: session.clone() });
-        sessions.iter().for_each(|each| text.push_str(&session(each)));
+        for each in sessions {
+            text.push_str(&session(each));
+        }
         study.entries().iter().for_each(|entry| text.push_str(&line(entry)));
         fs::write(&path, text).map_err(unable)?;
         let file = OpenOptions::new().append(true).open(&path).map_err(unable)?;
