@@ -3,6 +3,8 @@
 //! [`Document::of`] writes every figure once; [`text`] and [`markdown`] only place what it holds. Does not judge and does
 //! not calculate: verdicts and intervals come with the conclusion.
 
+pub mod comparison;
+
 mod document;
 
 mod figure;

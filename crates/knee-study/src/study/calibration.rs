@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, Refusal, Relation, effect};
+use super::{Conclusion, Refusal, Relation, effect, wording};
 use crate::definition::{Definition, Design};
 use crate::metric::{Metric, Unit};
 use crate::statistics::student;
@@ -60,11 +60,37 @@ impl Calibration {
 
     /// The least margin, as a person states it, that is worth asking for.
     pub fn least_margin(&self, metric: Metric, blocks: usize) -> Option<f64> {
-        let floor = self.floor(metric, blocks)? * ABOVE_NOISE;
-        Some(match metric.unit() {
-            Unit::Share => metric.unscaled(floor),
-            _ => floor.exp_m1(),
-        })
+        Some(as_change(metric, self.floor(metric, blocks)? * ABOVE_NOISE))
+    }
+
+    /// [`Calibration::floor`] as a person states a change: of a share so much above none at all, of everything else a
+    /// share of itself.
+    pub fn change(&self, metric: Metric, blocks: usize) -> Option<f64> {
+        self.floor(metric, blocks).map(|floor| as_change(metric, floor))
+    }
+
+    /// How far two runs of the same service, one right after the other, lie apart in 19 of 20 cases, on the scale of the
+    /// differences: the prediction interval of one more round. Runs that were made at different times differ by more.
+    pub fn of_one(&self, metric: Metric) -> Option<f64> {
+        let deviation = self.deviations.get(&metric)?;
+        let freedom = self.blocks.checked_sub(1)?;
+        let one_more = (1.0 + 1.0 / self.blocks.max(1) as f64).sqrt();
+        let reach = student::quantile(1.0 - ALPHA / 2.0, freedom) * deviation * one_more;
+        reach.is_finite().then_some(reach)
+    }
+
+    /// What a report says of it for a study of so many blocks by these metrics.
+    pub(super) fn words(&self, metrics: &[Metric], blocks: usize) -> String {
+        let floors = metrics.iter().filter_map(|metric| {
+            let change = self.change(*metric, blocks)?;
+            Some(format!("{metric} {}", wording::change(*metric, change).replace('+', "±")))
+        });
+        let floors: Vec<String> = floors.collect();
+        if floors.is_empty() {
+            return format!("the noise of this machine ({}) was not measured by these metrics", self.of);
+        }
+        let over = wording::count(blocks, "block");
+        format!("what noise alone does on this machine over {over} ({}): {}", self.of, floors.join(", "))
     }
 
     /// Refuses margins that were asked for and are within the noise.
@@ -81,5 +107,13 @@ impl Calibration {
             }
         }
         Ok(())
+    }
+}
+
+/// A place above 0 on the scale of the differences, as a change.
+fn as_change(metric: Metric, place: f64) -> f64 {
+    match metric.unit() {
+        Unit::Share => metric.unscaled(place),
+        _ => place.exp_m1(),
     }
 }
