@@ -24,7 +24,7 @@ use crate::store;
 const VERSION: u32 = 1;
 
 /// After so many days a machine may be another one than it was: neighbours, updates, dust.
-const DAYS: u64 = 30;
+pub const DAYS: u64 = 30;
 
 /// The file of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -21,6 +21,9 @@ pub const VERSION: u32 = 1;
 /// Blocks for which the floor of a machine is shown.
 const BLOCKS_SHOWN: [usize; 2] = [10, 20];
 
+/// Lost rounds that are shown; when the machine is busy all may be lost for the same reason.
+const LOST_SHOWN: usize = 3;
+
 /// A comparison or two runs as JSON: the layout of `docs/reference/compare.schema.json`.
 #[derive(Serialize)]
 struct Json<'v, T> {
@@ -79,14 +82,18 @@ fn in_short(comparison: &Comparison) -> String {
         let estimate = figure::change(line.metric, range.estimate);
         format!(": {estimate} ({})", figure::interval(line.metric, &range))
     });
-    let mut text = format!("{}{change}, over {} blocks.", verdict(line), number::count(line.rounds as u64));
     let names: Vec<&str> = comparison.regressions.iter().map(|metric| metric.name()).collect();
-    if names.is_empty() {
-        text.push_str(" B is by no metric slower by more than the margin.");
+    let stops = if names.is_empty() {
+        "B is by no metric slower by more than the margin.".to_owned()
     } else {
-        text.push_str(&format!(" B is slower by more than the margin by {}.", names.join(", ")));
-    }
-    text
+        format!("B is slower by more than the margin by {}.", names.join(", "))
+    };
+    let needed = line.blocks_needed.map_or_else(String::new, |blocks| format!(" (needs ~{blocks} blocks)"));
+    format!(
+        "{}{needed}{change}, over {} blocks. {stops}",
+        line.verdict.name(),
+        number::count(line.rounds as u64)
+    )
 }
 
 fn verdict(line: &Line) -> String {
@@ -166,13 +173,18 @@ fn trust(comparison: &Comparison) -> Vec<String> {
         comparison
             .lost
             .iter()
+            .take(LOST_SHOWN)
             .map(|lost| format!("lost: block {}, {}: {}", lost.block + 1, lost.cell.arm, lost.why)),
     );
+    let more = comparison.lost.len().saturating_sub(LOST_SHOWN);
+    if more > 0 {
+        points.push(format!("lost: {} more, for reasons that stand beside their trials", count(more)));
+    }
     points
 }
 
 fn trials(comparison: &Comparison) -> Table {
-    let mut table = table(["block", "side", "attempt", "state", "requests", "figures", "reasons", "record"]);
+    let mut table = table(["block", "side", "attempt", "state", "requests", "figures", "reasons"]);
     table.rows.extend(comparison.trials.iter().map(|entry| {
         let trial = &entry.trial;
         let place = [(trial.block + 1).to_string(), trial.arm.clone(), trial.attempt.to_string()];
@@ -188,7 +200,6 @@ fn trials(comparison: &Comparison) -> Table {
                     number::count(measured.requests),
                     figures.join(", "),
                     measured.reasons.join("; "),
-                    measured.record.clone().unwrap_or_default(),
                 ]
             }
             Told::Died { reason } => told("died", reason),
@@ -199,8 +210,8 @@ fn trials(comparison: &Comparison) -> Table {
     table
 }
 
-fn told(word: &str, reason: &str) -> [String; 5] {
-    [word.to_owned(), "–".to_owned(), String::new(), reason.to_owned(), String::new()]
+fn told(word: &str, reason: &str) -> [String; 4] {
+    [word.to_owned(), "–".to_owned(), String::new(), reason.to_owned()]
 }
 
 /// Two runs that were made already.
@@ -279,8 +290,8 @@ fn unknown(beside: &Beside) -> Vec<String> {
     points
 }
 
-/// The noise of a machine. `kept` says where it is kept.
-pub fn calibration(calibration: &Calibration, machine: &str, kept: &str) -> Document {
+/// The noise of a machine. `notes` are what else is to be said of it.
+pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -> Document {
     let mut table = table(["metric", "deviation of a round", "", ""]);
     for (place, blocks) in BLOCKS_SHOWN.iter().enumerate() {
         table.columns[2 + place] = format!("noise floor over {blocks} blocks");
@@ -300,9 +311,11 @@ pub fn calibration(calibration: &Calibration, machine: &str, kept: &str) -> Docu
     points.extend(calibration.suspicious.iter().map(|metric| {
         format!("by {metric} the same service was called different from itself: once in twenty that is chance, again and again something on this machine is not balanced")
     }));
-    points.push(kept.to_owned());
-    let about =
-        format!("{} against itself over {} blocks, on {machine}.", calibration.of, calibration.blocks);
+    points.extend(notes.iter().cloned());
+    let about = format!(
+        "{} blocks of a service against itself, on {machine}. {}.",
+        calibration.blocks, calibration.of
+    );
     let blocks = vec![Block::Paragraph(about), Block::Table(table), Block::List(points)];
     Document { title: "The noise of this machine".to_owned(), blocks }
 }

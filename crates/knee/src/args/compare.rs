@@ -64,7 +64,8 @@ could be compared, 105 interrupted, 104 bad input.";
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Load")]
 pub struct TrialFlags {
-    /// Blocks: each loads A once and B once; 6 or more can show a difference [default: 10]
+    /// Blocks: each loads A once and B once; fewer than 8 show nothing by four metrics
+    /// [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub blocks: Option<String>,
     /// How long each trial measures [default: 3s]

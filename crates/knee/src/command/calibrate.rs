@@ -3,6 +3,7 @@
 //! Does not calculate; `knee_study` does.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use knee_core::clock;
 use knee_engine::control::{Control, Request};
@@ -14,12 +15,12 @@ use knee_study::study::{Calibration, Options, Study};
 use super::build;
 use super::compare::{Sides, drive, render};
 use super::trials::{Failed, refusal_of};
-use crate::args::{CalibrateArgs, CompareFormat};
+use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
 use crate::demo::Demo;
 use crate::exit::Exit;
-use crate::noise::{Kept, Shelf, day};
+use crate::noise::{DAYS, Kept, Shelf, day};
 use crate::problem::{Problem, printable};
-use crate::settings::compare as settings;
+use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
 
 /// Does it.
@@ -34,10 +35,11 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     // It serves until the end of this function.
     let demo = args.url.is_none().then(demo).transpose().map_err(failed)?;
     let (url, of) = match (&demo, &args.url) {
-        (Some(demo), _) => (format!("http://{}/", demo.address()), "the demo server".to_owned()),
+        (Some(demo), _) => (format!("http://{}/", demo.address()), "The demo server".to_owned()),
         (None, url) => {
             let url = url.clone().unwrap_or_default();
-            (url.clone(), printable(&url))
+            let of = settings::shown(&url, &Side::Url(url.clone())).map_err(refused)?;
+            (url, of)
         }
     };
     let asked = settings::asked_of_noise(&url, args).map_err(refused)?;
@@ -47,7 +49,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     let mut study =
         Study::new(asked.definition(), options, None).map_err(|refusal| refused(refusal_of(&refusal)))?;
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
-    narrate(&format!("{of} against itself: {load}"));
+    narrate(&format!("{of}, against itself: {load}"));
     let control = Control::new();
     if let Some(fault) = drive(&mut study, driver, &control, args.output.quiet, narrate)? {
         return Err(fault);
@@ -57,7 +59,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
         return Ok(Exit::Interrupted);
     }
     let conclusion = study.conclude();
-    let Some(calibration) = Calibration::of(&conclusion, format!("{of}, {load}")) else {
+    let Some(calibration) = Calibration::of(&conclusion, format!("{of}: {load}")) else {
         let lost = conclusion.lost.first().map_or("", |lost| lost.why.as_str());
         let what = format!("no two blocks could be used, nothing is kept: {lost}");
         return Err((
@@ -67,20 +69,22 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     };
     let kept = Kept::new(clock::wall(), build(), host::machine(), calibration);
     let path = shelf.keep(&kept).map_err(failed)?;
-    let rendered = match args.output.output_format.unwrap_or_default() {
-        // Names for keys and numbers always serialise.
-        CompareFormat::Json => serde_json::to_string_pretty(&kept).unwrap_or_default() + "\n",
-        _ => {
-            let machine = &kept.machine;
-            let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
-            let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
-            let place = printable(&path.display().to_string());
-            let told = format!("made on {}, kept for 30 days in {place}", day(kept.made));
-            render(&shown::calibration(&kept.calibration, &on, &told), &args.output)
-        }
-    };
+    let rendered = rendered(&kept, conclusion.notes, &path, &args.output);
     sink.write(rendered.as_bytes()).map_err(failed)?;
     Ok(Exit::Ok)
+}
+
+fn rendered(kept: &Kept, mut notes: Vec<String>, path: &Path, output: &CompareOutputFlags) -> String {
+    if output.output_format == Some(CompareFormat::Json) {
+        // Names for keys and numbers always serialise.
+        return serde_json::to_string_pretty(kept).unwrap_or_default() + "\n";
+    }
+    let machine = &kept.machine;
+    let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
+    let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
+    let place = printable(&path.display().to_string());
+    notes.push(format!("made on {}, kept for {DAYS} days in {place}", day(kept.made)));
+    render(&shown::calibration(&kept.calibration, &on, &notes), output)
 }
 
 fn demo() -> Result<Demo, Problem> {

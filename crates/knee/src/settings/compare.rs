@@ -2,7 +2,7 @@
 //!
 //! Does not run anything; what is sent to a side, and where, is resolved as for `knee URL`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use knee_core::rig::{Declaration, Ready, Service};
 use knee_core::unit::Nanos;
@@ -11,6 +11,7 @@ use knee_study::definition::Arm;
 use knee_study::metric::{self, Metric};
 
 use super::number::{span, span_above_zero, whole};
+use super::request;
 use crate::args::{
     AmountFlags, ArrivalKind, CalibrateArgs, CommandFlags, CompareArgs, ConnectionFlags, LoadFlags,
     RequestFlags, SweepScriptFlags, TrialFlags, VerdictFlags,
@@ -61,9 +62,10 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
         return Ok(Side::Url(text.to_owned()));
     }
     let kept = store.map(|store| store.find(text));
-    let named = text == "last" || text.starts_with("last~") || text.ends_with(".knee");
+    let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let named = text == "last" || text.starts_with("last~") || ending == "knee";
     match kept {
-        _ if [".js", ".ts", ".mjs"].iter().any(|ending| text.ends_with(ending)) => Err(Problem::new(
+        _ if matches!(ending, "js" | "mjs" | "ts") => Err(Problem::new(
             format!("`{text}` is a script, and no side of a comparison"),
             format!("both sides are sent the same: write `knee compare URL_A URL_B --script {text}`"),
         )),
@@ -80,7 +82,20 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
                 ),
             ))
         }
-        _ => Ok(Side::Url(text.to_owned())),
+        // As the one-liner takes it; a script needs the scheme.
+        _ => Ok(Side::Url(format!("http://{text}"))),
+    }
+}
+
+/// A side as it may be shown to others: a URL without its credentials, anything else as it was typed.
+///
+/// # Errors
+///
+/// When a URL is none.
+pub fn shown(text: &str, side: &Side) -> Result<String, Problem> {
+    match side {
+        Side::Url(url) => Ok(request::title(&request::urls(Some(url), None)?)),
+        Side::Record(_) | Side::Command { .. } => Ok(text.to_owned()),
     }
 }
 
@@ -115,7 +130,7 @@ pub fn arms(sides: &[(&str, &Side)], flags: &CommandFlags) -> Result<(Vec<Arm>, 
     let mut arms = Vec::new();
     let mut rig = Declaration::default();
     for (name, (text, side)) in names.into_iter().zip(sides) {
-        let mut made = arm(name, text);
+        let mut made = arm(name, &shown(text, side)?);
         if let Side::Command { words, env } = side {
             made.command = Some(words.clone());
             made.env = env.iter().cloned().collect();
@@ -215,9 +230,10 @@ fn margin(text: &str) -> Result<f64, Problem> {
 fn metrics(names: &[String], open: bool) -> Result<Vec<Metric>, Problem> {
     if names.is_empty() {
         // By plan the rate is given, and says something only when it falls.
-        return Ok(match open {
-            true => vec![Metric::P50, Metric::P95, Metric::Rate, Metric::Errors],
-            false => vec![Metric::Rate, Metric::P50, Metric::P95, Metric::Errors],
+        return Ok(if open {
+            vec![Metric::P50, Metric::P95, Metric::Rate, Metric::Errors]
+        } else {
+            vec![Metric::Rate, Metric::P50, Metric::P95, Metric::Errors]
         });
     }
     let mut metrics = Vec::new();
@@ -302,8 +318,13 @@ mod tests {
         std::fs::write(&record, "").unwrap();
         let of = |text: &str| side(text, Some(&store));
         assert_eq!(of("http://127.0.0.1:1/a"), Ok(Side::Url("http://127.0.0.1:1/a".to_owned())));
-        assert_eq!(of("localhost:8080"), Ok(Side::Url("localhost:8080".to_owned())));
+        assert_eq!(of("localhost:8080"), Ok(Side::Url("http://localhost:8080".to_owned())));
         assert_eq!(of(record.to_str().unwrap()), Ok(Side::Record(record)));
+        let secret = "http://ada:secret@127.0.0.1:1/a";
+        assert!(
+            !shown(secret, &of(secret).unwrap()).unwrap().contains("secret"),
+            "a result is shown to others"
+        );
         assert!(of("last").unwrap_err().what.starts_with("no run has been kept yet"));
         assert!(of("gone.knee").unwrap_err().what.contains("there is no record"));
         assert!(of("./server --port 80").unwrap_err().hint.contains("{port}"));
