@@ -117,3 +117,35 @@ fn as_change(metric: Metric, place: f64) -> f64 {
         _ => place.exp_m1(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calibration() -> Calibration {
+        let deviations = [(Metric::P50, 0.05), (Metric::Errors, 0.0)].into();
+        Calibration { of: "a server".to_owned(), blocks: 10, deviations, suspicious: Vec::new() }
+    }
+
+    #[test]
+    fn noise_is_that_of_a_mean_or_of_one_more_run() {
+        let known = calibration();
+        // 2.2622 * 0.05 / sqrt(10), and 2.2622 * 0.05 * sqrt(1 + 1 / 10).
+        let (mean, one) = (known.floor(Metric::P50, 10).unwrap(), known.of_one(Metric::P50).unwrap());
+        assert!((mean - 0.035_768).abs() < 1e-5, "{mean}");
+        assert!((one - 0.118_631).abs() < 1e-5, "{one}");
+        assert_eq!(known.change(Metric::P50, 10), Some(mean.exp_m1()));
+        assert_eq!(known.least_margin(Metric::P50, 10), Some((1.5 * mean).exp_m1()));
+        assert_eq!(known.of_one(Metric::Rate), None, "what was not measured is not known");
+        assert_eq!(known.floor(Metric::P50, 1), None, "one block has no spread");
+        assert_eq!(Calibration { blocks: 1, ..known }.of_one(Metric::P50), None);
+    }
+
+    #[test]
+    fn a_report_names_the_noise_of_what_it_judges_by() {
+        let words = calibration().words(&[Metric::P50, Metric::Rate], 10);
+        assert_eq!(words, "what noise alone does on this machine over 10 blocks (a server): p50 ±3.6 %");
+        let words = calibration().words(&[Metric::Rate], 10);
+        assert_eq!(words, "the noise of this machine (a server) was not measured by these metrics");
+    }
+}
