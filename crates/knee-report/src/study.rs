@@ -7,6 +7,8 @@ mod books;
 
 mod bound;
 
+pub mod comparison;
+
 mod document;
 
 mod figure;

@@ -21,6 +21,8 @@ mod growth;
 
 pub(crate) mod lineup;
 
+mod measured;
+
 mod rounds;
 
 mod trial;
@@ -34,6 +36,7 @@ pub use conclusion::{ArmSummary, Beside, Conclusion, LostRound, Row, Spread, Tot
 pub use effect::{Effect, Range};
 pub use growth::{GrowthResult, GrowthWord};
 pub use lineup::Relation;
+pub use measured::Spent;
 pub use trial::{Entry, Figure, GENERATOR, Measured, Options, Place, Refusal, Told, Trial};
 
 use std::collections::{BTreeMap, VecDeque};
@@ -155,6 +158,11 @@ impl Study {
     /// What was asked of it beyond its definition.
     pub const fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// The machine's noise, if it is known.
+    pub const fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
     }
 
     /// The arms that take part, those that the design makes by itself among them.

@@ -261,6 +261,9 @@ fn notes(study: &Study, conclusion: &Conclusion) -> Vec<String> {
         let unsteady = wording::count(conclusion.totals.unsteady, "trial");
         notes.push(format!("{unsteady} measured a service that was not steady: a longer warm-up may help"));
     }
+    notes.extend(
+        study.calibration.as_ref().map(|noise| noise.words(&study.definition.design.metrics, study.blocks)),
+    );
     notes.extend(chance(conclusion));
     notes
 }
