@@ -58,6 +58,8 @@ fn sell(args: &ServeArgs) -> Result<(), (String, &'static str)> {
                 "start PostgreSQL, then make tickets with: tickets seed --postgres URL"
             }
             serve::Problem::Redis { .. } => "start Redis, or name another one with --redis",
+            serve::Problem::Switches => "add --record grouped",
+            serve::Problem::Stock(_) => "PostgreSQL and Redis both have to answer; tables of an older version are made anew by: tickets seed --replace",
             serve::Problem::System(_) => "see what the system allows this user: open files, threads",
         };
         (problem.to_string(), hint)

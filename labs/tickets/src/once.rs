@@ -3,6 +3,8 @@
 //! Does not keep them; each store keeps its own beside what it sold, in the same step. A refused order leaves no key,
 //! so it may be tried again with the same one.
 
+use std::sync::Arc;
+
 use axum::http::HeaderMap;
 
 use crate::order::Order;
@@ -27,7 +29,7 @@ impl Once {
     ///
     /// # Errors
     /// [`Refusal::BadKey`] when it is empty, too long, or not visible ASCII.
-    pub fn read(headers: &HeaderMap, route: &str, order: &Order) -> Result<Option<Self>, Refusal> {
+    pub fn read(headers: &HeaderMap, route: &str, order: &Order) -> Result<Option<Arc<Self>>, Refusal> {
         let Some(value) = headers.get(HEADER) else { return Ok(None) };
         let key = value.to_str().map_err(|_| Refusal::BadKey)?;
         let is_visible = key.bytes().all(|byte| byte.is_ascii_graphic());
@@ -35,6 +37,6 @@ impl Once {
             return Err(Refusal::BadKey);
         }
         let lines: Vec<_> = order.lines().collect();
-        Ok(Some(Self { key: key.to_owned(), request: format!("{route} {lines:?}") }))
+        Ok(Some(Arc::new(Self { key: key.to_owned(), request: format!("{route} {lines:?}") })))
     }
 }
