@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing::level_filters::LevelFilter;
 
 use crate::order::Limits;
 
@@ -16,9 +17,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Least severe log line that is written (to stderr): error, warn, info, debug
+    /// Least severe log line that is written (to stderr): off, error, warn, info, debug
     #[arg(long, env = "TICKETS_LOG_LEVEL", default_value = "info", global = true)]
-    pub log_level: tracing::Level,
+    pub log_level: LevelFilter,
     /// How log lines look
     #[arg(long, env = "TICKETS_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,

@@ -69,6 +69,8 @@ async fn rows(args: &SeedArgs) -> Result<(), Problem> {
 
 async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
     let transaction = client.transaction().await?;
+    // That there was nothing to drop is no news.
+    transaction.batch_execute("SET LOCAL client_min_messages = warning").await?;
     transaction.batch_execute("DROP TABLE IF EXISTS sales, counters, stock_epoch, ticket_units, orders, tickets, idempotency_keys").await?;
     transaction.batch_execute(include_str!("schema.sql")).await?;
     for id in ids(args.tickets) {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
-use tokio::net::TcpListener;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -25,6 +26,9 @@ use crate::web::{self, BoxOffice};
 
 /// How old the list of tickets may become, and how long an idempotency key may outlive its age.
 const ROUND: Duration = Duration::from_secs(5);
+
+/// Most connections that wait to be accepted; the system may have a lower limit (`net.core.somaxconn`).
+const BACKLOG: u32 = 16_384;
 
 /// How often unpaid orders are looked for, and counters that may be wrong.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
@@ -68,7 +72,8 @@ pub enum Problem {
 /// The port is taken, or a store cannot be used.
 pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
     let listen = |source| Problem::Listen { address: args.listen, source };
-    let listener = TcpListener::bind(args.listen).await.map_err(listen)?;
+    let listener = listener(args.listen).map_err(listen)?;
+    allow_connections();
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let (office, pool) = open(args).await?;
     let releasing = tokio::spawn(release(Arc::clone(&office)));
@@ -103,6 +108,23 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
     releasing.abort();
     tracing::info!("stopped");
     Ok(())
+}
+
+/// At the start of a sale everybody connects at a time: the queue is as long as the system lets it be.
+fn listener(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // So that a restart does not wait for connections of the last run.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// As many open files as this user may have; the usual limit of 1,024 is one for programs, not for services.
+fn allow_connections() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(problem) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::warn!(%problem, limit = ?limit.current, "the limit of open files stays");
+    }
 }
 
 async fn open(args: &ServeArgs) -> Result<(Arc<BoxOffice>, deadpool_postgres::Pool), Problem> {

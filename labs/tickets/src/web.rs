@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -15,7 +15,7 @@ use axum::{Json, Router};
 use crate::booking::{Booking, Bookings};
 use crate::catalogue::Catalogue;
 use crate::config::RedisScript;
-use crate::once::Once;
+use crate::once::{Header, Once};
 use crate::order::{Limits, Order, Wanted};
 use crate::refusal::Refusal;
 use crate::till::Till;
@@ -60,47 +60,47 @@ pub fn router(office: Arc<BoxOffice>) -> Router {
         .with_state(office)
 }
 
-async fn simple(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Simple, &headers, body).await
+async fn simple(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, RedisScript::Simple, &header, body).await
 }
 
-async fn checked(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Checked, &headers, body).await
+async fn checked(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, RedisScript::Checked, &header, body).await
 }
 
-async fn chosen(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, office.redis_script, &headers, body).await
+async fn chosen(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, office.redis_script, &header, body).await
 }
 
 async fn count_down(
     office: &BoxOffice,
     script: RedisScript,
-    headers: &HeaderMap,
+    header: &Header,
     body: Body,
 ) -> Result<&'static str, Refusal> {
-    let wanted = office.wanted(headers, "counters", body)?;
+    let wanted = office.wanted(header, "counters", body)?;
     office.till.sell(script, &wanted).await?;
     Ok("Success")
 }
 
-async fn reserve(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    let wanted = office.wanted(&headers, "units", body)?;
+async fn reserve(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    let wanted = office.wanted(&header, "units", body)?;
     office.units.reserve(&wanted).await?;
     Ok("Success")
 }
 
-async fn decrement(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    let wanted = office.wanted(&headers, "row", body)?;
+async fn decrement(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    let wanted = office.wanted(&header, "row", body)?;
     office.units.decrement(&wanted).await?;
     Ok("Success")
 }
 
 async fn open(
     State(office): Shared,
-    headers: HeaderMap,
+    header: Header,
     body: Body,
 ) -> Result<(StatusCode, Json<Booking>), Refusal> {
-    let wanted = office.wanted(&headers, "orders", body)?;
+    let wanted = office.wanted(&header, "orders", body)?;
     Ok((StatusCode::CREATED, Json(office.bookings.open(&wanted).await?)))
 }
 
@@ -129,9 +129,9 @@ async fn ready(State(office): Shared) -> Response {
 }
 
 impl BoxOffice {
-    fn wanted(&self, headers: &HeaderMap, route: &str, body: Body) -> Result<Wanted, Refusal> {
+    fn wanted(&self, header: &Header, route: &str, body: Body) -> Result<Wanted, Refusal> {
         let order = self.order(body)?;
-        let once = Once::read(headers, route, &order)?;
+        let once = Once::read(header, route, &order)?;
         Ok(Wanted { order: Arc::new(order), once })
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::world::{Office, Stores, has_stores, signal, wait};
+use crate::world::{Office, Stores, body, has_stores, signal, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ready_says_which_store_is_away_and_sales_go_on_when_it_is_back() {
@@ -87,4 +87,16 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let error = said("serve", &["--listen", &taken.local_addr().unwrap().to_string()]);
     assert!(error.contains("cannot listen on"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_buyers_than_the_usual_limit_of_open_files_are_served_at_a_time() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(300, 0).await;
+    let office = Office::open_with_files(&stores, 40);
+    let buyers = office.rush("redis-decrement", vec![body(&[("a", 1)]); 200]);
+    let tally = tokio::time::timeout(Duration::from_secs(60), buyers).await.expect("buyers wait for ever");
+    assert_eq!((tally.sold, tally.failed), (200, 0));
 }

@@ -307,12 +307,26 @@ pub struct Office {
 impl Office {
     /// Opens the sale.
     pub fn open(stores: &Stores, flags: &[&str]) -> Self {
-        let mut child = stores
-            .command("serve", &["--listen", "127.0.0.1:0", "--log-level", "error"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::start(Self::command(stores, flags))
+    }
+
+    /// Opens the sale as somebody who may have so many files open unless the service asks for more.
+    pub fn open_with_files(stores: &Stores, files: u32) -> Self {
+        let program = Self::command(stores, &[]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -Sn {files} && exec \"$0\" \"$@\"")]);
+        shell.arg(program.get_program()).args(program.get_args());
+        Self::start(shell)
+    }
+
+    fn command(stores: &Stores, flags: &[&str]) -> Command {
+        let mut command = stores.command("serve", &["--listen", "127.0.0.1:0", "--log-level", "error"]);
+        command.args(flags);
+        command
+    }
+
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let process = Running(child);
         let mut line = String::new();
