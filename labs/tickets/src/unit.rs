@@ -21,15 +21,7 @@ pub const INDEX: &str = "idx_ticket_units_on_ticket_id_and_reserved";
 /// Name of the index of free units.
 pub const FREE_INDEX: &str = "idx_ticket_units_free";
 
-// Without an order: which free unit a buyer gets does not matter, and a unit that another buyer is about to get is
-// passed over instead of waited for.
-const FIND: &str = "SELECT id FROM ticket_units WHERE ticket_id = $1 AND reserved = false LIMIT $2 \
-                    FOR UPDATE SKIP LOCKED";
 const MARK: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY($1)";
-// ARRAY keeps the inner SELECT from being run again for each row.
-const FIND_AND_MARK: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY(ARRAY(\
-                             SELECT id FROM ticket_units WHERE ticket_id = $1 AND reserved = false LIMIT $2 \
-                             FOR UPDATE SKIP LOCKED))";
 const DECREMENT: &str = "UPDATE tickets SET stock = stock - $2 WHERE id = $1 AND stock >= $2";
 
 /// Most orders of one transaction: their buyers wait for one commit, and their units for its end.
@@ -66,6 +58,10 @@ struct Shared {
     pool: Pool,
     seqscan: Seqscan,
     statement: UnitStatement,
+    find: String,
+    find_and_mark: String,
+    find_all: String,
+    find_and_mark_all: String,
 }
 
 /// What came of one order of many; those that failed together share the reason.
@@ -74,8 +70,7 @@ type Reserved = Result<(), Arc<Refusal>>;
 impl Units {
     /// Sells through a pool in the way the switches say.
     pub fn new(pool: Pool, switches: &Switches) -> Self {
-        let shared = Shared { pool, seqscan: switches.seqscan, statement: switches.unit_statement };
-        let shared = Arc::new(shared);
+        let shared = Arc::new(Shared::new(pool, switches));
         let batches = (switches.unit_call == UnitCall::Batch).then(|| {
             let shared = Arc::clone(&shared);
             Group::start(MOST, move |orders: Vec<Wanted>| {
@@ -128,7 +123,48 @@ impl Units {
     }
 }
 
+/// The statement that locks free units. Which ones a buyer gets does not matter, and one that another buyer is about to
+/// get is passed over instead of waited for.
+///
+/// The index of free units has them in order of their number. To ask for that order costs nothing, and keeps PostgreSQL from
+/// collecting all free units of a ticket to take some of them. With other indexes it would have to sort.
+fn find(index: UnitIndex, ticket: &str, count: &str) -> String {
+    let order = if index == UnitIndex::Partial { "ORDER BY id" } else { "" };
+    format!(
+        "SELECT id FROM ticket_units WHERE ticket_id = {ticket} AND reserved = false {order} \
+         LIMIT {count} FOR UPDATE SKIP LOCKED"
+    )
+}
+
+/// The same for many tickets.
+fn find_all(index: UnitIndex, columns: &str) -> String {
+    let find = find(index, "wanted.ticket_id", "wanted.count");
+    format!(
+        "SELECT {columns} FROM unnest($1::text[], $2::bigint[]) AS wanted (ticket_id, count) \
+         CROSS JOIN LATERAL ({find}) AS unit"
+    )
+}
+
+/// Marks what a statement finds; ARRAY keeps it from being run again for each row.
+fn marking(find: &str) -> String {
+    format!("UPDATE ticket_units SET reserved = true WHERE id = ANY(ARRAY({find}))")
+}
+
 impl Shared {
+    fn new(pool: Pool, switches: &Switches) -> Self {
+        let index = switches.unit_index;
+        let find = find(index, "$1", "$2");
+        Self {
+            pool,
+            seqscan: switches.seqscan,
+            statement: switches.unit_statement,
+            find_and_mark: marking(&find),
+            find,
+            find_all: find_all(index, "wanted.ticket_id, unit.id"),
+            find_and_mark_all: format!("{} RETURNING ticket_id, id", marking(&find_all(index, "unit.id"))),
+        }
+    }
+
     async fn reserve(&self, Wanted { order, once }: &Wanted) -> Result<(), Refusal> {
         let mut client = self.pool.get().await?;
         // Rolled back when it is dropped before it is committed.
@@ -139,9 +175,9 @@ impl Shared {
         self.set_planner(&transaction).await?;
         for (id, count) in order.lines() {
             let taken = match self.statement {
-                UnitStatement::Two => find_then_mark(&transaction, id, count).await?,
+                UnitStatement::Two => self.find_then_mark(&transaction, id, count).await?,
                 UnitStatement::One => {
-                    let statement = transaction.prepare_cached(FIND_AND_MARK).await?;
+                    let statement = transaction.prepare_cached(&self.find_and_mark).await?;
                     transaction.execute(&statement, &[&id, &i64::from(count)]).await?
                 }
             };
@@ -153,24 +189,29 @@ impl Shared {
         Ok(transaction.commit().await?)
     }
 
+    /// How many units were found and marked; when fewer than `count` were found, none is marked.
+    async fn find_then_mark(
+        &self,
+        transaction: &Transaction<'_>,
+        id: &str,
+        count: i32,
+    ) -> Result<u64, Refusal> {
+        let find = transaction.prepare_cached(&self.find).await?;
+        let found = transaction.query(&find, &[&id, &i64::from(count)]).await?;
+        if i32::try_from(found.len()) != Ok(count) {
+            return Ok(found.len() as u64);
+        }
+        let ids: Vec<i32> = found.iter().map(|row| row.get(0)).collect();
+        let mark = transaction.prepare_cached(MARK).await?;
+        Ok(transaction.execute(&mark, &[&ids]).await?)
+    }
+
     async fn set_planner(&self, transaction: &Transaction<'_>) -> Result<(), Refusal> {
         if self.seqscan == Seqscan::OffInTransaction {
             transaction.batch_execute("SET LOCAL enable_seqscan = off").await?;
         }
         Ok(())
     }
-}
-
-/// How many units were found and marked; when fewer than `count` were found, none is marked.
-async fn find_then_mark(transaction: &Transaction<'_>, id: &str, count: i32) -> Result<u64, Refusal> {
-    let find = transaction.prepare_cached(FIND).await?;
-    let found = transaction.query(&find, &[&id, &i64::from(count)]).await?;
-    if i32::try_from(found.len()) != Ok(count) {
-        return Ok(found.len() as u64);
-    }
-    let ids: Vec<i32> = found.iter().map(|row| row.get(0)).collect();
-    let mark = transaction.prepare_cached(MARK).await?;
-    Ok(transaction.execute(&mark, &[&ids]).await?)
 }
 
 /// Makes the index that is wanted and drops the others. Takes seconds on a table of a million units.

@@ -14,17 +14,6 @@ use crate::key::{self, Standing};
 use crate::order::{Order, Wanted};
 use crate::refusal::Refusal;
 
-// Units that another transaction is about to get are passed over.
-const FIND_ALL: &str = "SELECT wanted.ticket_id, unit.id \
-                        FROM unnest($1::text[], $2::bigint[]) AS wanted (ticket_id, count) \
-                        CROSS JOIN LATERAL (SELECT id FROM ticket_units \
-                        WHERE ticket_id = wanted.ticket_id AND reserved = false LIMIT wanted.count \
-                        FOR UPDATE SKIP LOCKED) AS unit";
-const FIND_AND_MARK_ALL: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY(ARRAY(SELECT unit.id \
-                        FROM unnest($1::text[], $2::bigint[]) AS wanted (ticket_id, count) \
-                        CROSS JOIN LATERAL (SELECT id FROM ticket_units \
-                        WHERE ticket_id = wanted.ticket_id AND reserved = false LIMIT wanted.count \
-                        FOR UPDATE SKIP LOCKED) AS unit)) RETURNING ticket_id, id";
 const UNMARK: &str = "UPDATE ticket_units SET reserved = false WHERE id = ANY($1)";
 
 impl Shared {
@@ -76,8 +65,8 @@ impl Shared {
         }
         let (ids, counts): (Vec<&str>, Vec<i64>) = sums.into_iter().unzip();
         let sql = match self.statement {
-            UnitStatement::Two => FIND_ALL,
-            UnitStatement::One => FIND_AND_MARK_ALL,
+            UnitStatement::Two => &self.find_all,
+            UnitStatement::One => &self.find_and_mark_all,
         };
         let statement = transaction.prepare_cached(sql).await?;
         let mut found: HashMap<String, Vec<i32>> = HashMap::with_capacity(ids.len());
