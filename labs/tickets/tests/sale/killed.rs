@@ -41,6 +41,8 @@ struct Told {
     opened: Vec<String>,
     /// Ids of orders that are paid.
     paid: Vec<String>,
+    /// Ids of orders that are cancelled.
+    cancelled: Vec<String>,
     refused: usize,
     /// Gave up without an answer.
     unknown: usize,
@@ -93,8 +95,12 @@ impl Sale {
                     told.opened.push(id.clone());
                     told.opened.len()
                 };
-                // Few, so that tickets keep coming back until the end.
-                if opened % 100 == 1 {
+                // Few, so that tickets keep coming back until the end; most cancel, and the others let it expire.
+                if opened % 100 != 1 {
+                    if number % 5 < 3 {
+                        self.cancel(client, id).await;
+                    }
+                } else {
                     let pay = format!("orders/{id}/pay");
                     if let Some((200, _)) = self.ask(client, &pay, &key, "", number).await {
                         self.told.lock().unwrap().paid.push(id);
@@ -102,6 +108,13 @@ impl Sale {
                 }
             }
             _ => panic!("{route}: {status} {json}"),
+        }
+    }
+
+    async fn cancel(&self, client: &reqwest::Client, id: String) {
+        let answer = client.delete(format!("{}/orders/{id}", self.url)).send().await;
+        if answer.is_ok_and(|answer| answer.status() == 200) {
+            self.told.lock().unwrap().cancelled.push(id);
         }
     }
 
@@ -146,7 +159,11 @@ async fn whatever_is_killed_nothing_is_sold_twice_and_nothing_acknowledged_is_lo
     let flags = [&FLAGS[..], &["--listen", &listen]].concat();
     let mut office = Some(Office::open(&stores, &flags));
     let url = format!("http://{listen}");
-    let sale = Arc::new(Sale { url, attempts, next: AtomicUsize::new(0), told: Mutex::new(Told::default()) });
+    let sale = Arc::new(Sale { url, attempts, next: AtomicUsize::new(5), told: Mutex::new(Told::default()) });
+    // One of each kind, while there is enough for all.
+    for number in 0..5 {
+        sale.buyer(&reqwest::Client::new(), number).await;
+    }
     let mut buyers = JoinSet::new();
     for _ in 0..BUYERS {
         buyers.spawn(Arc::clone(&sale).buyers());
@@ -173,9 +190,10 @@ async fn whatever_is_killed_nothing_is_sold_twice_and_nothing_acknowledged_is_lo
     let office = office.unwrap();
     let told = std::mem::take(&mut *sale.told.lock().unwrap());
     println!(
-        "{attempts} attempts, {kills} kills: {} orders ({} paid), {} sold from Redis, {} units, {} refused, {} unknown",
+        "{attempts} attempts, {kills} kills: {} orders ({} paid, {} cancelled), {} sold from Redis, {} units, {} refused, {} unknown",
         told.opened.len(),
         told.paid.len(),
+        told.cancelled.len(),
         told.counters.len(),
         told.units.len(),
         told.refused,
@@ -242,6 +260,8 @@ async fn audit(stores: &Stores, office: &Office, told: &Told, each: i64) {
     .await;
     acknowledged(stores, "orders", "SELECT id FROM orders", &told.opened).await;
     acknowledged(stores, "paid orders", "SELECT id FROM orders WHERE state = 'paid'", &told.paid).await;
+    let released = "SELECT id FROM orders WHERE state = 'released'";
+    acknowledged(stores, "cancelled orders", released, &told.cancelled).await;
     // What is left can be sold, to the last ticket.
     for id in ["a", "b"] {
         while office.order("redis-decrement", &[(id, 1)]).await.status == 200 {}

@@ -148,7 +148,13 @@ impl Stores {
 impl Stores {
     /// Kills PostgreSQL in the middle of what it does.
     pub fn kill_postgres(&mut self) {
+        let parent = self.cluster.process.0.id();
+        let children = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap().stdout;
         self.cluster.process.kill();
+        // Those that serve somebody would do so until they notice.
+        for child in String::from_utf8(children).unwrap().lines() {
+            let _ = Command::new("kill").args(["-s", "KILL", child]).stderr(Stdio::null()).status();
+        }
     }
 
     /// Starts PostgreSQL again on what it had written.
@@ -238,8 +244,10 @@ fn serve(folder: &Path, port: u16, settings: &[String]) -> Running {
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Immediate shutdown: the children end with their parent, which a kill does not promise.
-        signal(self.process.0.id(), "QUIT");
-        let _ = self.process.0.wait();
+        if self.process.0.try_wait().unwrap().is_none() {
+            signal(self.process.0.id(), "QUIT");
+            let _ = self.process.0.wait();
+        }
     }
 }
 
