@@ -7,6 +7,8 @@
 //! A function of definition, options and what it was told: the caller stores each [`Entry`], and a study that was
 //! stopped is the same study with its entries told again. Does not run trials, wait or store.
 
+mod bound;
+
 mod calibration;
 
 mod claim;
@@ -25,13 +27,14 @@ mod trial;
 
 mod wording;
 
+pub use bound::{Bound, Part};
 pub use calibration::Calibration;
 pub use claim::{ClaimResult, ClaimVerdict};
 pub use conclusion::{ArmSummary, Beside, Conclusion, LostRound, Row, Spread, Totals};
 pub use effect::{Effect, Range};
 pub use growth::{GrowthResult, GrowthWord};
 pub use lineup::Relation;
-pub use trial::{Entry, Figure, Measured, Options, Refusal, Told, Trial};
+pub use trial::{Entry, Figure, GENERATOR, Measured, Options, Place, Refusal, Told, Trial};
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -2,32 +2,38 @@
 //!
 //! Which trial comes next and what all of them mean is decided by `knee_study`; services and databases are
 //! brought up by `knee_rig`. What each trial measured is kept before the next begins, so that a study that was
-//! stopped goes on with `--resume`. Does not calculate.
+//! stopped goes on with `--resume`, and its document is made again without running anything. Does not calculate.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use knee_core::clock::MonotonicClock;
+use knee_core::clock::{self, MonotonicClock};
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
+use knee_engine::host;
+use knee_report::study::Session;
 use knee_rig::{Options as RigOptions, Rig, guard};
 use knee_study::definition::Definition;
 use knee_study::study::{Conclusion, Options, Refusal, Study, Told, Trial};
 
+use super::build;
 use crate::args::StudyArgs;
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::Surroundings;
-use crate::settings::output::open_result;
 use crate::signals;
 
 mod arm;
 
+mod document;
+
 mod figures;
 
 mod kept;
+
+mod place;
 
 mod processes;
 
@@ -35,7 +41,8 @@ mod result;
 
 mod trial;
 
-use kept::Kept;
+use document::Writer;
+use kept::{Journal, Kept};
 
 /// A study that failed: with the code to end with.
 type Failed = (Problem, Exit);
@@ -55,32 +62,46 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let (folder, text, file) = read(&args.study).map_err(refused)?;
     let exists = |path: &str| folder.join(path).is_file();
     let definition = Definition::read(&text, &file, &exists).map_err(|problems| refused(told(&problems)))?;
-    let options = Options {
-        quick: args.extent.quick,
-        arms: args.extent.arms.clone(),
-        blocks: args.extent.blocks,
-        against_itself: args.extent.against_itself.clone(),
-    };
-    let study = begin(&definition, &options, &folder, args.extent.resume, narrate)?;
+    let (study, sessions) = begin(&definition, args, &folder, narrate)?;
     if args.extent.dry_run {
         for line in result::plan(&study) {
             narrate(&line);
         }
         return Ok(Exit::Ok);
     }
-    let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
+    let mut writer = Writer::open(args, color).map_err(refused)?;
     let control = Control::new();
-    let _signals =
-        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let course = Course { folder: &folder, control: &control, quiet: args.output.quiet, narrate };
-    let (study, fault) = course.run(study, &Kept::at(&folder))?;
+    let (study, sessions) = if args.extent.report_only || study.is_over() {
+        (study, sessions)
+    } else {
+        let course = Course { folder: &folder, control: &control, quiet: args.output.quiet, narrate };
+        measure(study, sessions, &course)?
+    };
     let conclusion = study.conclude();
-    if let Some(fault) = fault.filter(|_| conclusion.totals.trials == 0) {
-        return Err(fault);
-    }
-    let format = args.output.output_format.unwrap_or_default();
-    sink.write(result::render(&conclusion, format, color).as_bytes()).map_err(failed)?;
+    writer.write(&conclusion, study.options(), sessions).map_err(failed)?;
     Ok(exit_of(&conclusion, &control))
+}
+
+/// Runs the trials that are left. What failed is an error only if nothing at all was measured.
+fn measure(
+    study: Study,
+    mut sessions: Vec<Session>,
+    course: &Course<'_>,
+) -> Result<(Study, Vec<Session>), Failed> {
+    let _signals = signals::watch(course.control.clone())
+        .map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    sessions.push(Session {
+        started: clock::wall(),
+        first_trial: study.entries().len(),
+        build: build(),
+        machine: host::machine(),
+    });
+    let journal = Kept::at(course.folder).open(&study, &sessions).map_err(refused)?;
+    let (study, fault) = course.run(study, journal)?;
+    match fault.filter(|_| study.entries().is_empty()) {
+        Some(fault) => Err(fault),
+        None => Ok((study, sessions)),
+    }
 }
 
 /// The folder of the study, the text of its file, and how the file is called in messages.
@@ -95,21 +116,34 @@ fn read(given: &Path) -> Result<(PathBuf, String, String), Problem> {
     Ok((folder.to_owned(), text, shown))
 }
 
-/// The study before its next trial: from the beginning, or from where it was stopped.
+/// The study before its next trial, from the beginning or from where it was stopped, and when it was made until then.
 fn begin(
     definition: &Definition,
-    options: &Options,
+    args: &StudyArgs,
     folder: &Path,
-    resume: bool,
     narrate: fn(&str),
-) -> Result<Study, Failed> {
+) -> Result<(Study, Vec<Session>), Failed> {
     let refuse = |refusal: Refusal| refused(refusal_of(&refusal));
-    if !resume {
-        return Study::new(definition.clone(), options.clone(), None).map_err(refuse);
-    }
-    let entries = Kept::at(folder).entries(definition, options).map_err(refused)?;
-    narrate(&format!("going on after {} trials", entries.len()));
-    Study::resume(definition.clone(), options.clone(), None, entries).map_err(refuse)
+    let extent = &args.extent;
+    let options = Options {
+        quick: extent.quick,
+        arms: extent.arms.clone(),
+        blocks: extent.blocks,
+        against_itself: extent.against_itself.clone(),
+    };
+    let kept = Kept::at(folder);
+    let stored = if extent.report_only {
+        kept.read(definition).map_err(refused)?
+    } else if extent.resume {
+        let stored = kept.resumed(definition, &options).map_err(refused)?;
+        narrate(&format!("going on after {} trials", stored.entries.len()));
+        stored
+    } else {
+        let study = Study::new(definition.clone(), options, None).map_err(refuse)?;
+        return Ok((study, Vec::new()));
+    };
+    let study = Study::resume(definition.clone(), stored.options, None, stored.entries).map_err(refuse)?;
+    Ok((study, stored.sessions))
 }
 
 /// A study while its trials run.
@@ -122,8 +156,7 @@ struct Course<'a> {
 
 impl Course<'_> {
     /// Runs all trials that are left; what ended it before its time is returned beside it.
-    fn run(&self, mut study: Study, kept: &Kept) -> Result<(Study, Option<Failed>), Failed> {
-        let mut journal = kept.open(&study).map_err(refused)?;
+    fn run(&self, mut study: Study, mut journal: Journal) -> Result<(Study, Option<Failed>), Failed> {
         let interrupt = Arc::new(AtomicBool::new(false));
         let _bridge = Bridge::between(self.control.clone(), interrupt.clone())
             .map_err(|error| failed(Problem::new(error.to_string(), "")))?;
@@ -230,7 +263,7 @@ fn told(problems: &knee_study::definition::Problems) -> Problem {
 
 fn refusal_of(refusal: &Refusal) -> Problem {
     let hint = match refusal {
-        Refusal::OtherStudy(_) => "leave --resume out to begin anew",
+        Refusal::OtherStudy(_) => "leave --resume and --report-only out to begin anew",
         Refusal::MarginWithinNoise { .. } => "ask for more blocks, or a wider margin",
         _ => "",
     };

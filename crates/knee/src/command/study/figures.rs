@@ -9,7 +9,7 @@ use knee_core::record::Run;
 use knee_core::unit::Nanos;
 use knee_study::metric::Metric;
 use knee_study::statistics::warm_up::{self, WarmUp};
-use knee_study::study::{Figure, Measured};
+use knee_study::study::{Figure, Measured, Place};
 use knee_study::sweep::StepResult;
 
 use super::processes::Use;
@@ -21,6 +21,8 @@ pub struct Spent {
     pub service: Option<Nanos>,
     /// CPU time of databases and caches.
     pub stores: Option<Nanos>,
+    /// CPU time of this program, which sends the requests.
+    pub generator: Option<Nanos>,
     /// Memory of the service at the end.
     pub memory: Option<u64>,
 }
@@ -32,7 +34,7 @@ impl Spent {
             let (before, after) = (before[place]?, after[place]?);
             Some(after.cpu.since(before.cpu))
         };
-        Self { service: cpu(0), stores: cpu(1), memory: after[0].map(|used| used.memory) }
+        Self { service: cpu(0), stores: cpu(1), memory: after[0].map(|used| used.memory), ..Self::default() }
     }
 }
 
@@ -77,6 +79,7 @@ pub fn measured(run: &Run, spent: Spent, record: Option<String>) -> Measured {
     if all > 0.0 {
         figures.extend(spent.service.map(|cpu| (Metric::CpuPerRequest, per_request(cpu))));
         figures.extend(spent.stores.map(|cpu| (Metric::StoreCpuPerRequest, per_request(cpu))));
+        figures.extend(spent.generator.map(|cpu| (Metric::GeneratorCpuPerRequest, per_request(cpu))));
     }
     figures.extend(spent.memory.map(|bytes| (Metric::Memory, Figure::from(bytes as f64))));
     Measured {
@@ -86,12 +89,16 @@ pub fn measured(run: &Run, spent: Spent, record: Option<String>) -> Measured {
         reasons: run.truth.reasons.iter().map(|reason| reason.text.clone()).collect(),
         steady: steady(run),
         record,
+        place: Place::default(),
     }
 }
 
-/// Whether medians of the intervals settled; `None` if there are too few to tell.
+/// Whether medians of the intervals settled: MSER-5 over those of the whole intervals between warm-up and end. It needs
+/// twenty, so that trials of less than twenty seconds are `None`: too short to tell.
 fn steady(run: &Run) -> Option<bool> {
-    let inside = run.series.iter().filter(|point| !point.warm_up);
+    // Beyond the window answers still come in, of fewer and fewer requests.
+    let end = Nanos(run.head.measured_from.as_nanos() + run.window().as_nanos());
+    let inside = run.series.iter().filter(|point| !point.warm_up && point.to <= end);
     let medians: Vec<f64> = inside.filter_map(|point| Some(point.response?[0].as_nanos() as f64)).collect();
     match warm_up::cut(&medians) {
         WarmUp::Until(_) => Some(true),

@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
+use knee_engine::host;
 use knee_rig::{Rig, Running};
 use knee_study::definition::{Arm, Arrivals, Load, Request, Workload};
-use knee_study::study::{Study, Told, Trial};
+use knee_study::study::{Measured, Study, Told, Trial};
 
 use super::arm::{others, overrides};
 use super::figures::{Spent, measured};
 use super::processes::{Use, used};
-use super::{Failed, broken, failed, refused};
+use super::{Failed, broken, failed, place, refused};
 use crate::args::{self, Invocation, RunArgs, RunReportFlags, RunScriptFlags};
 use crate::command::{load, run};
 use crate::problem::{Problem, printable};
@@ -53,13 +54,17 @@ impl Bench {
             Err(error) => return told(&error),
         };
         let pids: Vec<u32> = running.pid.into_iter().collect();
-        let stores: Vec<u32> = self.rig.stores().into_iter().flat_map(|store| store.pids).collect();
+        let stores = self.rig.stores();
+        let place = place::of(&workload.service, &running, &stores);
+        let stores: Vec<u32> = stores.into_iter().flat_map(|store| store.pids).collect();
         let look = || [used(&pids), used(&stores)];
         let before: [Option<Use>; 2] = look();
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
+        let own = host::cpu_time();
         let (run, record) = self.load(&workload, &running, times)?;
-        let spent = Spent::between(before, look());
+        let generator = Some(host::cpu_time().since(own));
+        let spent = Spent { generator, ..Spent::between(before, look()) };
         if let Err(error) = self.rig.check() {
             self.running = None;
             return told(&error);
@@ -68,7 +73,7 @@ impl Bench {
             return Err(failed(Problem::new("the trial was interrupted", "")));
         }
         let record = record.map(|path| printable(&path.display().to_string()));
-        Ok(Told::Measured(measured(&run, spent, record)))
+        Ok(Told::Measured(Measured { place, ..measured(&run, spent, record) }))
     }
 
     /// The service as the trial wants it, and whether its process is fresh.
