@@ -96,15 +96,13 @@ impl Sale {
                     told.opened.len()
                 };
                 // Few, so that tickets keep coming back until the end; most cancel, and the others let it expire.
-                if opened % 100 != 1 {
-                    if number % 5 < 3 {
-                        self.cancel(client, id).await;
-                    }
-                } else {
+                if opened % 100 == 1 {
                     let pay = format!("orders/{id}/pay");
                     if let Some((200, _)) = self.ask(client, &pay, &key, "", number).await {
                         self.told.lock().unwrap().paid.push(id);
                     }
+                } else if number % 5 < 3 {
+                    self.cancel(client, id).await;
                 }
             }
             _ => panic!("{route}: {status} {json}"),
