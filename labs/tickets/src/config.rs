@@ -1,11 +1,12 @@
 //! What can be asked for: commands, settings and the switches, by flag or by environment variable.
 //!
-//! Does not act on any of it. Every switch is independent: any combination starts.
+//! Does not act on any of it. Every switch is independent; one combination would not be safe and is refused.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing::level_filters::LevelFilter;
 
 use crate::order::Limits;
 
@@ -16,9 +17,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
-    /// Least severe log line that is written (to stderr): error, warn, info, debug
+    /// Least severe log line that is written (to stderr): off, error, warn, info, debug
     #[arg(long, env = "TICKETS_LOG_LEVEL", default_value = "info", global = true)]
-    pub log_level: tracing::Level,
+    pub log_level: LevelFilter,
     /// How log lines look
     #[arg(long, env = "TICKETS_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
@@ -134,6 +135,15 @@ pub struct Switches {
     /// What /redis-decrement runs; /simple-redis-decrement and /complex-redis-decrement always run their own
     #[arg(long, env = "TICKETS_REDIS_SCRIPT", default_value = "checked")]
     pub redis_script: RedisScript,
+    /// Whether each order is a script call of its own, or all that wait are one call
+    #[arg(long, env = "TICKETS_REDIS_CALL", default_value = "each")]
+    pub redis_call: RedisCall,
+    /// How PostgreSQL gets to know what Redis sold, before the buyer is told
+    #[arg(long, env = "TICKETS_RECORD", default_value = "none")]
+    pub record: Record,
+    /// Where /orders takes its tickets from; from counters only when sales are on record
+    #[arg(long, env = "TICKETS_ORDER_STOCK", default_value = "units")]
+    pub order_stock: OrderStock,
     /// Which index helps to find free units; made or dropped when the service starts
     #[arg(long, env = "TICKETS_UNIT_INDEX", default_value = "on")]
     pub unit_index: UnitIndex,
@@ -143,6 +153,9 @@ pub struct Switches {
     /// Whether units are found and marked by two statements for each line of an order, or by one
     #[arg(long, env = "TICKETS_UNIT_STATEMENT", default_value = "two")]
     pub unit_statement: UnitStatement,
+    /// Whether each reservation of units is a transaction of its own, or all that wait are one
+    #[arg(long, env = "TICKETS_UNIT_CALL", default_value = "each")]
+    pub unit_call: UnitCall,
     /// Most connections to PostgreSQL at a time
     #[arg(long, env = "TICKETS_POOL_MAX", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub pool_max: u16,
@@ -155,6 +168,44 @@ pub enum RedisScript {
     Simple,
     /// Take all or nothing
     Checked,
+}
+
+/// Values of `--redis-call`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RedisCall {
+    /// A script call for each order, as published
+    Each,
+    /// One call for all orders that wait
+    Batch,
+}
+
+/// Values of `--record`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Record {
+    /// Not at all, as published: what Redis loses is lost
+    None,
+    /// A transaction for each order
+    Each,
+    /// One transaction for all orders that wait
+    Grouped,
+}
+
+/// Values of `--order-stock`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OrderStock {
+    /// Units in PostgreSQL
+    Units,
+    /// Counters in Redis
+    Counters,
+}
+
+/// Values of `--unit-call`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UnitCall {
+    /// A transaction for each order, as published
+    Each,
+    /// One transaction for all orders that wait
+    Batch,
 }
 
 /// Values of `--unit-index`.

@@ -3,7 +3,12 @@
 //! Does not keep them; each store keeps its own beside what it sold, in the same step. A refused order leaves no key,
 //! so it may be tried again with the same one.
 
-use axum::http::HeaderMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderValue;
+use axum::http::request::Parts;
 
 use crate::order::Order;
 use crate::refusal::Refusal;
@@ -12,6 +17,18 @@ const HEADER: &str = "idempotency-key";
 
 /// Most characters of a key.
 pub const LONGEST: usize = 200;
+
+/// The header of a request as it came; the other headers are nobody's business here, and are not copied.
+#[derive(Debug)]
+pub struct Header(Option<HeaderValue>);
+
+impl<S: Sync> FromRequestParts<S> for Header {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.headers.get(HEADER).cloned()))
+    }
+}
 
 /// A key, and what was asked for with it.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,14 +44,14 @@ impl Once {
     ///
     /// # Errors
     /// [`Refusal::BadKey`] when it is empty, too long, or not visible ASCII.
-    pub fn read(headers: &HeaderMap, route: &str, order: &Order) -> Result<Option<Self>, Refusal> {
-        let Some(value) = headers.get(HEADER) else { return Ok(None) };
+    pub fn read(header: &Header, route: &str, order: &Order) -> Result<Option<Arc<Self>>, Refusal> {
+        let Some(value) = &header.0 else { return Ok(None) };
         let key = value.to_str().map_err(|_| Refusal::BadKey)?;
         let is_visible = key.bytes().all(|byte| byte.is_ascii_graphic());
         if key.is_empty() || key.len() > LONGEST || !is_visible {
             return Err(Refusal::BadKey);
         }
         let lines: Vec<_> = order.lines().collect();
-        Ok(Some(Self { key: key.to_owned(), request: format!("{route} {lines:?}") }))
+        Ok(Some(Arc::new(Self { key: key.to_owned(), request: format!("{route} {lines:?}") })))
     }
 }

@@ -3,8 +3,11 @@
 //! Does not know which tickets exist or how many are left.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
+
+use crate::once::Once;
 
 /// How large an order may be.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +25,15 @@ pub struct Limits {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Order {
     lines: BTreeMap<String, i32>,
+}
+
+/// An order on its way to a store, with its idempotency key if it has one. Cheap to copy: it may wait in several queues.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// What is asked for.
+    pub order: Arc<Order>,
+    /// The key, if the buyer sent one.
+    pub once: Option<Arc<Once>>,
 }
 
 /// Why a body is not an order.

@@ -2,6 +2,8 @@
 //!
 //! Does not decide when; the stores and the order do.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -45,6 +47,15 @@ pub enum Refusal {
     /// PostgreSQL failed, or a connection was not to be had in time.
     #[error("PostgreSQL: {0}")]
     Postgres(String),
+    /// The counters were rebuilt again and again while an order was taken from them.
+    #[error("the counters in Redis do not come to rest")]
+    Restless,
+    /// The service stops.
+    #[error("the service stops")]
+    Stopping,
+    /// One of many that were refused together.
+    #[error(transparent)]
+    Shared(#[from] Arc<Refusal>),
     /// Redis failed or did not answer in time. Whether tickets were taken is not known.
     #[error("Redis: {0}")]
     Redis(#[from] redis::RedisError),
@@ -58,7 +69,10 @@ impl Refusal {
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unknown(_) | Self::NoOrder => StatusCode::NOT_FOUND,
             Self::Short(_) | Self::Closed(_) => StatusCode::CONFLICT,
-            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) | Self::Restless | Self::Stopping => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::Shared(refusal) => refusal.status(),
         }
     }
 
@@ -76,7 +90,10 @@ impl Refusal {
             Self::Short(_) => "not_enough_left",
             Self::NoOrder => "unknown_order",
             Self::Closed(_) => "order_closed",
-            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) => "store_unavailable",
+            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) | Self::Restless | Self::Stopping => {
+                "store_unavailable"
+            }
+            Self::Shared(refusal) => refusal.code(),
         }
     }
 }

@@ -25,3 +25,23 @@ CREATE TABLE idempotency_keys (
     made_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX idx_idempotency_keys_on_made_at ON idempotency_keys (made_at);
+-- What Redis sells: how many there were, and how many of them are on record as sold. The check has the last word,
+-- whatever a counter in Redis says. Half-empty pages keep the new versions of these hot rows beside the old ones.
+CREATE TABLE counters (
+    ticket_id varchar(255) PRIMARY KEY REFERENCES tickets (id),
+    stock int NOT NULL,
+    sold int NOT NULL DEFAULT 0 CHECK (sold BETWEEN 0 AND stock)
+) WITH (fillfactor = 50);
+-- Every ticket sold from Redis, a row for each line of an order. Those of a released order are sold no more. The ticket has
+-- no foreign key, which would be looked up for each row: its row in counters is changed in the same transaction.
+CREATE TABLE sales (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    ticket_id varchar(255) NOT NULL,
+    count int NOT NULL CHECK (count > 0),
+    order_id text REFERENCES orders (id),
+    sold_at timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX idx_sales_on_order_id ON sales (order_id) WHERE order_id IS NOT NULL;
+-- Which rebuild of the counters in Redis is the valid one; see ledger.rs.
+CREATE TABLE stock_epoch (epoch bigint NOT NULL);
+INSERT INTO stock_epoch VALUES (0);

@@ -62,19 +62,24 @@ async fn rows(args: &SeedArgs) -> Result<(), Problem> {
     }
     write(&mut client, args).await.map_err(problem)?;
     // Outside of the transaction, where VACUUM may run: plans start from what is true.
-    client.batch_execute("VACUUM (ANALYZE) tickets, ticket_units").await.map_err(problem)?;
+    client.batch_execute("VACUUM (ANALYZE) tickets, ticket_units, counters").await.map_err(problem)?;
     connection.abort();
     Ok(())
 }
 
 async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
     let transaction = client.transaction().await?;
-    transaction.batch_execute("DROP TABLE IF EXISTS ticket_units, orders, tickets, idempotency_keys").await?;
+    // That there was nothing to drop is no news.
+    transaction.batch_execute("SET LOCAL client_min_messages = warning").await?;
+    transaction.batch_execute("DROP TABLE IF EXISTS sales, counters, stock_epoch, ticket_units, orders, tickets, idempotency_keys").await?;
     transaction.batch_execute(include_str!("schema.sql")).await?;
     for id in ids(args.tickets) {
         let name = format!("Ticket {id}");
         transaction
             .execute("INSERT INTO tickets (id, name, stock) VALUES ($1, $2, $3)", &[&id, &name, &args.stock])
+            .await?;
+        transaction
+            .execute("INSERT INTO counters (ticket_id, stock) VALUES ($1, $2)", &[&id, &args.stock])
             .await?;
         transaction
             .execute(
@@ -89,6 +94,7 @@ async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(
 async fn counters(args: &SeedArgs) -> redis::RedisResult<()> {
     let mut redis = counter::connect(&args.stores.redis, TIMEOUT).await?;
     let mut pipe = redis::pipe();
+    pipe.del(counter::EPOCH).ignore();
     for id in ids(26) {
         pipe.del(counter::key(&id)).ignore();
     }

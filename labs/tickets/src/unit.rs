@@ -2,14 +2,18 @@
 //!
 //! Does not retry: a request that fails has taken nothing.
 
+mod batch;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Transaction};
 use tokio_postgres::NoTls;
 
-use crate::config::{Seqscan, Switches, UnitIndex, UnitStatement};
-use crate::once::Once;
-use crate::order::Order;
+use crate::config::{Seqscan, Switches, UnitCall, UnitIndex, UnitStatement};
+use crate::group::Group;
+use crate::key::is_done;
+use crate::order::Wanted;
 use crate::refusal::Refusal;
 
 /// Name of the index on ticket and whether it is reserved.
@@ -17,20 +21,11 @@ pub const INDEX: &str = "idx_ticket_units_on_ticket_id_and_reserved";
 /// Name of the index of free units.
 pub const FREE_INDEX: &str = "idx_ticket_units_free";
 
-// Without an order: which free unit a buyer gets does not matter, and a unit that another buyer is about to get is
-// passed over instead of waited for.
-const FIND: &str = "SELECT id FROM ticket_units WHERE ticket_id = $1 AND reserved = false LIMIT $2 \
-                    FOR UPDATE SKIP LOCKED";
 const MARK: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY($1)";
-// ARRAY keeps the inner SELECT from being run again for each row.
-const FIND_AND_MARK: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY(ARRAY(\
-                             SELECT id FROM ticket_units WHERE ticket_id = $1 AND reserved = false LIMIT $2 \
-                             FOR UPDATE SKIP LOCKED))";
-// Waits while another request with the same key is not decided.
-const KEEP: &str = "INSERT INTO idempotency_keys (key, request) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-const KEPT: &str = "SELECT request FROM idempotency_keys WHERE key = $1";
-const FORGET: &str = "DELETE FROM idempotency_keys WHERE made_at < now() - $1::bigint * interval '1 second'";
 const DECREMENT: &str = "UPDATE tickets SET stock = stock - $2 WHERE id = $1 AND stock >= $2";
+
+/// Most orders of one transaction: their buyers wait for one commit, and their units for its end.
+const MOST: usize = 500;
 
 /// Makes a pool; it connects when the first connection is wanted.
 ///
@@ -55,15 +50,35 @@ pub fn pool(url: &str, max: u16, timeout: Duration) -> Result<Pool, Refusal> {
 
 /// The tables of tickets and of units.
 pub struct Units {
+    shared: Arc<Shared>,
+    batches: Option<Group<Wanted, Reserved>>,
+}
+
+struct Shared {
     pool: Pool,
     seqscan: Seqscan,
     statement: UnitStatement,
+    find: String,
+    find_and_mark: String,
+    find_all: String,
+    find_and_mark_all: String,
 }
+
+/// What came of one order of many; those that failed together share the reason.
+type Reserved = Result<(), Arc<Refusal>>;
 
 impl Units {
     /// Sells through a pool in the way the switches say.
     pub fn new(pool: Pool, switches: &Switches) -> Self {
-        Self { pool, seqscan: switches.seqscan, statement: switches.unit_statement }
+        let shared = Arc::new(Shared::new(pool, switches));
+        let batches = (switches.unit_call == UnitCall::Batch).then(|| {
+            let shared = Arc::clone(&shared);
+            Group::start(MOST, move |orders: Vec<Wanted>| {
+                let shared = Arc::clone(&shared);
+                async move { shared.reserve_all(&orders).await }
+            })
+        });
+        Self { shared, batches }
     }
 
     /// Reserves a unit for each ticket of an order, or none.
@@ -71,40 +86,21 @@ impl Units {
     /// # Errors
     /// Fewer units are free, not counting those that other buyers are about to get; the key was used for another
     /// order; PostgreSQL fails.
-    pub async fn reserve(&self, order: &Order, once: Option<&Once>) -> Result<(), Refusal> {
-        let mut client = self.pool.get().await?;
-        // Rolled back when it is dropped before it is committed.
-        let transaction = client.transaction().await?;
-        if is_done(&transaction, once).await? {
-            return Ok(());
+    pub async fn reserve(&self, wanted: &Wanted) -> Result<(), Refusal> {
+        match &self.batches {
+            None => self.shared.reserve(wanted).await,
+            Some(group) => Ok(group.join(wanted.clone()).await.ok_or(Refusal::Stopping)??),
         }
-        if self.seqscan == Seqscan::OffInTransaction {
-            transaction.batch_execute("SET LOCAL enable_seqscan = off").await?;
-        }
-        for (id, count) in order.lines() {
-            let taken = match self.statement {
-                UnitStatement::Two => find_then_mark(&transaction, id, count).await?,
-                UnitStatement::One => {
-                    let statement = transaction.prepare_cached(FIND_AND_MARK).await?;
-                    transaction.execute(&statement, &[&id, &i64::from(count)]).await?
-                }
-            };
-            if i64::try_from(taken) != Ok(i64::from(count)) {
-                transaction.rollback().await?;
-                return Err(Refusal::Short(id.to_owned()));
-            }
-        }
-        Ok(transaction.commit().await?)
     }
 
     /// Lowers the one row of each ticket of an order, or none. Buyers of the same ticket wait for each other.
     ///
     /// # Errors
     /// Fewer are left; the key was used for another order; PostgreSQL fails.
-    pub async fn decrement(&self, order: &Order, once: Option<&Once>) -> Result<(), Refusal> {
-        let mut client = self.pool.get().await?;
+    pub async fn decrement(&self, Wanted { order, once }: &Wanted) -> Result<(), Refusal> {
+        let mut client = self.shared.pool.get().await?;
         let transaction = client.transaction().await?;
-        if is_done(&transaction, once).await? {
+        if is_done(&transaction, once.as_deref()).await? {
             return Ok(());
         }
         let statement = transaction.prepare_cached(DECREMENT).await?;
@@ -122,45 +118,100 @@ impl Units {
     /// # Errors
     /// It does not, or no connection was free in time.
     pub async fn ping(&self) -> Result<(), Refusal> {
-        self.pool.get().await?.simple_query("SELECT 1").await?;
+        self.shared.pool.get().await?.simple_query("SELECT 1").await?;
         Ok(())
     }
 }
 
-/// Forgets idempotency keys that are older than so many seconds.
+/// The statement that locks free units. Which ones a buyer gets does not matter, and one that another buyer is about to
+/// get is passed over instead of waited for.
 ///
-/// # Errors
-/// PostgreSQL fails.
-pub async fn forget(pool: &Pool, key_age: u32) -> Result<u64, Refusal> {
-    Ok(pool.get().await?.execute(FORGET, &[&i64::from(key_age)]).await?)
+/// The index of free units has them in order of their number. To ask for that order costs nothing, and keeps PostgreSQL from
+/// collecting all free units of a ticket to take some of them. With other indexes it would have to sort.
+fn find(index: UnitIndex, ticket: &str, count: &str) -> String {
+    let order = if index == UnitIndex::Partial { "ORDER BY id" } else { "" };
+    format!(
+        "SELECT id FROM ticket_units WHERE ticket_id = {ticket} AND reserved = false {order} \
+         LIMIT {count} FOR UPDATE SKIP LOCKED"
+    )
 }
 
-/// Whether the key was kept by an earlier transaction that sold this order. If not, this one keeps it.
-pub(crate) async fn is_done(transaction: &Transaction<'_>, once: Option<&Once>) -> Result<bool, Refusal> {
-    let Some(once) = once else { return Ok(false) };
-    let keep = transaction.prepare_cached(KEEP).await?;
-    if transaction.execute(&keep, &[&once.key, &once.request]).await? == 1 {
-        return Ok(false);
-    }
-    let kept = transaction.prepare_cached(KEPT).await?;
-    match transaction.query_opt(&kept, &[&once.key]).await? {
-        Some(row) if row.get::<_, &str>(0) == once.request => Ok(true),
-        Some(_) => Err(Refusal::KeyReused),
-        // Forgotten between the two statements.
-        None => Err(Refusal::Postgres("the idempotency key grew too old just now".to_owned())),
-    }
+/// The same for many tickets.
+fn find_all(index: UnitIndex, columns: &str) -> String {
+    let find = find(index, "wanted.ticket_id", "wanted.count");
+    format!(
+        "SELECT {columns} FROM unnest($1::text[], $2::bigint[]) AS wanted (ticket_id, count) \
+         CROSS JOIN LATERAL ({find}) AS unit"
+    )
 }
 
-/// How many units were found and marked; when fewer than `count` were found, none is marked.
-async fn find_then_mark(transaction: &Transaction<'_>, id: &str, count: i32) -> Result<u64, Refusal> {
-    let find = transaction.prepare_cached(FIND).await?;
-    let found = transaction.query(&find, &[&id, &i64::from(count)]).await?;
-    if i32::try_from(found.len()) != Ok(count) {
-        return Ok(found.len() as u64);
+/// Marks what a statement finds; ARRAY keeps it from being run again for each row.
+fn marking(find: &str) -> String {
+    format!("UPDATE ticket_units SET reserved = true WHERE id = ANY(ARRAY({find}))")
+}
+
+impl Shared {
+    fn new(pool: Pool, switches: &Switches) -> Self {
+        let index = switches.unit_index;
+        let find = find(index, "$1", "$2");
+        Self {
+            pool,
+            seqscan: switches.seqscan,
+            statement: switches.unit_statement,
+            find_and_mark: marking(&find),
+            find,
+            find_all: find_all(index, "wanted.ticket_id, unit.id"),
+            find_and_mark_all: format!("{} RETURNING ticket_id, id", marking(&find_all(index, "unit.id"))),
+        }
     }
-    let ids: Vec<i32> = found.iter().map(|row| row.get(0)).collect();
-    let mark = transaction.prepare_cached(MARK).await?;
-    Ok(transaction.execute(&mark, &[&ids]).await?)
+
+    async fn reserve(&self, Wanted { order, once }: &Wanted) -> Result<(), Refusal> {
+        let mut client = self.pool.get().await?;
+        // Rolled back when it is dropped before it is committed.
+        let transaction = client.transaction().await?;
+        if is_done(&transaction, once.as_deref()).await? {
+            return Ok(());
+        }
+        self.set_planner(&transaction).await?;
+        for (id, count) in order.lines() {
+            let taken = match self.statement {
+                UnitStatement::Two => self.find_then_mark(&transaction, id, count).await?,
+                UnitStatement::One => {
+                    let statement = transaction.prepare_cached(&self.find_and_mark).await?;
+                    transaction.execute(&statement, &[&id, &i64::from(count)]).await?
+                }
+            };
+            if i64::try_from(taken) != Ok(i64::from(count)) {
+                transaction.rollback().await?;
+                return Err(Refusal::Short(id.to_owned()));
+            }
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// How many units were found and marked; when fewer than `count` were found, none is marked.
+    async fn find_then_mark(
+        &self,
+        transaction: &Transaction<'_>,
+        id: &str,
+        count: i32,
+    ) -> Result<u64, Refusal> {
+        let find = transaction.prepare_cached(&self.find).await?;
+        let found = transaction.query(&find, &[&id, &i64::from(count)]).await?;
+        if i32::try_from(found.len()) != Ok(count) {
+            return Ok(found.len() as u64);
+        }
+        let ids: Vec<i32> = found.iter().map(|row| row.get(0)).collect();
+        let mark = transaction.prepare_cached(MARK).await?;
+        Ok(transaction.execute(&mark, &[&ids]).await?)
+    }
+
+    async fn set_planner(&self, transaction: &Transaction<'_>) -> Result<(), Refusal> {
+        if self.seqscan == Seqscan::OffInTransaction {
+            transaction.batch_execute("SET LOCAL enable_seqscan = off").await?;
+        }
+        Ok(())
+    }
 }
 
 /// Makes the index that is wanted and drops the others. Takes seconds on a table of a million units.

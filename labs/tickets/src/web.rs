@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -15,16 +15,16 @@ use axum::{Json, Router};
 use crate::booking::{Booking, Bookings};
 use crate::catalogue::Catalogue;
 use crate::config::RedisScript;
-use crate::counter::Counters;
-use crate::once::Once;
-use crate::order::{Limits, Order};
+use crate::once::{Header, Once};
+use crate::order::{Limits, Order, Wanted};
 use crate::refusal::Refusal;
+use crate::till::Till;
 use crate::unit::Units;
 
 /// What the routes work with.
 pub struct BoxOffice {
     /// Stock in Redis.
-    pub counters: Counters,
+    pub till: Arc<Till>,
     /// Stock in PostgreSQL.
     pub units: Units,
     /// Orders that have to be paid.
@@ -60,52 +60,48 @@ pub fn router(office: Arc<BoxOffice>) -> Router {
         .with_state(office)
 }
 
-async fn simple(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Simple, &headers, body).await
+async fn simple(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, RedisScript::Simple, &header, body).await
 }
 
-async fn checked(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Checked, &headers, body).await
+async fn checked(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, RedisScript::Checked, &header, body).await
 }
 
-async fn chosen(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, office.redis_script, &headers, body).await
+async fn chosen(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&office, office.redis_script, &header, body).await
 }
 
 async fn count_down(
     office: &BoxOffice,
     script: RedisScript,
-    headers: &HeaderMap,
+    header: &Header,
     body: Body,
 ) -> Result<&'static str, Refusal> {
-    let order = office.order(body)?;
-    let once = Once::read(headers, "counters", &order)?;
-    office.counters.take(script, &order, once.as_ref()).await?;
+    let wanted = office.wanted(header, "counters", body)?;
+    office.till.sell(script, &wanted).await?;
     Ok("Success")
 }
 
-async fn reserve(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    let order = office.order(body)?;
-    let once = Once::read(&headers, "units", &order)?;
-    office.units.reserve(&order, once.as_ref()).await?;
+async fn reserve(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    let wanted = office.wanted(&header, "units", body)?;
+    office.units.reserve(&wanted).await?;
     Ok("Success")
 }
 
-async fn decrement(State(office): Shared, headers: HeaderMap, body: Body) -> Result<&'static str, Refusal> {
-    let order = office.order(body)?;
-    let once = Once::read(&headers, "row", &order)?;
-    office.units.decrement(&order, once.as_ref()).await?;
+async fn decrement(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    let wanted = office.wanted(&header, "row", body)?;
+    office.units.decrement(&wanted).await?;
     Ok("Success")
 }
 
 async fn open(
     State(office): Shared,
-    headers: HeaderMap,
+    header: Header,
     body: Body,
 ) -> Result<(StatusCode, Json<Booking>), Refusal> {
-    let order = office.order(body)?;
-    let once = Once::read(&headers, "orders", &order)?;
-    Ok((StatusCode::CREATED, Json(office.bookings.open(&order, once.as_ref()).await?)))
+    let wanted = office.wanted(&header, "orders", body)?;
+    Ok((StatusCode::CREATED, Json(office.bookings.open(&wanted).await?)))
 }
 
 async fn show(State(office): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
@@ -122,11 +118,10 @@ async fn cancel(State(office): Shared, Path(id): Path<String>) -> Result<Json<Bo
 
 /// Whether both stores answer; a balancer sends no buyers here while one does not.
 async fn ready(State(office): Shared) -> Response {
-    let (postgres, redis) = tokio::join!(office.units.ping(), office.counters.ping());
+    let (postgres, redis) = tokio::join!(office.units.ping(), office.till.ping());
     let problem = match (postgres, redis) {
         (Ok(()), Ok(())) => return "ready".into_response(),
-        (Err(problem), _) => problem,
-        (_, Err(problem)) => problem.into(),
+        (Err(problem), _) | (_, Err(problem)) => problem,
     };
     tracing::warn!(reason = %problem, "not ready");
     let store = if matches!(problem, Refusal::Redis(_)) { "Redis" } else { "PostgreSQL" };
@@ -134,6 +129,12 @@ async fn ready(State(office): Shared) -> Response {
 }
 
 impl BoxOffice {
+    fn wanted(&self, header: &Header, route: &str, body: Body) -> Result<Wanted, Refusal> {
+        let order = self.order(body)?;
+        let once = Once::read(header, route, &order)?;
+        Ok(Wanted { order: Arc::new(order), once })
+    }
+
     fn order(&self, body: Body) -> Result<Order, Refusal> {
         let body = body.map_err(|rejection| {
             if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {

@@ -7,7 +7,8 @@ const base = __ENV.BASE_URL || 'http://127.0.0.1:3100';
 const sold = new Counter('tickets_sold');
 const refused = new Counter('orders_refused');
 
-// So many users share so many orders and never pause. VUS and ITERATIONS change both.
+// So many users share so many orders and never pause, as published. VUS, ITERATIONS and DURATION change it: with a
+// DURATION of some seconds, whatever orders are left then are not sent.
 export function shared(vus, iterations) {
   return {
     scenarios: {
@@ -15,8 +16,8 @@ export function shared(vus, iterations) {
         executor: 'shared-iterations',
         vus: Number(__ENV.VUS || vus),
         iterations: Number(__ENV.ITERATIONS || iterations),
-        maxDuration: '10m',
-        gracefulStop: '30s',
+        maxDuration: __ENV.DURATION || '10m',
+        gracefulStop: __ENV.DURATION ? '5s' : '30s',
       },
     },
   };

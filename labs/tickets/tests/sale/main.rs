@@ -7,8 +7,10 @@
 #![allow(clippy::print_stdout, reason = "a test that is left out says so")]
 
 mod booking;
+mod killed;
 mod once;
 mod operate;
+mod record;
 mod sell;
 mod switch;
 mod world;

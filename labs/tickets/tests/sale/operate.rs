@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
 use crate::world::{Office, Stores, has_stores, signal, wait};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -87,4 +90,29 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let error = said("serve", &["--listen", &taken.local_addr().unwrap().to_string()]);
     assert!(error.contains("cannot listen on"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_buyers_than_the_usual_limit_of_open_files_are_served_at_a_time() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(1, 0).await;
+    let office = Office::open_with_files(&stores, 40);
+    let address = office.url.strip_prefix("http://").unwrap();
+    let buyers = async {
+        // All stay connected while the last ones come.
+        let mut buyers = Vec::new();
+        for _ in 0..200 {
+            let mut buyer = TcpStream::connect(address).await.unwrap();
+            buyer.write_all(b"GET /health HTTP/1.1\r\nHost: sale\r\n\r\n").await.unwrap();
+            buyers.push(buyer);
+        }
+        for buyer in &mut buyers {
+            let mut answer = [0; 12];
+            buyer.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b"HTTP/1.1 200");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), buyers).await.expect("buyers wait for ever");
 }

@@ -29,11 +29,18 @@ async fn redis_never_sells_more_than_there_are() {
     if !has_stores() {
         return;
     }
-    let stores = Stores::seeded(101, 0).await;
-    let office = Office::open(&stores, &[]);
-    let tally = office.rush("complex-redis-decrement", vec![body(&[("a", 2), ("b", 1)]); 200]).await;
-    assert_eq!(tally, Tally { sold: 50, refused: 150, failed: 0 });
-    assert_eq!((stores.counter("a").await, stores.counter("b").await), (1, 51));
+    for flags in [&[][..], &["--redis-call", "batch"], &["--record", "grouped", "--redis-call", "batch"]] {
+        let stores = Stores::seeded(101, 0).await;
+        let office = Office::open(&stores, flags);
+        // A third of the orders asks for another ticket, too, and may be refused for its sake alone.
+        let orders: Vec<String> = (0..200)
+            .map(|i| if i % 3 == 0 { body(&[("a", 2), ("b", 3)]) } else { body(&[("a", 2)]) })
+            .collect();
+        let tally = office.rush("complex-redis-decrement", orders).await;
+        assert_eq!((tally.sold, tally.refused, tally.failed), (50, 150, 0), "{flags:?}");
+        assert_eq!(stores.counter("a").await, 1, "{flags:?}");
+        assert_eq!((101 - stores.counter("b").await) % 3, 0, "a refused order takes nothing: {flags:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,9 +48,11 @@ async fn units_are_never_sold_twice() {
     if !has_stores() {
         return;
     }
-    for flags in [["--unit-statement", "two"], ["--unit-statement", "one"]] {
+    for flags in [["two", "each"], ["one", "each"], ["two", "batch"], ["one", "batch"]] {
         let stores = Stores::seeded(0, 60).await;
-        let office = Office::open(&stores, &[&flags[..], &["--pool-max", "8"]].concat());
+        let [statement, call] = flags;
+        let flags = ["--unit-statement", statement, "--unit-call", call, "--pool-max", "8"];
+        let office = Office::open(&stores, &flags);
         // Mixed lines, also with one ticket twice and in both orders.
         let orders: Vec<String> = (0..200)
             .map(|i| match i % 3 {

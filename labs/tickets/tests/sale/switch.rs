@@ -113,3 +113,95 @@ async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
     drop(office);
     assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 800 - tally.sold);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_call_decides_whether_orders_that_wait_share_a_script_call() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(1000, 0).await;
+    for (value, is_each) in [("each", true), ("batch", false)] {
+        let office = Office::open(&stores, &["--redis-call", value]);
+        let _: String = stores.ask_redis(&["CONFIG", "RESETSTAT"]).await.unwrap();
+        // Redis answers nobody for a moment, so orders have to wait.
+        let _: String = stores.ask_redis(&["CLIENT", "PAUSE", "500"]).await.unwrap();
+        let tally = office.rush("redis-decrement", vec![body(&[("a", 1)]); 50]).await;
+        assert_eq!(tally, Tally { sold: 50, refused: 0, failed: 0 });
+        let stats: String = stores.ask_redis(&["INFO", "commandstats"]).await.unwrap();
+        let calls = stats.split_once("cmdstat_evalsha:calls=").unwrap().1.split(',').next().unwrap();
+        let calls: u32 = calls.parse().unwrap();
+        assert_eq!(calls == 50, is_each, "{value}: {calls} calls");
+        assert!(calls <= 50);
+    }
+    assert_eq!(stores.counter("a").await, 900);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
+    if !has_stores() {
+        return;
+    }
+    let (mut counter, mut before) = (1000, 0);
+    let stores = Stores::seeded(1000, 0).await;
+    for (value, expected) in [("none", 0..=0), ("each", 50..=50), ("grouped", 1..=25)] {
+        // The record is made from the record: what was sold without one is on sale again.
+        counter = if value == "each" { 1000 } else { counter };
+        let office = Office::open(&stores, &["--record", value, "--pool-max", "8"]);
+        let mut holder = stores.connect().await;
+        let held = holder.transaction().await.unwrap();
+        held.batch_execute("SELECT * FROM stock_epoch FOR UPDATE").await.unwrap();
+        let (tally, ()) = tokio::join!(office.rush("redis-decrement", vec![body(&[("a", 1)]); 50]), async {
+            wait("all are taken from Redis", async || stores.counter("a").await == counter - 50).await;
+            held.commit().await.unwrap();
+        });
+        assert_eq!(tally, Tally { sold: 50, refused: 0, failed: 0 }, "{value}");
+        counter -= 50;
+        let written = stores.statements().iter().filter(|line| line.contains("INSERT INTO sales")).count();
+        assert!(expected.contains(&(written - before)), "{value}: {} statements", written - before);
+        before = written;
+    }
+    assert_eq!(stores.number("SELECT sum(count)::bigint FROM sales").await, 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn order_stock_decides_which_tickets_an_order_holds() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(10, 10).await;
+    for (value, units, counter) in [("units", 3, 10), ("counters", 3, 7)] {
+        let office = Office::open(&stores, &["--record", "each", "--order-stock", value]);
+        assert_eq!(office.order("orders", &[("a", 3)]).await.status, 201);
+        let reserved = stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
+        assert_eq!((reserved, stores.counter("a").await), (units, counter), "{value}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unit_call_decides_whether_orders_that_wait_share_a_transaction() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded(0, 1000).await;
+    let mut before = 0;
+    for (value, is_each) in [("each", true), ("batch", false)] {
+        let office = Office::open(&stores, &["--unit-call", value, "--pool-max", "8"]);
+        let mut holder = stores.connect().await;
+        let held = holder.transaction().await.unwrap();
+        held.batch_execute("LOCK TABLE ticket_units IN EXCLUSIVE MODE").await.unwrap();
+        let (tally, ()) =
+            tokio::join!(office.rush("pg-reserve-ticket", vec![body(&[("a", 1)]); 50]), async {
+                let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+                wait("an order waits", async || stores.number(waits).await >= 1).await;
+                for _ in 0..50 {
+                    assert_eq!(office.get("health").await.status, 200);
+                }
+                held.commit().await.unwrap();
+            });
+        assert_eq!(tally, Tally { sold: 50, refused: 0, failed: 0 }, "{value}");
+        let marks = stores.statements().iter().filter(|line| line.contains("SET reserved = true")).count();
+        assert_eq!(marks - before == 50, is_each, "{value}: {} statements", marks - before);
+        before = marks;
+    }
+    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await, 100);
+}

@@ -1,5 +1,6 @@
 //! Stores, a service and buyers that live for one test.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -57,10 +58,15 @@ impl Stores {
         stores
     }
 
-    /// Starts both.
+    /// Starts both, with a log of all statements.
     pub async fn empty() -> Self {
+        Self::start(&["log_statement=all"]).await
+    }
+
+    /// Starts both, with settings of PostgreSQL.
+    pub async fn start(settings: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
-        let cluster = Cluster::start();
+        let cluster = Cluster::start(settings);
         let redis_port = free_port();
         let redis_process = start_redis(folder.path(), redis_port);
         let redis = format!("redis://127.0.0.1:{redis_port}/0");
@@ -139,6 +145,43 @@ impl Stores {
     }
 }
 
+impl Stores {
+    /// Kills PostgreSQL in the middle of what it does.
+    pub fn kill_postgres(&mut self) {
+        let parent = self.cluster.process.0.id();
+        let children = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap().stdout;
+        self.cluster.process.kill();
+        // Those that serve somebody would do so until they notice.
+        for child in String::from_utf8(children).unwrap().lines() {
+            let _ = Command::new("kill").args(["-s", "KILL", child]).stderr(Stdio::null()).status();
+        }
+    }
+
+    /// Starts PostgreSQL again on what it had written.
+    pub async fn restart_postgres(&mut self) {
+        // The processes of the killed one may still be ending, and until then a new one refuses to start.
+        wait("PostgreSQL", async || {
+            tokio_postgres::connect(&self.postgres, tokio_postgres::NoTls).await.is_err()
+        })
+        .await;
+        loop {
+            self.cluster.process = self.cluster.serve();
+            let trying = async {
+                while self.cluster.process.0.try_wait().unwrap().is_none() {
+                    if tokio_postgres::connect(&self.postgres, tokio_postgres::NoTls).await.is_ok() {
+                        return true;
+                    }
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                false
+            };
+            if tokio::time::timeout(PATIENCE, trying).await.expect("PostgreSQL does not start") {
+                return;
+            }
+        }
+    }
+}
+
 fn start_redis(folder: &Path, port: u16) -> Running {
     let child = Command::new("redis-server")
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"])
@@ -154,10 +197,11 @@ struct Cluster {
     port: u16,
     process: Running,
     folder: TempDir,
+    settings: Vec<String>,
 }
 
 impl Cluster {
-    fn start() -> Self {
+    fn start(settings: &[&str]) -> Self {
         let folder = TempDir::new().unwrap();
         let data = folder.path().join("data");
         if is_root() {
@@ -171,25 +215,39 @@ impl Cluster {
             .output()
             .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let port = free_port();
-        let child = postgres_program("postgres")
-            .arg("-D")
-            .arg(&data)
-            .args(["-c", &format!("port={port}"), "-c", "listen_addresses=127.0.0.1"])
-            .args(["-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=20"])
-            .args(["-c", "autovacuum=off", "-c", "log_statement=all"])
-            .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
-            .spawn()
-            .unwrap();
-        Self { port, process: Running(child), folder }
+        let process = serve(folder.path(), port, &settings);
+        Self { port, process, folder, settings }
     }
+
+    fn serve(&self) -> Running {
+        serve(self.folder.path(), self.port, &self.settings)
+    }
+}
+
+fn serve(folder: &Path, port: u16, settings: &[String]) -> Running {
+    let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
+    let mut program = postgres_program("postgres");
+    program
+        .arg("-D")
+        .arg(folder.join("data"))
+        .args(["-c", &format!("port={port}"), "-c", "listen_addresses=127.0.0.1"])
+        .args(["-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "max_connections=20"])
+        .args(["-c", "autovacuum=off"]);
+    for setting in settings {
+        program.args(["-c", setting]);
+    }
+    Running(program.stderr(log).spawn().unwrap())
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
         // Immediate shutdown: the children end with their parent, which a kill does not promise.
-        signal(self.process.0.id(), "QUIT");
-        let _ = self.process.0.wait();
+        if self.process.0.try_wait().unwrap().is_none() {
+            signal(self.process.0.id(), "QUIT");
+            let _ = self.process.0.wait();
+        }
     }
 }
 
@@ -225,7 +283,7 @@ fn find_postgres(name: &str) -> Option<PathBuf> {
     folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
@@ -257,12 +315,26 @@ pub struct Office {
 impl Office {
     /// Opens the sale.
     pub fn open(stores: &Stores, flags: &[&str]) -> Self {
-        let mut child = stores
-            .command("serve", &["--listen", "127.0.0.1:0", "--log-level", "error"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::start(Self::command(stores, flags))
+    }
+
+    /// Opens the sale as somebody who may have so many files open unless the service asks for more.
+    pub fn open_with_files(stores: &Stores, files: u32) -> Self {
+        let program = Self::command(stores, &[]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -Sn {files} && exec \"$0\" \"$@\"")]);
+        shell.arg(program.get_program()).args(program.get_args());
+        Self::start(shell)
+    }
+
+    fn command(stores: &Stores, flags: &[&str]) -> Command {
+        let mut command = stores.command("serve", &["--listen", "127.0.0.1:0", "--log-level", "error"]);
+        command.args(flags);
+        command
+    }
+
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let process = Running(child);
         let mut line = String::new();

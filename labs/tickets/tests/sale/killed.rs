@@ -1,0 +1,279 @@
+//! Redis, PostgreSQL and the service are killed in turn while buyers buy; then the books are audited by SQL.
+//!
+//! `TICKETS_ATTEMPTS=100000` makes it long. There is a ticket for each 100 attempts. Most buyers open an order and do not
+//! pay, so tickets come back after a second and the sale goes on to the end.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::world::{Office, Stores, body, free_port, has_stores, wait};
+
+const BUYERS: usize = 32;
+const FLAGS: [&str; 14] = [
+    "--record",
+    "grouped",
+    "--redis-call",
+    "batch",
+    "--unit-call",
+    "batch",
+    "--unit-statement",
+    "one",
+    "--order-stock",
+    "counters",
+    "--order-age",
+    "1",
+    "--pool-max",
+    "8",
+];
+
+/// What buyers were told.
+#[derive(Default)]
+struct Told {
+    /// Keys of sales from counters.
+    counters: Vec<String>,
+    /// Keys of sales of units.
+    units: Vec<String>,
+    /// Ids of orders.
+    opened: Vec<String>,
+    /// Ids of orders that are paid.
+    paid: Vec<String>,
+    /// Ids of orders that are cancelled.
+    cancelled: Vec<String>,
+    refused: usize,
+    /// Gave up without an answer.
+    unknown: usize,
+}
+
+struct Sale {
+    url: String,
+    attempts: usize,
+    next: AtomicUsize,
+    told: Mutex<Told>,
+}
+
+impl Sale {
+    fn done(&self) -> usize {
+        self.next.load(Ordering::Relaxed).min(self.attempts)
+    }
+
+    /// One buyer after the other, until all have been here.
+    async fn buyers(self: Arc<Self>) {
+        let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.attempts {
+                return;
+            }
+            self.buyer(&client, number).await;
+        }
+    }
+
+    async fn buyer(&self, client: &reqwest::Client, number: usize) {
+        let key = format!("buyer-{number}");
+        let route = match number % 300 {
+            0 => "redis-decrement",
+            1..=3 => "pg-reserve-ticket",
+            _ => "orders",
+        };
+        let lines = body(&[(if number.is_multiple_of(2) { "a" } else { "b" }, 1)]);
+        let Some((status, json)) = self.ask(client, route, &key, &lines, number).await else {
+            self.told.lock().unwrap().unknown += 1;
+            return;
+        };
+        match (status, route) {
+            (409, _) => self.told.lock().unwrap().refused += 1,
+            (200, "redis-decrement") => self.told.lock().unwrap().counters.push(key),
+            (200, _) => self.told.lock().unwrap().units.push(key),
+            (201, _) => {
+                let id = json["id"].as_str().unwrap().to_owned();
+                let opened = {
+                    let mut told = self.told.lock().unwrap();
+                    told.opened.push(id.clone());
+                    told.opened.len()
+                };
+                // Few, so that tickets keep coming back until the end; most cancel, and the others let it expire.
+                if opened % 100 == 1 {
+                    let pay = format!("orders/{id}/pay");
+                    if let Some((200, _)) = self.ask(client, &pay, &key, "", number).await {
+                        self.told.lock().unwrap().paid.push(id);
+                    }
+                } else if number % 5 < 3 {
+                    self.cancel(client, id).await;
+                }
+            }
+            _ => panic!("{route}: {status} {json}"),
+        }
+    }
+
+    async fn cancel(&self, client: &reqwest::Client, id: String) {
+        let answer = client.delete(format!("{}/orders/{id}", self.url)).send().await;
+        if answer.is_ok_and(|answer| answer.status() == 200) {
+            self.told.lock().unwrap().cancelled.push(id);
+        }
+    }
+
+    /// Asks with the same key until there is an answer. Every fifth buyer is less patient.
+    async fn ask(
+        &self,
+        client: &reqwest::Client,
+        route: &str,
+        key: &str,
+        body: &str,
+        number: usize,
+    ) -> Option<(u16, Value)> {
+        let tries = if number.is_multiple_of(5) { 1 } else { 400 };
+        for _ in 0..tries {
+            let request = client.post(format!("{}/{route}", self.url)).header("Idempotency-Key", key);
+            if let Ok(response) = request.body(body.to_owned()).send().await {
+                let status = response.status().as_u16();
+                if let Ok(text) = response.text().await
+                    && status != 503
+                {
+                    return Some((status, serde_json::from_str(&text).unwrap_or(Value::Null)));
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        None
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_killed_nothing_is_sold_twice_and_nothing_acknowledged_is_lost() {
+    if !has_stores() {
+        return;
+    }
+    let attempts: usize =
+        std::env::var("TICKETS_ATTEMPTS").map_or(3000, |attempts| attempts.parse().expect("a number"));
+    let kills = if attempts >= 100_000 { 30 } else { 6 };
+    let mut stores = Stores::start(&[]).await;
+    let each = (attempts / 200).to_string();
+    stores.seed(&["--tickets", "2", "--stock", &each, "--units-per-ticket", &each]);
+    let listen = format!("127.0.0.1:{}", free_port());
+    let flags = [&FLAGS[..], &["--listen", &listen]].concat();
+    let mut office = Some(Office::open(&stores, &flags));
+    let url = format!("http://{listen}");
+    let sale = Arc::new(Sale { url, attempts, next: AtomicUsize::new(5), told: Mutex::new(Told::default()) });
+    // One of each kind, while there is enough for all.
+    for number in 0..5 {
+        sale.buyer(&reqwest::Client::new(), number).await;
+    }
+    let mut buyers = JoinSet::new();
+    for _ in 0..BUYERS {
+        buyers.spawn(Arc::clone(&sale).buyers());
+    }
+    for kill in 0..kills {
+        // Spread over the sale by how far it is, not by the clock.
+        wait_long(async || sale.done() * (kills + 1) >= (kill + 1) * attempts).await;
+        match kill % 3 {
+            0 => {
+                stores.kill_redis();
+                stores.restart_redis().await;
+            }
+            1 => {
+                stores.kill_postgres();
+                stores.restart_postgres().await;
+            }
+            _ => {
+                drop(office.take());
+                office = Some(Office::open(&stores, &flags));
+            }
+        }
+    }
+    buyers.join_all().await;
+    let office = office.unwrap();
+    let told = std::mem::take(&mut *sale.told.lock().unwrap());
+    println!(
+        "{attempts} attempts, {kills} kills: {} orders ({} paid, {} cancelled), {} sold from Redis, {} units, {} refused, {} unknown",
+        told.opened.len(),
+        told.paid.len(),
+        told.cancelled.len(),
+        told.counters.len(),
+        told.units.len(),
+        told.refused,
+        told.unknown
+    );
+    audit(&stores, &office, &told, each.parse().unwrap()).await;
+}
+
+async fn wait_long(so: impl AsyncFn() -> bool) {
+    for _ in 0..60 {
+        let trying = async {
+            while !so().await {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if tokio::time::timeout(Duration::from_secs(60), trying).await.is_ok() {
+            return;
+        }
+    }
+    panic!("the sale does not go on");
+}
+
+/// What is sold of each ticket, by the books.
+const STILL_SOLD: &str = "SELECT coalesce(sum(s.count), 0)::bigint FROM sales s LEFT JOIN orders o ON o.id = s.order_id \
+                          WHERE (s.order_id IS NULL OR o.state <> 'released')";
+
+async fn audit(stores: &Stores, office: &Office, told: &Told, each: i64) {
+    wait("unpaid orders are released", async || {
+        stores.number("SELECT count(*) FROM orders WHERE state = 'open'").await == 0
+    })
+    .await;
+    let zero = async |what: &str, sql: &str| assert_eq!(stores.number(sql).await, 0, "{what}");
+    for id in ["a", "b"] {
+        let by_sales = stores.number(&format!("{STILL_SOLD} AND s.ticket_id = '{id}'")).await;
+        let by_counter =
+            stores.number(&format!("SELECT sold::bigint FROM counters WHERE ticket_id = '{id}'")).await;
+        assert_eq!(by_sales, by_counter, "sales and stock of {id}");
+        assert!(by_sales <= each, "oversold: {by_sales} of {each} {id}");
+        wait("the counter in Redis is right", async || stores.counter(id).await == each - by_counter).await;
+    }
+    // A key is one sale: nobody bought twice, whatever was repeated.
+    let keys = |kind: &str| format!("SELECT count(*) FROM idempotency_keys WHERE request LIKE '{kind} %'");
+    let direct = stores.number("SELECT count(*) FROM sales WHERE order_id IS NULL").await;
+    assert_eq!(direct, stores.number(&keys("counters")).await, "a sale for each key");
+    let orders = stores.number("SELECT count(*) FROM orders").await;
+    assert_eq!(orders, stores.number(&keys("orders")).await, "an order for each key");
+    assert_eq!(orders, stores.number("SELECT count(*) FROM sales WHERE order_id IS NOT NULL").await);
+    zero("orders with the same key", "SELECT count(*) - count(DISTINCT key) FROM orders").await;
+    let units = stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
+    assert_eq!(units, stores.number(&keys("units")).await, "a unit for each key");
+    acknowledged(
+        stores,
+        "sold from Redis",
+        "SELECT key FROM idempotency_keys WHERE request LIKE 'counters %'",
+        &told.counters,
+    )
+    .await;
+    acknowledged(
+        stores,
+        "units",
+        "SELECT key FROM idempotency_keys WHERE request LIKE 'units %'",
+        &told.units,
+    )
+    .await;
+    acknowledged(stores, "orders", "SELECT id FROM orders", &told.opened).await;
+    acknowledged(stores, "paid orders", "SELECT id FROM orders WHERE state = 'paid'", &told.paid).await;
+    let released = "SELECT id FROM orders WHERE state = 'released'";
+    acknowledged(stores, "cancelled orders", released, &told.cancelled).await;
+    // What is left can be sold, to the last ticket.
+    for id in ["a", "b"] {
+        while office.order("redis-decrement", &[(id, 1)]).await.status == 200 {}
+        while office.order("pg-reserve-ticket", &[(id, 1)]).await.status == 200 {}
+    }
+    assert_eq!(stores.number(STILL_SOLD).await, 2 * each, "all tickets of Redis");
+    assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 0, "all units");
+}
+
+/// Each of these that a buyer was told of is among what `sql` finds.
+async fn acknowledged(stores: &Stores, what: &str, sql: &str, told: &[String]) {
+    assert!(!told.is_empty(), "{what}: the trial tried none");
+    let sql = format!("SELECT count(*) FROM unnest($1::text[]) AS told WHERE told NOT IN ({sql})");
+    let client = stores.connect().await;
+    let lost: i64 = client.query_one(&sql, &[&told]).await.unwrap().get(0);
+    assert_eq!(lost, 0, "{what}: acknowledged and lost");
+}
