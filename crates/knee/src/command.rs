@@ -16,6 +16,8 @@ pub mod study;
 
 mod journal;
 
+mod locust;
+
 use knee_core::record::{Build, Run};
 use knee_report::number::Unit;
 use knee_report::text::{Palette, Style};

@@ -56,7 +56,12 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
     let listen = |source| Problem::Listen { address: args.listen, source };
     let listener = TcpListener::bind(args.listen).await.map_err(listen)?;
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    prepare(args).await.map_err(|error| {
+    let prepared = tokio::select! {
+        prepared = prepare(args) => prepared,
+        _ = term.recv() => return Ok(()),
+        _ = int.recv() => return Ok(()),
+    };
+    prepared.map_err(|error| {
         Problem::Postgres(format!("PostgreSQL at {}: {}", shown(&args.store.postgres), said(&error)))
     })?;
     let office = open(args, &driver)?;
