@@ -9,7 +9,7 @@ use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
-use crate::cache::{Cache, Item};
+use crate::cache::{self, Cache, Item};
 use crate::config::{Insert, RowCount, Switches};
 use crate::encode::Pen;
 use crate::group::Group;
@@ -123,9 +123,11 @@ impl Book {
         let begun = cache.begin();
         // A replica may lag behind what was answered already, and what is kept would stay so.
         let todos = self.ledger.store.list_of_primary().await?;
-        let items = todos.iter().map(|todo| Item::new(todo, self.ledger.pen.one(todo)));
-        cache.keep(begun, items.collect());
-        Ok(self.ledger.pen.list(&todos))
+        let texts = self.ledger.pen.each(&todos);
+        let items: Vec<Item> = todos.iter().zip(texts).map(|(todo, text)| Item::new(todo, text)).collect();
+        let body = cache::joined(&items);
+        cache.keep(begun, items);
+        Ok(body)
     }
 
     /// One todo.

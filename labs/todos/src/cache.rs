@@ -173,7 +173,8 @@ fn put(items: &mut Vec<Item>, item: Item, limit: usize) {
     }
 }
 
-fn joined(items: &[Item]) -> Bytes {
+/// Items as an array of JSON.
+pub fn joined(items: &[Item]) -> Bytes {
     let size: usize = items.iter().map(|item| item.text.len() + 1).sum();
     let mut body = BytesMut::with_capacity(size + 2);
     body.extend_from_slice(b"[");

@@ -43,6 +43,16 @@ impl Pen {
         self.counted(1, || one(self.json, todo))
     }
 
+    /// The todos of a list, each by itself.
+    pub fn each(&self, todos: &[Todo]) -> Vec<Bytes> {
+        self.interpreter.run(todos.len(), || {
+            let (texts, work): (Vec<Bytes>, Vec<Work>) =
+                todos.iter().map(|todo| one(self.json, todo)).unzip();
+            self.metrics.nodes.inc_by(work.iter().map(|work| work.nodes).sum());
+            texts
+        })
+    }
+
     /// What is encoded already, at the cost of the request.
     pub fn again(&self, text: Bytes) -> Bytes {
         self.counted(0, || (text, Work::default()))

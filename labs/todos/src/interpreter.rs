@@ -13,7 +13,7 @@ use crate::metric::Metrics;
 /// rows in a list give together.
 const REQUEST: u64 = 14;
 
-/// Steps of one unit: about a microsecond of a core.
+/// Steps of one unit: about half a microsecond of a core.
 const STEPS: u64 = 400;
 
 /// What is between a row and its JSON.
