@@ -166,6 +166,7 @@ impl Bench {
         ];
         figures.extend(script::crowd(knee, &self.nginx, self.scratch.path())?);
         figures.push(script::ready(knee, self.scratch.path())?);
+        figures.push(script::weight(knee, &self.nginx, self.scratch.path())?);
         figures.push(script::shared(knee, self.scratch.path())?);
         Ok(figures)
     }

@@ -59,6 +59,12 @@ pub fn spawn_on(cpu: usize, command: &mut Command) -> Result<Running> {
     Ok(Running(child.with_context(|| format!("cannot start `{name}`"))?))
 }
 
+/// Starts `command` wherever the scheduler wants it.
+pub fn spawn(command: &mut Command) -> Result<Running> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    Ok(Running(command.spawn().with_context(|| format!("cannot start `{name}`"))?))
+}
+
 /// A process that does not outlive this value.
 #[derive(Debug)]
 pub struct Running(Child);

@@ -5,7 +5,8 @@
 //! never wider than 1/1,024 of the values in it: three significant digits over the whole
 //! range, and exactly the log-linear layout of Gil Tene's `HdrHistogram`. Counts live in
 //! pages of 16 buckets that appear when a value first falls into them, because a run keeps
-//! hundreds of histograms of which each touches a narrow band.
+//! hundreds of histograms of which each touches a narrow band. Pages come in blocks of one size, so that what one
+//! histogram gives back another one takes, and a run of hours leaves no holes in its heap.
 //!
 //! Does not interpolate, does not correct for coordinated omission (response time is measured
 //! from when a request was due, so there is nothing to correct), and does not clamp: a value
@@ -20,6 +21,9 @@ const SUB_BITS: u32 = 10;
 const SUB: u64 = 1 << SUB_BITS;
 const PAGE_BITS: u32 = 4;
 const PAGE: usize = 1 << PAGE_BITS;
+/// log2 of the number of pages in a block.
+const BLOCK_BITS: u32 = 3;
+const BLOCK: usize = 1 << BLOCK_BITS;
 
 /// The largest value that has a bucket: one hour.
 pub const HIGHEST: Nanos = Nanos::from_secs(3_600);
@@ -60,15 +64,21 @@ const fn highest_of(index: usize) -> u64 {
 /// endpoint or set of machines can be had from the parts.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Slot in `pages` of each page of buckets, or `ABSENT`. Empty until the first value.
+    /// Slot of each page of buckets, or `ABSENT`. Empty until the first value.
     directory: Vec<u16>,
-    pages: Vec<[u64; PAGE]>,
+    /// Pages, by slot.
+    blocks: Vec<Box<Block>>,
+    /// Slots that are taken.
+    slots: u16,
     count: u64,
     overflow: u64,
     sum: u128,
     min: u64,
     max: u64,
 }
+
+type Page = [u64; PAGE];
+type Block = [Page; BLOCK];
 
 impl Default for Histogram {
     fn default() -> Self {
@@ -81,7 +91,8 @@ impl Histogram {
     pub const fn new() -> Self {
         Self {
             directory: Vec::new(),
-            pages: Vec::new(),
+            blocks: Vec::new(),
+            slots: 0,
             count: 0,
             overflow: 0,
             sum: 0,
@@ -103,9 +114,9 @@ impl Histogram {
             return;
         }
         let index = index_of(value);
-        let slot = self.directory.get(index >> PAGE_BITS).copied().unwrap_or(ABSENT);
-        match self.pages.get_mut(slot as usize) {
-            Some(page) => page[index & (PAGE - 1)] += 1,
+        let slot = self.directory.get(index >> PAGE_BITS).copied().unwrap_or(ABSENT) as usize;
+        match self.blocks.get_mut(slot >> BLOCK_BITS) {
+            Some(block) => block[slot & (BLOCK - 1)][index & (PAGE - 1)] += 1,
             None => self.add_slowly(index, 1),
         }
     }
@@ -134,16 +145,25 @@ impl Histogram {
     }
 
     /// A page of buckets, which appears if it is new.
-    fn page_mut(&mut self, page: usize) -> &mut [u64; PAGE] {
+    fn page_mut(&mut self, page: usize) -> &mut Page {
         if self.directory.is_empty() {
             self.directory = vec![ABSENT; DIRECTORY];
         }
         let entry = &mut self.directory[page];
         if *entry == ABSENT {
-            *entry = self.pages.len() as u16;
-            self.pages.push([0; PAGE]);
+            *entry = self.slots;
+            self.slots += 1;
+            if (*entry as usize) >> BLOCK_BITS == self.blocks.len() {
+                self.blocks.push(Box::new([[0; PAGE]; BLOCK]));
+            }
         }
-        &mut self.pages[*entry as usize]
+        let slot = *entry as usize;
+        &mut self.blocks[slot >> BLOCK_BITS][slot & (BLOCK - 1)]
+    }
+
+    /// The page in a slot that is taken.
+    fn page(&self, slot: u16) -> &Page {
+        &self.blocks[slot as usize >> BLOCK_BITS][slot as usize & (BLOCK - 1)]
     }
 
     /// Adds everything `other` counted. Saturates instead of wrapping, because what is merged may
@@ -171,18 +191,19 @@ impl Histogram {
             return;
         }
         let mut kept = 0;
-        for slot in &mut self.directory {
-            if *slot == ABSENT {
+        for entry in 0..self.directory.len() {
+            let slot = self.directory[entry];
+            if slot == ABSENT {
                 continue;
             }
-            let used = self.pages[*slot as usize].iter().any(|count| *count > 0);
-            *slot = if used { kept } else { ABSENT };
+            let used = *self.page(slot) != [0; PAGE];
+            self.directory[entry] = if used { kept } else { ABSENT };
             kept += u16::from(used);
         }
+        self.slots = kept;
+        self.blocks.truncate((kept as usize).div_ceil(BLOCK));
         // Every page is zero now, so which of them a slot names does not matter.
-        self.pages.truncate(kept as usize);
-        self.pages.shrink_to(2 * kept as usize);
-        self.pages.iter_mut().for_each(|page| *page = [0; PAGE]);
+        self.blocks.iter_mut().for_each(|block| **block = [[0; PAGE]; BLOCK]);
         (self.count, self.overflow, self.sum, self.min, self.max) = (0, 0, 0, u64::MAX, 0);
     }
 
@@ -260,9 +281,9 @@ impl Histogram {
     }
 
     /// The pages that hold something, ascending.
-    fn used_pages(&self) -> impl Iterator<Item = (usize, &[u64; PAGE])> {
+    fn used_pages(&self) -> impl Iterator<Item = (usize, &Page)> {
         let present = self.directory.iter().enumerate().filter(|(_, slot)| **slot != ABSENT);
-        let pages = present.map(|(page, slot)| (page, &self.pages[*slot as usize]));
+        let pages = present.map(|(page, slot)| (page, self.page(*slot)));
         // A cleared histogram keeps its pages; merging it must not spread them.
         pages.filter(|(_, counts)| **counts != [0; PAGE])
     }

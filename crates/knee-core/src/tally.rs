@@ -356,3 +356,14 @@ pub struct Interval {
     /// Names of endpoints first met in this interval, with their ids.
     pub endpoints_met: Vec<(EndpointId, crate::plan::Endpoint)>,
 }
+
+impl Interval {
+    /// Forgets everything and keeps the memory, for a later interval.
+    pub fn clear(&mut self) {
+        let (mut warm_up, mut measured) =
+            (std::mem::take(&mut self.warm_up), std::mem::take(&mut self.measured));
+        warm_up.clear();
+        measured.clear();
+        *self = Self { warm_up, measured, ..Self::default() };
+    }
+}

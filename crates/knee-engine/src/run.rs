@@ -3,7 +3,7 @@
 //! The calling thread becomes the collector and returns with the finished run. What goes wrong
 //! with the journal or a subscriber never stops a run; it is told as a warning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicU64;
@@ -207,10 +207,22 @@ fn watch_pace(settings: &Settings) -> Nanos {
 }
 
 /// An interval of which not all workers have reported.
-#[derive(Default)]
 struct Pending {
     interval: Interval,
     parts: usize,
+}
+
+/// So many intervals are kept for their memory: a listener looks at one, and another one is being put together.
+const TOLD_MAX: usize = 3;
+
+/// An empty interval, with the memory of one that nobody looks at any more if there is one.
+fn blank(told: &mut VecDeque<Arc<Interval>>) -> Interval {
+    let free = told.iter_mut().position(|interval| Arc::get_mut(interval).is_some());
+    let taken = free.and_then(|place| told.remove(place)).and_then(Arc::into_inner);
+    taken.map_or_else(Interval::default, |mut interval| {
+        interval.clear();
+        interval
+    })
 }
 
 /// Puts the workers' shares together, interval by interval.
@@ -229,6 +241,9 @@ struct Collector {
     from: Nanos,
     intervals: u64,
     stopping: bool,
+    /// Intervals that were told of. Their memory is used again when nobody looks at them any more: taken anew
+    /// here and given back by another thread every second, it would leave holes that grow with the run.
+    told: VecDeque<Arc<Interval>>,
 }
 
 impl Collector {
@@ -254,6 +269,7 @@ impl Collector {
             from: Nanos::ZERO,
             intervals: 0,
             stopping: false,
+            told: VecDeque::new(),
         }
     }
 
@@ -292,7 +308,9 @@ impl Collector {
             self.stopping = true;
             self.tell(&Event::Stopping { interrupted: true });
         }
-        let pending = self.pending.entry(rolled.index).or_default();
+        let told = &mut self.told;
+        let blank = || Pending { interval: blank(told), parts: 0 };
+        let pending = self.pending.entry(rolled.index).or_insert_with(blank);
         pending.parts += 1;
         let interval = &mut pending.interval;
         interval.to = interval.to.max(rolled.to);
@@ -338,7 +356,12 @@ impl Collector {
             self.lose_journal(&error);
         }
         self.builder.add(&interval);
-        self.tell(&Event::Interval(Arc::new(interval)));
+        let interval = Arc::new(interval);
+        self.tell(&Event::Interval(interval.clone()));
+        self.told.push_back(interval);
+        if self.told.len() > TOLD_MAX {
+            self.told.pop_front();
+        }
     }
 
     fn lose_journal(&mut self, error: &io::Error) {

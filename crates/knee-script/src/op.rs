@@ -35,9 +35,9 @@ pub enum Reply {
     /// The answer to a request.
     Answer(Box<Answer>),
     /// The answers to several, in their order.
-    Answers(Vec<Answer>),
+    Answers(Vec<Box<Answer>>),
     /// Requests that were begun and are done.
-    Done(Vec<(u64, Answer)>),
+    Done(Vec<(u64, Box<Answer>)>),
     /// Go on.
     Go,
     /// Nobody wants anything more; the script is to end now, whatever it is doing.

@@ -339,8 +339,18 @@ impl State {
         self.quitting.get() || self.abort.borrow().is_some()
     }
 
-    /// Hands `then` the tags of a sample.
+    /// Hands `then` the tags of a sample that is taken now.
     pub fn observe(&self, extra: &[(String, String)], then: impl FnOnce(&dyn Observer, &Context<'_>)) {
+        self.observe_at(self.now(), extra, then);
+    }
+
+    /// Hands `then` the tags of a sample that was taken at `at`.
+    pub fn observe_at(
+        &self,
+        at: Nanos,
+        extra: &[(String, String)],
+        then: impl FnOnce(&dyn Observer, &Context<'_>),
+    ) {
         let observer = self.observer.borrow().clone();
         let (place, group, tags) = (self.place.borrow(), self.group.borrow(), self.tags.borrow());
         let joined: Vec<(String, String)>;
@@ -354,8 +364,7 @@ impl State {
             &joined
         };
         let metadata = self.metadata.borrow();
-        let (scenario, at) = (&*place.scenario, self.now());
-        let context = Context { scenario, group: &group, tags, metadata: &metadata, at };
+        let context = Context { scenario: &place.scenario, group: &group, tags, metadata: &metadata, at };
         then(&*observer, &context);
     }
 }

@@ -44,7 +44,7 @@ pub struct Vu {
     /// Clients that are not in use; the last one was used last.
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
-    begun: JoinSet<(u64, Answer, Client)>,
+    begun: JoinSet<(u64, Box<Answer>, Client)>,
     /// When the next request was due.
     called: Option<Called>,
     /// When the current call must be over.
@@ -138,7 +138,7 @@ impl Vu {
                 let mut client = self.client(desk);
                 let answer = desk.send(&mut client, &request, called, self.cut).await;
                 self.clients.push(client);
-                Reply::Answer(Box::new(answer))
+                Reply::Answer(answer)
             }
             Op::FetchAll(requests) => Reply::Answers(self.fetch_all(desk, requests).await),
             Op::Begin(id, request) => {
@@ -178,13 +178,13 @@ impl Vu {
     }
 
     /// Sends requests side by side, as many at once as a batch may have, in all and to one host.
-    async fn fetch_all(&mut self, desk: &Rc<Desk>, requests: Vec<Rc<Request>>) -> Vec<Answer> {
+    async fn fetch_all(&mut self, desk: &Rc<Desk>, requests: Vec<Rc<Request>>) -> Vec<Box<Answer>> {
         let http = self.state.http.borrow().clone();
         let all = requests.len();
         let mut waiting: Vec<(usize, Rc<Request>)> = requests.into_iter().enumerate().rev().collect();
-        let mut under_way: JoinSet<(usize, Answer, Client)> = JoinSet::new();
+        let mut under_way: JoinSet<(usize, Box<Answer>, Client)> = JoinSet::new();
         let mut hosts: Vec<Rc<Request>> = Vec::new();
-        let mut answers: Vec<Option<Answer>> = (0..all).map(|_| None).collect();
+        let mut answers: Vec<Option<Box<Answer>>> = (0..all).map(|_| None).collect();
         let host = |request: &Request| request.target.origin.clone();
         loop {
             while hosts.len() < http.batch.max(1) {
@@ -216,7 +216,7 @@ impl Vu {
     }
 
     /// Waits until a request that was begun is done, or until a time.
-    async fn wait(&mut self, desk: &Rc<Desk>, until: Nanos) -> Vec<(u64, Answer)> {
+    async fn wait(&mut self, desk: &Rc<Desk>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
         let until = until.min(self.cut);
         let mut done = Vec::new();
         let timer = desk.timer.clone();

@@ -299,7 +299,8 @@ impl User for ScriptUser {
         self.load.tally.end(whole);
         self.load.counts[self.scenario].end();
         state.group.replace("".into());
-        state.observe(&[], |observer, context| observer.iteration(done.since(begun), whole, context));
+        let span = done.since(begun);
+        state.observe_at(done, &[], |observer, context| observer.iteration(span, whole, context));
         match ended {
             Ended::Thrown(thrown) => world::tell(&self.load.program, &thrown),
             Ended::Aborted(words) => {
@@ -314,7 +315,7 @@ impl User for ScriptUser {
             self.desk.timer.sleep_until(rested).await;
             return self.desk.network.clock.now();
         }
-        if done.since(begun) < Nanos::from_micros(20) {
+        if span < Nanos::from_micros(20) {
             // An iteration that asked for nothing never waited; others want their turn too.
             tokio::task::yield_now().await;
         }

@@ -11,6 +11,7 @@ use rquickjs::promise::PromiseState;
 use rquickjs::{Atom, Ctx, Function, Module, Object, Promise, Runtime, Value};
 use serde::{Deserialize, Serialize};
 
+use crate::http::answer::Answer;
 use crate::http::send::Targets;
 use crate::loader::commonjs;
 use crate::loader::finder::{self, Finder};
@@ -278,7 +279,7 @@ fn fulfil<'js>(
     ctx: &Ctx<'js>,
     state: &State,
     promised: crate::event_loop::Promised,
-    answer: crate::http::answer::Answer,
+    answer: Box<Answer>,
 ) -> rquickjs::Result<()> {
     match module::http::settle(ctx, state, answer) {
         Ok(response) => promised.resolve.restore(ctx)?.call((response,)),

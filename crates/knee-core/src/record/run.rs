@@ -31,6 +31,8 @@ pub struct RunBuilder {
     series: Vec<Point>,
     intervals: u64,
     collector: Collector,
+    /// The interval that was added last, all endpoints together; kept for its memory.
+    total: Total,
 }
 
 impl RunBuilder {
@@ -47,6 +49,7 @@ impl RunBuilder {
             series: Vec::new(),
             intervals: 0,
             collector,
+            total: Total::default(),
         }
     }
 
@@ -58,9 +61,10 @@ impl RunBuilder {
         if measured {
             self.concurrency.merge_after(&interval.concurrency);
         }
-        let total = Total::of(interval);
-        self.collector.add(interval, &total.books, &total.service);
-        self.series.push(total.point(interval, !measured));
+        self.total.clear();
+        self.total.add(interval);
+        self.collector.add(interval, &self.total.books, &self.total.service);
+        self.series.push(self.total.point(interval, !measured));
         self.met.extend(interval.endpoints_met.iter().cloned());
         self.ended = self.ended.max(interval.to);
         self.intervals += 1;
@@ -232,7 +236,7 @@ impl Open {
 
 /// Everything that came due or ended in an interval, of the warm-up or not, all endpoints
 /// together, as far as lines over time and the truth block need it.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Total {
     books: Books,
     response: Histogram,
@@ -242,18 +246,23 @@ struct Total {
 }
 
 impl Total {
-    fn of(interval: &Interval) -> Self {
-        let mut total = Self::default();
+    fn clear(&mut self) {
+        (self.books, self.bytes_received) = (Books::default(), 0);
+        self.response.clear();
+        self.service.clear();
+        self.own_lag.clear();
+    }
+
+    fn add(&mut self, interval: &Interval) {
         for endpoint in interval.warm_up.endpoints.iter().chain(&interval.measured.endpoints) {
-            total.books.merge(&endpoint.books());
-            total.own_lag.merge(&endpoint.own_lag);
-            total.bytes_received = total.bytes_received.saturating_add(endpoint.bytes_received);
+            self.books.merge(&endpoint.books());
+            self.own_lag.merge(&endpoint.own_lag);
+            self.bytes_received = self.bytes_received.saturating_add(endpoint.bytes_received);
             for outcome in &endpoint.outcomes {
-                total.response.merge(&outcome.response);
-                total.service.merge(&outcome.service);
+                self.response.merge(&outcome.response);
+                self.service.merge(&outcome.service);
             }
         }
-        total
     }
 
     fn point(&self, interval: &Interval, warm_up: bool) -> Point {
@@ -277,7 +286,9 @@ impl Total {
 impl Point {
     /// What a line over time shows of `interval`, in a run whose warm-up ends at `measured_from`.
     pub fn of(interval: &Interval, measured_from: Nanos) -> Self {
-        Total::of(interval).point(interval, interval.from < measured_from)
+        let mut total = Total::default();
+        total.add(interval);
+        total.point(interval, interval.from < measured_from)
     }
 }
 

@@ -73,6 +73,12 @@ impl Headers {
         self.lines.clear();
     }
 
+    /// Makes room for so many lines with so many bytes of names and values.
+    pub fn reserve(&mut self, lines: usize, bytes: usize) {
+        self.lines.reserve_exact(lines);
+        self.text.reserve_exact(bytes);
+    }
+
     /// Adds a line.
     pub fn push(&mut self, name: &[u8], value: &[u8]) {
         self.text.extend_from_slice(name);

@@ -98,8 +98,6 @@ pub struct Request {
     pub method: Rc<str>,
     /// Where to.
     pub target: Rc<Target>,
-    /// The URL as the script wrote it, which is its name unless it has one.
-    pub written: Rc<str>,
     /// The `name` tag, if the script gave one.
     pub name: Option<Rc<str>>,
     /// Headers as given.

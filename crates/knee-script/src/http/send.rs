@@ -4,7 +4,6 @@
 //! Does not know who asked; a VU calls it and waits.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ use knee_engine::http::request::Prepared;
 use knee_engine::http::response::{Head, Sink};
 use knee_engine::recorder::{Finish, Recorder};
 use knee_engine::timer::{Timer as _, WorkerTimer};
+use rustc_hash::FxHashMap;
 use url::Url;
 
 use super::answer::{Answer, Headers, Timings};
@@ -54,7 +54,7 @@ pub struct Desk {
 /// URLs a worker has met.
 #[derive(Default)]
 pub struct Targets {
-    known: RefCell<HashMap<Box<str>, Rc<Target>>>,
+    known: RefCell<FxHashMap<Box<str>, Rc<Target>>>,
 }
 
 impl Targets {
@@ -124,7 +124,7 @@ impl Desk {
         request: &Rc<Request>,
         called: Called,
         cut: Nanos,
-    ) -> Answer {
+    ) -> Box<Answer> {
         let mut begun = self.network.clock.now();
         let limit = begun.saturating_add(request.timeout).min(cut);
         let mut hop = Hop {
@@ -138,7 +138,7 @@ impl Desk {
         let mut called = called;
         let mut left = request.redirects;
         loop {
-            let answer = self.hop(client, request, &hop, called, Span { begun, limit }).await;
+            let mut answer = self.hop(client, request, &hop, called, Span { begun, limit }).await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
             } else {
@@ -148,7 +148,10 @@ impl Desk {
                         hop = next;
                     }
                     Ok(_) => return answer,
-                    Err(words) => return Answer { error: Some((words, 1000)), ..answer },
+                    Err(words) => {
+                        answer.error = Some((words, 1000));
+                        return answer;
+                    }
                 }
             }
             begun = self.network.clock.now();
@@ -164,7 +167,7 @@ impl Desk {
         hop: &Hop,
         called: Called,
         Span { mut begun, limit }: Span,
-    ) -> Answer {
+    ) -> Box<Answer> {
         if let Some(pace) = &self.pace {
             let place = pace.take(begun).min(limit);
             if place > begun {
@@ -319,8 +322,14 @@ impl Desk {
         }
     }
 
-    fn answer(request: &Rc<Request>, hop: &Hop, fetched: &Fetched, sink: Collected, begun: Nanos) -> Answer {
-        let mut answer = Answer {
+    fn answer(
+        request: &Rc<Request>,
+        hop: &Hop,
+        fetched: &Fetched,
+        sink: Collected,
+        begun: Nanos,
+    ) -> Box<Answer> {
+        let mut answer = Box::new(Answer {
             request: request.clone(),
             method: hop.method.clone(),
             url: hop.target.shown.clone(),
@@ -333,7 +342,7 @@ impl Desk {
             timings: Timings::of(&fetched.marks, begun, fetched.done),
             peer: fetched.peer.filter(|_| fetched.result.is_ok()),
             detail: None,
-        };
+        });
         match &fetched.result {
             Ok(status) => {
                 answer.status = *status;
@@ -473,6 +482,8 @@ impl Sink for Collected {
         self.reason.clear();
         self.reason.push_str(head.reason);
         self.headers.clear();
+        let bytes = head.headers.iter().map(|line| line.name.len() + line.value.len()).sum();
+        self.headers.reserve(head.headers.len(), bytes);
         head.headers.iter().for_each(|line| self.headers.push(line.name.as_bytes(), line.value));
         self.body.clear();
         Ok(())

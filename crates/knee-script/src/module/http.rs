@@ -214,7 +214,7 @@ pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'j
         Err(refused) => return refuse(ctx, &state, &refused),
     };
     let Some(Reply::Answer(answer)) = state.ask(Op::Fetch(request)) else { return Err(cut(ctx)) };
-    settle(ctx, &state, *answer)
+    settle(ctx, &state, answer)
 }
 
 /// An answer to a request that could not be made.
@@ -231,7 +231,7 @@ pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> 
 }
 
 /// An answer as a response object, or as what is thrown.
-pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Answer) -> Result<Value<'js>> {
+pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result<Value<'js>> {
     if let Some((words, _)) = &answer.error {
         let method = title(&answer.method);
         let words = answer.detail.as_ref().unwrap_or(words);

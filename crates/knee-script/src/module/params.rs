@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 use rquickjs::class::Class;
-use rquickjs::{Coerced, Object, Result, Value};
+use rquickjs::{CString, Coerced, Object, Result, Value};
 
 use super::http::expected_of;
 use super::jar::CookieJar;
@@ -55,22 +55,22 @@ pub fn request<'js>(
     let params = wanted.params.filter(|params| !params.is_null() && !params.is_undefined());
     // As k6 has it, params that are no object are no params.
     let params = params.and_then(Value::as_object);
-    let (written, name) = url_of(wanted.url)?;
+    let (url, name) = url_of(wanted.url)?;
+    let written = url.as_str();
     let throw = params.map(|params| params.get::<_, Option<bool>>("throw")).transpose()?.flatten();
     let throw = throw.unwrap_or(defaults.throw);
-    let target = match state.targets.find(&written) {
+    let target = match state.targets.find(written) {
         Ok(target) => target,
         Err((words, code)) => {
             let method = wanted.method.clone();
             // What is no URL at all is not shown as one.
-            let url = if matches!(code, 1000 | 1210) { written } else { String::new() };
+            let url = if matches!(code, 1000 | 1210) { written.to_owned() } else { String::new() };
             return Ok(Err(Refused { words, code, url, method, throw }));
         }
     };
     let mut request = Request {
         method: wanted.method.clone(),
         target,
-        written: written.into(),
         name: name.map(Into::into),
         headers: Vec::new(),
         body: None,
@@ -106,11 +106,31 @@ pub fn request<'js>(
     Ok(Ok(Rc::new(request)))
 }
 
-/// The URL as text, and the name it brings along.
-fn url_of(url: &Value<'_>) -> Result<(String, Option<String>)> {
-    if let Some(text) = url.as_string() {
-        return Ok((text.to_string()?, None));
+/// A URL as the script wrote it; mostly it is a text, which need not be copied.
+enum Written<'js> {
+    Lent(CString<'js>),
+    Made(String),
+}
+
+impl Written<'_> {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Lent(text) => text.as_str(),
+            Self::Made(text) => text,
+        }
     }
+}
+
+/// The URL as text, and the name it brings along.
+fn url_of<'js>(url: &Value<'js>) -> Result<(Written<'js>, Option<String>)> {
+    if let Some(text) = url.as_string() {
+        return Ok((Written::Lent(text.clone().to_cstring()?), None));
+    }
+    made_url_of(url).map(|(text, name)| (Written::Made(text), name))
+}
+
+/// The same of what is no text.
+fn made_url_of(url: &Value<'_>) -> Result<(String, Option<String>)> {
     let Some(object) = url.as_object() else {
         // Not a URL, and refused as such.
         return Ok((format!("http://#{}", url.get::<Coerced<String>>()?.0), None));

@@ -41,9 +41,8 @@ pub struct Response<'js> {
 type Shown = Rc<Source>;
 
 /// Where a response comes from.
-#[allow(clippy::large_enum_variant, reason = "nearly every response comes from an answer")]
 enum Source {
-    Answer(Answer),
+    Answer(Box<Answer>),
     Refused { words: String, code: u16, url: String, method: String },
 }
 
@@ -69,7 +68,7 @@ impl<'js> Trace<'js> for Response<'js> {
 
 impl Response<'_> {
     /// The response of a request that was sent.
-    pub fn new(answer: Answer) -> Self {
+    pub fn new(answer: Box<Answer>) -> Self {
         Self { shown: Rc::new(Source::Answer(answer)), parts: RefCell::default() }
     }
 

@@ -23,6 +23,7 @@ pub struct Writer<W: Write> {
     sink: W,
     compressor: Compressor<'static>,
     packed: Vec<u8>,
+    payload: Vec<u8>,
     frame: Vec<u8>,
     intervals: u64,
 }
@@ -34,7 +35,8 @@ impl<W: Write> Writer<W> {
     /// Those of `sink`.
     pub fn new(sink: W, head: &Head) -> io::Result<Self> {
         let compressor = Compressor::new(LEVEL)?;
-        let mut writer = Self { sink, compressor, packed: Vec::new(), frame: Vec::new(), intervals: 0 };
+        let (packed, payload, frame) = (Vec::new(), Vec::new(), Vec::new());
+        let mut writer = Self { sink, compressor, packed, payload, frame, intervals: 0 };
         let mut start = MAGIC.to_vec();
         start.extend(VERSION.to_le_bytes());
         writer.write(&start, kind::HEAD, head)?;
@@ -79,8 +81,10 @@ impl<W: Write> Writer<W> {
     fn write<T: Serialize>(&mut self, start: &[u8], kind: u8, content: &T) -> io::Result<()> {
         self.packed.clear();
         rmp_serde::encode::write_named(&mut self.packed, content).map_err(io::Error::other)?;
-        let payload = self.compressor.compress(&self.packed)?;
-        let length = payload.len() + 1;
+        self.payload.clear();
+        self.payload.reserve(zstd::zstd_safe::compress_bound(self.packed.len()));
+        self.compressor.compress_to_buffer(&self.packed, &mut self.payload)?;
+        let length = self.payload.len() + 1;
         if self.packed.len().max(length) > FRAME_BYTES_MAX {
             let text = format!("a frame of {} bytes is larger than a record can hold", self.packed.len());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
@@ -90,7 +94,7 @@ impl<W: Write> Writer<W> {
         self.frame.extend((length as u32).to_le_bytes());
         self.frame.extend([0; 4]);
         self.frame.push(kind);
-        self.frame.extend(&payload);
+        self.frame.extend(&self.payload);
         let body = start.len() + PREFIX;
         let checksum = crc32fast::hash(&self.frame[body..]);
         self.frame[body - 4..body].copy_from_slice(&checksum.to_le_bytes());
