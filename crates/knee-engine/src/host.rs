@@ -130,6 +130,12 @@ fn difference(now: Option<(u64, u64)>, before: Option<(u64, u64)>) -> Option<(u6
     Some((now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)))
 }
 
+/// CPU time that this process has used until now, all its threads together: those that ended too, children not.
+pub fn cpu_time() -> Nanos {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 /// The machine, for the head of a record.
 pub fn machine() -> Machine {
     Machine {

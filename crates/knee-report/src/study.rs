@@ -1,16 +1,31 @@
-//! A study's conclusion as people read it: terminal text and Markdown of the same document.
+//! A study's conclusion as people and programs read it: terminal text and Markdown of the same document, pictures, JSON.
 //!
-//! [`Document::of`] writes every figure once; [`text`] and [`markdown`] only place what it holds. Does not judge and does
+//! [`Document::of`] writes every figure once; [`text`](fn@text) and [`markdown`](fn@markdown) only place what it holds. Does not judge and does
 //! not calculate: verdicts and intervals come with the conclusion.
+
+mod books;
+
+mod bound;
+
+pub mod comparison;
 
 mod document;
 
 mod figure;
 
+pub mod json;
+
+mod made;
+
 mod markdown;
+
+mod measuring;
+
+pub mod plot;
 
 mod text;
 
 pub use document::{Block, Document, Table};
-pub use markdown::markdown;
+pub use made::{Made, Session};
+pub use markdown::{BEGIN, END, markdown, within};
 pub use text::text;

@@ -128,6 +128,8 @@ pub enum Load {
         /// What `__ENV` has.
         env: BTreeMap<String, String>,
     },
+    /// What the caller of the study sends; nothing that a `study.toml` declares.
+    OfCaller,
 }
 
 /// A request that is sent over and over.
@@ -328,27 +330,6 @@ impl Definition {
     /// The workload of a name.
     pub fn workload(&self, name: &str) -> Option<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name)
-    }
-
-    /// What is to be brought up for an arm: the declaration with the arm's command, its environment and its
-    /// switches in place. The revision is the caller's to check out.
-    pub fn rig_for(&self, arm: &Arm) -> Declaration {
-        let mut rig = self.rig.clone();
-        if let (Some(service), Some(command)) = (rig.service.get_mut(&arm.service), &arm.command) {
-            service.command.clone_from(command);
-        }
-        for (name, switch) in &self.switches {
-            let value = arm.switches.get(name).unwrap_or(&switch.default);
-            let Some(service) = rig.service.get_mut(&switch.service) else { continue };
-            match &switch.passed {
-                Passed::Env(variable) => drop(service.env.insert(variable.clone(), value.clone())),
-                Passed::Argument(argument) => service.command.push(argument.replace("{value}", value)),
-            }
-        }
-        if let Some(service) = rig.service.get_mut(&arm.service) {
-            service.env.extend(arm.env.clone());
-        }
-        rig
     }
 }
 

@@ -4,6 +4,10 @@
 //! says what can be concluded. Pure: no clock, no I/O, no async; does not run a trial and does not lay
 //! out a report.
 
+pub mod beside;
+
+pub mod compare;
+
 pub mod definition;
 
 pub mod design;

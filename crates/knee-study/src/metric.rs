@@ -35,6 +35,8 @@ pub enum Metric {
     CpuPerRequest,
     /// CPU time of the databases and caches a request.
     StoreCpuPerRequest,
+    /// CPU time of the generator a request.
+    GeneratorCpuPerRequest,
     /// Blocks that the database touched a request, found in memory or not.
     BlocksPerRequest,
     /// Bytes of write-ahead log a request.
@@ -61,7 +63,7 @@ pub enum Unit {
 
 impl Metric {
     /// Every metric, in the order of a table.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Rate,
         Self::Mean,
         Self::P50,
@@ -73,6 +75,7 @@ impl Metric {
         Self::Errors,
         Self::CpuPerRequest,
         Self::StoreCpuPerRequest,
+        Self::GeneratorCpuPerRequest,
         Self::BlocksPerRequest,
         Self::WalPerRequest,
         Self::Memory,
@@ -92,6 +95,7 @@ impl Metric {
             Self::Errors => "errors",
             Self::CpuPerRequest => "cpu_per_request",
             Self::StoreCpuPerRequest => "store_cpu_per_request",
+            Self::GeneratorCpuPerRequest => "generator_cpu_per_request",
             Self::BlocksPerRequest => "blocks_per_request",
             Self::WalPerRequest => "wal_per_request",
             Self::Memory => "memory",

@@ -7,6 +7,8 @@
 //! A function of definition, options and what it was told: the caller stores each [`Entry`], and a study that was
 //! stopped is the same study with its entries told again. Does not run trials, wait or store.
 
+mod bound;
+
 mod calibration;
 
 mod claim;
@@ -19,19 +21,23 @@ mod growth;
 
 pub(crate) mod lineup;
 
+mod measured;
+
 mod rounds;
 
 mod trial;
 
 mod wording;
 
+pub use bound::{Bound, Part};
 pub use calibration::Calibration;
 pub use claim::{ClaimResult, ClaimVerdict};
 pub use conclusion::{ArmSummary, Beside, Conclusion, LostRound, Row, Spread, Totals};
 pub use effect::{Effect, Range};
 pub use growth::{GrowthResult, GrowthWord};
 pub use lineup::Relation;
-pub use trial::{Entry, Figure, Measured, Options, Refusal, Told, Trial};
+pub use measured::Spent;
+pub use trial::{Entry, Figure, GENERATOR, Measured, Options, Place, Refusal, Told, Trial};
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -152,6 +158,11 @@ impl Study {
     /// What was asked of it beyond its definition.
     pub const fn options(&self) -> &Options {
         &self.options
+    }
+
+    /// The machine's noise, if it is known.
+    pub const fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
     }
 
     /// The arms that take part, those that the design makes by itself among them.

@@ -28,8 +28,6 @@ pub mod search;
 
 pub mod slo;
 
-pub mod trend;
-
 pub mod usl;
 
 pub use conclusion::Report;

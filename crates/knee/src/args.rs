@@ -13,12 +13,17 @@ use knee_report::number::Unit;
 
 use crate::problem::Problem;
 
+mod compare;
+
 mod run;
 
 mod study;
 
 mod sweep;
 
+pub use compare::{
+    CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
+};
 pub use run::{RunArgs, RunForeignFlags, RunHttpFlags, RunLoadFlags, RunReportFlags, RunScriptFlags};
 pub use study::{ExtentFlags, StudyArgs, StudyFormat, StudyOutputFlags};
 pub use sweep::{
@@ -39,6 +44,7 @@ Examples:
   knee URL -z 10s --output-format json | jq .verdict
   knee report last~1                           the run before the last one
   knee sweep URL --slo 'p99<250ms'             how much can it take
+  knee compare URL_A URL_B                     did the change help
 
 Durations: 10s, 1m30s, 500ms; a bare number is seconds. Requests: 200, 1.5k, 2m.
 Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid measurement.";
@@ -89,6 +95,10 @@ enum Subcommands {
     Sweep(Box<SweepArgs>),
     /// Compare variants of a service, interleaved, and say what the change did
     Study(Box<StudyArgs>),
+    /// Compare two URLs or commands, driven in turns, or two runs that were kept
+    Compare(Box<CompareArgs>),
+    /// Find out what noise alone does on this machine, and keep it
+    Calibrate(Box<CalibrateArgs>),
 }
 
 /// What to do, as typed.
@@ -106,6 +116,10 @@ pub enum Invocation {
     Sweep(Box<SweepArgs>),
     /// Compare variants of a service.
     Study(Box<StudyArgs>),
+    /// Compare two targets, or two runs.
+    Compare(Box<CompareArgs>),
+    /// Measure the noise of this machine.
+    Calibrate(Box<CalibrateArgs>),
 }
 
 /// `knee URL`.
@@ -229,7 +243,7 @@ pub struct AmountFlags {
 }
 
 /// What is sent.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Request")]
 pub struct RequestFlags {
     /// Method [default: GET; POST with -F]
@@ -284,7 +298,7 @@ pub struct RequestFlags {
 }
 
 /// How it is sent.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Connection")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct ConnectionFlags {
@@ -484,6 +498,8 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Run(args)) => Invocation::Run(args),
         Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),
         Some(Subcommands::Study(args)) => Invocation::Study(args),
+        Some(Subcommands::Compare(args)) => Invocation::Compare(args),
+        Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }

@@ -14,9 +14,15 @@ pub mod sweep;
 
 pub mod study;
 
+pub mod compare;
+
+pub mod calibrate;
+
 mod journal;
 
 mod locust;
+
+mod trials;
 
 use knee_core::record::{Build, Run};
 use knee_report::number::Unit;

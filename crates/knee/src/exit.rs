@@ -32,11 +32,13 @@ pub enum Exit {
     MarkedFailed = 110,
     /// The run took place, but the instrument's check of itself says that the numbers are not to be used.
     Invalid = 120,
+    /// A comparison took place, and the second side is slower by more than the margin.
+    Slower = 121,
 }
 
 impl Exit {
     /// Every code, ascending.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Ok,
         Self::Failure,
         Self::Threshold,
@@ -48,6 +50,7 @@ impl Exit {
         Self::Abort,
         Self::MarkedFailed,
         Self::Invalid,
+        Self::Slower,
     ];
 
     /// The number.
@@ -85,7 +88,9 @@ mod tests {
 
     #[test]
     fn numbers_of_our_own_stay_clear_of_those_of_k6() {
-        assert!(TAKEN_BY_K6.iter().all(|(code, _)| *code != Exit::Invalid.code()));
+        for own in [Exit::Invalid, Exit::Slower] {
+            assert!(TAKEN_BY_K6.iter().all(|(code, _)| *code != own.code()));
+        }
     }
 
     #[test]

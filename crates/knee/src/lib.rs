@@ -16,6 +16,8 @@ pub mod exit;
 
 pub mod store;
 
+pub mod noise;
+
 pub mod fetch;
 
 pub mod signals;
@@ -23,5 +25,7 @@ pub mod signals;
 pub mod live;
 
 pub mod demo;
+
+mod process;
 
 pub mod command;

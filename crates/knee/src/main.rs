@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{demo, load, report, run, study, sweep};
+use knee::command::{calibrate, compare, demo, load, report, run, study, sweep};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
@@ -28,6 +28,8 @@ fn main() -> ExitCode {
         Ok(Invocation::Run(args)) => run::run(&args, narrate),
         Ok(Invocation::Sweep(args)) => sweep::sweep(&args, narrate),
         Ok(Invocation::Study(args)) => study::study(&args, narrate),
+        Ok(Invocation::Compare(args)) => compare::compare(&args, narrate),
+        Ok(Invocation::Calibrate(args)) => calibrate::calibrate(&args, narrate),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }

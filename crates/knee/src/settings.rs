@@ -19,6 +19,8 @@ use crate::problem::{Problem, reason};
 
 pub mod amount;
 
+pub mod compare;
+
 pub mod connection;
 
 pub mod form;

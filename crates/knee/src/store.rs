@@ -224,8 +224,8 @@ fn stem(started: Nanos, host: &str) -> String {
     format!("{}-{}", time.strftime("%Y%m%dT%H%M%S.%3fZ"), slug(host))
 }
 
-/// `host` with nothing in it that a file system or a shell takes amiss.
-fn slug(host: &str) -> String {
+/// `host`, or any other name, with nothing in it that a file system or a shell takes amiss.
+pub fn slug(host: &str) -> String {
     const LENGTH_MAX: usize = 60;
     let mut slug = String::new();
     for c in host.chars() {

@@ -2,12 +2,13 @@
 //!
 //! Does not know whether it becomes text or Markdown.
 
-use knee_core::truth::State;
 use knee_study::definition::Cell;
 use knee_study::metric::Metric;
-use knee_study::study::{ClaimVerdict, Conclusion, Effect, Relation, Told};
+use knee_study::study::{ClaimVerdict, Conclusion, Effect, Relation};
 
-use super::figure;
+use super::made::Made;
+use super::plot::{Kind, Plot};
+use super::{books, bound, figure, measuring};
 use crate::number;
 
 /// What a reader sees, from top to bottom.
@@ -30,8 +31,24 @@ pub enum Block {
     List(Vec<String>),
     /// A table.
     Table(Table),
-    /// A long table that few will read: Markdown folds it, text leaves it out. First: what it is.
-    Folded(String, Table),
+    /// Something to be typed, as it is.
+    Code(String),
+    /// A picture. Text leaves it out.
+    Picture {
+        /// What it shows, for those who cannot see it.
+        alt: String,
+        /// Where it is, as a link from the document writes it.
+        link: String,
+    },
+    /// What few will read: Markdown folds it.
+    Folded {
+        /// What it is.
+        name: String,
+        /// What is shown when it is opened.
+        inside: Vec<Self>,
+        /// Whether text has it; it is left out otherwise.
+        in_text: bool,
+    },
 }
 
 /// A table, all cells written.
@@ -44,14 +61,15 @@ pub struct Table {
 }
 
 impl Table {
-    fn new<const N: usize>(columns: [&str; N]) -> Self {
+    pub(super) fn new<const N: usize>(columns: [&str; N]) -> Self {
         Self { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
     }
 }
 
 impl Document {
-    /// Writes a conclusion.
-    pub fn of(conclusion: &Conclusion) -> Self {
+    /// Writes a conclusion. `plots` are shown if `made` says where they are.
+    pub fn of(conclusion: &Conclusion, made: &Made, plots: &[Plot]) -> Self {
+        let pictures = Pictures { folder: made.plots.as_deref(), plots };
         let mut blocks = Vec::new();
         blocks.extend(conclusion.question.clone().map(Block::Paragraph));
         blocks.push(Block::Paragraph(in_short(conclusion)));
@@ -60,16 +78,73 @@ impl Document {
         for (workload, about) in &conclusion.workloads {
             let timeline = timeline(conclusion, workload);
             let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
-            section(&mut blocks, &format!("Timeline: {workload}{about}"), timeline);
-            section(&mut blocks, &format!("Effects: {workload}"), effects(conclusion, workload));
+            let heading = format!("Timeline: {workload}{about}");
+            pictured(&mut blocks, heading, pictures.of(Kind::Timeline, workload), timeline);
+            let effects = effects(conclusion, workload);
+            compared(&mut blocks, workload, pictures.of(Kind::Effects, workload), effects);
         }
-        section(&mut blocks, "Growth", growth(conclusion));
+        let grown = conclusion.workloads.iter().flat_map(|(name, _)| pictures.of(Kind::Growth, name));
+        pictured(&mut blocks, "Growth".to_owned(), grown.collect(), growth(conclusion));
         section(&mut blocks, "Published beside measured", beside(conclusion));
+        blocks.extend(bound::section(conclusion));
+        blocks.extend(measuring::section(conclusion, made));
         blocks.push(Block::Heading("How far this can be trusted".to_owned()));
         blocks.push(Block::List(trust(conclusion)));
-        blocks.push(Block::Folded("Every trial".to_owned(), trials(conclusion)));
+        let books = books::table(conclusion);
+        if !books.rows.is_empty() {
+            blocks.push(Block::Table(books));
+            let reasons = books::reasons(conclusion);
+            if !reasons.is_empty() {
+                blocks.push(Block::List(reasons));
+            }
+            let trials = vec![Block::Table(books::trials(conclusion))];
+            blocks.push(Block::Folded { name: "Every trial".to_owned(), inside: trials, in_text: false });
+        }
         Self { title: conclusion.title.clone(), blocks }
     }
+}
+
+/// The pictures of a study, and where they are.
+struct Pictures<'a> {
+    folder: Option<&'a str>,
+    plots: &'a [Plot],
+}
+
+impl Pictures<'_> {
+    fn of(&self, kind: Kind, workload: &str) -> Vec<Block> {
+        let here = self.plots.iter().filter(|plot| plot.kind == kind && plot.workload == workload);
+        let shown = here.filter_map(|plot| {
+            let link = match self.folder? {
+                "" => plot.file.clone(),
+                folder => format!("{folder}/{}", plot.file),
+            };
+            Some(Block::Picture { alt: plot.alt.clone(), link })
+        });
+        shown.collect()
+    }
+}
+
+/// A heading, pictures and a table, unless the table is empty.
+fn pictured(blocks: &mut Vec<Block>, heading: String, pictures: Vec<Block>, table: Table) {
+    if !table.rows.is_empty() {
+        blocks.push(Block::Heading(heading));
+        blocks.extend(pictures);
+        blocks.push(Block::Table(table));
+    }
+}
+
+/// The comparisons of a workload. Where the first picture shows them, the others and the long table are folded.
+fn compared(blocks: &mut Vec<Block>, workload: &str, mut pictures: Vec<Block>, table: Table) {
+    let heading = format!("Effects: {workload}");
+    if pictures.is_empty() || table.rows.is_empty() {
+        return pictured(blocks, heading, pictures, table);
+    }
+    let mut rest = pictures.split_off(1);
+    rest.push(Block::Table(table));
+    blocks.push(Block::Heading(heading));
+    blocks.extend(pictures);
+    let name = format!("Every comparison under {workload}");
+    blocks.push(Block::Folded { name, inside: rest, in_text: true });
 }
 
 /// A heading and a table, unless the table is empty.
@@ -91,11 +166,15 @@ fn in_short(conclusion: &Conclusion) -> String {
     let counts: Vec<String> = verdicts.into_iter().filter_map(count).collect();
     let mut sentences = Vec::new();
     if !counts.is_empty() {
-        sentences.push(format!("Of {} claims: {}.", conclusion.claims.len(), counts.join(", ")));
+        let claims = figure::counted(conclusion.claims.len(), "claim");
+        sentences.push(format!("Of {claims}: {}.", counts.join(", ")));
     }
     sentences.extend(whole_way(conclusion).map(|effect| {
         let change = effect.change.map_or_else(String::new, |range| {
             let estimate = figure::change(effect.metric, range.estimate);
+            if effect.rounds < 2 {
+                return format!(" ({estimate} in {})", figure::counted(effect.rounds, "block"));
+            }
             format!(" ({estimate}, {})", figure::interval(effect.metric, &range))
         });
         let (from, to, metric) = (&effect.from.arm, &effect.to.arm, effect.metric);
@@ -259,9 +338,9 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
     let count = |number: usize| number::count(number as u64);
     let mut points = vec![
         format!(
-            "{} trials in {} blocks, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
-            count(totals.trials),
-            count(conclusion.blocks),
+            "{} in {}, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
+            figure::counted(totals.trials, "trial"),
+            figure::counted(conclusion.blocks, "block"),
             conclusion.seed,
             count(totals.valid),
             count(totals.suspect),
@@ -271,6 +350,7 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
         format!("{} requests in trials that count", number::count(totals.requests)),
         "intervals and verdicts are over blocks, not over requests; \"could see\" is the smallest change that so many blocks find four times in five".to_owned(),
     ];
+    points.extend(unknown(conclusion));
     points.extend(conclusion.notes.iter().cloned());
     points.extend(conclusion.lost.iter().map(|lost| {
         format!(
@@ -285,39 +365,14 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
     points
 }
 
-fn trials(conclusion: &Conclusion) -> Table {
-    let mut table =
-        Table::new(["block", "arm", "workload", "attempt", "state", "requests", "figures", "reasons"]);
-    table.rows.extend(conclusion.trials.iter().map(|entry| {
-        let trial = &entry.trial;
-        let (state, requests, figures, reasons) = match &entry.told {
-            Told::Measured(measured) => {
-                let known = conclusion.metrics.iter().filter_map(|metric| {
-                    let figure = measured.figures.get(metric)?;
-                    Some(format!("{metric} {}", figure::figure(*metric, figure.value)))
-                });
-                let figures = if measured.state == State::Invalid {
-                    String::new()
-                } else {
-                    known.collect::<Vec<_>>().join(", ")
-                };
-                (
-                    measured.state.name(),
-                    number::count(measured.requests),
-                    figures,
-                    measured.reasons.join("; "),
-                )
-            }
-            Told::Died { reason } => ("died", "–".to_owned(), String::new(), reason.clone()),
-            Told::NeverReady { reason } => ("never up", "–".to_owned(), String::new(), reason.clone()),
-        };
-        let place = [
-            (trial.block + 1).to_string(),
-            trial.arm.clone(),
-            trial.workload.clone(),
-            trial.attempt.to_string(),
-        ];
-        [place.to_vec(), vec![state.to_owned(), requests, figures, reasons]].concat()
-    }));
-    table
+/// What the trials could not tell of themselves.
+fn unknown(conclusion: &Conclusion) -> Option<String> {
+    let totals = &conclusion.totals;
+    (totals.steady_unknown > 0).then(|| {
+        format!(
+            "{} of {} trials that count were too short to tell whether the service was steady: that takes 20 intervals of a second",
+            number::count(totals.steady_unknown as u64),
+            number::count((totals.valid + totals.suspect) as u64)
+        )
+    })
 }

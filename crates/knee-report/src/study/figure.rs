@@ -18,6 +18,12 @@ pub(super) fn figure(metric: Metric, value: f64) -> String {
     }
 }
 
+/// A number of things.
+pub(super) fn counted(number: usize, one: &str) -> String {
+    let many = if number == 1 { "" } else { "s" };
+    format!("{} {one}{many}", number::count(number as u64))
+}
+
 /// The median of rounds and how far they reach.
 pub(super) fn spread(metric: Metric, spread: &Spread) -> String {
     let least = if spread.at_least { "≥ " } else { "" };
@@ -47,8 +53,11 @@ fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The interval of a change.
+/// The interval of a change; a single block has none.
 pub(super) fn interval(metric: Metric, range: &Range) -> String {
+    if (range.low, range.high) == (None, None) {
+        return "–".to_owned();
+    }
     let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| change(metric, end));
     format!("{} to {}", end(range.low), end(range.high))
 }

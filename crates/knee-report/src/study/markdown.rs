@@ -2,29 +2,88 @@
 //!
 //! Does not calculate and does not format numbers.
 
+use std::fmt::Write as _;
+
 use super::document::{Block, Document, Table};
 use crate::clean;
 
+/// Where the results begin in a file that has them as a part.
+pub const BEGIN: &str = "<!-- results: begin -->";
+
+/// Where they end.
+pub const END: &str = "<!-- results: end -->";
+
 /// The whole document; every line ends in a line feed.
 pub fn markdown(document: &Document) -> String {
-    let mut blocks = vec![format!("# {}\n", escaped(&document.title))];
-    blocks.extend(document.blocks.iter().map(block));
-    blocks.join("\n")
+    let title = format!("# {}\n", escaped(&document.title));
+    std::iter::once(title).chain(blocks(&document.blocks, "##")).collect::<Vec<_>>().join("\n")
 }
 
-fn block(block: &Block) -> String {
+/// The file `existing` with the document in place of what stands between [`BEGIN`] and [`END`], each on a line of its
+/// own; all else stays as it is. There the document has no title, and its headings are a level lower. `None` if the file
+/// does not have both, in this order, once.
+pub fn within(existing: &str, document: &Document) -> Option<String> {
+    let begin = alone(existing, BEGIN)?.1;
+    let end = alone(existing, END)?.0;
+    let (before, after) = (existing.get(..begin)?, existing.get(end..)?);
+    if begin > end {
+        return None;
+    }
+    let part = blocks(&document.blocks, "###").collect::<Vec<_>>().join("\n");
+    Some(format!("{before}\n{part}\n{after}"))
+}
+
+/// The first and the last place of the only line that is `mark`, its line feed included.
+fn alone(text: &str, mark: &str) -> Option<(usize, usize)> {
+    let mut place = 0;
+    let mut found = None;
+    for line in text.split_inclusive('\n') {
+        if line.trim() == mark {
+            if found.is_some() {
+                return None;
+            }
+            found = Some((place, place + line.len()));
+        }
+        place += line.len();
+    }
+    found
+}
+
+fn blocks<'a>(blocks: &'a [Block], level: &'a str) -> impl Iterator<Item = String> + 'a {
+    blocks.iter().map(move |found| block(found, level))
+}
+
+fn block(block: &Block, level: &str) -> String {
     match block {
-        Block::Heading(heading) => format!("## {}\n", escaped(heading)),
+        Block::Heading(heading) => format!("{level} {}\n", escaped(heading)),
         Block::Paragraph(paragraph) => format!("{}\n", escaped(paragraph)),
         Block::List(points) => {
             let points: Vec<String> = points.iter().map(|point| format!("- {}", escaped(point))).collect();
             points.join("\n") + "\n"
         }
         Block::Table(found) => table(found),
-        Block::Folded(name, found) => {
-            format!("<details><summary>{}</summary>\n\n{}\n</details>\n", escaped(name), table(found))
+        Block::Code(code) => format!("```sh\n{}\n```\n", clean::line(code)),
+        Block::Picture { alt, link } => format!("![{}]({})\n", escaped(alt), address(link)),
+        Block::Folded { name, inside, .. } => {
+            let inside: Vec<String> = blocks(inside, level).collect();
+            format!("<details><summary>{}</summary>\n\n{}\n</details>\n", in_html(name), inside.join("\n"))
         }
     }
+}
+
+/// A link whose end nothing in it is taken for.
+fn address(link: &str) -> String {
+    let mut address = String::with_capacity(link.len());
+    for byte in link.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                address.push(char::from(byte));
+            }
+            // Writing into a text cannot fail.
+            byte => drop(write!(address, "%{byte:02X}")),
+        }
+    }
+    address
 }
 
 fn table(table: &Table) -> String {
@@ -35,6 +94,11 @@ fn table(table: &Table) -> String {
     let rule = format!("|{}\n", "---|".repeat(table.columns.len()));
     let rows: String = table.rows.iter().map(|cells| row(cells)).collect();
     format!("{}{rule}{rows}", row(&table.columns))
+}
+
+/// Text that HTML shows as it is, where Markdown does not look.
+fn in_html(text: &str) -> String {
+    clean::line(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Text that Markdown and HTML show as it is.

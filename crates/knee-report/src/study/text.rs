@@ -15,24 +15,30 @@ pub fn text(document: &Document, columns: usize, palette: Palette) -> String {
     let columns = columns.max(60);
     let mut lines = vec![palette.paint(Tone::Strong, &clean::line(&document.title))];
     for block in &document.blocks {
-        if matches!(block, Block::Folded(..)) {
-            continue;
-        }
-        if !matches!(block, Block::Table(_) | Block::List(_)) {
-            lines.push(String::new());
-        }
-        match block {
-            Block::Heading(heading) => lines.push(palette.paint(Tone::Strong, &clean::line(heading))),
-            Block::Paragraph(paragraph) => lines.extend(wrap_words("", &clean::line(paragraph), columns)),
-            Block::List(points) => {
-                lines
-                    .extend(points.iter().flat_map(|point| wrap_words("  - ", &clean::line(point), columns)));
-            }
-            Block::Table(found) => lines.extend(table(found, columns, palette)),
-            Block::Folded(..) => {}
-        }
+        place(block, columns, palette, &mut lines);
     }
     lines.join("\n") + "\n"
+}
+
+fn place(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<String>) {
+    if matches!(block, Block::Heading(_) | Block::Paragraph(_) | Block::Code(_)) {
+        lines.push(String::new());
+    }
+    match block {
+        Block::Heading(heading) => lines.push(palette.paint(Tone::Strong, &clean::line(heading))),
+        Block::Paragraph(paragraph) => lines.extend(wrap_words("", &clean::line(paragraph), columns)),
+        Block::List(points) => {
+            lines.extend(points.iter().flat_map(|point| wrap_words("  - ", &clean::line(point), columns)));
+        }
+        Block::Table(found) => lines.extend(table(found, columns, palette)),
+        Block::Code(code) => lines.push(format!("  {}", clean::line(code))),
+        Block::Folded { inside, in_text: true, .. } => {
+            for block in inside {
+                place(block, columns, palette, lines);
+            }
+        }
+        Block::Folded { .. } | Block::Picture { .. } => {}
+    }
 }
 
 /// Columns that are empty in every row are left out.

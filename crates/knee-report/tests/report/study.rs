@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use knee_core::record::{Build, Machine};
 use knee_core::truth::State;
-use knee_report::study::{Document, markdown, text};
+use knee_core::unit::Nanos;
+use knee_report::study::plot::{self, Kind};
+use knee_report::study::{BEGIN, Document, END, Made, Session, json, markdown, text, within};
 use knee_report::text::Palette;
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
-use knee_study::study::{Conclusion, Figure, Measured, Options, Study, Told};
+use knee_study::study::{Conclusion, Figure, Measured, Options, Place, Study, Told};
 
 const STUDY: &str = r#"title = "Is it the lock?"
 question = "What did the lock cost?"
@@ -76,29 +79,68 @@ fn conclusion() -> Conclusion {
         let noise = [0.0, 0.01, -0.02, 0.015, 0.005, -0.01, 0.02, -0.005][trial.block];
         let millis = if trial.arm == "fine" { 8.0 * (1.0 + noise) } else { 10.0 };
         let lost = trial.block == 5 && trial.arm == "stock";
-        let figures = [(Metric::Rate, 20_000.0 / millis), (Metric::P50, millis * 1e6), (Metric::Errors, 0.0)];
+        let figures = [
+            (Metric::Rate, 20_000.0 / millis),
+            (Metric::P50, millis * 1e6),
+            (Metric::Errors, 0.0),
+            (Metric::CpuPerRequest, 60e3 * millis),
+            (Metric::GeneratorCpuPerRequest, 40e3),
+        ];
+        let cpus = [("generator", "0-1"), ("service.main", "0-1")];
         let measured = Measured {
             figures: BTreeMap::from(figures.map(|(metric, value)| (metric, Figure::from(value)))),
             requests: 10_000,
             state: if lost { State::Invalid } else { State::Valid },
             reasons: if lost { vec!["the generator\nwas late".to_owned()] } else { Vec::new() },
-            steady: Some(true),
+            steady: None,
             record: None,
+            place: Place {
+                cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
+                not_here: BTreeMap::from([("service.main.cpu_share".to_owned(), "no cgroup".to_owned())]),
+            },
         };
         study.tell(&trial, Told::Measured(measured)).unwrap();
     }
     study.conclude()
 }
 
+fn made() -> Made {
+    let machine = Machine {
+        system: "Linux 6.1".to_owned(),
+        arch: "x86_64".to_owned(),
+        cpu: Some("Test CPU".to_owned()),
+        cores: 2,
+        memory_bytes: Some(8 << 30),
+    };
+    let build = Build { version: "0.1.0".to_owned(), commit: None, optimized: true };
+    let session = |first_trial, hours: u64| Session {
+        started: Nanos::from_secs(1_795_000_000 + hours * 3_600),
+        first_trial,
+        build: build.clone(),
+        machine: machine.clone(),
+    };
+    Made {
+        sessions: vec![session(0, 0), session(7, 3)],
+        command: Some("knee study . --output-format md -o README.md --plots plots".to_owned()),
+        plots: Some("plots".to_owned()),
+    }
+}
+
+fn document() -> Document {
+    let conclusion = conclusion();
+    let plots = plot::all(&conclusion);
+    Document::of(&conclusion, &made(), &plots)
+}
+
 #[test]
 fn a_terminal_shows_claims_first_then_what_they_rest_on() {
-    let document = Document::of(&conclusion());
+    let document = document();
     insta::assert_snapshot!(text(&document, 100, Palette::None));
 }
 
 #[test]
 fn markdown_has_the_same_and_every_trial() {
-    let document = Document::of(&conclusion());
+    let document = document();
     let text = markdown(&document);
     insta::assert_snapshot!(text);
     assert!(!text.contains("each | post"), "a cell does not end early");
@@ -106,7 +148,7 @@ fn markdown_has_the_same_and_every_trial() {
 
 #[test]
 fn no_line_is_wider_than_asked_for() {
-    let document = Document::of(&conclusion());
+    let document = document();
     for columns in [60, 80, 120] {
         let wide = text(&document, columns, Palette::None);
         let widest = wide.lines().map(|line| line.chars().count()).max().unwrap();
@@ -118,7 +160,145 @@ fn no_line_is_wider_than_asked_for() {
 fn a_study_that_measured_nothing_says_so() {
     let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
     let study = Study::new(definition, Options::default(), None).unwrap();
-    let shown = text(&Document::of(&study.conclude()), 100, Palette::None);
+    let shown = text(&Document::of(&study.conclude(), &Made::default(), &[]), 100, Palette::None);
     assert!(shown.contains("2 undecided, 1 cannot be tested here"), "{shown}");
     assert!(shown.contains("the study is not over: 16 trials left"), "{shown}");
+    assert!(plot::all(&study.conclude()).is_empty(), "there is nothing to draw");
+}
+
+const SCHEMA: &str = include_str!("../../../../docs/reference/study.schema.json");
+
+#[test]
+fn a_study_as_json_is_as_its_schema_says() {
+    let schema = serde_json::from_str(SCHEMA).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let empty =
+        Study::new(Definition::read(STUDY, "study.toml", &|_| true).unwrap(), Options::default(), None);
+    let drawn = [(conclusion(), made()), (empty.unwrap().conclude(), Made::default()), (grown(), made())];
+    for (conclusion, made) in drawn {
+        let document: serde_json::Value = serde_json::from_str(&json::render(&conclusion, &made)).unwrap();
+        let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+        assert_eq!(errors, [""; 0]);
+        assert_eq!(document["trials"].as_array().unwrap().len(), conclusion.trials.len());
+        let whole: Conclusion = serde_json::from_value(document).unwrap();
+        assert_eq!(whole.claims, conclusion.claims, "the document is the conclusion, with more beside it");
+    }
+}
+
+/// A study whose times grow as the root of the rows of its one arm.
+fn grown() -> Conclusion {
+    let design = STUDY.find("[design]").unwrap();
+    let growth = r#"[switches.rows]
+default = 1000
+env = "ROWS"
+
+[design]
+kind = "growth"
+order = ["stock"]
+growth = { switch = "rows", sizes = [1000, 2000, 4000, 8000] }
+metrics = ["p50"]
+"#;
+    let definition = Definition::read(&format!("{}{growth}", &STUDY[..design]), "study.toml", &|_| true);
+    let mut study = Study::new(definition.unwrap(), Options::default(), None).unwrap();
+    while let Some(trial) = study.next() {
+        let rows: f64 = trial.arm.rsplit(' ').next().unwrap().parse().unwrap();
+        let measured = Measured {
+            figures: BTreeMap::from([(Metric::P50, Figure::from(1e6 * (rows / 1e3).sqrt()))]),
+            requests: 1_000,
+            state: State::Valid,
+            reasons: Vec::new(),
+            steady: Some(true),
+            record: None,
+            place: Place::default(),
+        };
+        study.tell(&trial, Told::Measured(measured)).unwrap();
+    }
+    study.conclude()
+}
+
+#[test]
+fn pictures_show_every_arm_and_comparison_with_their_words() {
+    let plots = plot::all(&conclusion());
+    let names: Vec<&str> = plots.iter().map(|plot| plot.file.as_str()).collect();
+    assert_eq!(names, ["timeline-list.svg", "effects-list.svg", "effects-list-2.svg"]);
+    for plot in &plots {
+        assert!(plot.svg.starts_with("<svg") && plot.svg.trim_end().ends_with("</svg>"), "{}", plot.file);
+    }
+    let (timeline, effects) = (&plots[0].svg, &plots[1].svg);
+    for words in ["stock", "fine", "2,000.0/s", "10.0 ms", "requests/s", "less is better", "×0.92"] {
+        assert!(timeline.contains(words), "the timeline lacks {words}");
+    }
+    for words in ["stock → fine", "+24.6 %", "faster", "change of p50", "left is better"] {
+        assert!(effects.contains(words), "effects lack {words}");
+    }
+    // Two published figures of p50, none of the rate: an outline and a white inside each.
+    assert_eq!(timeline.matches("<polygon").count(), 2, "a diamond for each published figure");
+}
+
+#[test]
+fn growth_is_drawn_with_its_exponent() {
+    let plots = plot::all(&grown());
+    let growth = plots.iter().find(|plot| plot.kind == Kind::Growth).unwrap();
+    assert_eq!(growth.file, "growth-list.svg");
+    for words in ["stock: exponent 0.50 (0.50 to 0.50), watch", "1,000", "8,000", "amount of data"] {
+        assert!(growth.svg.contains(words), "growth lacks {words}");
+    }
+    assert_eq!(growth.svg.matches("<circle").count(), 4 + 1, "a dot for each amount, and one in the legend");
+}
+
+#[test]
+fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
+    let hostile = STUDY
+        .replace("[workloads.list]", "[workloads.\"../x <script>\"]")
+        .replace("workload = \"list\"", "workload = \"../x <script>\"");
+    let definition = Definition::read(&hostile, "study.toml", &|_| true).unwrap();
+    let mut study = Study::new(definition, Options { blocks: Some(2), ..Options::default() }, None).unwrap();
+    while let Some(trial) = study.next() {
+        let figures = BTreeMap::from([(Metric::Rate, Figure::from(100.0))]);
+        let measured = Measured {
+            figures,
+            requests: 1,
+            state: State::Valid,
+            reasons: Vec::new(),
+            steady: None,
+            record: None,
+            place: Place::default(),
+        };
+        study.tell(&trial, Told::Measured(measured)).unwrap();
+    }
+    let plots = plot::all(&study.conclude());
+    assert_eq!(plots.len(), 2);
+    for plot in plots {
+        assert!(!plot.file.contains('/') && !plot.file.contains(".."), "{}", plot.file);
+        assert!(!plot.svg.contains("<script>"), "{}", plot.file);
+    }
+}
+
+#[test]
+fn what_cannot_be_told_is_said_in_its_place() {
+    let shown = text(&Document::of(&grown(), &Made::default(), &[]), 100, Palette::None);
+    assert!(shown.contains("the CPU time of the service could not be seen from here"), "{shown}");
+    assert!(shown.contains("when and on which machine was not kept"), "{shown}");
+    let mut elsewhere = conclusion();
+    elsewhere.bounds.clear();
+    let shown = text(&Document::of(&elsewhere, &made(), &[]), 100, Palette::None);
+    assert!(shown.contains("the trials do not say on which CPUs they were made"), "{shown}");
+}
+
+#[test]
+fn results_take_their_place_in_a_file_and_leave_the_rest_as_it_is() {
+    let before = format!("# Mine\n\nBy hand.\n\n{BEGIN}\nold\n{END}\n\nBelow, `{BEGIN}` is named.\n");
+    let once = within(&before, &document()).unwrap();
+    assert!(
+        once.starts_with(&format!("# Mine\n\nBy hand.\n\n{BEGIN}\n\nWhat did the lock cost?\n")),
+        "{once}"
+    );
+    assert!(once.ends_with(&format!("\n{END}\n\nBelow, `{BEGIN}` is named.\n")), "{once}");
+    assert!(!once.contains("\nold\n") && once.contains("\n### Claims\n"), "{once}");
+    assert_eq!(within(&once, &document()).unwrap(), once, "made again it is the same");
+    for unclear in
+        ["", BEGIN, END, "a\n", &format!("{END}\n{BEGIN}\n"), &format!("{BEGIN}\n{BEGIN}\n{END}\n")]
+    {
+        assert_eq!(within(unclear, &document()), None, "{unclear:?}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Arms: each builds on another, down to one that builds on none.
 //!
-//! Does not apply an arm to a service; see [`super::Definition::rig_for`].
+//! Does not apply an arm to a service: whoever starts services does.
 
 use std::collections::BTreeMap;
 

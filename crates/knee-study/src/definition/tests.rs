@@ -123,17 +123,6 @@ fn a_study_is_read_with_every_name_resolved() {
 }
 
 #[test]
-fn an_arm_tells_its_service_every_switch() {
-    let study = read(STUDY).unwrap();
-    let service = study.rig_for(study.arm("more").unwrap()).service["main"].clone();
-    assert_eq!(service.command, ["target/release/board", "--port", "{port}", "--workers=8"]);
-    assert_eq!(service.env["TX_MODE"], "immediate");
-    assert_eq!(service.env["LOG"], "error", "the arm's own environment is on top");
-    let stock = study.rig_for(study.arm("stock").unwrap()).service["main"].clone();
-    assert_eq!((stock.env["TX_MODE"].as_str(), stock.env["LOG"].as_str()), ("deferred", "warn"));
-}
-
-#[test]
 fn every_mistake_is_named_with_its_line_and_column() {
     let table = [
         ("on = \"stock\"", "on = \"stok\"", "there is no arm `stok`, study.toml:26:6"),

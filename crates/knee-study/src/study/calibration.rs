@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, Refusal, Relation, effect};
+use super::{Conclusion, Refusal, Relation, effect, wording};
 use crate::definition::{Definition, Design};
 use crate::metric::{Metric, Unit};
 use crate::statistics::student;
@@ -60,11 +60,37 @@ impl Calibration {
 
     /// The least margin, as a person states it, that is worth asking for.
     pub fn least_margin(&self, metric: Metric, blocks: usize) -> Option<f64> {
-        let floor = self.floor(metric, blocks)? * ABOVE_NOISE;
-        Some(match metric.unit() {
-            Unit::Share => metric.unscaled(floor),
-            _ => floor.exp_m1(),
-        })
+        Some(as_change(metric, self.floor(metric, blocks)? * ABOVE_NOISE))
+    }
+
+    /// [`Calibration::floor`] as a person states a change: of a share so much above none at all, of everything else a
+    /// share of itself.
+    pub fn change(&self, metric: Metric, blocks: usize) -> Option<f64> {
+        self.floor(metric, blocks).map(|floor| as_change(metric, floor))
+    }
+
+    /// How far two runs of the same service, one right after the other, lie apart in 19 of 20 cases, on the scale of the
+    /// differences: the prediction interval of one more round. Runs that were made at different times differ by more.
+    pub fn of_one(&self, metric: Metric) -> Option<f64> {
+        let deviation = self.deviations.get(&metric)?;
+        let freedom = self.blocks.checked_sub(1)?;
+        let one_more = (1.0 + 1.0 / self.blocks.max(1) as f64).sqrt();
+        let reach = student::quantile(1.0 - ALPHA / 2.0, freedom) * deviation * one_more;
+        reach.is_finite().then_some(reach)
+    }
+
+    /// What a report says of it for a study of so many blocks by these metrics.
+    pub(super) fn words(&self, metrics: &[Metric], blocks: usize) -> String {
+        let floors = metrics.iter().filter_map(|metric| {
+            let change = self.change(*metric, blocks)?;
+            Some(format!("{metric} {}", wording::change(*metric, change).replace('+', "±")))
+        });
+        let floors: Vec<String> = floors.collect();
+        if floors.is_empty() {
+            return format!("the noise of this machine ({}) was not measured by these metrics", self.of);
+        }
+        let over = wording::count(blocks, "block");
+        format!("what noise alone does on this machine over {over} ({}): {}", self.of, floors.join(", "))
     }
 
     /// Refuses margins that were asked for and are within the noise.
@@ -81,5 +107,45 @@ impl Calibration {
             }
         }
         Ok(())
+    }
+}
+
+/// A place above 0 on the scale of the differences, as a change.
+fn as_change(metric: Metric, place: f64) -> f64 {
+    match metric.unit() {
+        Unit::Share => metric.unscaled(place),
+        _ => place.exp_m1(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calibration() -> Calibration {
+        let deviations = [(Metric::P50, 0.05), (Metric::Errors, 0.0)].into();
+        Calibration { of: "a server".to_owned(), blocks: 10, deviations, suspicious: Vec::new() }
+    }
+
+    #[test]
+    fn noise_is_that_of_a_mean_or_of_one_more_run() {
+        let known = calibration();
+        // 2.2622 * 0.05 / sqrt(10), and 2.2622 * 0.05 * sqrt(1 + 1 / 10).
+        let (mean, one) = (known.floor(Metric::P50, 10).unwrap(), known.of_one(Metric::P50).unwrap());
+        assert!((mean - 0.035_768).abs() < 1e-5, "{mean}");
+        assert!((one - 0.118_631).abs() < 1e-5, "{one}");
+        assert_eq!(known.change(Metric::P50, 10), Some(mean.exp_m1()));
+        assert_eq!(known.least_margin(Metric::P50, 10), Some((1.5 * mean).exp_m1()));
+        assert_eq!(known.of_one(Metric::Rate), None, "what was not measured is not known");
+        assert_eq!(known.floor(Metric::P50, 1), None, "one block has no spread");
+        assert_eq!(Calibration { blocks: 1, ..known }.of_one(Metric::P50), None);
+    }
+
+    #[test]
+    fn a_report_names_the_noise_of_what_it_judges_by() {
+        let words = calibration().words(&[Metric::P50, Metric::Rate], 10);
+        assert_eq!(words, "what noise alone does on this machine over 10 blocks (a server): p50 ±3.6 %");
+        let words = calibration().words(&[Metric::Rate], 10);
+        assert_eq!(words, "the noise of this machine (a server) was not measured by these metrics");
     }
 }

@@ -5,10 +5,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::rounds::Rounds;
-use super::{Effect, Study, effect, wording};
+use super::{Effect, Entry, Figure, Study, effect, rounds, wording};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::metric::{Metric, Unit};
 use crate::statistics::paired::Paired;
+use crate::statistics::sign_flip;
 use crate::statistics::verdict::{ALPHA, Verdict};
 
 /// What became of a claim.
@@ -83,7 +84,30 @@ fn absent(study: &Study, cells: &[&Cell]) -> String {
             return format!("arm {} did not take part", cell.arm);
         }
     }
-    "no block measured it".to_owned()
+    for cell in cells {
+        let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
+        if let Some(last) = tried.last().filter(|_| tried.iter().all(|entry| entry.usable().is_none())) {
+            let trials = wording::count(tried.len(), "trial");
+            let why = rounds::why(&last.told);
+            return format!("{trials} of {} under {}, none that counts: {why}", cell.arm, cell.workload);
+        }
+    }
+    "no block has this figure".to_owned()
+}
+
+/// What a single block says: a figure, and nothing on how far it reaches.
+fn alone(cell: &Cell, metric: Metric, figure: Figure) -> String {
+    let least = if figure.at_least { "at least " } else { "" };
+    let value = wording::figure(metric, figure.value);
+    format!("{metric} of {} under {}: {least}{value} in 1 block; a verdict needs 2", cell.arm, cell.workload)
+}
+
+/// The fewest blocks that could tell a difference at all: with fewer, chance alone does what the exact test looks for.
+fn least_blocks(study: &Study) -> usize {
+    let quick = study.options.quick;
+    let together = if quick { 1 } else { study.definition.design.metrics.len().max(1) };
+    let level = if quick { ALPHA } else { effect::alpha(study) };
+    (2..64).find(|blocks| sign_flip::least_p(*blocks) * (together as f64) < level).unwrap_or(64)
 }
 
 fn compared(
@@ -107,7 +131,7 @@ fn compared(
         Some(factor) => by_factor(study, effect, expect, factor, verdict),
         None => verdict,
     };
-    (verdict, sentence(effect, at_least))
+    (verdict, sentence(study, effect, at_least))
 }
 
 /// A factor is reached if all of the interval is beyond it, and missed if none of it is.
@@ -130,7 +154,7 @@ fn by_factor(
     }
 }
 
-fn sentence(effect: &Effect, at_least: Option<f64>) -> String {
+fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>) -> String {
     let (from, to) = (&effect.from, &effect.to);
     let arms = if from.arm == to.arm { to.arm.clone() } else { format!("{} against {}", to.arm, from.arm) };
     let workloads = if from.workload == to.workload {
@@ -138,19 +162,24 @@ fn sentence(effect: &Effect, at_least: Option<f64>) -> String {
     } else {
         format!("{} against {}", to.workload, from.workload)
     };
+    let few = effect.verdict == Verdict::Undecided && effect.rounds < least_blocks(study);
     let change = effect.change.map_or_else(String::new, |change| {
         let written = |end: f64| wording::change(effect.metric, end);
         let end = |end: Option<f64>| end.map_or("?".to_owned(), written);
-        format!(
-            ": {} ({} to {}), {}",
-            written(change.estimate),
-            end(change.low),
-            end(change.high),
-            effect.verdict.name()
-        )
+        let range = match (change.low, change.high) {
+            // A single block has no interval.
+            (None, None) => String::new(),
+            (low, high) => format!(" ({} to {})", end(low), end(high)),
+        };
+        format!(": {}{range}, {}", written(change.estimate), effect.verdict.name())
     });
     let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor} times"));
     let needed = match (effect.verdict, effect.blocks_needed) {
+        _ if few => format!(
+            "; {} measured both, a verdict needs {}",
+            wording::count(effect.rounds, "block"),
+            least_blocks(study)
+        ),
         (Verdict::Undecided, Some(blocks)) => format!("; about {blocks} blocks would tell"),
         (Verdict::Undecided, None) => "; no reasonable number of blocks would tell".to_owned(),
         _ => String::new(),
@@ -170,7 +199,11 @@ fn bounded(
     let at_least = figures.iter().any(|(_, figure)| figure.at_least);
     let places: Vec<f64> = figures.iter().filter_map(|(_, figure)| metric.scaled(figure.value)).collect();
     let Some(paired) = Paired::new(places).filter(|paired| paired.rounds() > 1) else {
-        return (ClaimVerdict::Undecided, absent(study, &[cell]));
+        let why = match figures.first() {
+            Some((_, figure)) => alone(cell, metric, *figure),
+            None => absent(study, &[cell]),
+        };
+        return (ClaimVerdict::Undecided, why);
     };
     let interval = paired.interval(ALPHA);
     let (low, mut high) = (metric.unscaled(interval.low), metric.unscaled(interval.high));

@@ -11,7 +11,8 @@ pub use super::rounds::{LostRound, Spread};
 
 use super::rounds::Rounds;
 use super::{
-    ClaimResult, Effect, Entry, GrowthResult, Relation, Study, Told, claim, effect, growth, wording,
+    Bound, ClaimResult, Effect, Entry, GrowthResult, Relation, Study, Told, bound, claim, effect, growth,
+    wording,
 };
 use crate::definition::{Cell, Kind, Published};
 use crate::metric::Metric;
@@ -57,6 +58,9 @@ pub struct Conclusion {
     pub claims: Vec<ClaimResult>,
     /// Published figures beside measured ones.
     pub beside: Vec<Beside>,
+    /// What the CPUs allow each arm, where the CPU time of its requests is known.
+    #[serde(default)]
+    pub bounds: Vec<Bound>,
     /// Blocks without a usable trial of some arm and workload.
     pub lost: Vec<LostRound>,
     /// What became of the trials.
@@ -119,6 +123,9 @@ pub struct Totals {
     pub broken: usize,
     /// Trials that measured a service that was not steady.
     pub unsteady: usize,
+    /// Trials that count and were too short to tell whether it was.
+    #[serde(default)]
+    pub steady_unknown: usize,
     /// Requests measured in trials that count.
     pub requests: u64,
 }
@@ -150,6 +157,7 @@ pub(super) fn draw(study: &Study) -> Conclusion {
         claims,
         beside: definition.published.iter().map(|published| beside(&rounds, published)).collect(),
         totals,
+        bounds: bound::all(study, &rounds),
         lost: rounds.lost,
         notes: Vec::new(),
         trials: study.entries.clone(),
@@ -212,6 +220,7 @@ fn totals(entries: &[Entry]) -> Totals {
         if measured.state != State::Invalid {
             totals.requests += measured.requests;
             totals.unsteady += usize::from(measured.steady == Some(false));
+            totals.steady_unknown += usize::from(measured.steady.is_none());
         }
     }
     totals
@@ -252,6 +261,9 @@ fn notes(study: &Study, conclusion: &Conclusion) -> Vec<String> {
         let unsteady = wording::count(conclusion.totals.unsteady, "trial");
         notes.push(format!("{unsteady} measured a service that was not steady: a longer warm-up may help"));
     }
+    notes.extend(
+        study.calibration.as_ref().map(|noise| noise.words(&study.definition.design.metrics, study.blocks)),
+    );
     notes.extend(chance(conclusion));
     notes
 }

@@ -86,6 +86,15 @@ pub struct Effect {
     pub notes: Vec<String>,
 }
 
+impl Effect {
+    /// Whether `to` is worse for certain, and by its best single guess by more than the margin: what a pipeline stops
+    /// for. On the scale of the differences, so that a rate that falls and a time that rises are held to the same.
+    pub fn is_regression(&self) -> bool {
+        self.verdict == Verdict::Slower
+            && location::mean(&self.differences).abs() > self.metric.scaled_margin(self.margin)
+    }
+}
+
 /// All effects of a study, in the order of its comparisons.
 pub(super) fn all(study: &Study) -> Vec<Effect> {
     let rounds = Rounds::of(&study.entries);

@@ -75,6 +75,11 @@ impl<'a> Rounds<'a> {
         Some(Spread { rounds: values.len(), median: location::median(&values), low, high, at_least })
     }
 
+    /// Usable trials of a cell, in the order of the blocks.
+    pub(super) fn of_cell(&self, cell: &Cell) -> impl Iterator<Item = &'a Measured> {
+        self.usable.iter().filter(move |((_, place), _)| place == cell).map(|(_, measured)| *measured)
+    }
+
     /// Blocks that have a usable trial of a cell.
     pub(super) fn blocks(&self, cell: &Cell) -> Vec<usize> {
         self.usable.keys().filter(|(_, place)| place == cell).map(|(block, _)| *block).collect()
@@ -96,7 +101,8 @@ pub struct Spread {
     pub at_least: bool,
 }
 
-fn why(told: &Told) -> String {
+/// Why a trial cannot be used.
+pub(super) fn why(told: &Told) -> String {
     match told {
         Told::Measured(measured) if measured.reasons.is_empty() => "the measurement is invalid".to_owned(),
         Told::Measured(measured) => measured.reasons.join("; "),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use knee_core::truth::State;
 use serde::{Deserialize, Serialize};
 
+use crate::definition::Cell;
 use crate::metric::Metric;
 
 /// What the caller asks of a study beyond its definition.
@@ -75,6 +76,13 @@ pub struct Trial {
     pub reset: bool,
 }
 
+impl Trial {
+    /// Whether it is one of this arm under this workload.
+    pub(super) fn is_of(&self, cell: &Cell) -> bool {
+        self.arm == cell.arm && self.workload == cell.workload
+    }
+}
+
 /// What came of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -108,6 +116,30 @@ pub struct Measured {
     pub steady: Option<bool>,
     /// Where the whole record is kept, if it is.
     pub record: Option<String>,
+    /// On which CPUs it was made.
+    #[serde(default, skip_serializing_if = "Place::is_unknown")]
+    pub place: Place,
+}
+
+/// On which CPUs a trial was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    /// CPUs that each part could use, as in `0-1,3`, by [`GENERATOR`], `service.NAME`, `postgres.NAME` and `redis.NAME`. A
+    /// part of which the system does not tell is absent.
+    pub cpus: BTreeMap<String, String>,
+    /// What was declared and cannot be had on this machine: entry of the declaration, and why.
+    #[serde(default)]
+    pub not_here: BTreeMap<String, String>,
+}
+
+/// The part of a trial that sends the requests, in [`Place::cpus`].
+pub const GENERATOR: &str = "generator";
+
+impl Place {
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        self.cpus.is_empty() && self.not_here.is_empty()
+    }
 }
 
 /// A figure, or the least that it can be.

@@ -6,8 +6,8 @@ use knee_core::truth::{Reason, State};
 
 use super::measured::StepResult;
 use super::slo::{Held, Slo};
-use super::trend::slope;
 use super::{Config, Kind};
+use crate::statistics::trend::theil_sen;
 
 /// Share of the arrivals that have to be answered in the time in which they came due.
 pub const ACHIEVED_MIN: f64 = 0.99;
@@ -17,6 +17,8 @@ pub const LEFT_OVER_MIN: f64 = 30.0;
 /// A backlog grows when it grows by more than this share of what is offered (and surely grows at
 /// all): queues near their limit wander, and ten points of a walk look like a trend too often.
 pub const GROWTH_MIN: f64 = 0.005;
+/// Two-sided level of the interval of that growth: its lower end alone errs half as often, at 5 %.
+const RISE_ALPHA: f64 = 0.1;
 /// More failures than this and the service counts as broken.
 pub const BROKEN_ERRORS: f64 = 0.05;
 /// Ok answers below this share of the most there ever were, under more load, are a collapse.
@@ -134,10 +136,10 @@ fn achieved(kind: Kind, result: &StepResult) -> Option<Miss> {
 }
 
 fn backlog(kind: Kind, result: &StepResult) -> Option<Miss> {
-    let slope = slope(&result.waiting).filter(|_| kind.is_open())?;
-    let added = slope.median * result.seconds;
-    let grows = slope.low > 0.0 && slope.median > GROWTH_MIN * result.offered && added > LEFT_OVER_MIN;
-    grows.then_some(Miss::Backlog { per_second: slope.low })
+    let trend = theil_sen(&result.waiting, RISE_ALPHA).filter(|_| kind.is_open())?;
+    let added = trend.slope * result.seconds;
+    let grows = trend.low > 0.0 && trend.slope > GROWTH_MIN * result.offered && added > LEFT_OVER_MIN;
+    grows.then_some(Miss::Backlog { per_second: trend.low })
 }
 
 fn errors(config: &Config, result: &StepResult) -> Option<Miss> {

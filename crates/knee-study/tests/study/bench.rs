@@ -10,7 +10,7 @@ use knee_core::truth::State;
 use knee_study::definition::{Arm, Definition, Workload};
 use knee_study::metric::Metric;
 use knee_study::random::Random;
-use knee_study::study::{Calibration, Conclusion, Figure, Measured, Options, Study, Told, Trial};
+use knee_study::study::{Calibration, Conclusion, Figure, Measured, Options, Place, Study, Told, Trial};
 
 /// Switches, arms and workloads that most tests use; a design is put behind it.
 pub const HEAD: &str = r#"title = "Bench"
@@ -96,6 +96,7 @@ pub fn told(figures: &[(Metric, f64)]) -> Told {
         reasons: Vec::new(),
         steady: Some(true),
         record: None,
+        place: Place::default(),
     })
 }
 

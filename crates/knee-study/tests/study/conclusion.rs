@@ -6,10 +6,10 @@ use knee_study::definition::Arm;
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{
-    Calibration, ClaimVerdict, Conclusion, Effect, GrowthWord, Options, Refusal, Relation, Study,
+    Calibration, ClaimVerdict, Conclusion, Effect, GrowthWord, Options, Refusal, Relation, Study, Told,
 };
 
-use crate::bench::{around, definition, run, study, study_with, told};
+use crate::bench::{around, definition, invalid, run, study, study_with, told};
 
 const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\", \"errors\"]\n";
 
@@ -334,4 +334,68 @@ fn a_conclusion_can_be_drawn_at_any_time_and_stored() {
     assert_eq!(conclusion.notes[0], "the study is not over: 53 trials left; what it says may change");
     let stored = serde_json::to_string(&conclusion).unwrap();
     assert_eq!(serde_json::from_str::<Conclusion>(&stored).unwrap().effects.len(), conclusion.effects.len());
+}
+
+#[test]
+fn a_claim_that_one_block_measured_says_so_and_how_many_it_takes() {
+    let claims = r#"
+[claims.bound]
+text = "a list takes less than 20 ms"
+arm = "stock"
+workload = "list"
+metric = "p50"
+below = "20ms"
+
+[claims.change]
+text = "fine locks are faster"
+arm = "fine"
+against = "stock"
+workload = "list"
+metric = "p50"
+expect = "faster"
+"#;
+    let options = Options { blocks: Some(1), ..Options::default() };
+    let text = format!("[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\"]\n{claims}");
+    let conclusion = run(study_with(&text, options, None), |_, arm, _| {
+        told(&[(Metric::P50, planted(arm) * 1e6), (Metric::Rate, 100.0)])
+    });
+    let why: Vec<&str> = conclusion.claims.iter().map(|claim| claim.why.as_str()).collect();
+    assert_eq!(why[0], "p50 of stock under list: 10.0 ms in 1 block; a verdict needs 2");
+    // 2 metrics at 5 %: 2 * 2/2^7 = 0.031, and 0.063 with a block less.
+    assert!(why[1].ends_with("undecided; 1 block measured both, a verdict needs 7"), "{}", why[1]);
+    assert!(!why[1].contains('?'), "{}", why[1]);
+    assert!(conclusion.claims.iter().all(|claim| claim.verdict == ClaimVerdict::Undecided));
+}
+
+#[test]
+fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
+    let claim = "\n[claims.C]\ntext = \"quick\"\narm = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"20ms\"\n";
+    let options = Options { blocks: Some(1), ..Options::default() };
+    let study = study_with(&format!("{LADDER}{claim}"), options, None);
+    let conclusion = run(study, |_, _, _| invalid("the generator was late"));
+    assert_eq!(
+        conclusion.claims[0].why,
+        "2 trials of stock under list, none that counts: the generator was late"
+    );
+}
+
+#[test]
+fn the_cpus_bound_the_rate_of_an_arm_and_a_study_says_how_far_it_is_from_that() {
+    let conclusion = run(study(LADDER), |_, _, _| {
+        let costs = [
+            (Metric::GeneratorCpuPerRequest, 30_000.0),
+            (Metric::CpuPerRequest, 100_000.0),
+            (Metric::StoreCpuPerRequest, 70_000.0),
+        ];
+        // Of 10,000 requests a second half are errors, so that 5,000 are answered.
+        let told = told(&[&costs[..], &[(Metric::Rate, 5_000.0 / 2.0), (Metric::Errors, 0.5)]].concat());
+        let Told::Measured(mut measured) = told else { panic!() };
+        let cpus = [("generator", "0-1"), ("service.main", "0-1"), ("postgres.db", "0-1")];
+        measured.place.cpus = cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into();
+        Told::Measured(measured)
+    });
+    let bound = &conclusion.bounds[0];
+    // 2 CPUs / 200 us = 10,000 a second, of which 5,000 ended.
+    assert!((bound.limit - 10_000.0).abs() < 1e-6 && (bound.reached - 0.5).abs() < 1e-9, "{bound:?}");
+    assert_eq!((bound.by.len(), bound.cpus, bound.rounds), (3, 2, 10));
 }

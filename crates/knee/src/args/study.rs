@@ -31,11 +31,13 @@ Examples:
   knee study labs/lorem-news --quick
   knee study labs/lorem-news --arm stock --arm enhanced
   knee study labs/lorem-news --resume
-  knee study labs/lorem-news --output-format md -o RESULTS.md";
+  knee study labs/lorem-news --output-format md -o README.md --plots plots
+  knee study labs/lorem-news --report-only --output-format json";
 
 /// How much of a study is run.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Extent")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct ExtentFlags {
     /// Fewer blocks and shorter trials; only large changes are told
     #[arg(long)]
@@ -49,6 +51,9 @@ pub struct ExtentFlags {
     /// Go on where this study was stopped, with the trials it has kept
     #[arg(long)]
     pub resume: bool,
+    /// Make the result again from the trials that were kept; nothing is brought up or run
+    #[arg(long, conflicts_with_all = ["quick", "arms", "blocks", "resume", "against_itself", "dry_run"])]
+    pub report_only: bool,
     /// Nothing but this arm against itself, to see what chance alone does
     #[arg(long, value_name = "ARM", conflicts_with_all = ["arms", "resume"])]
     pub against_itself: Option<String>,
@@ -61,12 +66,16 @@ pub struct ExtentFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct StudyOutputFlags {
-    /// Write the result to a file instead of stdout
+    /// Write the result to a file instead of stdout; Markdown goes between the lines
+    /// <!-- results: begin --> and <!-- results: end --> of a file that has them
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Form of the result [default: text]
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<StudyFormat>,
+    /// Draw timeline, effects and growth as SVGs in this folder; Markdown shows them
+    #[arg(long, value_name = "FOLDER")]
+    pub plots: Option<PathBuf>,
     /// No line a trial
     #[arg(short = 'q', long)]
     pub quiet: bool,

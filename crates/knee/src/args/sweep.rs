@@ -131,7 +131,7 @@ pub struct WorthFlags {
 }
 
 /// What a script is given.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Script")]
 pub struct SweepScriptFlags {
     /// A variable for `__ENV`: NAME=VALUE, or the NAME of one of this process

@@ -2,43 +2,37 @@
 //!
 //! Which trial comes next and what all of them mean is decided by `knee_study`; services and databases are
 //! brought up by `knee_rig`. What each trial measured is kept before the next begins, so that a study that was
-//! stopped goes on with `--resume`. Does not calculate.
+//! stopped goes on with `--resume`, and its document is made again without running anything. Does not calculate.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use knee_core::clock::MonotonicClock;
-use knee_core::unit::Nanos;
+use knee_core::clock;
 use knee_engine::control::{Control, Request};
-use knee_rig::{Options as RigOptions, Rig, guard};
+use knee_engine::host;
+use knee_report::study::Session;
 use knee_study::definition::Definition;
 use knee_study::study::{Conclusion, Options, Refusal, Study, Told, Trial};
 
+use super::build;
+use super::trials::{Bench, Course, Failed, Standing, refusal_of};
 use crate::args::StudyArgs;
 use crate::exit::Exit;
+use crate::noise;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::Surroundings;
-use crate::settings::output::open_result;
 use crate::signals;
 
-mod arm;
+mod declared;
 
-mod figures;
+mod document;
 
 mod kept;
 
-mod processes;
+pub(super) mod result;
 
-mod result;
-
-mod trial;
-
+use declared::Declared;
+use document::Writer;
 use kept::Kept;
-
-/// A study that failed: with the code to end with.
-type Failed = (Problem, Exit);
 
 /// The file that says what a study is.
 const FILE: &str = "study.toml";
@@ -55,32 +49,59 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let (folder, text, file) = read(&args.study).map_err(refused)?;
     let exists = |path: &str| folder.join(path).is_file();
     let definition = Definition::read(&text, &file, &exists).map_err(|problems| refused(told(&problems)))?;
-    let options = Options {
-        quick: args.extent.quick,
-        arms: args.extent.arms.clone(),
-        blocks: args.extent.blocks,
-        against_itself: args.extent.against_itself.clone(),
-    };
-    let study = begin(&definition, &options, &folder, args.extent.resume, narrate)?;
+    let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
     if args.extent.dry_run {
         for line in result::plan(&study) {
             narrate(&line);
         }
         return Ok(Exit::Ok);
     }
-    let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
+    let mut writer = Writer::open(args, color).map_err(refused)?;
     let control = Control::new();
-    let _signals =
-        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let course = Course { folder: &folder, control: &control, quiet: args.output.quiet, narrate };
-    let (study, fault) = course.run(study, &Kept::at(&folder))?;
-    let conclusion = study.conclude();
-    if let Some(fault) = fault.filter(|_| conclusion.totals.trials == 0) {
-        return Err(fault);
+    if !(args.extent.report_only || study.is_over()) {
+        let order = Order { folder: &folder, control: &control, quiet: args.output.quiet, narrate };
+        order.measure(&mut study, &mut sessions)?;
     }
-    let format = args.output.output_format.unwrap_or_default();
-    sink.write(result::render(&conclusion, format, color).as_bytes()).map_err(failed)?;
+    let conclusion = study.conclude();
+    writer.write(&conclusion, study.options(), sessions).map_err(failed)?;
     Ok(exit_of(&conclusion, &control))
+}
+
+/// How trials of a study are run.
+struct Order<'a> {
+    folder: &'a Path,
+    control: &'a Control,
+    quiet: bool,
+    narrate: fn(&str),
+}
+
+impl Order<'_> {
+    /// Runs the trials that are left and adds when that was. What failed is an error only if nothing at all was measured.
+    fn measure(&self, study: &mut Study, sessions: &mut Vec<Session>) -> Result<(), Failed> {
+        let _signals = signals::watch(self.control.clone())
+            .map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+        sessions.push(Session {
+            started: clock::wall(),
+            first_trial: study.entries().len(),
+            build: build(),
+            machine: host::machine(),
+        });
+        let fault = self.run(study, sessions)?;
+        fault.filter(|_| study.entries().is_empty()).map_or(Ok(()), Err)
+    }
+
+    /// Runs all trials that are left; what ended it before its time is returned.
+    fn run(&self, study: &mut Study, sessions: &[Session]) -> Result<Option<Failed>, Failed> {
+        let Self { folder, control, quiet, narrate } = *self;
+        let mut journal = Kept::at(folder).open(study, sessions).map_err(refused)?;
+        narrate("bringing up what the study declares");
+        let standing = Standing::up(&study.definition().rig, folder, control)?;
+        let driver = Declared { folder: standing.rig.study().to_owned() };
+        let bench = Bench::new(Some(standing), Box::new(driver), control.clone());
+        let interrupted = "interrupted: the result is drawn from the trials that were made; --resume goes on";
+        let mut keep = |trial: &Trial, told: &Told| journal.add(trial, told);
+        Course { control, quiet, narrate, interrupted, keep: &mut keep }.run(study, bench)
+    }
 }
 
 /// The folder of the study, the text of its file, and how the file is called in messages.
@@ -95,124 +116,35 @@ fn read(given: &Path) -> Result<(PathBuf, String, String), Problem> {
     Ok((folder.to_owned(), text, shown))
 }
 
-/// The study before its next trial: from the beginning, or from where it was stopped.
+/// The study before its next trial, from the beginning or from where it was stopped, and when it was made until then.
 fn begin(
     definition: &Definition,
-    options: &Options,
+    args: &StudyArgs,
     folder: &Path,
-    resume: bool,
     narrate: fn(&str),
-) -> Result<Study, Failed> {
+) -> Result<(Study, Vec<Session>), Failed> {
     let refuse = |refusal: Refusal| refused(refusal_of(&refusal));
-    if !resume {
-        return Study::new(definition.clone(), options.clone(), None).map_err(refuse);
-    }
-    let entries = Kept::at(folder).entries(definition, options).map_err(refused)?;
-    narrate(&format!("going on after {} trials", entries.len()));
-    Study::resume(definition.clone(), options.clone(), None, entries).map_err(refuse)
-}
-
-/// A study while its trials run.
-struct Course<'a> {
-    folder: &'a Path,
-    control: &'a Control,
-    quiet: bool,
-    narrate: fn(&str),
-}
-
-impl Course<'_> {
-    /// Runs all trials that are left; what ended it before its time is returned beside it.
-    fn run(&self, mut study: Study, kept: &Kept) -> Result<(Study, Option<Failed>), Failed> {
-        let mut journal = kept.open(&study).map_err(refused)?;
-        let interrupt = Arc::new(AtomicBool::new(false));
-        let _bridge = Bridge::between(self.control.clone(), interrupt.clone())
-            .map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-        let options = RigOptions {
-            guard: Some(guard::Program::this().map_err(|error| failed(Problem::new(error.to_string(), "")))?),
-            interrupt,
-            ..RigOptions::new(self.folder)
-        };
-        (self.narrate)("bringing up what the study declares");
-        let rig = Rig::up(&study.definition().rig, &options).map_err(|error| broken(&error))?;
-        let mut bench = trial::Bench::new(rig, self.control.clone());
-        let clock = MonotonicClock::start();
-        let (mut fault, mut done) = (None, 0_u32);
-        while self.control.request() == Request::Run
-            && let Some(next) = study.next()
-        {
-            match bench.take(&study, &next) {
-                Ok(told) => {
-                    journal.add(&next, &told).map_err(failed)?;
-                    done += 1;
-                    self.tell(&study, &next, &told, clock.now(), done);
-                    // The trial is the one that was asked for.
-                    study.tell(&next, told).map_err(|refusal| failed(refusal_of(&refusal)))?;
-                }
-                Err(_) if self.control.request() != Request::Run => break,
-                Err(failure) => {
-                    fault = Some(failure);
-                    break;
-                }
-            }
-        }
-        if self.control.request() != Request::Run {
-            (self.narrate)(
-                "interrupted: the result is drawn from the trials that were made; --resume goes on",
-            );
-        }
-        if let Some((problem, _)) = &fault {
-            (self.narrate)(&problem.to_string());
-        }
-        bench.down().map_err(|error| broken(&error))?;
-        Ok((study, fault))
-    }
-
-    /// A line on what came of a trial, with what is left.
-    fn tell(&self, study: &Study, trial: &Trial, told: &Told, elapsed: Nanos, done: u32) {
-        if self.quiet {
-            return;
-        }
-        let left = study.remaining().saturating_sub(1);
-        let seconds = elapsed.as_secs_f64() / f64::from(done) * left as f64;
-        (self.narrate)(&result::line(trial, told, left, Nanos::from_secs_f64(seconds)));
-    }
-}
-
-/// Tells whoever waits for the rig that somebody wants to stop.
-struct Bridge {
-    over: Arc<AtomicBool>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Bridge {
-    /// How late a wish to stop may reach the rig.
-    const PERIOD: Duration = Duration::from_millis(50);
-
-    fn between(control: Control, interrupt: Arc<AtomicBool>) -> std::io::Result<Self> {
-        let over = Arc::new(AtomicBool::new(false));
-        let ends = over.clone();
-        let watch = move || {
-            while !ends.load(Ordering::Relaxed) {
-                if control.request() != Request::Run {
-                    interrupt.store(true, Ordering::Relaxed);
-                }
-                std::thread::park_timeout(Self::PERIOD);
-            }
-        };
-        let thread = std::thread::Builder::new().name("interrupt".to_owned()).spawn(watch)?;
-        Ok(Self { over, thread: Some(thread) })
-    }
-}
-
-impl Drop for Bridge {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            // It cannot panic, and if it did there is nothing left for it to do.
-            let _ = thread.join();
-        }
-    }
+    let extent = &args.extent;
+    let options = Options {
+        quick: extent.quick,
+        arms: extent.arms.clone(),
+        blocks: extent.blocks,
+        against_itself: extent.against_itself.clone(),
+    };
+    let noise = noise::of_this_machine(narrate);
+    let kept = Kept::at(folder);
+    let stored = if extent.report_only {
+        kept.read(definition).map_err(refused)?
+    } else if extent.resume {
+        let stored = kept.resumed(definition, &options).map_err(refused)?;
+        narrate(&format!("going on after {} trials", stored.entries.len()));
+        stored
+    } else {
+        let study = Study::new(definition.clone(), options, noise).map_err(refuse)?;
+        return Ok((study, Vec::new()));
+    };
+    let study = Study::resume(definition.clone(), stored.options, noise, stored.entries).map_err(refuse)?;
+    Ok((study, stored.sessions))
 }
 
 /// How a study ends the program: trials that measured nothing count more than how it came to its end.
@@ -226,29 +158,6 @@ fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
 
 fn told(problems: &knee_study::definition::Problems) -> Problem {
     Problem::new(problems.to_string(), "every key is described in docs/reference/study-toml.md")
-}
-
-fn refusal_of(refusal: &Refusal) -> Problem {
-    let hint = match refusal {
-        Refusal::OtherStudy(_) => "leave --resume out to begin anew",
-        Refusal::MarginWithinNoise { .. } => "ask for more blocks, or a wider margin",
-        _ => "",
-    };
-    Problem::new(refusal.to_string(), hint)
-}
-
-/// What the rig could not do.
-fn broken(error: &knee_rig::Error) -> Failed {
-    let exit = match error {
-        knee_rig::Error::Interrupted(_) => Exit::Interrupted,
-        _ => Exit::Failure,
-    };
-    (Problem::new(printable_lines(&error.to_string()), error.hint()), exit)
-}
-
-/// A text of somebody else's in several lines, without what would steer a terminal.
-fn printable_lines(text: &str) -> String {
-    text.lines().map(printable).collect::<Vec<_>>().join("\n")
 }
 
 fn refused(problem: Problem) -> Failed {

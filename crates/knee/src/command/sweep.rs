@@ -22,12 +22,11 @@ use super::build;
 use crate::args::{SweepArgs, SweepFormat};
 use crate::exit::Exit;
 use crate::problem::{Problem, printable};
+use crate::process;
 use crate::settings::output::{Sink, open_result};
 use crate::settings::sweep::{self as settings, SweepSettings};
 use crate::settings::{Surroundings, target};
 use crate::signals;
-
-mod process;
 
 mod script;
 
@@ -146,12 +145,12 @@ fn measure(
     narrate: fn(&str),
 ) -> Result<StepResult, Failed> {
     let clock = MonotonicClock::start();
-    let before = process::cpu_seconds(&settings.pids);
+    let before = process::used_by_all(&settings.pids);
     let Taken { run, record, requests_per_arrival } = loader.take(step, control, narrate)?;
-    let after = process::cpu_seconds(&settings.pids);
+    let after = process::used_by_all(&settings.pids);
     let mut result = StepResult::of(&run, requests_per_arrival);
     result.took = clock.now().as_secs_f64();
-    result.cpu = before.zip(after).map(|(before, after)| after - before);
+    result.cpu = before.zip(after).map(|(before, after)| after.cpu.since(before.cpu).as_secs_f64());
     result.record = record.map(|path| printable(&path.display().to_string()));
     Ok(result)
 }

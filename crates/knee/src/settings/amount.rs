@@ -27,7 +27,7 @@ const REQUESTS_MAX: u64 = 1_000_000_000_000_000;
 /// Most worker threads.
 const WORKERS_MAX: u64 = 1_024;
 /// Highest seed: what a double of a JSON reader still holds exactly.
-const SEED_MAX: u64 = (1 << 53) - 1;
+pub const SEED_MAX: u64 = (1 << 53) - 1;
 
 /// The resolved amount of load.
 #[derive(Clone, Debug, PartialEq)]

@@ -47,7 +47,7 @@ fn knee(folder: &Path, flags: &[&str]) -> std::process::Output {
 
 fn trials(folder: &Path) -> usize {
     let kept = fs::read_to_string(folder.join(".knee/trials.jsonl")).unwrap();
-    kept.lines().count() - 1
+    kept.lines().filter(|line| line.starts_with(r#"{"trial""#)).count()
 }
 
 #[test]
@@ -58,6 +58,11 @@ fn every_trial_is_run_kept_and_shown_and_a_study_that_is_over_has_nothing_to_res
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let conclusion: Value = serde_json::from_slice(&output.stdout).expect(&told);
     assert_eq!(conclusion["over"], true, "{told}");
+    let schema = serde_json::from_str(include_str!("../../../../docs/reference/study.schema.json")).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&conclusion).map(|error| error.to_string()).collect();
+    assert_eq!(errors, [""; 0]);
+    assert!(conclusion["sessions"][0]["machine"]["cores"].as_u64().unwrap() > 0, "{told}");
     let entries = conclusion["trials"].as_array().unwrap();
     let arms: Vec<&str> = entries.iter().map(|entry| entry["trial"]["arm"].as_str().unwrap()).collect();
     assert!(arms.contains(&"red") && arms.contains(&"blue"), "{arms:?}");
@@ -65,6 +70,12 @@ fn every_trial_is_run_kept_and_shown_and_a_study_that_is_over_has_nothing_to_res
         let measured = &entry["told"]["measured"];
         assert!(measured["requests"].as_u64().unwrap() > 0, "{entry:#}");
         assert!(Path::new(measured["record"].as_str().unwrap()).is_file(), "{entry:#}");
+        let own = &measured["figures"]["generator_cpu_per_request"]["value"];
+        assert!(own.as_f64().unwrap() > 0.0, "{entry:#}");
+        if cfg!(target_os = "linux") {
+            let cpus = &measured["place"]["cpus"];
+            assert!(cpus["generator"].is_string() && cpus["service.main"].is_string(), "{entry:#}");
+        }
     }
     assert_eq!(trials(folder.path()), entries.len());
 
@@ -106,4 +117,103 @@ fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     let blue = conclusion["arms"].as_array().unwrap().iter().find(|arm| arm["name"] == "blue").unwrap();
     assert!(blue["lost"].as_str().unwrap().contains("no such color"), "{blue:#}");
     assert!(conclusion["trials"].as_array().unwrap().iter().any(|entry| entry["trial"]["arm"] == "red"));
+}
+
+/// Makes the kept trials count, which a build without optimizations calls invalid and repeats.
+fn let_trials_count(folder: &Path) {
+    let file = folder.join(".knee/trials.jsonl");
+    let kept = fs::read_to_string(&file).unwrap();
+    let first = |line: &&str| !line.contains(r#""attempt":2"#);
+    let valid = |line: &str| line.replace(r#""state":"invalid""#, r#""state":"valid""#) + "\n";
+    fs::write(&file, kept.lines().filter(first).map(valid).collect::<String>()).unwrap();
+}
+
+/// How often a service was started that [`told_of_its_start`].
+fn starts(folder: &Path) -> usize {
+    fs::read_to_string(folder.join("started")).unwrap_or_default().lines().count()
+}
+
+/// The demo server as a service that leaves a line in a file each time it starts.
+fn told_of_its_start(folder: &Path) {
+    let file = folder.join("study.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let command = text.lines().find(|line| line.starts_with("command = ")).unwrap();
+    let knee = env!("CARGO_BIN_EXE_knee");
+    let shell = format!(
+        "command = [\"/bin/sh\", \"-c\", \"echo up >> started; exec {knee} demo --serve-only --listen 127.0.0.1:{{port}}\"]"
+    );
+    fs::write(&file, text.replace(command, &shell)).unwrap();
+}
+
+#[test]
+fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    study_of_the_demo_server(folder);
+    told_of_its_start(folder);
+    let first = knee(folder, &["--blocks", "1"]);
+    let told = String::from_utf8_lossy(&first.stderr).into_owned();
+    assert!(starts(folder) > 0, "{told}");
+    let_trials_count(folder);
+    let (made, started) = (trials(folder), starts(folder));
+
+    // Words, claims and published figures may come later.
+    let file = folder.join("study.toml");
+    let text = fs::read_to_string(&file).unwrap().replace("that are the same", "with colours");
+    let claim = "\n[claims.late]\ntext = \"red is quick\"\narm = \"red\"\nworkload = \"page\"\nmetric = \"p50\"\nbelow = \"9s\"\n";
+    fs::write(&file, text + claim).unwrap();
+    let readme = folder.join("README.md");
+    let marked =
+        "# Two servers\n\nBy hand.\n\n<!-- results: begin -->\nold\n<!-- results: end -->\n\nBelow.\n";
+    fs::write(&readme, marked).unwrap();
+    let output = readme.to_str().unwrap();
+    let plots = folder.join("plots");
+    let flags = ["--report-only", "--output-format", "md", "-o", output, "--plots", plots.to_str().unwrap()];
+    let again = knee(folder, &flags);
+    let told = String::from_utf8_lossy(&again.stderr).into_owned();
+    let document = fs::read_to_string(&readme).unwrap();
+    assert_eq!((trials(folder), starts(folder)), (made, started), "{told}");
+    assert!(
+        document.starts_with("# Two servers\n\nBy hand.\n\n<!-- results: begin -->\n"),
+        "{told}{document}"
+    );
+    assert!(
+        document.ends_with("\n<!-- results: end -->\n\nBelow.\n") && !document.contains("\nold\n"),
+        "{document}"
+    );
+    assert!(document.contains("red is quick") && document.contains("a verdict needs 2"), "{document}");
+    assert!(document.contains(" --blocks 1 ") && !document.contains("--report-only"), "{document}");
+    assert!(
+        document.contains("](plots/timeline-page.svg)") && plots.join("timeline-page.svg").is_file(),
+        "{document}"
+    );
+
+    let resumed = knee(folder, &["--blocks", "1", "--resume"]);
+    assert_eq!(starts(folder), started, "no trial is left: {}", String::from_utf8_lossy(&resumed.stderr));
+
+    // Another load is another study.
+    let other = fs::read_to_string(&file).unwrap().replace("connections = 2", "connections = 3");
+    fs::write(&file, other).unwrap();
+    let refused = knee(folder, &["--report-only"]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(104), "{told}");
+    assert!(told.contains("of another study.toml"), "{told}");
+}
+
+#[test]
+fn a_file_whose_place_for_results_does_not_end_is_refused_before_anything_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    study_of_the_demo_server(folder.path());
+    let readme = folder.path().join("README.md");
+    let text = "By hand.\n<!-- results: begin -->\nMore by hand.\n";
+    fs::write(&readme, text).unwrap();
+    let output = knee(folder.path(), &["--output-format", "md", "-o", readme.to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(104), "{told}");
+    assert!(
+        told.contains("does not say where its results begin and end") && told.contains("hint: "),
+        "{told}"
+    );
+    assert_eq!(fs::read_to_string(&readme).unwrap(), text);
+    assert!(!folder.path().join(".knee").exists(), "{told}");
 }

@@ -4,12 +4,14 @@
 //! STUDY/.knee/trials.jsonl
 //! ```
 //!
-//! The first line says of which study and options they are. Does not interpret them.
+//! The first line says of which study and options they are; a line for each stretch in which trials were made says when and
+//! on which machine. Does not interpret trials.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use knee_report::study::Session;
 use knee_study::definition::Definition;
 use knee_study::study::{Entry, Options, Study, Told, Trial};
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,26 @@ struct Heading {
     options: Options,
 }
 
+/// What a line after the first says.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    /// From here on trials were made.
+    Session { session: Session },
+    /// A trial that was made.
+    Trial(Box<Entry>),
+}
+
+/// What was kept of a study.
+pub struct Stored {
+    /// What was asked of it beyond its definition.
+    pub options: Options,
+    /// When and where its trials were made; none if an older version made them all.
+    pub sessions: Vec<Session>,
+    /// Its trials.
+    pub entries: Vec<Entry>,
+}
+
 /// A file to which trials are added.
 pub struct Journal {
     file: File,
@@ -44,29 +66,50 @@ impl Kept {
         self.folder.join("trials.jsonl")
     }
 
-    /// The trials that were kept of this study with these options. A last line that is not whole was being
+    /// What was kept of the study of `definition`, whatever its options were. A last line that is not whole was being
     /// written when the study was killed; its trial is made again.
     ///
     /// # Errors
     ///
-    /// When there are none, or they are of another study.
-    pub fn entries(&self, definition: &Definition, options: &Options) -> Result<Vec<Entry>, Problem> {
+    /// When there is nothing, or it is of another study.
+    pub fn read(&self, definition: &Definition) -> Result<Stored, Problem> {
         let path = self.file();
-        let hint = "leave --resume out to begin anew";
+        let hint = "run the study first, without --resume and --report-only";
         let unreadable = |error: &std::io::Error| {
-            Problem::new(format!("nothing to resume, `{}`: {}", path.display(), reason(error)), hint)
+            Problem::new(format!("no trials are kept, `{}`: {}", path.display(), reason(error)), hint)
         };
         let file = File::open(&path).map_err(|error| unreadable(&error))?;
         let mut lines = BufReader::new(file).lines();
         let heading = lines.next().transpose().map_err(|error| unreadable(&error))?.unwrap_or_default();
         let known: Option<Heading> = serde_json::from_str(&heading).ok();
-        let same = known.is_some_and(|known| known.definition == *definition && known.options == *options);
-        if !same {
-            let words = "the trials that were kept are of another study.toml or of other options";
-            return Err(Problem::new(format!("{words}: `{}`", path.display()), hint));
+        let Some(known) = known.filter(|known| without_words(&known.definition) == without_words(definition))
+        else {
+            return Err(self.other("of another study.toml"));
+        };
+        let mut stored = Stored { options: known.options, sessions: Vec::new(), entries: Vec::new() };
+        for line in lines.map_while(Result::ok) {
+            match serde_json::from_str(&line) {
+                Ok(Line::Session { session }) => stored.sessions.push(session),
+                Ok(Line::Trial(entry)) => stored.entries.push(*entry),
+                Err(_) => break,
+            }
         }
-        let lines = lines.map_while(Result::ok);
-        Ok(lines.map_while(|line| serde_json::from_str(&line).ok()).collect())
+        Ok(stored)
+    }
+
+    /// The same, for going on with these options.
+    ///
+    /// # Errors
+    ///
+    /// Also when the trials were made with other options.
+    pub fn resumed(&self, definition: &Definition, options: &Options) -> Result<Stored, Problem> {
+        let stored = self.read(definition)?;
+        if stored.options == *options { Ok(stored) } else { Err(self.other("of other options")) }
+    }
+
+    fn other(&self, what: &str) -> Problem {
+        let text = format!("the trials that were kept are {what}: `{}`", self.file().display());
+        Problem::new(text, "leave --resume and --report-only out to begin anew")
     }
 
     /// Writes down what is known of the study so far, in place of what was kept of an earlier one.
@@ -74,7 +117,7 @@ impl Kept {
     /// # Errors
     ///
     /// When the file cannot be written.
-    pub fn open(&self, study: &Study) -> Result<Journal, Problem> {
+    pub fn open(&self, study: &Study, sessions: &[Session]) -> Result<Journal, Problem> {
         let path = self.file();
         let unable = |error: std::io::Error| unwritable(&path, &error);
         fs::create_dir_all(&self.folder).map_err(unable)?;
@@ -82,6 +125,10 @@ impl Kept {
         fs::write(self.folder.join(".gitignore"), "*\n").map_err(unable)?;
         let heading = Heading { definition: study.definition().clone(), options: study.options().clone() };
         let mut text = line(&heading);
+        let session = |session: &Session| line(&Line::Session { session: session.clone() });
+        for each in sessions {
+            text.push_str(&session(each));
+        }
         study.entries().iter().for_each(|entry| text.push_str(&line(entry)));
         fs::write(&path, text).map_err(unable)?;
         let file = OpenOptions::new().append(true).open(&path).map_err(unable)?;
@@ -100,6 +147,19 @@ impl Journal {
         let text = line(&entry);
         self.file.write_all(text.as_bytes()).map_err(|error| unwritable(&self.path, &error))
     }
+}
+
+/// What of a definition decides its trials: not the words of its report, nor what is claimed and published. Those may be
+/// corrected afterwards.
+fn without_words(definition: &Definition) -> Definition {
+    let mut bare = definition.clone();
+    (bare.title, bare.question, bare.source) = (String::new(), None, None);
+    bare.claims.clear();
+    bare.published.clear();
+    bare.arms.iter_mut().for_each(|arm| arm.text.clear());
+    bare.workloads.iter_mut().for_each(|workload| workload.text.clear());
+    bare.switches.values_mut().for_each(|switch| switch.text.clear());
+    bare
 }
 
 fn line(value: &impl Serialize) -> String {

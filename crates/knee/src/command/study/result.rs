@@ -1,19 +1,13 @@
-//! The lines of a study while it runs, and its result in the form that was asked for.
+//! The lines of a study before and while it runs.
 //!
-//! Does not calculate; the conclusion has everything.
+//! Does not write its result; see [`super::document`].
 
 use knee_core::truth::State;
 use knee_core::unit::Nanos;
-use knee_report::study::{self, Document};
-use knee_report::text::Palette;
 use knee_study::metric::Metric;
-use knee_study::study::{Conclusion, Study, Told, Trial};
+use knee_study::study::{Study, Told, Trial};
 
-use crate::args::StudyFormat;
 use crate::problem::printable;
-
-/// Width of a text, whatever the terminal's: results are pasted.
-const COLUMNS: usize = 100;
 
 /// What would be run, line by line.
 pub fn plan(study: &Study) -> Vec<String> {
@@ -60,16 +54,4 @@ fn first_line(text: &str) -> String {
 fn span(time: Nanos) -> String {
     let seconds = time.as_secs_f64().round() as u64;
     if seconds < 90 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
-}
-
-/// The whole result.
-pub fn render(conclusion: &Conclusion, format: StudyFormat, color: bool) -> String {
-    let palette = if color { Palette::Ansi } else { Palette::None };
-    let document = || Document::of(conclusion);
-    match format {
-        StudyFormat::Text => study::text(&document(), COLUMNS, palette),
-        StudyFormat::Md => study::markdown(&document()),
-        // Names, numbers and texts always serialise.
-        StudyFormat::Json => serde_json::to_string_pretty(conclusion).unwrap_or_default() + "\n",
-    }
 }

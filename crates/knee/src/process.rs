@@ -7,6 +7,8 @@ use std::fs;
 
 use knee_core::unit::Nanos;
 
+use crate::problem::Problem;
+
 /// The kernel counts in hundredths of a second for programs, whatever its own clock does (`USER_HZ`).
 const TICK: Nanos = Nanos::from_millis(10);
 
@@ -43,11 +45,40 @@ pub fn used(roots: &[u32]) -> Option<Use> {
     })
 }
 
+/// The same, unless any of them is gone: then a difference to what was used before would say nothing. `None` without
+/// processes, too.
+pub fn used_by_all(pids: &[u32]) -> Option<Use> {
+    let there = |pid: &u32| stat(*pid).is_some();
+    if pids.is_empty() || !pids.iter().all(there) { None } else { used(pids) }
+}
+
+/// Refuses processes that cannot be looked at.
+///
+/// # Errors
+///
+/// When one of them is not there, or this system does not say.
+pub fn check(pids: &[u32]) -> Result<(), Problem> {
+    match pids.iter().find(|pid| stat(**pid).is_none()) {
+        Some(pid) if cfg!(target_os = "linux") => Err(Problem::new(
+            format!("there is no process {pid} on this machine"),
+            "give the process of the service, as `pgrep` or `ss -ltnp` tell it",
+        )),
+        Some(_) => Err(Problem::new(
+            "this system does not tell the CPU time of a process",
+            "leave `--pid` out; it works on Linux",
+        )),
+        None => Ok(()),
+    }
+}
+
 fn all() -> BTreeMap<u32, Stat> {
     let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
-        .collect()
+    pids.filter_map(|pid| Some((pid, stat(pid)?))).collect()
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// Fields of proc(5), counted from the last parenthesis, because a name may contain anything: the parent is
@@ -82,5 +113,10 @@ mod tests {
     fn this_process_uses_memory_and_one_that_is_not_there_cannot_be_seen() {
         assert!(used(&[std::process::id()]).is_some_and(|used| used.memory > 0));
         assert_eq!(used(&[u32::MAX]), None);
+        assert!(used(&[std::process::id(), u32::MAX]).is_some());
+        assert_eq!(used_by_all(&[std::process::id(), u32::MAX]), None, "one of them is gone");
+        assert_eq!(used_by_all(&[]), None);
+        assert!(check(&[std::process::id()]).is_ok());
+        assert_eq!(check(&[u32::MAX]).unwrap_err().what, "there is no process 4294967295 on this machine");
     }
 }

@@ -1,0 +1,115 @@
+//! What the CPUs allow each arm, and what that says about the fastest, in words.
+//!
+//! Does not calculate; bounds come with the conclusion.
+
+use knee_core::unit::Nanos;
+use knee_study::metric::Metric;
+use knee_study::study::{Bound, Conclusion, Part};
+
+use super::document::{Block, Table};
+use crate::number;
+
+/// From this share of the bound on the CPUs are called the limit. A judgement: the last per cents are lost to what is not
+/// counted to anybody, such as interrupts.
+const FULL: f64 = 0.85;
+
+/// Below this share the CPUs are called idle. A judgement too.
+const IDLE: f64 = 0.6;
+
+/// The section; nothing if nothing was measured.
+pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
+    let heading = Block::Heading("What bounds it".to_owned());
+    if conclusion.bounds.is_empty() {
+        return match unknown(conclusion) {
+            Some(why) => vec![heading, Block::Paragraph(why.to_owned())],
+            None => Vec::new(),
+        };
+    }
+    let law = "The operational bound (utilization law; Denning and Buzen, Computing Surveys 10(3), 1978): every CPU second of a request comes \
+               from a CPU that has one a second, so no more requests a second than CPUs / CPU time of a request. Requests \
+               count however they ended.";
+    let sentences: Vec<String> = conclusion
+        .workloads
+        .iter()
+        .filter_map(|(workload, _)| Some(sentence(fastest(conclusion, workload)?)))
+        .collect();
+    vec![heading, Block::List(sentences), Block::Table(table(conclusion)), Block::Paragraph(law.to_owned())]
+}
+
+/// Why no bound is known.
+fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
+    let seen = conclusion.timeline.iter().any(|row| row.metric == Metric::CpuPerRequest);
+    match (conclusion.timeline.is_empty(), seen) {
+        (true, _) => None,
+        (_, true) => Some("That cannot be told: the trials do not say on which CPUs they were made."),
+        (_, false) => Some("That cannot be told: the CPU time of the service could not be seen from here."),
+    }
+}
+
+/// The arm that did most requests a second.
+fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> {
+    let here = conclusion.bounds.iter().filter(|bound| bound.cell.workload == workload);
+    here.max_by(|a, b| a.throughput.total_cmp(&b.throughput))
+}
+
+fn sentence(bound: &Bound) -> String {
+    let part = |part: &Part| match bound.costs.get(part) {
+        Some(time) => format!("{} ({})", part.name(), cost(*time)),
+        None => part.name().to_owned(),
+    };
+    let by: Vec<String> = bound.by.iter().map(part).collect();
+    let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
+    let word = match bound.reached {
+        share if share >= FULL => "the CPUs are what bounds it",
+        share if share >= IDLE => "the CPUs for the most part, and for the rest waiting for something else",
+        _ => "something else than the CPUs bounds it: locks, disks, or too few requests at once",
+    };
+    let unseen = if bound.costs.contains_key(&Part::Generator) {
+        ""
+    } else {
+        "; what the generator takes is not known, so the true bound is lower"
+    };
+    format!(
+        "{} under {}: {} requests/s, {} of the {}/s at which the CPU time of {} would fill {cpus}: {word}{unseen}",
+        bound.cell.arm,
+        bound.cell.workload,
+        number::rate(bound.throughput),
+        number::percent(bound.reached),
+        number::rate(bound.limit),
+        by.join(" and "),
+    )
+}
+
+fn table(conclusion: &Conclusion) -> Table {
+    let mut table = Table::new([
+        "workload",
+        "arm",
+        "requests/s",
+        "generator",
+        "service",
+        "stores",
+        "together",
+        "CPUs allow",
+        "reached",
+    ]);
+    table.rows.extend(conclusion.bounds.iter().map(|bound| {
+        let part = |part: Part| bound.costs.get(&part).map_or("–".to_owned(), |time| cost(*time));
+        let all = Nanos(bound.costs.values().map(|time| time.as_nanos()).sum());
+        vec![
+            bound.cell.workload.clone(),
+            bound.cell.arm.clone(),
+            number::rate(bound.throughput),
+            part(Part::Generator),
+            part(Part::Service),
+            part(Part::Stores),
+            cost(all),
+            format!("{}/s", number::rate(bound.limit)),
+            number::percent(bound.reached),
+        ]
+    }));
+    table
+}
+
+fn cost(time: Nanos) -> String {
+    number::time(time.as_nanos() as f64, None)
+}

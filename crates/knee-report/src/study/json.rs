@@ -1,0 +1,27 @@
+//! A study as JSON: the layout of `docs/reference/study-json.md`, checked by `docs/reference/study.schema.json`.
+//!
+//! The conclusion as it is, with how it was made. Times are in nanoseconds. Does not shorten and does not compute.
+
+use knee_study::study::Conclusion;
+use serde::Serialize;
+
+use super::made::{Made, Session};
+use crate::json::pretty;
+
+/// The layout's version; rises when a member is taken away or comes to mean something else.
+pub const VERSION: u32 = 1;
+
+/// The document as text, indented, with a line feed at the end.
+pub fn render(conclusion: &Conclusion, made: &Made) -> String {
+    let (command, sessions) = (made.command.as_deref(), made.sessions.as_slice());
+    pretty(&Document { version: VERSION, command, sessions, conclusion })
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    command: Option<&'a str>,
+    sessions: &'a [Session],
+    #[serde(flatten)]
+    conclusion: &'a Conclusion,
+}

@@ -1,0 +1,101 @@
+//! How a study was measured: command, machine, program, days, and on which CPUs everything ran.
+//!
+//! Does not say how far it can be trusted.
+
+use std::collections::BTreeMap;
+
+use knee_core::record::{Build, Machine};
+use knee_core::unit::Nanos;
+use knee_study::study::{Conclusion, Place, Told};
+
+use super::document::Block;
+use super::figure;
+use super::made::{Made, Session};
+use crate::number;
+
+/// The section.
+pub(super) fn section(conclusion: &Conclusion, made: &Made) -> Vec<Block> {
+    let mut points: Vec<String> = made.sessions.iter().map(|session| point(session, made)).collect();
+    if points.is_empty() && !conclusion.trials.is_empty() {
+        points.push("when and on which machine was not kept with the trials".to_owned());
+    }
+    points.extend(places(conclusion));
+    points.extend(not_here(conclusion));
+    points.push(format!(
+        "{} in {}, in each every arm and workload once, in an order decided by seed {}",
+        figure::counted(conclusion.trials.len(), "trial"),
+        figure::counted(conclusion.blocks, "block"),
+        conclusion.seed
+    ));
+    let mut blocks = vec![Block::Heading("How it was measured".to_owned()), Block::List(points)];
+    if let Some(command) = &made.command {
+        blocks.push(Block::Paragraph("This makes the study and its document again:".to_owned()));
+        blocks.push(Block::Code(command.clone()));
+    }
+    blocks
+}
+
+fn point(session: &Session, made: &Made) -> String {
+    let from = if made.sessions.len() > 1 {
+        format!(" from trial {}", number::count(session.first_trial as u64 + 1))
+    } else {
+        String::new()
+    };
+    format!("{}{from}: {} on {}", day(session.started), program(&session.build), machine(&session.machine))
+}
+
+/// The day and minute, in universal time.
+fn day(wall: Nanos) -> String {
+    let time = jiff::Timestamp::from_nanosecond(i128::from(wall.as_nanos())).unwrap_or_default();
+    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+fn program(build: &Build) -> String {
+    let commit = build.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})"));
+    let slow = if build.optimized { "" } else { ", built without optimizations" };
+    format!("knee {}{commit}{slow}", build.version)
+}
+
+fn machine(machine: &Machine) -> String {
+    let cores = match machine.cores {
+        1 => "1 core".to_owned(),
+        cores => format!("{cores} cores"),
+    };
+    let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
+    let memory =
+        machine.memory_bytes.map_or_else(String::new, |bytes| format!(", {}", number::bytes(bytes as f64)));
+    format!("{cores} of {cpu} ({}){memory}, {}", machine.arch, machine.system)
+}
+
+/// On which CPUs the parts of the trials ran: usually the same in all of them.
+fn places(conclusion: &Conclusion) -> Vec<String> {
+    let mut known: BTreeMap<&BTreeMap<String, String>, usize> = BTreeMap::new();
+    for place in trials(conclusion).filter(|place| !place.cpus.is_empty()) {
+        *known.entry(&place.cpus).or_default() += 1;
+    }
+    let several = known.len() > 1;
+    let written = known.into_iter().map(|(cpus, trials)| {
+        let parts: Vec<String> = cpus.iter().map(|(part, cpus)| format!("{part} on {cpus}")).collect();
+        let count = if several { format!(" ({})", figure::counted(trials, "trial")) } else { String::new() };
+        format!("CPUs: {}{count}", parts.join(", "))
+    });
+    written.collect()
+}
+
+fn not_here(conclusion: &Conclusion) -> Vec<String> {
+    let mut known: BTreeMap<(&String, &String), usize> = BTreeMap::new();
+    for place in trials(conclusion) {
+        place.not_here.iter().for_each(|entry| *known.entry(entry).or_default() += 1);
+    }
+    let written = known.into_iter().map(|((what, why), trials)| {
+        format!("could not be had here, in {}: {what}: {why}", figure::counted(trials, "trial"))
+    });
+    written.collect()
+}
+
+fn trials(conclusion: &Conclusion) -> impl Iterator<Item = &Place> {
+    conclusion.trials.iter().filter_map(|entry| match &entry.told {
+        Told::Measured(measured) => Some(&measured.place),
+        _ => None,
+    })
+}

@@ -1,0 +1,93 @@
+//! The pictures of a study as SVG: the timeline of its arms, effects with their intervals, growth with the data.
+//!
+//! Drawn by `plotters` on white, so that they are read on a light and on a dark page alike. Does not calculate: places on an
+//! axis are those of the conclusion's figures. Colours can be told apart by people who see red and green alike, and every
+//! one has its word beside it.
+
+mod axis;
+
+mod canvas;
+
+mod effect;
+
+mod growth;
+
+mod timeline;
+
+use knee_study::study::Conclusion;
+
+/// What a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// What each arm measured, beside what was published.
+    Timeline,
+    /// Each comparison with its interval and verdict.
+    Effects,
+    /// Figures over the amount of data.
+    Growth,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Timeline => "timeline",
+            Self::Effects => "effects",
+            Self::Growth => "growth",
+        }
+    }
+}
+
+/// A picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// The name of its file, unique within a study: small letters, digits, `-`, `_` and `.svg`.
+    pub file: String,
+    /// What it shows.
+    pub kind: Kind,
+    /// Under which workload.
+    pub workload: String,
+    /// What it shows, for those who cannot see it.
+    pub alt: String,
+    /// The picture.
+    pub svg: String,
+}
+
+/// Metrics side by side in one picture.
+const PANELS: usize = 2;
+
+/// All pictures that a conclusion carries, in the order of the document.
+pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
+    let mut plots: Vec<Plot> = Vec::new();
+    for (workload, _) in &conclusion.workloads {
+        let drawn = [
+            (Kind::Timeline, timeline::all(conclusion, workload)),
+            (Kind::Effects, effect::all(conclusion, workload)),
+            (Kind::Growth, growth::all(conclusion, workload)),
+        ];
+        for (kind, pictures) in drawn {
+            for (page, (alt, svg)) in pictures.into_iter().enumerate() {
+                let page = if page == 0 { String::new() } else { format!("-{}", page + 1) };
+                let file = unused(&plots, &format!("{}-{}{page}", kind.name(), slug(workload)));
+                plots.push(Plot { file, kind, workload: workload.clone(), alt, svg });
+            }
+        }
+    }
+    plots
+}
+
+/// A name that no picture has yet.
+fn unused(plots: &[Plot], wanted: &str) -> String {
+    let names = (1..).map(|n| if n == 1 { format!("{wanted}.svg") } else { format!("{wanted}_{n}.svg") });
+    let mut free = names.filter(|name| plots.iter().all(|plot| plot.file != *name));
+    free.next().unwrap_or_default()
+}
+
+/// A name that any file system and any link takes.
+fn slug(name: &str) -> String {
+    let plain = |letter: char| match letter {
+        'a'..='z' | '0'..='9' | '-' | '_' => letter,
+        'A'..='Z' => letter.to_ascii_lowercase(),
+        _ => '-',
+    };
+    name.chars().map(plain).collect()
+}

@@ -1,0 +1,216 @@
+//! Axes: where a figure is placed, which ticks an axis has, and how they are written.
+//!
+//! Figures and ratios are placed by their logarithm, so that equal ratios are equal distances; shares and their changes as
+//! they are. Does not draw.
+
+use std::ops::Range;
+
+use knee_study::metric::{Metric, Unit};
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+use crate::number;
+use crate::study::figure;
+
+/// Most ticks of an axis: more would touch in a narrow panel.
+const TICKS: usize = 5;
+
+/// How far a ratio may be from 1 and still have a place of its own: 100 times.
+const FAR: f64 = 4.605;
+
+/// An axis: its ends, and its ticks with what is written at them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    pub from: f64,
+    pub to: f64,
+    pub ticks: Vec<(f64, String)>,
+}
+
+impl Axis {
+    /// An axis that holds all of `places`, with a little room at its ends.
+    fn around(places: &[f64], ticks: impl Fn(f64, f64) -> Vec<(f64, String)>) -> Option<Self> {
+        let known = || places.iter().copied().filter(|place| place.is_finite());
+        let (least, most) = (known().reduce(f64::min)?, known().reduce(f64::max)?);
+        let room = ((most - least) * 0.06).max(1e-3 * most.abs()).max(1e-6);
+        let (from, to) = (least - room, most + room);
+        Some(Self { from, to, ticks: ticks(from, to) })
+    }
+
+    /// A place within the ends, and whether it had to be moved there.
+    pub fn held(&self, place: f64) -> (f64, bool) {
+        (place.clamp(self.from, self.to), !(self.from..=self.to).contains(&place))
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, place: &f64, (low, high): (i32, i32)) -> i32 {
+        let share = (place - self.from) / (self.to - self.from);
+        low + (share * f64::from(high - low)).round() as i32
+    }
+
+    /// Rules are drawn at ticks and nowhere else.
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() {
+            return Vec::new();
+        }
+        self.ticks.iter().map(|(place, _)| *place).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.from..self.to
+    }
+}
+
+impl ValueFormatter<f64> for Axis {
+    fn format_ext(&self, place: &f64) -> String {
+        let away = |tick: &&(f64, String)| (tick.0 - place).abs();
+        let near = self.ticks.iter().min_by(|a, b| away(a).total_cmp(&away(b)));
+        near.map(|(_, text)| text.clone()).unwrap_or_default()
+    }
+}
+
+/// The place of a figure; `None` if it has none.
+pub(super) fn place(metric: Metric, value: f64) -> Option<f64> {
+    match metric.unit() {
+        Unit::Share => Some(value),
+        _ => (value > 0.0 && value.is_finite()).then(|| value.ln()),
+    }
+}
+
+/// The place of a change; what is further than an axis reaches is at its end.
+pub(super) fn place_of_change(metric: Metric, change: f64) -> f64 {
+    match metric.unit() {
+        Unit::Share => change,
+        _ => (1.0 + change).max(f64::MIN_POSITIVE).ln().clamp(-FAR, FAR),
+    }
+}
+
+/// An axis of figures.
+pub(super) fn of_figures(metric: Metric, places: &[f64]) -> Option<Axis> {
+    let written = |value: f64| match metric.unit() {
+        Unit::PerSecond => short(value),
+        _ => figure::figure(metric, value),
+    };
+    Axis::around(places, |from, to| match metric.unit() {
+        Unit::Share => linear(from, to).into_iter().map(|tick| (tick, written(tick))).collect(),
+        _ => logarithmic(from.exp(), to.exp()).into_iter().map(|tick| (tick.ln(), written(tick))).collect(),
+    })
+}
+
+/// An axis of amounts of data: a tick at each, as far as there is room.
+pub(super) fn of_amounts(amounts: &[u64]) -> Option<Axis> {
+    let every = amounts.len().div_ceil(TICKS).max(1);
+    let ticks: Vec<(f64, String)> =
+        amounts.iter().step_by(every).map(|amount| ((*amount as f64).ln(), number::count(*amount))).collect();
+    let places: Vec<f64> = amounts.iter().map(|amount| (*amount as f64).ln()).collect();
+    Axis::around(&places, |_, _| ticks.clone())
+}
+
+/// An axis of changes.
+pub(super) fn of_changes(metric: Metric, places: &[f64]) -> Option<Axis> {
+    if metric.unit() == Unit::Share {
+        let written = |tick: f64| format!("{} pt", signed(tick * 100.0));
+        return Axis::around(places, |from, to| {
+            linear(from, to).into_iter().map(|tick| (tick, written(tick))).collect()
+        });
+    }
+    Axis::around(places, |from, to| {
+        // Small changes are read as per cent, large ones as factors.
+        if from > -0.6 && to < 0.7 {
+            let ticks = linear(from.exp_m1(), to.exp_m1());
+            return ticks
+                .into_iter()
+                .map(|tick| (tick.ln_1p(), format!("{} %", signed(tick * 100.0))))
+                .collect();
+        }
+        let ticks = logarithmic(from.exp(), to.exp());
+        ticks.into_iter().map(|tick| (tick.ln(), format!("×{}", short(tick)))).collect()
+    })
+}
+
+/// At most [`TICKS`] round numbers from `from` to `to`, both above 0, evenly spread by ratio.
+fn logarithmic(from: f64, to: f64) -> Vec<f64> {
+    let (first, last) = (from.log10().floor() as i32, to.log10().ceil() as i32);
+    let within = |digits: &[f64], step: usize| {
+        let decades = (first..=last).step_by(step);
+        let all = decades.flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
+        all.filter(|tick| (from..=to).contains(tick)).collect::<Vec<f64>>()
+    };
+    let ways: [(&[f64], usize); 5] =
+        [(&[1.0, 2.0, 5.0], 1), (&[1.0, 3.0], 1), (&[1.0], 1), (&[1.0], 2), (&[1.0], 3)];
+    let found = ways.iter().map(|(digits, step)| within(digits, *step)).find(|ticks| ticks.len() <= TICKS);
+    match found {
+        Some(ticks) if ticks.len() >= 3 => ticks,
+        _ => linear(from, to).into_iter().filter(|tick| *tick > 0.0).collect(),
+    }
+}
+
+/// Three to [`TICKS`] round numbers from `from` to `to`, evenly spread.
+fn linear(from: f64, to: f64) -> Vec<f64> {
+    let power = 10_f64.powi(((to - from) / TICKS as f64).log10().floor() as i32);
+    let steps = [1.0, 2.0, 5.0, 10.0, 20.0].map(|digit| digit * power);
+    let count = |step: &f64| ((to / step).floor() - (from / step).ceil()) as i64 + 1;
+    let step = steps.into_iter().find(|step| count(step) <= TICKS as i64).unwrap_or(steps[4]);
+    let first = (from / step).ceil() as i64;
+    (0..count(&step)).map(|place| (first + place) as f64 * step).collect()
+}
+
+/// A number of at most four signs, for ticks.
+fn short(value: f64) -> String {
+    let (scaled, unit) = match value.abs() {
+        v if v >= 1e6 => (value / 1e6, "M"),
+        v if v >= 10_000.0 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    let decimals = (0..4).find(|decimals| {
+        let step = 10_f64.powi(*decimals);
+        ((scaled * step).round() / step - scaled).abs() <= scaled.abs() * 1e-3
+    });
+    format!("{}{unit}", number::fixed(scaled, decimals.unwrap_or(4) as usize))
+}
+
+/// A round number with its sign.
+fn signed(value: f64) -> String {
+    let text = short(value);
+    if value > 0.0 { format!("+{text}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis) -> Vec<&str> {
+        axis.ticks.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_few_and_within_the_axis() {
+        for (from, to) in [(40.0, 12_000.0), (1.0, 1.2), (0.001, 900.0), (421.0, 422.0), (95.0, 1_100.0)] {
+            let places = [f64::ln(from), f64::ln(to)];
+            let axis = of_figures(Metric::Rate, &places).unwrap();
+            assert!((2..=TICKS).contains(&axis.ticks.len()), "{from} to {to}: {:?}", labels(&axis));
+            assert!(axis.ticks.iter().all(|(place, _)| (axis.from..=axis.to).contains(place)));
+            assert!(axis.ticks.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1));
+        }
+        let wide = of_figures(Metric::Rate, &[40_f64.ln(), 12_000_f64.ln()]).unwrap();
+        assert_eq!(labels(&wide), ["100", "300", "1,000", "3,000", "10k"]);
+    }
+
+    #[test]
+    fn small_changes_are_per_cent_and_large_ones_factors() {
+        let place = |change: f64| place_of_change(Metric::P50, change);
+        let small = of_changes(Metric::P50, &[place(-0.2), place(0.0), place(0.1)]).unwrap();
+        assert_eq!(labels(&small), ["-20 %", "-10 %", "0 %", "+10 %"]);
+        let large = of_changes(Metric::P50, &[place(-0.9), place(9.0)]).unwrap();
+        assert_eq!(labels(&large), ["×0.1", "×0.3", "×1", "×3", "×10"]);
+    }
+
+    #[test]
+    fn a_change_without_an_end_is_at_the_end_of_the_axis() {
+        let axis = of_changes(Metric::P50, &[0.0, 1.0]).unwrap();
+        assert_eq!(axis.held(place_of_change(Metric::P50, -1.0)), (axis.from, true));
+        assert_eq!(axis.held(0.5), (0.5, false));
+    }
+}

@@ -1,0 +1,217 @@
+//! What the CPUs allow: the rate at which what a request costs fills them.
+//!
+//! Does not know of locks, disks and queues; where the rate stays far below this bound, one of those is the limit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use knee_core::unit::Nanos;
+use serde::{Deserialize, Serialize};
+
+use super::rounds::Rounds;
+use super::{GENERATOR, Measured, Study};
+use crate::definition::Cell;
+use crate::metric::Metric;
+use crate::statistics::location;
+
+/// Who works for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Whoever sends it.
+    Generator,
+    /// The service that is loaded.
+    Service,
+    /// Its databases and caches, where they are processes of their own.
+    Stores,
+}
+
+impl Part {
+    /// Every part.
+    pub const ALL: [Self; 3] = [Self::Generator, Self::Service, Self::Stores];
+
+    /// The word shown.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Generator => "generator",
+            Self::Service => "service",
+            Self::Stores => "stores",
+        }
+    }
+
+    /// The CPU time of a request that it takes.
+    pub const fn metric(self) -> Metric {
+        match self {
+            Self::Generator => Metric::GeneratorCpuPerRequest,
+            Self::Service => Metric::CpuPerRequest,
+            Self::Stores => Metric::StoreCpuPerRequest,
+        }
+    }
+
+    /// Whether a part of a rig, by its name in [`super::Place::cpus`], belongs to it.
+    fn holds(self, name: &str) -> bool {
+        match self {
+            Self::Generator => name == GENERATOR,
+            Self::Service => name.starts_with("service."),
+            Self::Stores => name.starts_with("postgres.") || name.starts_with("redis."),
+        }
+    }
+}
+
+/// What the CPUs allow one arm under one workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Arm and workload.
+    pub cell: Cell,
+    /// Blocks it was taken from.
+    pub rounds: usize,
+    /// CPU time of a request by who takes it; medians of the blocks. The service is always known; a part that is absent
+    /// does not exist or could not be seen.
+    pub costs: BTreeMap<Part, Nanos>,
+    /// Requests a second that ended, however they did; median of the blocks.
+    pub throughput: f64,
+    /// Requests a second that would fill the CPUs; median of the blocks.
+    pub limit: f64,
+    /// The share of that limit that was reached; median of the blocks.
+    pub reached: f64,
+    /// The CPUs that are full first.
+    pub cpus: usize,
+    /// Who fills them.
+    pub by: Vec<Part>,
+}
+
+/// The bound of every arm under every workload whose CPU time is known.
+pub(super) fn all(study: &Study, rounds: &Rounds<'_>) -> Vec<Bound> {
+    let mut bounds = Vec::new();
+    for workload in &study.definition.workloads {
+        for arm in &study.lineup.arms {
+            let cell = Cell { arm: arm.name.clone(), workload: workload.name.clone() };
+            bounds.extend(of(rounds, cell));
+        }
+    }
+    bounds
+}
+
+/// One block.
+struct Round {
+    costs: BTreeMap<Part, f64>,
+    throughput: f64,
+    limit: Limit,
+}
+
+/// A rate, in requests a second, and what is full at it.
+#[derive(Clone, Debug, PartialEq)]
+struct Limit {
+    rate: f64,
+    cpus: usize,
+    by: Vec<Part>,
+}
+
+fn of(rounds: &Rounds<'_>, cell: Cell) -> Option<Bound> {
+    let found: Vec<Round> = rounds.of_cell(&cell).filter_map(round).collect();
+    let middle =
+        |value: &dyn Fn(&Round) -> f64| location::median(&found.iter().map(value).collect::<Vec<_>>());
+    // All blocks of a cell have the same CPUs unless the study went on elsewhere; the last one speaks then.
+    let Limit { cpus, by, .. } = found.last()?.limit.clone();
+    let costs = Part::ALL.into_iter().filter_map(|part| {
+        let costs: Vec<f64> = found.iter().filter_map(|round| round.costs.get(&part).copied()).collect();
+        (!costs.is_empty()).then(|| (part, Nanos(location::median(&costs).round() as u64)))
+    });
+    Some(Bound {
+        rounds: found.len(),
+        costs: costs.collect(),
+        throughput: middle(&|round| round.throughput),
+        limit: middle(&|round| round.limit.rate),
+        reached: middle(&|round| round.throughput / round.limit.rate),
+        cpus,
+        by,
+        cell,
+    })
+}
+
+fn round(measured: &Measured) -> Option<Round> {
+    let figure = |metric: Metric| measured.figures.get(&metric).map(|figure| figure.value);
+    let costs: BTreeMap<Part, f64> = Part::ALL
+        .into_iter()
+        .filter_map(|part| Some((part, figure(part.metric()).filter(|cost| *cost > 0.0)?)))
+        .collect();
+    costs.get(&Part::Service)?;
+    let answered = 1.0 - figure(Metric::Errors).unwrap_or_default();
+    let throughput = figure(Metric::Rate).filter(|_| answered > 0.0)? / answered;
+    let cpus = |part: &Part| {
+        let known = measured.place.cpus.iter().filter(|(name, _)| part.holds(name));
+        known.flat_map(|(_, text)| cpus(text)).collect::<BTreeSet<usize>>()
+    };
+    let demands: Vec<(Part, f64, BTreeSet<usize>)> =
+        costs.iter().map(|(part, cost)| (*part, *cost, cpus(part))).collect();
+    Some(Round { limit: limit(&demands)?, costs, throughput })
+}
+
+/// The utilization law: each CPU second that a request takes comes from a CPU that has one a second (Denning and Buzen, "The
+/// Operational Analysis of Queueing Network Models", Computing Surveys 10(3), 1978). Whatever set of parts is chosen,
+/// its demand has to fit the CPUs that its members may use, and if it does for every set it can be scheduled (max-flow and
+/// min-cut); so the limit is the least of these. `None` if the CPUs of some part are unknown.
+fn limit(demands: &[(Part, f64, BTreeSet<usize>)]) -> Option<Limit> {
+    if demands.iter().any(|(.., cpus)| cpus.is_empty()) {
+        return None;
+    }
+    let of_set = |set: u32| {
+        let chosen = || demands.iter().enumerate().filter(move |(place, _)| set >> place & 1 == 1);
+        let cpus: BTreeSet<usize> = chosen().flat_map(|(_, (.., cpus))| cpus).copied().collect();
+        let nanos: f64 = chosen().map(|(_, (_, cost, _))| cost).sum();
+        let by = chosen().map(|(_, (part, ..))| *part).collect();
+        Limit { rate: cpus.len() as f64 * 1e9 / nanos, cpus: cpus.len(), by }
+    };
+    (1..1_u32 << demands.len()).map(of_set).min_by(|a, b| a.rate.total_cmp(&b.rate))
+}
+
+/// The CPUs of `0-1,3`; what is not written like that is none.
+fn cpus(text: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        Some(usize::from(first)..=usize::from(last))
+    };
+    text.split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demand(part: Part, micros: f64, text: &str) -> (Part, f64, BTreeSet<usize>) {
+        (part, micros * 1e3, cpus(text).into_iter().collect())
+    }
+
+    #[test]
+    fn parts_that_share_all_cpus_fill_them_together() {
+        // 2 CPUs / (44 + 75 + 22) us = 14,184 a second.
+        let demands = [
+            demand(Part::Generator, 44.0, "0-1"),
+            demand(Part::Service, 75.0, "0-1"),
+            demand(Part::Stores, 22.0, "0,1"),
+        ];
+        let limit = limit(&demands).unwrap();
+        assert!((limit.rate - 2e6 / 141.0).abs() < 1e-6, "{limit:?}");
+        assert_eq!((limit.cpus, limit.by.as_slice()), (2, Part::ALL.as_slice()));
+    }
+
+    #[test]
+    fn a_part_on_a_cpu_of_its_own_fills_that_one_first() {
+        // The service has one CPU for 80 us: 12,500; both together 2 CPUs for 100 us: 20,000.
+        let apart = [demand(Part::Generator, 20.0, "0"), demand(Part::Service, 80.0, "1")];
+        let found = limit(&apart).unwrap();
+        assert!((found.rate - 12_500.0).abs() < 1e-6, "{found:?}");
+        assert_eq!((found.cpus, found.by.as_slice()), (1, [Part::Service].as_slice()));
+        // A generator that may go anywhere takes what the service leaves.
+        let loose = [demand(Part::Generator, 20.0, "0-1"), demand(Part::Service, 80.0, "1")];
+        assert!((limit(&loose).unwrap().rate - 12_500.0).abs() < 1e-6);
+        let heavy = [demand(Part::Generator, 90.0, "0-1"), demand(Part::Service, 80.0, "1")];
+        assert_eq!(limit(&heavy).unwrap().by, [Part::Generator, Part::Service]);
+    }
+
+    #[test]
+    fn without_knowing_the_cpus_nothing_is_bounded() {
+        assert_eq!(limit(&[demand(Part::Generator, 20.0, ""), demand(Part::Service, 80.0, "1")]), None);
+        assert_eq!(cpus("nonsense,4"), [4]);
+    }
+}

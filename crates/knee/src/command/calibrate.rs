@@ -1,0 +1,101 @@
+//! `knee calibrate`: a service against itself, to see what noise alone does on this machine, and to keep that.
+//!
+//! Does not calculate; `knee_study` does.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use knee_core::clock;
+use knee_engine::control::{Control, Request};
+use knee_engine::host;
+use knee_report::study::comparison as shown;
+use knee_study::compare::A;
+use knee_study::study::{Calibration, Options, Study};
+
+use super::build;
+use super::compare::{Sides, drive, render};
+use super::trials::{Failed, refusal_of};
+use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
+use crate::demo::Demo;
+use crate::exit::Exit;
+use crate::noise::{DAYS, Kept, Shelf, day};
+use crate::problem::{Problem, printable};
+use crate::settings::compare::{self as settings, Side};
+use crate::settings::output::open_result;
+
+/// Does it.
+///
+/// # Errors
+///
+/// What is wrong with what was typed, or what failed on this machine.
+pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let shelf = Shelf::of_process().ok_or_else(|| {
+        refused(Problem::new("nothing says where a calibration is kept", "set HOME or KNEE_HOME"))
+    })?;
+    // It serves until the end of this function.
+    let demo = args.url.is_none().then(demo).transpose().map_err(failed)?;
+    let (url, of) = match (&demo, &args.url) {
+        (Some(demo), _) => (format!("http://{}/", demo.address()), "The demo server".to_owned()),
+        (None, url) => {
+            let url = url.clone().unwrap_or_default();
+            let of = settings::shown(&url, &Side::Url(url.clone())).map_err(refused)?;
+            (url, of)
+        }
+    };
+    let asked = settings::asked_of_noise(&url, args).map_err(refused)?;
+    let driver = Sides::itself(&url, args).map_err(refused)?;
+    let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
+    let options = Options { against_itself: Some(A.to_owned()), ..Options::default() };
+    let mut study =
+        Study::new(asked.definition(), options, None).map_err(|refusal| refused(refusal_of(&refusal)))?;
+    let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
+    narrate(&format!("{of}, against itself: {load}"));
+    let control = Control::new();
+    if let Some(fault) = drive(&mut study, driver, &control, args.output.quiet, narrate)? {
+        return Err(fault);
+    }
+    if control.request() != Request::Run {
+        narrate("nothing is kept: the noise of a part of the blocks would pass for that of all");
+        return Ok(Exit::Interrupted);
+    }
+    let conclusion = study.conclude();
+    let Some(calibration) = Calibration::of(&conclusion, format!("{of}: {load}")) else {
+        let lost = conclusion.lost.first().map_or("", |lost| lost.why.as_str());
+        let what = format!("no two blocks could be used, nothing is kept: {lost}");
+        return Err((
+            Problem::new(what, "what a run says of itself is in docs/concept/truth.md"),
+            Exit::Invalid,
+        ));
+    };
+    let kept = Kept::new(clock::wall(), build(), host::machine(), calibration);
+    let path = shelf.keep(&kept).map_err(failed)?;
+    let rendered = rendered(&kept, conclusion.notes, &path, &args.output);
+    sink.write(rendered.as_bytes()).map_err(failed)?;
+    Ok(Exit::Ok)
+}
+
+fn rendered(kept: &Kept, mut notes: Vec<String>, path: &Path, output: &CompareOutputFlags) -> String {
+    if output.output_format == Some(CompareFormat::Json) {
+        // Names for keys and numbers always serialise.
+        return serde_json::to_string_pretty(kept).unwrap_or_default() + "\n";
+    }
+    let machine = &kept.machine;
+    let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
+    let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
+    let place = printable(&path.display().to_string());
+    notes.push(format!("made on {}, kept for {DAYS} days in {place}", day(kept.made)));
+    render(&shown::calibration(&kept.calibration, &on, &notes), output)
+}
+
+fn demo() -> Result<Demo, Problem> {
+    Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+        .map_err(|error| Problem::new(format!("the demo server cannot be started: {error}"), "give a URL"))
+}
+
+fn refused(problem: Problem) -> Failed {
+    (problem, Exit::Configuration)
+}
+
+fn failed(problem: Problem) -> Failed {
+    (problem, Exit::Failure)
+}

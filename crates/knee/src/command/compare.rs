@@ -1,0 +1,148 @@
+//! `knee compare`: two URLs or commands, driven now and in turns, or two runs that were made already.
+//!
+//! Which trial comes next and what they showed is decided by `knee_study`, as in a study of two arms. Does not
+//! calculate.
+
+use std::path::{Path, PathBuf};
+
+use knee_engine::control::{Control, Request};
+use knee_report::study::{Document, comparison as shown, markdown, text};
+use knee_report::text::Palette;
+use knee_study::beside::Beside;
+use knee_study::compare::Comparison;
+use knee_study::study::{Options, Study};
+
+use super::report::open;
+use super::trials::{Bench, Course, Failed, Standing, refusal_of};
+use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
+use crate::exit::Exit;
+use crate::noise;
+use crate::problem::{Problem, printable};
+use crate::settings::Surroundings;
+use crate::settings::compare::{self as settings, Side};
+use crate::settings::output::open_result;
+use crate::signals;
+use crate::store::Store;
+
+mod sides;
+
+pub(super) use sides::Sides;
+
+/// Width of a text, whatever the terminal's: results are pasted.
+const COLUMNS: usize = 100;
+
+/// Does it.
+///
+/// # Errors
+///
+/// What is wrong with what was typed, or what failed on this machine.
+pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let store = Store::of_process();
+    let side = |text: &str| settings::side(text, store.as_ref()).map_err(refused);
+    match (side(&args.a)?, side(&args.b)?) {
+        (Side::Record(a), Side::Record(b)) => {
+            settings::refuse_misplaced(args, true).map_err(refused)?;
+            records(&a, &b, &args.output, narrate).map_err(refused)
+        }
+        (Side::Record(_), _) | (_, Side::Record(_)) => Err(refused(Problem::new(
+            "a record cannot be compared with something that is driven now",
+            "give two records, or two URLs or commands",
+        ))),
+        (a, b) => {
+            settings::refuse_misplaced(args, false).map_err(refused)?;
+            driven(args, [a, b], narrate)
+        }
+    }
+}
+
+fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -> Result<Exit, Problem> {
+    let name = |path: &Path| printable(&path.display().to_string());
+    let (one, other) = (open(a, narrate)?, open(b, narrate)?);
+    let noise = noise::of_this_machine(narrate);
+    let beside = Beside::of((&one, &name(a)), (&other, &name(b)), noise);
+    let mut sink = open_result(output.output.as_deref())?;
+    let rendered = match output.output_format.unwrap_or_default() {
+        CompareFormat::Json => shown::beside_json(&beside),
+        _ => render(&shown::beside(&beside), output),
+    };
+    sink.write(rendered.as_bytes())?;
+    Ok(Exit::Ok)
+}
+
+fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exit, Failed> {
+    let named = [(args.a.as_str(), &sides[0]), (args.b.as_str(), &sides[1])];
+    let arms = settings::arms(&named, &args.command).map_err(refused)?;
+    let asked = settings::asked("A and B", arms, &args.trial, &args.verdict).map_err(refused)?;
+    let driver = Sides::new(args, sides).map_err(refused)?;
+    let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
+    let noise = noise::of_this_machine(narrate);
+    let definition = asked.definition();
+    let mut study =
+        Study::new(definition, Options::default(), noise).map_err(|refusal| refused(refusal_of(&refusal)))?;
+    let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
+    let control = Control::new();
+    let fault = drive(&mut study, driver, &control, args.output.quiet, narrate)?;
+    let comparison = Comparison::of(&study, load);
+    if let Some(fault) = fault.clone().filter(|_| comparison.totals.trials == 0) {
+        return Err(fault);
+    }
+    let rendered = match args.output.output_format.unwrap_or_default() {
+        CompareFormat::Json => shown::comparison_json(&comparison),
+        _ => render(&shown::comparison(&comparison), &args.output),
+    };
+    sink.write(rendered.as_bytes()).map_err(failed)?;
+    // What failed was told when it did.
+    Ok(fault.map_or_else(|| exit_of(&comparison, control.request() != Request::Run), |(_, exit)| exit))
+}
+
+/// Runs the trials of a study whose sides are driven as `driver` does; what ended them early is returned.
+pub(super) fn drive(
+    study: &mut Study,
+    driver: Sides,
+    control: &Control,
+    quiet: bool,
+    narrate: fn(&str),
+) -> Result<Option<Failed>, Failed> {
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let declared = &study.definition().rig;
+    let starts = !declared.service.is_empty();
+    let standing = starts.then(|| Standing::up(declared, &PathBuf::from("."), control)).transpose()?;
+    let bench = Bench::new(standing, Box::new(driver), control.clone());
+    let interrupted = "interrupted: the result is drawn from the trials that were made";
+    Course { control, quiet, narrate, interrupted, keep: &mut |_, _| Ok(()) }.run(study, bench)
+}
+
+/// A document as text or Markdown.
+pub(super) fn render(document: &Document, output: &CompareOutputFlags) -> String {
+    let surroundings = Surroundings::read();
+    let color = surroundings.stdout_terminal
+        && output.output.is_none()
+        && !(output.no_color || surroundings.no_color);
+    match output.output_format.unwrap_or_default() {
+        CompareFormat::Md => markdown(document),
+        _ => text(document, COLUMNS, if color { Palette::Ansi } else { Palette::None }),
+    }
+}
+
+/// How a comparison ends the program: one that shows nothing counts more than how it came to its end.
+fn exit_of(comparison: &Comparison, interrupted: bool) -> Exit {
+    let compared = comparison.metrics.iter().any(|line| line.rounds > 0);
+    match () {
+        () if interrupted => Exit::Interrupted,
+        () if !compared => Exit::Invalid,
+        () if comparison.regressions.is_empty() => Exit::Ok,
+        () => Exit::Slower,
+    }
+}
+
+fn refused(problem: Problem) -> Failed {
+    (problem, Exit::Configuration)
+}
+
+fn failed(problem: Problem) -> Failed {
+    (problem, Exit::Failure)
+}
+
+#[cfg(test)]
+mod tests;

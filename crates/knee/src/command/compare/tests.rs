@@ -1,0 +1,135 @@
+//! How a comparison ends the program, with trials that are told instead of made.
+
+use std::collections::BTreeMap;
+
+use knee_core::truth::State;
+use knee_core::unit::Nanos;
+use knee_study::compare::{Asked, B, arm};
+use knee_study::metric::Metric;
+use knee_study::study::{Calibration, Figure, Measured, Place, Told, Trial};
+
+use super::*;
+
+fn study(metrics: Vec<Metric>, margin: Option<f64>, noise: Option<Calibration>) -> Study {
+    let asked = Asked {
+        title: "A and B".to_owned(),
+        rig: knee_core::rig::Declaration::default(),
+        arms: vec![arm("A", "http://a/"), arm("B", "http://b/")],
+        blocks: 10,
+        warm_up: Nanos::ZERO,
+        measure: Nanos::from_secs(1),
+        seed: 7,
+        margin,
+        metrics,
+    };
+    Study::new(asked.definition(), Options::default(), noise).unwrap()
+}
+
+/// What a side that answers in `millis` measured, with some noise of the block and a little of its own.
+fn measured(trial: &Trial, millis: f64) -> Told {
+    let noise = 1.0 + 0.02 * ((trial.block % 5) as f64) + 0.002 * ((trial.number % 7) as f64);
+    let figures: BTreeMap<Metric, Figure> = [
+        (Metric::P50, Figure::from(millis * noise * 1e6)),
+        (Metric::Rate, Figure::from(1_000.0 / (millis * noise))),
+        (Metric::Errors, Figure::from(0.0)),
+    ]
+    .into();
+    Told::Measured(Measured {
+        figures,
+        requests: 1_000,
+        state: State::Valid,
+        reasons: Vec::new(),
+        steady: Some(true),
+        record: None,
+        place: Place::default(),
+    })
+}
+
+fn compared(mut study: Study, told: impl Fn(&Trial) -> Told) -> Comparison {
+    while let Some(trial) = study.next() {
+        study.tell(&trial, told(&trial)).unwrap();
+    }
+    Comparison::of(&study, "a load")
+}
+
+/// B answers in `millis`, A in one.
+fn b_takes(millis: f64) -> Comparison {
+    let study = study(vec![Metric::Rate, Metric::P50, Metric::Errors], Some(0.05), None);
+    compared(study, |trial| measured(trial, if trial.arm == B { millis } else { 1.0 }))
+}
+
+#[test]
+fn a_side_that_is_slower_by_more_than_the_margin_has_an_exit_code_of_its_own() {
+    for (millis, verdict, exit) in [
+        (1.5, "slower", Exit::Slower),
+        (0.5, "faster", Exit::Ok),
+        (1.0, "same", Exit::Ok),
+        // For certain, and by less than the margin.
+        (1.02, "slower", Exit::Ok),
+    ] {
+        let comparison = b_takes(millis);
+        assert_eq!(comparison.verdict.name(), verdict, "{millis}");
+        assert_eq!(exit_of(&comparison, false), exit, "{millis}");
+        assert_eq!(exit_of(&comparison, true), Exit::Interrupted, "what was asked for is not there");
+    }
+    assert_eq!(b_takes(1.5).regressions, [Metric::Rate, Metric::P50]);
+}
+
+#[test]
+fn a_comparison_without_a_usable_block_shows_nothing_and_says_so() {
+    let study = study(vec![Metric::P50], None, None);
+    let comparison = compared(study, |trial| match measured(trial, 1.0) {
+        Told::Measured(measured) => Told::Measured(Measured {
+            state: State::Invalid,
+            reasons: vec!["a debug build".to_owned()],
+            ..measured
+        }),
+        told => told,
+    });
+    assert_eq!(exit_of(&comparison, false), Exit::Invalid);
+    let totals = comparison.totals;
+    assert_eq!((totals.trials, totals.invalid, comparison.lost.len()), (40, 40, 20), "each was tried twice");
+    let text = markdown(&shown::comparison(&comparison));
+    assert!(text.contains("No block could be compared"), "{text}");
+}
+
+#[test]
+fn the_noise_of_the_machine_widens_the_margin_and_is_told() {
+    let calibration = Calibration {
+        of: "the demo server".to_owned(),
+        blocks: 10,
+        deviations: [(Metric::P50, 0.2)].into(),
+        suspicious: Vec::new(),
+    };
+    let noisy = study(vec![Metric::P50], None, Some(calibration.clone()));
+    let comparison = compared(noisy, |trial| measured(trial, if trial.arm == B { 1.1 } else { 1.0 }));
+    let line = &comparison.metrics[0];
+    // t(0.975, 9) 2.262 * 0.2 / sqrt(10) = 0.143; of the margin one and a half times that.
+    let floor = line.noise_floor.unwrap();
+    assert!((floor - 0.143_f64.exp_m1()).abs() < 0.001, "{floor}");
+    assert!((line.margin - 0.2146_f64.exp_m1()).abs() < 0.001, "{}", line.margin);
+    assert_eq!(comparison.verdict.name(), "slower", "the ten per cent are there in every block");
+    assert_eq!(
+        exit_of(&comparison, false),
+        Exit::Ok,
+        "and they are within what this machine lets one ask for"
+    );
+    let text = markdown(&shown::comparison(&comparison));
+    assert!(text.contains("the demo server") && text.contains("± 15.4 %"), "{text}");
+
+    let definition = study(vec![Metric::P50], None, None).definition().clone();
+    let mut asked = definition;
+    asked.design.margin = Some(0.05);
+    let refusal = Study::new(asked, Options::default(), Some(calibration)).unwrap_err();
+    assert!(refusal_of(&refusal).what.contains("within the noise of this machine"), "{refusal}");
+}
+
+#[test]
+fn a_documents_first_line_is_the_verdict_and_names_that_steer_markdown_do_not() {
+    let mut comparison = b_takes(1.5);
+    comparison.b = "http://b/<script>|x".to_owned();
+    let text = markdown(&shown::comparison(&comparison));
+    assert!(text.starts_with("# B is slower than A by rate\n"), "{text}");
+    assert!(text.contains("http://b/&lt;script&gt;\\|x"), "{text}");
+    assert!(text.contains("B is slower by more than the margin by rate, p50."), "{text}");
+}

@@ -1,0 +1,208 @@
+//! The trials of a study, one after the other: what `knee study`, `knee compare` and `knee calibrate` have in common.
+//!
+//! Which trial comes next is decided by `knee_study`; what stands while it runs is on a [`Bench`]. Does not
+//! conclude and does not know where trials are kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use knee_core::clock::MonotonicClock;
+use knee_core::rig::Declaration;
+use knee_core::unit::Nanos;
+use knee_engine::control::{Control, Request};
+use knee_rig::{Options as RigOptions, Rig, guard};
+use knee_study::study::{Refusal, Study, Told, Trial};
+
+use super::run;
+use super::study::result;
+use crate::args::{RunArgs, RunReportFlags, RunScriptFlags};
+use crate::exit::Exit;
+use crate::problem::{Problem, printable};
+
+mod arm;
+
+mod bench;
+
+mod place;
+
+pub use bench::{Bench, Driver, Taken, Times};
+
+/// What failed: with the code to end with.
+pub type Failed = (Problem, Exit);
+
+/// How trials are run and told about.
+pub struct Course<'a> {
+    /// Ends them early.
+    pub control: &'a Control,
+    /// No line a trial.
+    pub quiet: bool,
+    /// A paragraph on stderr.
+    pub narrate: fn(&str),
+    /// Said when they are ended early.
+    pub interrupted: &'a str,
+    /// Keeps what came of a trial before the next one begins.
+    pub keep: &'a mut dyn FnMut(&Trial, &Told) -> Result<(), Problem>,
+}
+
+impl Course<'_> {
+    /// Runs all trials that are left and takes the bench down; what ended them before their time is returned.
+    ///
+    /// # Errors
+    ///
+    /// What failed so that nothing can be concluded from what was measured.
+    pub fn run(mut self, study: &mut Study, mut bench: Bench) -> Result<Option<Failed>, Failed> {
+        let fault = self.take_all(study, &mut bench)?;
+        if self.control.request() != Request::Run {
+            (self.narrate)(self.interrupted);
+        }
+        if let Some((problem, _)) = &fault {
+            (self.narrate)(&problem.to_string());
+        }
+        bench.down().map_err(|error| broken(&error))?;
+        Ok(fault)
+    }
+
+    fn take_all(&mut self, study: &mut Study, bench: &mut Bench) -> Result<Option<Failed>, Failed> {
+        let clock = MonotonicClock::start();
+        let mut done = 0_u32;
+        while self.control.request() == Request::Run
+            && let Some(next) = study.next()
+        {
+            match bench.take(study, &next) {
+                Ok(told) => {
+                    (self.keep)(&next, &told).map_err(failed)?;
+                    done += 1;
+                    self.tell(study, &next, &told, clock.now(), done);
+                    // The trial is the one that was asked for.
+                    study.tell(&next, told).map_err(|refusal| failed(refusal_of(&refusal)))?;
+                }
+                Err(_) if self.control.request() != Request::Run => return Ok(None),
+                Err(failure) => return Ok(Some(failure)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// A line on what came of a trial, with what is left.
+    fn tell(&self, study: &Study, trial: &Trial, told: &Told, elapsed: Nanos, done: u32) {
+        if self.quiet {
+            return;
+        }
+        let left = study.remaining().saturating_sub(1);
+        let seconds = elapsed.as_secs_f64() / f64::from(done) * left as f64;
+        (self.narrate)(&result::line(trial, told, left, Nanos::from_secs_f64(seconds)));
+    }
+}
+
+/// What a study declares, standing; it gives up soon after somebody wants to stop.
+pub struct Standing {
+    /// What stands.
+    pub rig: Rig,
+    /// Tells the rig, as long as this is kept.
+    pub bridge: Bridge,
+}
+
+impl Standing {
+    /// Brings up the databases and caches of a declaration, whose relative names are meant from `folder`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the declaration, or cannot be brought up.
+    pub fn up(
+        declaration: &Declaration,
+        folder: &std::path::Path,
+        control: &Control,
+    ) -> Result<Self, Failed> {
+        let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let bridge = Bridge::between(control.clone(), interrupt.clone()).map_err(unable)?;
+        let guard = Some(guard::Program::this().map_err(unable)?);
+        let options = RigOptions { guard, interrupt, ..RigOptions::new(folder) };
+        Ok(Self { rig: Rig::up(declaration, &options).map_err(|error| broken(&error))?, bridge })
+    }
+}
+
+/// Tells whoever waits for the rig that somebody wants to stop.
+pub struct Bridge {
+    over: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Bridge {
+    /// How late a wish to stop may reach the rig.
+    const PERIOD: Duration = Duration::from_millis(50);
+
+    fn between(control: Control, interrupt: Arc<AtomicBool>) -> std::io::Result<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let ends = over.clone();
+        let watch = move || {
+            while !ends.load(Ordering::Relaxed) {
+                if control.request() != Request::Run {
+                    interrupt.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(Self::PERIOD);
+            }
+        };
+        let thread = std::thread::Builder::new().name("interrupt".to_owned()).spawn(watch)?;
+        Ok(Self { over, thread: Some(thread) })
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It cannot panic, and if it did there is nothing left for it to do.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Runs a k6 script against `url`, which it finds as `__ENV.BASE_URL`; `flags` say what else it is given.
+///
+/// # Errors
+///
+/// What is wrong with the script, or what ended it.
+pub fn script(
+    path: &str,
+    url: &str,
+    mut flags: RunScriptFlags,
+    times: Times,
+    control: &Control,
+) -> Result<Taken, Failed> {
+    flags.env.insert(0, format!("BASE_URL={url}"));
+    let mut args = RunArgs::of(path);
+    args.script_flags = flags;
+    args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
+    run::whole::measure(&args, times.settle, control, |_| {})
+}
+
+/// Why a study cannot be had, for a person.
+pub fn refusal_of(refusal: &Refusal) -> Problem {
+    let hint = match refusal {
+        Refusal::OtherStudy(_) => "leave --resume and --report-only out to begin anew",
+        Refusal::MarginWithinNoise { .. } => "ask for more blocks, or a wider margin",
+        _ => "",
+    };
+    Problem::new(refusal.to_string(), hint)
+}
+
+/// What the rig could not do.
+pub fn broken(error: &knee_rig::Error) -> Failed {
+    let exit = match error {
+        knee_rig::Error::Interrupted(_) => Exit::Interrupted,
+        _ => Exit::Failure,
+    };
+    (Problem::new(printable_lines(&error.to_string()), error.hint()), exit)
+}
+
+/// A text of somebody else's in several lines, without what would steer a terminal.
+fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+fn failed(problem: Problem) -> Failed {
+    (problem, Exit::Failure)
+}

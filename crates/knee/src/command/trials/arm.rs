@@ -1,0 +1,91 @@
+//! From an arm to what the rig changes about a service for it.
+//!
+//! Does not start anything.
+
+use knee_rig::Overrides;
+use knee_study::definition::{Arm, Definition, Passed};
+
+/// What an arm changes about one service: the switches it is told, and, for the arm's own service, its
+/// environment, command and revision.
+pub fn overrides(definition: &Definition, arm: &Arm, service: &str) -> Overrides {
+    let mut overrides = Overrides::default();
+    for (name, switch) in definition.switches.iter().filter(|(_, switch)| switch.service == service) {
+        let value = arm.switches.get(name).unwrap_or(&switch.default);
+        match &switch.passed {
+            Passed::Env(variable) => drop(overrides.env.insert(variable.clone(), value.clone())),
+            Passed::Argument(argument) => overrides.args.push(argument.replace("{value}", value)),
+        }
+    }
+    if arm.service == service {
+        overrides.env.extend(arm.env.clone());
+        overrides.command.clone_from(&arm.command);
+        overrides.revision.clone_from(&arm.revision);
+    }
+    overrides
+}
+
+/// Services that an arm changes besides the one that is loaded: they are started first.
+pub fn others(definition: &Definition, arm: &Arm, loaded: &str) -> Vec<String> {
+    let told = definition.switches.values().map(|switch| &switch.service).chain([&arm.service]);
+    let mut others: Vec<String> = told.filter(|service| *service != loaded).cloned().collect();
+    others.sort();
+    others.dedup();
+    others.retain(|service| definition.rig.service.contains_key(service));
+    others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = r#"title = "switches"
+
+[service.main]
+command = ["server", "--port", "{port}"]
+env = { LOG = "warn" }
+
+[switches.tx_mode]
+default = "deferred"
+env = "TX_MODE"
+
+[switches.workers]
+default = 4
+argument = "--workers={value}"
+
+[arms.stock]
+
+[arms.more]
+on = "stock"
+switches = { workers = 8, tx_mode = "immediate" }
+env = { LOG = "error" }
+
+[arms.old]
+on = "stock"
+command = ["old-server"]
+revision = "v1"
+
+[workloads.list]
+path = "/"
+
+[design]
+kind = "ladder"
+"#;
+
+    #[test]
+    fn an_arm_tells_its_service_every_switch_and_its_own_environment_on_top() {
+        let study = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+        let of = |arm: &str| overrides(&study, study.arm(arm).unwrap(), "main");
+        let more = of("more");
+        assert_eq!(more.args, ["--workers=8"]);
+        assert_eq!((more.env["TX_MODE"].as_str(), more.env["LOG"].as_str()), ("immediate", "error"));
+        assert_eq!((more.command, more.revision), (None, None));
+        let stock = of("stock");
+        assert_eq!((stock.args, stock.env["TX_MODE"].as_str()), (vec!["--workers=4".to_owned()], "deferred"));
+        assert!(!stock.env.contains_key("LOG"), "the service's own is not repeated");
+        let old = of("old");
+        assert_eq!(old.command.as_deref(), Some(&["old-server".to_owned()][..]));
+        assert_eq!(old.revision.as_deref(), Some("v1"));
+        let another = overrides(&study, study.arm("more").unwrap(), "another");
+        assert_eq!(another, Overrides::default(), "switches are told to their own service");
+    }
+}

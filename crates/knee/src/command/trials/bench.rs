@@ -1,0 +1,178 @@
+//! One trial: the service as the arm wants it, loaded as the driver does, and what was measured.
+//!
+//! Does not decide what comes next, and does not interpret what was measured.
+
+use std::path::PathBuf;
+
+use knee_core::record::{Ending, Run};
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_engine::host;
+use knee_rig::{Running, Store};
+use knee_study::definition::{Arm, Workload};
+use knee_study::study::{Measured, Spent, Study, Told, Trial};
+
+use super::arm::{others, overrides};
+use super::{Failed, Standing, broken, failed, place};
+use crate::exit::Exit;
+use crate::problem::{Problem, printable};
+use crate::process::{Use, used};
+
+/// A run, and the name of its record.
+pub type Taken = (Run, Option<PathBuf>);
+
+/// Sends the load of a trial.
+pub trait Driver {
+    /// Where an arm answers already; without an address its service is started.
+    fn address(&self, _arm: &Arm) -> Option<String> {
+        None
+    }
+
+    /// Loads `url` as the workload says, and returns what was measured.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be sent, or what failed on this machine.
+    fn load(&self, workload: &Workload, url: &str, times: Times, control: &Control) -> Result<Taken, Failed>;
+}
+
+/// How long a trial loads, and with which arrivals.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Load that is not measured, at the beginning.
+    pub settle: Nanos,
+    /// Load that is measured.
+    pub measure: Nanos,
+    /// Seed of the arrivals.
+    pub seed: u64,
+}
+
+/// What stands while trials run.
+pub struct Bench {
+    /// `None` when nothing has to be started.
+    standing: Option<Standing>,
+    driver: Box<dyn Driver>,
+    control: Control,
+    /// The arm whose service runs, with where it answers.
+    running: Option<(String, String, Running)>,
+}
+
+/// Why no service can be had.
+enum Absent {
+    /// The rig says so.
+    Rig(knee_rig::Error),
+    /// There is no rig.
+    Unasked,
+}
+
+impl From<knee_rig::Error> for Absent {
+    fn from(error: knee_rig::Error) -> Self {
+        Self::Rig(error)
+    }
+}
+
+impl Bench {
+    /// A bench on which nothing runs yet.
+    pub fn new(standing: Option<Standing>, driver: Box<dyn Driver>, control: Control) -> Self {
+        Self { standing, driver, control, running: None }
+    }
+
+    /// Runs a trial.
+    ///
+    /// # Errors
+    ///
+    /// What failed on this machine, or what the study asks for and cannot be had. What the service does
+    /// wrong is told, not failed.
+    pub fn take(&mut self, study: &Study, trial: &Trial) -> Result<Told, Failed> {
+        let missing = |what: &str| failed(Problem::new(format!("the study has no {what} of this trial"), ""));
+        let arm = study.arm_of(trial).cloned().ok_or_else(|| missing("arm"))?;
+        let workload = study.workload_of(trial).cloned().ok_or_else(|| missing("workload"))?;
+        let (running, fresh) = match self.service(study, trial, &arm, &workload.service) {
+            Ok(found) => found,
+            Err(Absent::Rig(error)) => return told(&error),
+            Err(Absent::Unasked) => return Err(missing("service")),
+        };
+        let pids: Vec<u32> = running.pid.into_iter().collect();
+        let stores: Vec<Store> = self.standing.iter().flat_map(|standing| standing.rig.stores()).collect();
+        let place = place::of(&workload.service, &running, &stores);
+        let stores: Vec<u32> = stores.into_iter().flat_map(|store| store.pids).collect();
+        let look = || [used(&pids), used(&stores)];
+        let before = look();
+        let times =
+            Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
+        let own = host::cpu_time();
+        let (run, record) = self.driver.load(&workload, &running.url, times, &self.control)?;
+        let generator = Some(host::cpu_time().since(own));
+        let spent = Spent { generator, ..spent(before, look()) };
+        if let Some(Err(error)) = self.standing.as_ref().map(|standing| standing.rig.check()) {
+            self.running = None;
+            return told(&error);
+        }
+        if matches!(run.ending, Ending::Interrupted | Ending::Aborted) {
+            return Err((Problem::new("the trial was interrupted", ""), Exit::Interrupted));
+        }
+        let record = record.map(|path| printable(&path.display().to_string()));
+        Ok(Told::Measured(Measured { place, ..Measured::of(&run, spent, record) }))
+    }
+
+    /// The service as the trial wants it, and whether its process is fresh.
+    fn service(
+        &mut self,
+        study: &Study,
+        trial: &Trial,
+        arm: &Arm,
+        name: &str,
+    ) -> Result<(Running, bool), Absent> {
+        if let Some(url) = self.driver.address(arm) {
+            return Ok((Running { url, pid: None, log: None, not_here: Vec::new() }, false));
+        }
+        let rig = &mut self.standing.as_mut().ok_or(Absent::Unasked)?.rig;
+        if trial.reset {
+            self.running = None;
+            rig.reset(name)?;
+        }
+        let known = self.running.take().filter(|(of, service, _)| *of == arm.name && service == name);
+        let (running, fresh) = if let Some((_, _, running)) = known.filter(|_| !trial.restart) {
+            (running, false)
+        } else {
+            let definition = study.definition();
+            for other in others(definition, arm, name) {
+                rig.start(&other, &overrides(definition, arm, &other))?;
+            }
+            (rig.start(name, &overrides(definition, arm, name))?, true)
+        };
+        self.running = Some((arm.name.clone(), name.to_owned(), running.clone()));
+        Ok((running, fresh))
+    }
+
+    /// Takes everything down.
+    ///
+    /// # Errors
+    ///
+    /// What could not be removed.
+    pub fn down(self) -> Result<(), knee_rig::Error> {
+        // The bridge is kept until the rig is down: taking down may wait, too.
+        self.standing.map_or(Ok(()), |Standing { rig, bridge: _bridge }| rig.down())
+    }
+}
+
+/// What was used between two looks at service and stores.
+fn spent(before: [Option<Use>; 2], after: [Option<Use>; 2]) -> Spent {
+    let cpu = |place: usize| {
+        let (before, after) = (before[place]?, after[place]?);
+        Some(after.cpu.since(before.cpu))
+    };
+    Spent { service: cpu(0), stores: cpu(1), memory: after[0].map(|used| used.memory), ..Spent::default() }
+}
+
+/// What a service did that ends its trial; other errors are failures of the tool or of the study.
+fn told(error: &knee_rig::Error) -> Result<Told, Failed> {
+    let reason = error.to_string();
+    match error {
+        knee_rig::Error::NeverReady { .. } | knee_rig::Error::Died { at_start: true, .. } => {
+            Ok(Told::NeverReady { reason })
+        }
+        knee_rig::Error::Died { .. } => Ok(Told::Died { reason }),
+        _ => Err(broken(error)),
+    }
+}

@@ -1,0 +1,51 @@
+//! On which CPUs a trial is made, as the kernel says, and what was declared and cannot be had.
+//!
+//! Does not place anybody; the rig does. Elsewhere than on Linux nothing is told of CPUs.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use knee_rig::{Running, Store};
+use knee_study::study::{GENERATOR, Place};
+
+/// The place of a trial of `service`.
+pub fn of(service: &str, running: &Running, stores: &[Store]) -> Place {
+    let named = running.pid.map(|pid| (format!("service.{service}"), pid.to_string()));
+    let stores =
+        stores.iter().filter_map(|store| Some((store.name.clone(), store.pids.first()?.to_string())));
+    let parts = [(GENERATOR.to_owned(), "self".to_owned())].into_iter().chain(named).chain(stores);
+    let cpus: BTreeMap<String, String> =
+        parts.filter_map(|(part, process)| Some((part, allowed(&process)?))).collect();
+    let not_here = running.not_here.iter().map(|missing| (missing.what.clone(), missing.reason.clone()));
+    Place { cpus, not_here: not_here.collect() }
+}
+
+/// The CPUs that a process may use, as `0-1,3`.
+fn allowed(process: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
+    (!list.is_empty()).then(|| list.to_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_says_where_its_parts_run_and_what_was_not_to_be_had() {
+        let missing =
+            knee_rig::NotHere { what: "service.main.cpu_share".to_owned(), reason: "no cgroup".to_owned() };
+        let running =
+            Running { url: String::new(), pid: Some(std::process::id()), log: None, not_here: vec![missing] };
+        let stores = [
+            Store { name: "redis.cache".to_owned(), url: String::new(), pids: vec![u32::MAX] },
+            Store { name: "postgres.own".to_owned(), url: String::new(), pids: Vec::new() },
+        ];
+        let place = of("main", &running, &stores);
+        let parts: Vec<&str> = place.cpus.keys().map(String::as_str).collect();
+        assert_eq!(parts, ["generator", "service.main"], "one is gone, and one has no process here");
+        assert_eq!(place.cpus["generator"], place.cpus["service.main"]);
+        assert!(place.cpus["generator"].starts_with(|letter: char| letter.is_ascii_digit()), "{place:?}");
+        assert_eq!(place.not_here["service.main.cpu_share"], "no cgroup");
+    }
+}

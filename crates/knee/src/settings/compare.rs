@@ -1,0 +1,357 @@
+//! What the flags of `knee compare` and `knee calibrate` mean.
+//!
+//! Does not run anything; what is sent to a side, and where, is resolved as for `knee URL`.
+
+use std::path::{Path, PathBuf};
+
+use knee_core::rig::{Declaration, Ready, Service};
+use knee_core::unit::Nanos;
+use knee_study::compare::{A, Asked, B, arm};
+use knee_study::definition::Arm;
+use knee_study::metric::{self, Metric};
+
+use super::number::{span, span_above_zero, whole};
+use super::request;
+use crate::args::{
+    AmountFlags, ArrivalKind, CalibrateArgs, CommandFlags, CompareArgs, ConnectionFlags, LoadFlags,
+    RequestFlags, SweepScriptFlags, TrialFlags, VerdictFlags,
+};
+use crate::problem::Problem;
+use crate::store::Store;
+
+/// Blocks when none are given.
+const BLOCKS: usize = 10;
+/// Most blocks.
+const BLOCKS_MAX: u64 = 1_000;
+/// How long a trial measures when that is not given.
+const MEASURE: Nanos = Nanos::from_secs(3);
+/// Load before it that is not measured.
+const WARM_UP: Nanos = Nanos::from_secs(1);
+/// Where a command takes the port that it is to listen on.
+const PORT: &str = "{port}";
+/// What an A/A is judged by: everything whose noise somebody may ask for later.
+const METRICS_OF_NOISE: [Metric; 7] =
+    [Metric::Rate, Metric::P50, Metric::P90, Metric::P95, Metric::P99, Metric::Mean, Metric::Errors];
+
+/// One side of a comparison, as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// A run that was kept.
+    Record(PathBuf),
+    /// A service that runs already.
+    Url(String),
+    /// A service that is started for each of its trials.
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// What stood before them as `NAME=VALUE`.
+        env: Vec<(String, String)>,
+    },
+}
+
+/// What was typed as a side.
+///
+/// # Errors
+///
+/// When it is none.
+pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
+    if text.contains(PORT) {
+        return command(text);
+    }
+    if text.contains("://") {
+        return Ok(Side::Url(text.to_owned()));
+    }
+    let kept = store.map(|store| store.find(text));
+    let ending = Path::new(text).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let named = text == "last" || text.starts_with("last~") || ending == "knee";
+    match kept {
+        _ if matches!(ending, "js" | "mjs" | "ts") => Err(Problem::new(
+            format!("`{text}` is a script, and no side of a comparison"),
+            format!("both sides are sent the same: write `knee compare URL_A URL_B --script {text}`"),
+        )),
+        Some(Ok(path)) => Ok(Side::Record(path)),
+        Some(Err(problem)) if named => Err(problem),
+        None if named => Ok(Side::Record(PathBuf::from(text))),
+        _ if text.contains(char::is_whitespace)
+            || text.contains(['/', '\\']) && text.starts_with(['.', '/']) =>
+        {
+            Err(Problem::new(
+                format!("`{text}` is no URL, no record, and no command with a place for its port"),
+                format!(
+                    "a command is started on a free port: write {PORT} where it takes one, as in './server --port {PORT}'"
+                ),
+            ))
+        }
+        // As the one-liner takes it; a script needs the scheme.
+        _ => Ok(Side::Url(format!("http://{text}"))),
+    }
+}
+
+/// A side as it may be shown to others: a URL without its credentials, anything else as it was typed.
+///
+/// # Errors
+///
+/// When a URL is none.
+pub fn shown(text: &str, side: &Side) -> Result<String, Problem> {
+    match side {
+        Side::Url(url) => Ok(request::title(&request::urls(Some(url), None)?)),
+        Side::Record(_) | Side::Command { .. } => Ok(text.to_owned()),
+    }
+}
+
+/// Words as a shell would split them; no shell sees them. Variables may stand first.
+fn command(text: &str) -> Result<Side, Problem> {
+    let hint = "quotes have to be closed; write `sh -c '…'` for what only a shell can do";
+    let mut words = shlex::split(text)
+        .ok_or_else(|| Problem::new(format!("`{text}` cannot be taken apart into words"), hint))?;
+    let variable = |word: &String| {
+        let (name, value) = word.split_once('=')?;
+        let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        plain.then(|| (name.to_owned(), value.to_owned()))
+    };
+    let env: Vec<(String, String)> = words.iter().map_while(variable).collect();
+    words.drain(..env.len());
+    if words.is_empty() {
+        return Err(Problem::new(
+            format!("`{text}` names no program"),
+            "write the program after its variables",
+        ));
+    }
+    Ok(Side::Command { words, env })
+}
+
+/// The sides as arms, with what has to be started for them.
+///
+/// # Errors
+///
+/// When a flag for commands is given and nothing is started, or has no such value.
+pub fn arms(sides: &[(&str, &Side)], flags: &CommandFlags) -> Result<(Vec<Arm>, Declaration), Problem> {
+    let names = [A, B];
+    let mut arms = Vec::new();
+    let mut rig = Declaration::default();
+    for (name, (text, side)) in names.into_iter().zip(sides) {
+        let mut made = arm(name, &shown(text, side)?);
+        if let Side::Command { words, env } = side {
+            made.command = Some(words.clone());
+            made.env = env.iter().cloned().collect();
+            let service = Service { command: words.clone(), ready: ready(flags)?, ..Service::default() };
+            rig.service.entry(made.service.clone()).or_insert(service);
+        }
+        arms.push(made);
+    }
+    if rig.service.is_empty() && *flags != CommandFlags::default() {
+        return Err(Problem::new(
+            "`--path`, `--ready` and `--ready-within` are for commands, and none is given",
+            "a URL has its path; leave the flag out",
+        ));
+    }
+    Ok((arms, rig))
+}
+
+fn ready(flags: &CommandFlags) -> Result<Ready, Problem> {
+    let otherwise = Ready::default();
+    let within_s = match &flags.ready_within {
+        Some(text) => span_above_zero("--ready-within", text)?.as_secs_f64(),
+        None => otherwise.within_s,
+    };
+    Ok(Ready { path: flags.ready.as_deref().map(|path| absolute("--ready", path)).transpose()?, within_s })
+}
+
+/// The path that is asked of a service which a command started.
+///
+/// # Errors
+///
+/// When it is no path.
+pub fn path(flags: &CommandFlags) -> Result<String, Problem> {
+    flags.path.as_deref().map_or_else(|| Ok("/".to_owned()), |path| absolute("--path", path))
+}
+
+fn absolute(flag: &str, path: &str) -> Result<String, Problem> {
+    if path.starts_with('/') && !path.contains(char::is_whitespace) {
+        return Ok(path.to_owned());
+    }
+    Err(Problem::new(
+        format!("`{flag} {path}` is no path"),
+        format!("write it from `/`, as in `{flag} /health`"),
+    ))
+}
+
+/// The study that answers a comparison of `arms`.
+///
+/// # Errors
+///
+/// The first mistake found.
+pub fn asked(
+    title: &str,
+    (arms, rig): (Vec<Arm>, Declaration),
+    trial: &TrialFlags,
+    verdict: &VerdictFlags,
+) -> Result<Asked, Problem> {
+    let blocks = trial.blocks.as_deref().map(|text| whole("--blocks", text, 1..=BLOCKS_MAX)).transpose()?;
+    Ok(Asked {
+        title: title.to_owned(),
+        rig,
+        arms,
+        blocks: blocks.map_or(BLOCKS, |blocks| blocks as usize),
+        warm_up: trial.warm_up.as_deref().map_or(Ok(WARM_UP), |text| span("--warm-up", text))?,
+        measure: trial.duration.as_deref().map_or(Ok(MEASURE), |text| span_above_zero("-z", text))?,
+        seed: trial
+            .seed
+            .as_deref()
+            .map_or(Ok(1), |text| whole("--seed", text, 0..=super::amount::SEED_MAX))?,
+        margin: verdict.margin.as_deref().map(margin).transpose()?,
+        metrics: metrics(&verdict.metrics, trial.rate.is_some())?,
+    })
+}
+
+/// The study that finds the noise of this machine: one arm, which the study runs against itself.
+///
+/// # Errors
+///
+/// The first mistake found.
+pub fn asked_of_noise(url: &str, args: &CalibrateArgs) -> Result<Asked, Problem> {
+    let arms = (vec![arm(A, url)], Declaration::default());
+    let asked = asked("noise of this machine", arms, &args.trial, &VerdictFlags::default())?;
+    if asked.blocks < 2 {
+        return Err(Problem::new("one block has no spread", "give two blocks or more; ten are usual"));
+    }
+    Ok(Asked { metrics: METRICS_OF_NOISE.to_vec(), ..asked })
+}
+
+fn margin(text: &str) -> Result<f64, Problem> {
+    metric::share(text).filter(|share| *share > 0.0 && *share < 1.0).ok_or_else(|| {
+        Problem::new(
+            format!("`--margin {text}` is no share above 0 and below 100 %"),
+            "write it as `--margin 5%` or `--margin 0.05`",
+        )
+    })
+}
+
+fn metrics(names: &[String], open: bool) -> Result<Vec<Metric>, Problem> {
+    if names.is_empty() {
+        // By plan the rate is given, and says something only when it falls.
+        return Ok(if open {
+            vec![Metric::P50, Metric::P95, Metric::Rate, Metric::Errors]
+        } else {
+            vec![Metric::Rate, Metric::P50, Metric::P95, Metric::Errors]
+        });
+    }
+    let mut metrics = Vec::new();
+    for name in names {
+        let metric: Metric = name.trim().parse().map_err(|_| {
+            let known: Vec<&str> = Metric::ALL.map(Metric::name).to_vec();
+            Problem::new(format!("there is no metric `{name}`"), format!("use one of: {}", known.join(", ")))
+        })?;
+        if !metrics.contains(&metric) {
+            metrics.push(metric);
+        }
+    }
+    Ok(metrics)
+}
+
+/// The flags of the one-liner that sends to a side what was asked for. Times and seed are the trial's.
+pub fn load(trial: &TrialFlags, request: &RequestFlags, connection: &ConnectionFlags) -> LoadFlags {
+    let amount = AmountFlags {
+        connections: trial.connections.clone(),
+        rate: trial.rate.clone(),
+        arrivals: trial.arrivals.or(trial.rate.is_some().then_some(ArrivalKind::Poisson)),
+        workers: trial.workers.clone(),
+        allow_hosts: trial.allow_hosts.clone(),
+        ..AmountFlags::default()
+    };
+    LoadFlags { amount, request: request.clone(), connection: connection.clone(), ..LoadFlags::default() }
+}
+
+/// Refuses flags that would change nothing.
+///
+/// # Errors
+///
+/// When one is given that does not go with what is compared.
+pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem> {
+    let requests = args.request != RequestFlags::default() || args.connection != ConnectionFlags::default();
+    if records {
+        let loads = args.trial != TrialFlags::default()
+            || args.verdict != VerdictFlags::default()
+            || args.command != CommandFlags::default()
+            || args.script.is_some()
+            || args.script_flags != SweepScriptFlags::default()
+            || requests;
+        return refuse_if(
+            loads,
+            "two records are not loaded again, and no verdict is drawn from them",
+            "leave out everything but the flags of the output, or compare two URLs or commands",
+        );
+    }
+    if args.script.is_none() {
+        let script = args.script_flags != SweepScriptFlags::default();
+        return refuse_if(script, "`--env` and `--allow-read` are for a script", "give one with `--script`");
+    }
+    let TrialFlags { duration, connections, rate, arrivals, workers, .. } = &args.trial;
+    let amount =
+        [duration, connections, rate, workers].into_iter().any(Option::is_some) || arrivals.is_some();
+    refuse_if(
+        amount || requests || args.command.path.is_some(),
+        "a script says itself what is sent, how hard and for how long",
+        "leave out `-c`, `-q`, `-z` and what shapes a request",
+    )
+}
+
+fn refuse_if(misplaced: bool, what: &str, hint: &str) -> Result<(), Problem> {
+    if misplaced { Err(Problem::new(what, hint)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(side: Side) -> (Vec<String>, Vec<(String, String)>) {
+        let Side::Command { words, env } = side else { panic!("{side:?} is no command") };
+        (words, env)
+    }
+
+    #[test]
+    fn a_side_is_told_apart_by_how_it_is_written() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().as_os_str().to_owned();
+        let store = Store::of(|name| (name == "KNEE_HOME").then(|| path.clone())).unwrap();
+        let record = home.path().join("base.knee");
+        std::fs::write(&record, "").unwrap();
+        let of = |text: &str| side(text, Some(&store));
+        assert_eq!(of("http://127.0.0.1:1/a"), Ok(Side::Url("http://127.0.0.1:1/a".to_owned())));
+        assert_eq!(of("localhost:8080"), Ok(Side::Url("http://localhost:8080".to_owned())));
+        assert_eq!(of(record.to_str().unwrap()), Ok(Side::Record(record)));
+        let secret = "http://ada:secret@127.0.0.1:1/a";
+        assert!(
+            !shown(secret, &of(secret).unwrap()).unwrap().contains("secret"),
+            "a result is shown to others"
+        );
+        assert!(of("last").unwrap_err().what.starts_with("no run has been kept yet"));
+        assert!(of("gone.knee").unwrap_err().what.contains("there is no record"));
+        assert!(of("./server --port 80").unwrap_err().hint.contains("{port}"));
+        assert!(of("shop.js").unwrap_err().hint.contains("--script shop.js"));
+    }
+
+    #[test]
+    fn a_command_is_words_after_its_variables_and_no_shell_sees_it() {
+        let (found, env) = words(side("A=1 B='x y' ./server --port {port} \"$HOME\"", None).unwrap());
+        assert_eq!(found, ["./server", "--port", "{port}", "$HOME"]);
+        assert_eq!(env, [("A".to_owned(), "1".to_owned()), ("B".to_owned(), "x y".to_owned())]);
+        let (found, env) = words(side("server --listen=:{port}", None).unwrap());
+        assert_eq!((found.len(), env.len()), (2, 0), "what follows the program is no variable");
+        assert!(side("PORT={port}", None).unwrap_err().what.contains("names no program"));
+        assert!(side("server '{port}", None).is_err());
+    }
+
+    #[test]
+    fn a_margin_and_metrics_are_read_and_nonsense_is_refused() {
+        assert_eq!(margin("5%"), Ok(0.05));
+        assert_eq!(margin("0.03"), Ok(0.03));
+        for text in ["5", "0", "-1%", "100%", "wide", ""] {
+            assert!(margin(text).is_err(), "{text}");
+        }
+        let named = ["p99".to_owned(), " rate".to_owned(), "p99".to_owned()];
+        assert_eq!(metrics(&named, true), Ok(vec![Metric::P99, Metric::Rate]));
+        assert!(metrics(&["speed".to_owned()], false).unwrap_err().hint.contains("p99.9"));
+        assert_ne!(metrics(&[], true), metrics(&[], false));
+    }
+}
