@@ -20,6 +20,8 @@ pub mod oha_json;
 
 pub mod csv;
 
+pub mod locust;
+
 pub mod sweep;
 
 pub use sweep::SweepView;

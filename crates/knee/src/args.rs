@@ -145,8 +145,8 @@ pub struct ReportArgs {
     pub list: bool,
     /// Form of the report
     #[arg(long, alias = "output-format", value_name = "FORMAT", value_enum, default_value = "text")]
-    pub format: Format,
-    /// Write the report to a file
+    pub format: ReportFormat,
+    /// Write the report to a file; with locust-csv to four files, whose names begin like this or are in this folder
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Unit of the times in a text; chosen to fit when not given
@@ -433,6 +433,38 @@ pub enum Format {
     OhaJson,
     /// Nothing; the exit code and the record tell
     Quiet,
+}
+
+/// How a run that was kept is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For people
+    #[default]
+    Text,
+    /// Everything, for programs; docs/reference has its schema
+    Json,
+    /// One row an interval
+    Csv,
+    /// The JSON that oha prints
+    OhaJson,
+    /// The four CSV files that Locust writes; needs -o
+    LocustCsv,
+    /// Nothing; the exit code and the record tell
+    Quiet,
+}
+
+impl ReportFormat {
+    /// As any run is shown at its end; `None` for what only `knee report` does.
+    pub const fn of_one_text(self) -> Option<Format> {
+        match self {
+            Self::Text => Some(Format::Text),
+            Self::Json => Some(Format::Json),
+            Self::Csv => Some(Format::Csv),
+            Self::OhaJson => Some(Format::OhaJson),
+            Self::Quiet => Some(Format::Quiet),
+            Self::LocustCsv => None,
+        }
+    }
 }
 
 /// Why nothing is to be done.

@@ -20,6 +20,8 @@ pub mod calibrate;
 
 mod journal;
 
+mod locust;
+
 mod trials;
 
 use knee_core::record::{Build, Run};

@@ -11,6 +11,7 @@ use knee_core::schedule::{Arrivals, Curve};
 use knee_core::tally::{EndpointTally, Interval, Phase, Tally};
 use knee_core::truth::{Figures, InstrumentSample, Reason, State, TruthBlock, WorkerSample};
 use knee_core::unit::Nanos;
+use knee_report::locust::Follower;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -101,6 +102,16 @@ pub fn run(plan: Plan, requests: &[Request]) -> Run {
 /// A run with the verdict that the rules draw from it.
 pub fn judged(plan: Plan, requests: &[Request]) -> Run {
     build(plan, requests, usize::MAX).end(Ending::Completed)
+}
+
+/// A run as somebody saw it who followed it to its end.
+pub fn followed(plan: Plan, requests: &[Request]) -> (Run, Follower) {
+    let run = run(plan, requests);
+    let mut follower = Follower::new(&run.head);
+    for interval in intervals(requests, run.ended.0, run.head.measured_from) {
+        follower.add(&interval);
+    }
+    (run, follower)
 }
 
 /// A run, as far as its first `kept` intervals.

@@ -12,6 +12,8 @@ mod json;
 
 mod laws;
 
+mod locust;
+
 mod oha;
 
 mod sweep;

@@ -9,7 +9,7 @@ use std::path::Path;
 use knee_core::record::Run;
 use knee_core::record::run::read;
 
-use super::render;
+use super::{locust, render};
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};
@@ -36,7 +36,11 @@ pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     let surroundings = Surroundings::read();
     let color =
         !args.no_color && !surroundings.no_color && surroundings.stdout_terminal && args.output.is_none();
-    let text = render(&run, args.format, color, args.time_unit);
+    let Some(format) = args.format.of_one_text() else {
+        locust::write(&path, &run, args.output.as_deref())?;
+        return Ok(Exit::Ok);
+    };
+    let text = render(&run, format, color, args.time_unit);
     open_result(args.output.as_deref())?.write(text.as_bytes())?;
     Ok(Exit::Ok)
 }

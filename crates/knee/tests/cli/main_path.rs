@@ -90,6 +90,29 @@ fn the_result_and_the_record_go_where_they_are_told_to() {
 }
 
 #[test]
+fn a_record_becomes_the_four_files_of_locust() {
+    let (home, server) = (Home::new(), Server::start());
+    home.knee("-n 300 -c 2 --out kept.knee").arg(server.url("/")).run();
+    let unsaid = home.knee("report kept.knee --format locust-csv").run();
+    assert_eq!(unsaid.code, Some(104), "{}", unsaid.stderr);
+    assert!(unsaid.stderr.contains("hint: give the beginning of their names"), "{}", unsaid.stderr);
+    std::fs::create_dir(home.path("folder")).unwrap();
+    for (output, names) in [("run1", "run1_"), ("folder", "folder/")] {
+        let written = home.knee("report kept.knee --format locust-csv -o").arg(output).run();
+        assert_eq!((written.code, written.stdout.as_str()), (Some(0), ""), "{}", written.stderr);
+        let read = |name: &str| std::fs::read_to_string(home.path(&format!("{names}{name}.csv"))).unwrap();
+        let stats = read("stats");
+        let all: Vec<&str> = stats.lines().last().unwrap().split(',').collect();
+        assert_eq!(all[..4], ["", "Aggregated", "300", "0"], "{stats}");
+        assert!(stats.lines().nth(1).unwrap().starts_with("GET,http://"), "{stats}");
+        let history = read("stats_history");
+        let last: Vec<&str> = history.lines().last().unwrap().split(',').collect();
+        assert_eq!(last[17], "300", "{history}");
+        assert_eq!((read("failures").lines().count(), read("exceptions").lines().count()), (1, 1));
+    }
+}
+
+#[test]
 fn runs_are_found_again_by_counting_back() {
     let (home, server) = (Home::new(), Server::start());
     for number in [3, 4] {

@@ -1,0 +1,61 @@
+//! `knee report --format locust-csv`: a record as the four files of Locust.
+//!
+//! Reads the record a second time, because what there was after each interval is not part of a run summed up.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use knee_core::record::Run;
+use knee_core::record::format::{Frame, Reader};
+use knee_report::locust::{Follower, table};
+
+use crate::problem::{Problem, reason};
+use crate::settings::output::open_result;
+
+/// Writes them; all four can be written, or none is.
+///
+/// # Errors
+///
+/// When it is not said where, the record cannot be read again or a file not be written.
+pub fn write(record: &Path, run: &Run, output: Option<&Path>) -> Result<(), Problem> {
+    let output = output.ok_or_else(|| {
+        Problem::new(
+            "`--format locust-csv` writes four files, and `-o` does not say where",
+            "give the beginning of their names, as in `-o results/run1`, or a folder",
+        )
+    })?;
+    let tables = table::render(&follow(record, run)?.end(run));
+    let sinks = tables.iter().map(|(ending, _)| open_result(Some(&name(output, ending))));
+    let sinks = sinks.collect::<Result<Vec<_>, _>>()?;
+    for (mut sink, (_, text)) in sinks.into_iter().zip(&tables) {
+        sink.write(text.as_bytes())?;
+    }
+    Ok(())
+}
+
+fn follow(record: &Path, run: &Run) -> Result<Follower, Problem> {
+    let unreadable = |error: String| {
+        Problem::new(format!("`{}`: {error}", record.display()), "check that nothing else writes to it")
+    };
+    let file = File::open(record).map_err(|error| unreadable(reason(&error)))?;
+    let mut reader = Reader::new(BufReader::new(file)).map_err(|error| unreadable(error.to_string()))?;
+    let mut follower = Follower::new(&run.head);
+    // Damage was told when the run was read; what is before it counts.
+    while let Ok(Some(frame)) = reader.next_frame() {
+        if let Frame::Interval(interval) = frame {
+            follower.add(&interval);
+        }
+    }
+    Ok(follower)
+}
+
+/// `run1_stats.csv`, or `stats.csv` in a folder.
+fn name(output: &Path, ending: &str) -> PathBuf {
+    if output.is_dir() {
+        return output.join(ending.trim_start_matches('_'));
+    }
+    let mut name = output.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}

@@ -1,0 +1,251 @@
+//! Todos as JSON, by either of two encoders that write the same bytes.
+//!
+//! Does not read JSON; [`crate::todo`] does.
+
+use bytes::Bytes;
+use jiff::civil::DateTime;
+use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
+
+use crate::config::{Json, Switches};
+use crate::interpreter::Interpreter;
+use crate::metric::Metrics;
+use crate::todo::Todo;
+
+/// What encoders have done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Nodes of trees that were built on the way.
+    pub nodes: u64,
+}
+
+/// The encoder of a process, at the cost of its interpreter.
+#[derive(Debug)]
+pub struct Pen {
+    json: Json,
+    interpreter: Interpreter,
+    metrics: Metrics,
+}
+
+impl Pen {
+    /// Writes in the way of the switches.
+    pub fn new(switches: &Switches, metrics: Metrics) -> Self {
+        let interpreter = Interpreter::new(switches.row_cost, switches.runtime_lock, metrics.clone());
+        Self { json: switches.json, interpreter, metrics }
+    }
+
+    /// A list as an array.
+    pub fn list(&self, todos: &[Todo]) -> Bytes {
+        self.counted(todos.len(), || list(self.json, todos))
+    }
+
+    /// One todo as an object.
+    pub fn one(&self, todo: &Todo) -> Bytes {
+        self.counted(1, || one(self.json, todo))
+    }
+
+    /// The todos of a list, each by itself.
+    pub fn each(&self, todos: &[Todo]) -> Vec<Bytes> {
+        self.interpreter.run(todos.len(), || {
+            let (texts, work): (Vec<Bytes>, Vec<Work>) =
+                todos.iter().map(|todo| one(self.json, todo)).unzip();
+            self.metrics.nodes.inc_by(work.iter().map(|work| work.nodes).sum());
+            texts
+        })
+    }
+
+    /// What is encoded already, at the cost of the request.
+    pub fn again(&self, text: Bytes) -> Bytes {
+        self.counted(0, || (text, Work::default()))
+    }
+
+    fn counted(&self, rows: usize, encode: impl FnOnce() -> (Bytes, Work)) -> Bytes {
+        let (bytes, work) = self.interpreter.run(rows, encode);
+        self.metrics.nodes.inc_by(work.nodes);
+        bytes
+    }
+}
+
+/// A list as an array.
+pub fn list(json: Json, todos: &[Todo]) -> (Bytes, Work) {
+    match json {
+        Json::Fast => (text(&Items(todos), 160 * todos.len() + 2), Work::default()),
+        Json::Standard => {
+            let trees: Vec<Tree> = todos.iter().map(Tree::of).collect();
+            let nodes = trees.iter().map(Tree::nodes).sum();
+            (text(&trees, 0), Work { nodes })
+        }
+    }
+}
+
+/// One todo as an object.
+pub fn one(json: Json, todo: &Todo) -> (Bytes, Work) {
+    match json {
+        Json::Fast => (text(todo, 160), Work::default()),
+        Json::Standard => {
+            let tree = Tree::of(todo);
+            let nodes = tree.nodes();
+            (text(&tree, 0), Work { nodes })
+        }
+    }
+}
+
+fn text(value: &impl Serialize, room: usize) -> Bytes {
+    let mut bytes = Vec::with_capacity(room);
+    // Writing to memory fails only for maps whose keys are no text, and there are none.
+    let _ = serde_json::to_writer(&mut bytes, value);
+    bytes.into()
+}
+
+struct Items<'a>(&'a [Todo]);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0)
+    }
+}
+
+impl Serialize for Todo {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Todo", 6)?;
+        fields.serialize_field("id", &self.id)?;
+        fields.serialize_field("name", &self.name)?;
+        fields.serialize_field("description", &self.description)?;
+        fields.serialize_field("done", &self.done)?;
+        fields.serialize_field("created_at", &Stamp(self.created_at))?;
+        fields.serialize_field("updated_at", &self.updated_at.map(Stamp))?;
+        fields.end()
+    }
+}
+
+/// A time as `2020-07-01T12:34:56.123456`: always 26 characters.
+struct Stamp(DateTime);
+
+impl Stamp {
+    fn text(&self) -> [u8; 26] {
+        let time = self.0;
+        let mut text = *b"0000-00-00T00:00:00.000000";
+        let mut put = |from: usize, digits: usize, mut value: u32| {
+            for place in (from..from + digits).rev() {
+                text[place] = b'0' + (value % 10) as u8;
+                value /= 10;
+            }
+        };
+        put(0, 4, time.year().unsigned_abs().into());
+        put(5, 2, time.month().unsigned_abs().into());
+        put(8, 2, time.day().unsigned_abs().into());
+        put(11, 2, time.hour().unsigned_abs().into());
+        put(14, 2, time.minute().unsigned_abs().into());
+        put(17, 2, time.second().unsigned_abs().into());
+        put(20, 6, time.subsec_nanosecond().unsigned_abs() / 1000);
+        text
+    }
+}
+
+impl Serialize for Stamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
+    }
+}
+
+/// What a dynamic language makes of a row before it writes it: a table of names and values.
+struct Tree(Vec<(String, Node)>);
+
+enum Node {
+    Number(i64),
+    Text(String),
+    Truth(bool),
+    Nothing,
+}
+
+impl Tree {
+    fn of(todo: &Todo) -> Self {
+        let time = |time: DateTime| Node::Text(time.strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string());
+        let fields = [
+            ("id", Node::Number(todo.id.into())),
+            ("name", Node::Text(todo.name.clone())),
+            ("description", Node::Text(todo.description.clone())),
+            ("done", Node::Truth(todo.done)),
+            ("created_at", time(todo.created_at)),
+            ("updated_at", todo.updated_at.map_or(Node::Nothing, time)),
+        ];
+        Self(fields.into_iter().map(|(name, node)| (name.to_owned(), node)).collect())
+    }
+
+    fn nodes(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+impl Serialize for Tree {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, node) in &self.0 {
+            fields.serialize_entry(name, node)?;
+        }
+        fields.end()
+    }
+}
+
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_i64(*number),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Truth(truth) => serializer.serialize_bool(*truth),
+            Self::Nothing => serializer.serialize_none(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn todo(id: i32, text: &str, micros: i32, updated: bool) -> Todo {
+        let time = DateTime::constant(2020, 7, 1, 12, 34, 56, micros * 1000);
+        Todo {
+            id,
+            name: text.to_owned(),
+            description: text.chars().rev().collect(),
+            done: updated,
+            created_at: time,
+            updated_at: updated.then_some(time),
+        }
+    }
+
+    #[test]
+    fn an_item_of_the_published_kind_has_the_published_size() {
+        let mut item = todo(1234, "United todo", 5, false);
+        item.description = "fourteen chars".to_owned();
+        let (bytes, _) = one(Json::Fast, &item);
+        assert_eq!(bytes.len(), 136, "{}", String::from_utf8_lossy(&bytes));
+        let five = Todo { id: 12_345, ..item };
+        let list_of_200 = list(Json::Fast, &vec![five; 200]).0;
+        assert_eq!(list_of_200.len(), 27_601);
+    }
+
+    #[test]
+    fn only_the_standard_encoder_builds_trees() {
+        let todos = vec![todo(1, "a", 0, true); 3];
+        assert_eq!(list(Json::Fast, &todos).1, Work { nodes: 0 });
+        assert_eq!(list(Json::Standard, &todos).1, Work { nodes: 18 });
+    }
+
+    proptest! {
+        #[test]
+        fn both_encoders_write_the_same_bytes_and_they_are_json(
+            items in prop::collection::vec((any::<i32>(), ".{0,20}", 0..1_000_000_i32, any::<bool>()), 0..5)
+        ) {
+            let todos: Vec<Todo> = items.iter().map(|(id, text, at, updated)| todo(*id, text, *at, *updated)).collect();
+            let (fast, standard) = (list(Json::Fast, &todos).0, list(Json::Standard, &todos).0);
+            prop_assert_eq!(&fast, &standard);
+            let parsed: serde_json::Value = serde_json::from_slice(&fast).unwrap();
+            prop_assert_eq!(parsed.as_array().unwrap().len(), todos.len());
+            for todo in &todos {
+                prop_assert_eq!(one(Json::Fast, todo).0, one(Json::Standard, todo).0);
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Bad input is refused with a reason and never stored, and the service goes on.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::cluster::{Cluster, has_postgres};
+use crate::world::{Desk, send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_are_no_todo_are_refused_on_every_route_that_takes_one() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    let desk = Desk::open(&cluster, &[]).await;
+    let id = desk.make("there").await;
+    let before = desk.get(&format!("/todos/{id}")).await.body;
+    for (method, path) in [(Method::POST, "/todos/".to_owned()), (Method::PUT, format!("/todos/{id}"))] {
+        for body in bodies() {
+            let request = desk.request(method.clone(), &path).header("content-type", "application/json");
+            let answer = send(request.body(body.clone())).await;
+            let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
+            assert_eq!(
+                (answer.status, answer.code().as_str()),
+                (400, "bad_body"),
+                "{method} {shown}: {answer:?}"
+            );
+        }
+        let huge = format!("{{\"name\": \"{}\"}}", "a".repeat(20_000));
+        let request = desk.request(method.clone(), &path).header("content-type", "application/json");
+        assert_eq!(send(request.body(huge)).await.status, 413, "{method}");
+        for (name, value) in [
+            ("content-type", "text/plain"),
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("content-type", "application/json; charset=utf-16"),
+            ("content-type", "application/jsonp"),
+            ("x-none", "application/json"),
+        ] {
+            let answer =
+                send(desk.request(method.clone(), &path).header(name, value).body("{\"done\": true}")).await;
+            assert_eq!(
+                (answer.status, answer.code().as_str()),
+                (415, "bad_content_type"),
+                "{method} {value}"
+            );
+        }
+        let packed = desk.request(method.clone(), &path).header("content-type", "application/json");
+        assert_eq!(send(packed.header("content-encoding", "gzip").body("{}")).await.status, 415, "{method}");
+    }
+    assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 1, "nothing was stored");
+    assert_eq!(desk.get(&format!("/todos/{id}")).await.body, before, "nothing was changed");
+}
+
+fn bodies() -> Vec<Vec<u8>> {
+    let texts: [&[u8]; 16] = [
+        b"",
+        b"null",
+        b"true",
+        b"[]",
+        b"\"name\"",
+        b"{",
+        b"{\"done\": tru",
+        b"{\"done\": 1}",
+        b"{\"done\": \"true\"}",
+        b"{\"done\": null}",
+        b"{\"done\": true} {}",
+        b"{\"done\": true, \"more\": 1}",
+        b"{\"done\": true, \"done\": false}",
+        b"{\"\xff\xfe\": true}",
+        // UTF-16.
+        b"{\0\"\0d\0o\0n\0e\0\"\0:\0t\0r\0u\0e\0}\0",
+        b"{\"done\": {\"$gt\": \"\"}}",
+    ];
+    let deep = [&b"{\"done\": "[..], &b"[".repeat(5000)].concat();
+    texts.iter().map(|text| text.to_vec()).chain([deep]).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_paths_and_methods_that_mean_nothing_are_refused() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    let desk = Desk::open(&cluster, &[]).await;
+    for (path, status, code) in [
+        ("/todos/one", 400, "bad_id"),
+        ("/todos/1.5", 400, "bad_id"),
+        ("/todos/%00", 400, "bad_id"),
+        ("/todos/%ff", 400, ""),
+        ("/todos/1%20OR%201=1", 400, "bad_id"),
+        ("/todos/0", 404, "unknown_todo"),
+        ("/todos/-1", 404, "unknown_todo"),
+        ("/todos/99999999999999999999999", 404, "unknown_todo"),
+        ("/todos", 404, "unknown_path"),
+        ("/todos/1/2", 404, "unknown_path"),
+        ("/etc/passwd", 404, "unknown_path"),
+    ] {
+        let answer = desk.get(path).await;
+        assert_eq!(answer.status, status, "{path}: {answer:?}");
+        assert!(code.is_empty() || answer.code() == code, "{path}: {answer:?}");
+    }
+    for (method, path) in [(Method::PATCH, "/todos/"), (Method::DELETE, "/todos/"), (Method::POST, "/health")]
+    {
+        let answer = send(desk.request(method.clone(), path)).await;
+        assert_eq!((answer.status, answer.code().as_str()), (405, "bad_method"), "{method} {path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    let desk = Desk::open(&cluster, &[]).await;
+    let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
+    let long = "a".repeat(1_000_000);
+    for request in [
+        format!("{head}content-length: 2\r\ncontent-length: 3\r\n\r\n{{}}"),
+        format!("{head}content-length: -1\r\n\r\n{{}}"),
+        format!("{head}content-length: two\r\n\r\n{{}}"),
+        format!("{head}transfer-encoding: chunked\r\n\r\nzz\r\n{{}}\r\n0\r\n\r\n"),
+        format!("{head}x: {long}\r\ncontent-length: 2\r\n\r\n{{}}"),
+        format!("{head}x\0y: 1\r\ncontent-length: 2\r\n\r\n{{}}"),
+        format!("{head}{}content-length: 2\r\n\r\n{{}}", "x: 1\r\n".repeat(1000)),
+        "POST /todos/ HTTP/9.9\r\n\r\n".to_owned(),
+        "\0\0\0\0\r\n\r\n".to_owned(),
+    ] {
+        let answer = raw(&desk, request.as_bytes()).await;
+        let shown = &request[..request.len().min(120)];
+        assert!(!answer.starts_with("HTTP/1.1 2"), "{shown:?}: {answer}");
+        assert!(!answer.starts_with("HTTP/1.1 5"), "{shown:?}: {answer}");
+    }
+    // It promises more than it sends, and goes away.
+    let cut = format!("{head}content-length: 100\r\n\r\n{{\"name\": \"half a\"}}");
+    let answer = raw(&desk, cut.as_bytes()).await;
+    assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
+    assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 0, "nothing was stored");
+    desk.make("goes on").await;
+}
+
+/// Sends bytes, ends its side and reads what comes.
+async fn raw(desk: &Desk, request: &[u8]) -> String {
+    let address = desk.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    // The service may close before it has read all of it.
+    let _ = stream.write_all(request).await;
+    let _ = stream.shutdown().await;
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await.unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
