@@ -79,6 +79,8 @@ struct Job<'a> {
     signals: Count,
     system_tags: SystemTags,
     exported: Arc<str>,
+    /// Whether what the script loads is on this machine; mostly only the script knows.
+    co_located: Option<bool>,
 }
 
 impl<'a> Job<'a> {
@@ -107,6 +109,7 @@ impl<'a> Job<'a> {
             signals: Count::default(),
             system_tags: SystemTags::of(&options.system_tags),
             exported: options.exported.to_string().into(),
+            co_located: None,
         })
     }
 

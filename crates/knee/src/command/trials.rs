@@ -176,7 +176,7 @@ pub fn script(
     let mut args = RunArgs::of(path);
     args.script_flags = flags;
     args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
-    run::whole::measure(&args, times.settle, control, |_| {})
+    run::whole::measure(&args, url, times.settle, control, |_| {})
 }
 
 /// Why a study cannot be had, for a person.

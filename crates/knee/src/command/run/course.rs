@@ -298,7 +298,7 @@ impl Job<'_> {
             started: clock::wall(),
             build: build(),
             machine: host::machine(),
-            co_located: None,
+            co_located: self.co_located,
         };
         let store = Store::of_process();
         let named = self.args.report.record.as_deref();

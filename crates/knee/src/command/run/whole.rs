@@ -8,6 +8,8 @@ use std::sync::Arc;
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
+use knee_engine::host;
+use url::Url;
 
 use super::course::stopped;
 use super::{Failed, Job, Lines, load, options, refused};
@@ -16,13 +18,14 @@ use crate::settings::Surroundings as Terminal;
 use crate::settings::output::Progress;
 use crate::settings::script::asked;
 
-/// Runs the script. Requests due in the first `warm_up` are kept outside of the totals.
+/// Runs the script, which loads `target`. Requests due in the first `warm_up` are kept outside of the totals.
 ///
 /// # Errors
 ///
 /// What is wrong with the script, or what ended it.
 pub fn measure(
     args: &RunArgs,
+    target: &str,
     warm_up: Nanos,
     control: &Control,
     narrate: fn(&str),
@@ -35,6 +38,7 @@ pub fn measure(
     let session = load(args, &asked, &lines)?;
     let options = options(&asked, &session)?;
     let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
+    let job = Job { co_located: place(target), ..job };
     let view = job.view(None);
     let data = job.setup(&view)?;
     let mut plan = job.plan();
@@ -46,4 +50,10 @@ pub fn measure(
     }
     job.teardown(data.as_deref(), &view)?;
     Ok(taken)
+}
+
+/// Whether a target is on this machine; `None` if its address cannot be told.
+fn place(target: &str) -> Option<bool> {
+    let addresses = Url::parse(target).ok()?.socket_addrs(|| None).ok()?;
+    host::is_local(addresses.first()?.ip())
 }
