@@ -58,7 +58,9 @@ fn a_request_is_sent_once_more_and_not_for_ever() {
     let tally = all(&run);
     let failed = count(&run, Outcome::TransportError);
     assert_eq!(faults(&run), [(Fault::ClosedEarly, failed)]);
-    assert_eq!(tally.resent, count(&run, Outcome::Ok), "one more for each connection that was kept");
+    // A busy machine may let one user take all requests before the others use their kept connections again.
+    let kept = count(&run, Outcome::Ok);
+    assert!((1..=kept).contains(&tally.resent), "{} for {kept} connections that were kept", tally.resent);
     assert_eq!(server.all_closed().requests.len() as u64, 20 + tally.resent);
 }
 

@@ -123,7 +123,6 @@ fn climb(
             Err(fault) => return (sweep, Some(fault)),
         }
         if control.request() != Request::Run {
-            narrate("interrupted: the result is drawn from the steps that were made");
             break;
         }
         let left = sweep.left();
@@ -131,7 +130,9 @@ fn climb(
             narrate(&text::step_line(trial, settings.config.kind, left, settings.time_unit));
         }
     }
+    // Here and not in the loop, because it may also be left between two steps.
     if control.request() != Request::Run {
+        narrate("interrupted: the result is drawn from the steps that were made");
         sweep.interrupt();
     }
     (sweep, None)

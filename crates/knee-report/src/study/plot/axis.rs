@@ -194,7 +194,7 @@ mod tests {
             assert!(axis.ticks.iter().all(|(place, _)| (axis.from..=axis.to).contains(place)));
             assert!(axis.ticks.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1));
         }
-        let wide = of_figures(Metric::Rate, &[40_f64.ln(), 12_000_f64.ln()]).unwrap();
+        let wide = of_figures(Metric::Rate, &[50_f64.ln(), 12_000_f64.ln()]).unwrap();
         assert_eq!(labels(&wide), ["100", "300", "1,000", "3,000", "10k"]);
     }
 
