@@ -27,6 +27,7 @@ pub(super) fn section(conclusion: &Conclusion, made: &Made) -> Vec<Block> {
         figure::counted(conclusion.blocks, "block"),
         conclusion.seed
     ));
+    points.extend(margins(conclusion));
     let mut blocks = vec![Block::Heading("How it was measured".to_owned()), Block::List(points)];
     if let Some(command) = &made.command {
         blocks.push(Block::Paragraph("This makes the study and its document again:".to_owned()));
@@ -80,6 +81,23 @@ fn places(conclusion: &Conclusion) -> Vec<String> {
         format!("CPUs: {}{count}", parts.join(", "))
     });
     written.collect()
+}
+
+/// What `same` means in this study: quick ones and noisy machines have wide margins.
+fn margins(conclusion: &Conclusion) -> Option<String> {
+    let mut known: Vec<(String, Vec<&str>)> = Vec::new();
+    for effect in &conclusion.effects {
+        let change = figure::change(effect.metric, effect.margin);
+        let (margin, name) = (change.trim_start_matches('+').to_owned(), effect.metric.name());
+        match known.iter_mut().find(|(text, _)| *text == margin) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => known.push((margin, vec![name])),
+        }
+    }
+    let parts: Vec<String> =
+        known.iter().map(|(margin, names)| format!("{margin} ({})", names.join(", "))).collect();
+    (!parts.is_empty()).then(|| format!("same means that the change is within {}", parts.join(", ")))
 }
 
 fn not_here(conclusion: &Conclusion) -> Vec<String> {
