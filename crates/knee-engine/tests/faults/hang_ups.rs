@@ -54,13 +54,13 @@ fn a_request_is_sent_once_more_and_not_for_ever() {
                 if request.connection >= 3 || request.place == 1 { Way::EndAtOnce } else { Way::Good }
             },
         );
-    let run = Drive::closed(&server.url("/"), 20, 3).run();
+    // One user, because of several a busy machine may let one take all requests before the others had their second turn.
+    let run = Drive::closed(&server.url("/"), 20, 1).run();
     let tally = all(&run);
     let failed = count(&run, Outcome::TransportError);
     assert_eq!(faults(&run), [(Fault::ClosedEarly, failed)]);
-    // A busy machine may let one user take all requests before the others use their kept connections again.
-    let kept = count(&run, Outcome::Ok);
-    assert!((1..=kept).contains(&tally.resent), "{} for {kept} connections that were kept", tally.resent);
+    assert_eq!(count(&run, Outcome::Ok), 3);
+    assert_eq!(tally.resent, count(&run, Outcome::Ok), "one more for each connection that was kept");
     assert_eq!(server.all_closed().requests.len() as u64, 20 + tally.resent);
 }
 
