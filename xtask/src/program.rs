@@ -47,6 +47,13 @@ impl Knee {
         command
     }
 
+    /// A command that keeps its records in `home` and prints what it is asked to.
+    pub fn plain(&self, arguments: &[String], home: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(arguments).env("KNEE_HOME", home).stdin(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
     /// Sweeps, and reads what it prints.
     pub fn sweep(&self, arguments: &[String]) -> Result<Measured> {
         let mut command = Command::new(&self.path);
@@ -103,6 +110,18 @@ pub fn debug_build(root: &Path) -> Result<PathBuf> {
     build(root, &["--workspace", "--bin", "knee"], "debug")
 }
 
+/// The program as the tests of the workspace have built it.
+pub fn tested(root: &Path) -> Result<PathBuf> {
+    let path = target(root)?.join("debug").join("knee");
+    anyhow::ensure!(path.exists(), "{} is missing: the tests build it", path.display());
+    Ok(path)
+}
+
+/// Makes the release build of a lab; returns where it is.
+pub fn lab(root: &Path, name: &str) -> Result<PathBuf> {
+    Ok(build(root, &["--release", "--package", name], "release")?.with_file_name(name))
+}
+
 /// Makes a build with more `arguments` for cargo; returns where it is.
 fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -116,8 +135,12 @@ fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     if !status.success() {
         bail!("knee cannot be built");
     }
-    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
-    Ok(metadata.target_directory.join(folder).join("knee").into_std_path_buf())
+    Ok(target(root)?.join(folder).join("knee"))
+}
+
+/// Where cargo builds.
+fn target(root: &Path) -> Result<PathBuf> {
+    Ok(MetadataCommand::new().current_dir(root).no_deps().exec()?.target_directory.into_std_path_buf())
 }
 
 /// Whether a variable is what cargo sets for the programs it runs.
