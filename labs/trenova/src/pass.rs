@@ -10,7 +10,7 @@ use crate::group::Group;
 use crate::link::{Fault, Link};
 use crate::metric::Metrics;
 use crate::refusal::Refusal;
-use crate::session::{self, Session, SessionId};
+use crate::session::{self, Session, SessionId, Tenant};
 
 mod joint;
 mod limit;
@@ -45,6 +45,19 @@ pub struct Passed {
     pub session: Arc<Session>,
     /// Its place in the window; none if it was not counted.
     pub counted: Option<Counted>,
+}
+
+impl Passed {
+    /// Whose data the request may change.
+    ///
+    /// # Errors
+    /// The session was made up: what it changed would be nobody's.
+    pub fn writer(&self) -> Result<Tenant, Refusal> {
+        if self.session.id.is_empty() {
+            return Err(Refusal::Session("a session that was made up changes nothing".to_owned()));
+        }
+        Ok(self.session.tenant())
+    }
 }
 
 /// The way in.

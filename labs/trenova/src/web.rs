@@ -113,7 +113,7 @@ async fn show(State(office): Shared, peer: Whence, headers: HeaderMap, id: Named
 async fn create(State(office): Shared, peer: Whence, headers: HeaderMap, body: Arrived) -> Answer {
     let passed = office.enter("POST:/api/v1/workers", &peer, &headers).await?;
     let draft = Draft::read(&office.body(&headers, body)?)?;
-    let tenant = passed.session.tenant();
+    let tenant = passed.writer()?;
     // Done to its end even if nobody waits any more: what it did has to be told to the answers in memory.
     let of = Arc::clone(&office);
     let made = tokio::spawn(async move {
@@ -129,7 +129,7 @@ async fn create(State(office): Shared, peer: Whence, headers: HeaderMap, body: A
 
 async fn delete(State(office): Shared, peer: Whence, headers: HeaderMap, id: Named) -> Answer {
     let passed = office.enter("DELETE:/api/v1/workers/{id}", &peer, &headers).await?;
-    let (tenant, id) = (passed.session.tenant(), head::id(id)?);
+    let (tenant, id) = (passed.writer()?, head::id(id)?);
     let of = Arc::clone(&office);
     let gone = tokio::spawn(async move {
         let gone = of.store.delete(&tenant, &id).await;
