@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::{BytesRejection, PathRejection};
-use axum::extract::{DefaultBodyLimit, Extension, MatchedPath, Path, RawQuery, Request, State};
+use axum::extract::{DefaultBodyLimit, Extension, MatchedPath, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -32,6 +32,8 @@ const PAGE: &str = include_str!("page.html");
 /// What the routes take and give, for programs.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
+/// Headers of an answer.
+const ROOM: usize = 12;
 /// How long parts of a body may be apart.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -216,6 +218,8 @@ fn text(worker: &crate::worker::Worker) -> Bytes {
 
 fn json(body: Bytes) -> Response {
     let mut response = Response::new(Body::from(body));
+    // With what every answer has, they need room once.
+    *response.headers_mut() = HeaderMap::with_capacity(ROOM);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
