@@ -93,15 +93,13 @@ async fn figures(State(office): Shared) -> Response {
     ([(header::CONTENT_TYPE, kind)], office.figures()).into_response()
 }
 
-/// The route that the story is about.
-async fn options(
-    State(office): Shared,
-    peer: Whence,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Answer {
-    let passed = office.enter("GET:/api/v1/workers/select-options", &peer, &headers).await?;
-    let ask = Ask::read(passed.session.tenant(), query.as_deref().unwrap_or_default())?;
+/// The route that the story is about. It takes the request whole: extracting the headers would copy all of them.
+async fn options(State(office): Shared, Extension(peer): Whence, request: Request) -> Answer {
+    let (session, uri) = (head::session(request.headers()), request.uri().clone());
+    drop(request);
+    let caller = Caller { session, ip: peer.0, route: "GET:/api/v1/workers/select-options" };
+    let passed = office.pass.pass(&caller).await?;
+    let ask = Ask::read(passed.session.tenant(), uri.query().unwrap_or_default())?;
     let body = office.options.answer(ask).await?;
     Ok(head::counted(json(body), passed.counted))
 }
