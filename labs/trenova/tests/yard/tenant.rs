@@ -64,7 +64,7 @@ async fn pages_lead_from_one_to_the_next_and_searches_find_what_begins_like_that
             (Some(30), 0),
             "{count}"
         );
-        // Workers 16 and 1, 17 are called Ann and Ben; 30 of 30 have a number as a part of their name.
+        // Worker 16 is called Ann, 1 and 17 are called Ben.
         for (query, found) in
             [("ann", 1), ("ANN", 1), ("be", 2), ("be 17", 1), ("an ba", 0), ("zz", 0), ("'%3B--", 0)]
         {
