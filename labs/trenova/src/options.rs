@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use tokio::time::Instant;
 
 use crate::config::switch::{QueryCall, Switches};
 use crate::encode::Pen;
@@ -90,7 +91,7 @@ impl Options {
     /// # Errors
     /// PostgreSQL fails.
     pub async fn answer(&self, ask: Ask) -> Result<Bytes, Refusal> {
-        if let Some(kept) = self.memory.as_ref().and_then(|memory| memory.recall(&ask)) {
+        if let Some(kept) = self.memory.as_ref().and_then(|memory| memory.recall(&ask, Instant::now())) {
             self.metrics.answer_hits.inc();
             return Ok(kept);
         }
@@ -113,7 +114,7 @@ impl Options {
 
 impl Desk {
     async fn one(&self, ask: &Ask) -> Result<Bytes, Refusal> {
-        let begun = self.memory.as_ref().map(|memory| memory.begin());
+        let begun = self.memory.as_ref().map(|memory| memory.begin(Instant::now()));
         let page = self.store.page(ask).await?;
         Ok(self.written(ask, &page, begun))
     }
@@ -121,7 +122,7 @@ impl Desk {
     /// Answers to all who wait: those that are alike get the same one, the others share a connection.
     async fn all(&self, asks: Vec<Ask>) -> Vec<Result<Bytes, Refusal>> {
         let (alike, places) = alike(asks);
-        let begun = self.memory.as_ref().map(|memory| memory.begin());
+        let begun = self.memory.as_ref().map(|memory| memory.begin(Instant::now()));
         let client = match self.store.get().await {
             Ok(client) => client,
             Err(problem) => return vec![Err(problem); places.len()],

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+
 use crate::config::ServeArgs;
 use crate::config::switch::{Failure, RedisCall, Switches};
 use crate::group::Group;
@@ -105,7 +107,8 @@ impl Pass {
     pub async fn pass(&self, caller: &Caller) -> Result<Passed, Refusal> {
         let id = caller.session.ok_or(Refusal::SignIn("there is no session cookie"))?;
         let now = session::now();
-        let known = self.memory.as_ref().and_then(|memory| memory.recall(id));
+        let begun = Instant::now();
+        let known = self.memory.as_ref().and_then(|memory| memory.recall(id, begun));
         if known.is_some() {
             self.metrics.session_hits.inc();
         }
@@ -117,7 +120,7 @@ impl Pass {
         let session = self.or_made_up(found, &caller.ip)?;
         session.check(now, &caller.ip, self.session_idle)?;
         if let (Some(memory), false) = (&self.memory, is_known || session.id.is_empty()) {
-            memory.keep(id, &session);
+            memory.keep(id, &session, begun);
         }
         if !session.id.is_empty() {
             self.refresh(id, &session, now).await?;

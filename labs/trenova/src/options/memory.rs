@@ -36,15 +36,15 @@ impl Memory {
         (!most_age.is_zero()).then(|| Self { kept: Cache::new(MOST), most_age, epoch: AtomicU64::new(0) })
     }
 
-    /// An answer that is not older than the time.
-    pub fn recall(&self, ask: &Ask) -> Option<Bytes> {
+    /// An answer that is not older than the time allows now.
+    pub fn recall(&self, ask: &Ask, now: Instant) -> Option<Bytes> {
         let (text, at) = self.kept.get(ask)?;
-        (at.elapsed() < self.most_age).then_some(text)
+        (now.duration_since(at) < self.most_age).then_some(text)
     }
 
     /// Before something is read.
-    pub fn begin(&self) -> Begun {
-        Begun { at: Instant::now(), epoch: self.epoch.load(Ordering::Acquire) }
+    pub fn begin(&self, now: Instant) -> Begun {
+        Begun { at: now, epoch: self.epoch.load(Ordering::Acquire) }
     }
 
     /// Keeps what was read, unless something changed meanwhile.
@@ -71,22 +71,21 @@ mod tests {
         Ask::read(Tenant { organization: organization.into(), business_unit: "bu".into() }, "").unwrap()
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_is_as_old_as_its_reading_and_a_change_ends_it() {
+    #[test]
+    fn an_answer_is_as_old_as_its_reading_and_a_change_ends_it() {
         let memory = Memory::new(Duration::from_millis(100)).unwrap();
         let text = Bytes::from_static(b"[]");
-        let begun = memory.begin();
-        tokio::time::advance(Duration::from_millis(60)).await;
-        memory.keep(begun, &ask("a"), &text);
-        memory.keep(memory.begin(), &ask("b"), &text);
-        assert!(memory.recall(&ask("a")).is_some());
-        tokio::time::advance(Duration::from_millis(40)).await;
-        assert!(memory.recall(&ask("a")).is_none(), "it was read 100 ms ago");
-        assert!(memory.recall(&ask("b")).is_some());
-        let begun = memory.begin();
+        let now = Instant::now();
+        let after = |millis| now + Duration::from_millis(millis);
+        memory.keep(memory.begin(now), &ask("a"), &text);
+        memory.keep(memory.begin(after(60)), &ask("b"), &text);
+        assert!(memory.recall(&ask("a"), after(99)).is_some());
+        assert!(memory.recall(&ask("a"), after(100)).is_none(), "it was read 100 ms ago");
+        assert!(memory.recall(&ask("b"), after(100)).is_some());
+        let begun = memory.begin(after(100));
         memory.forget(&ask("b").tenant);
-        assert!(memory.recall(&ask("b")).is_none());
+        assert!(memory.recall(&ask("b"), after(100)).is_none());
         memory.keep(begun, &ask("b"), &text);
-        assert!(memory.recall(&ask("b")).is_none(), "it was read before the change");
+        assert!(memory.recall(&ask("b"), after(100)).is_none(), "it was read before the change");
     }
 }

@@ -31,15 +31,15 @@ impl Memory {
         (!most_age.is_zero()).then(|| Self { kept: Cache::new(MOST), most_age })
     }
 
-    /// A session that was read within the time.
-    pub fn recall(&self, id: SessionId) -> Option<Arc<Session>> {
+    /// A session that was read within the time before now.
+    pub fn recall(&self, id: SessionId, now: Instant) -> Option<Arc<Session>> {
         let kept = self.kept.get(&id)?;
-        (kept.read_at.elapsed() < self.most_age).then_some(kept.session)
+        (now.duration_since(kept.read_at) < self.most_age).then_some(kept.session)
     }
 
-    /// Keeps a session that was just read.
-    pub fn keep(&self, id: SessionId, session: &Arc<Session>) {
-        self.kept.insert(id, Kept { session: Arc::clone(session), read_at: Instant::now() });
+    /// Keeps a session that is not older than the moment given.
+    pub fn keep(&self, id: SessionId, session: &Arc<Session>, read_at: Instant) {
+        self.kept.insert(id, Kept { session: Arc::clone(session), read_at });
     }
 
     /// Remembers that it was used, without making it younger.
@@ -60,19 +60,19 @@ impl Memory {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn a_session_is_recalled_for_its_time_and_using_it_makes_it_no_younger() {
+    #[test]
+    fn a_session_is_recalled_for_its_time_and_using_it_makes_it_no_younger() {
         let memory = Memory::new(Duration::from_millis(100)).unwrap();
         let (id, session) = (SessionId::new(), Arc::new(Session::made_up("127.0.0.1")));
-        memory.keep(id, &session);
-        tokio::time::advance(Duration::from_millis(99)).await;
+        let now = Instant::now();
+        let after = |millis| now + Duration::from_millis(millis);
+        memory.keep(id, &session, now);
         memory.touch(id, Arc::new(session.used(7)));
-        assert_eq!(memory.recall(id).unwrap().last_accessed_at, 7);
-        tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(memory.recall(id).is_none());
-        memory.keep(id, &session);
+        assert_eq!(memory.recall(id, after(99)).unwrap().last_accessed_at, 7);
+        assert!(memory.recall(id, after(100)).is_none());
+        memory.keep(id, &session, now);
         memory.forget(id);
         memory.touch(id, session);
-        assert!(memory.recall(id).is_none(), "what was forgotten does not come back");
+        assert!(memory.recall(id, now).is_none(), "what was forgotten does not come back");
     }
 }
