@@ -117,7 +117,7 @@ impl Pass {
             RedisCall::Each => (self.read(id, known).await, None),
             RedisCall::Script | RedisCall::Batch => self.look(id, caller, known).await,
         };
-        let session = self.or_made_up(found, &caller.ip)?;
+        let session = self.or_made_up(found, &caller.ip, now)?;
         session.check(now, &caller.ip, self.session_idle)?;
         if let (Some(memory), false) = (&self.memory, is_known || session.id.is_empty()) {
             memory.keep(id, &session, begun);
@@ -204,6 +204,7 @@ impl Pass {
         &self,
         found: Result<Option<Arc<Session>>, Fault>,
         ip: &str,
+        now: i64,
     ) -> Result<Arc<Session>, Refusal> {
         match found {
             Ok(Some(session)) => Ok(session),
@@ -211,7 +212,7 @@ impl Pass {
             Err(fault) if self.switches.session_failure == Failure::Open => {
                 tracing::debug!(reason = %fault, "a session was made up");
                 self.metrics.sessions_made_up.inc();
-                Ok(Arc::new(Session::made_up(ip)))
+                Ok(Arc::new(Session::made_up(ip, now)))
             }
             Err(fault) => Err(Refusal::Session(fault.to_string())),
         }

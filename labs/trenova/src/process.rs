@@ -48,7 +48,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Problem> {
         if alone {
             serve::run(args, listener, announce, stop).await
         } else {
-            supervise(args, &listener, announce, stop).await
+            supervise(args, listener, announce, stop).await
         }
     });
     runtime.shutdown_background();
@@ -61,6 +61,8 @@ pub fn serve(args: &ServeArgs) -> Result<(), Problem> {
 /// It was not started by `serve`, or an address of a store is none.
 pub fn work(args: &ServeArgs) -> Result<(), Problem> {
     let listener = TcpListener::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // As long as it is the standard input, too, it would take callers whom nobody serves any more.
+    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?).map_err(io::Error::from)?;
     let line = Line::from(io::stdout().as_fd().try_clone_to_owned()?);
     line.set_nonblocking(true)?;
     let runtime = serve::runtime(args.threads)?;
@@ -142,14 +144,14 @@ fn as_worker(argument: std::ffi::OsString) -> std::ffi::OsString {
 
 async fn supervise(
     args: &ServeArgs,
-    listener: &TcpListener,
+    listener: TcpListener,
     announce: impl FnOnce(),
     mut stop: impl Future<Output = ()> + Unpin,
 ) -> Result<(), Problem> {
     let (tell, stopping) = watch::channel(false);
     let mut heard = JoinSet::new();
     for number in 0..args.switches.prefork.into() {
-        heard.spawn(Worker::start(listener)?.until_ready(number));
+        heard.spawn(Worker::start(&listener)?.until_ready(number));
     }
     let (mut announce, mut waiting, mut false_starts) = (Some(announce), args.switches.prefork, 0);
     loop {
@@ -173,10 +175,12 @@ async fn supervise(
                     return Err(Problem::Process(number));
                 }
                 tracing::warn!(process = number, "another one is started");
-                heard.spawn(Worker::start(listener)?.until_ready(number));
+                heard.spawn(Worker::start(&listener)?.until_ready(number));
             }
         }
     }
+    // New callers are refused as soon as all have let go of the socket.
+    drop(listener);
     let _ = tell.send(true);
     // Each has its own grace period; what is left after it is killed as the set is dropped.
     let patience = Duration::from_secs(args.grace) + MORE_GRACE;

@@ -165,7 +165,7 @@ impl Session {
     }
 
     /// What published failing open makes up: somebody of no organization that exists.
-    pub fn made_up(ip: &str) -> Self {
+    pub fn made_up(ip: &str, now: i64) -> Self {
         Self {
             id: String::new(),
             user_id: "usr_unknown".into(),
@@ -174,11 +174,11 @@ impl Session {
             status: "active".to_owned(),
             ip: ip.to_owned(),
             user_agent: String::new(),
-            last_accessed_at: 0,
+            last_accessed_at: now,
             expires_at: i64::MAX,
             revoked_at: None,
-            created_at: 0,
-            updated_at: 0,
+            created_at: now,
+            updated_at: now,
         }
     }
 }
@@ -195,8 +195,7 @@ mod tests {
     use super::*;
 
     fn session() -> Session {
-        let made_up = Session::made_up("127.0.0.1");
-        Session { last_accessed_at: 1000, expires_at: 5000, ..made_up }
+        Session { expires_at: 5000, ..Session::made_up("127.0.0.1", 1000) }
     }
 
     #[test]

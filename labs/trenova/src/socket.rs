@@ -16,7 +16,7 @@ use crate::metric::Metrics;
 
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
-    connection: close\r\ncontent-length: 77\r\n\r\n\
+    connection: close\r\ncontent-length: 81\r\n\r\n\
     {\"error\":{\"code\":\"too_many_connections\",\"message\":\"too many callers, try again\"}}";
 /// How long somebody may take to read that.
 const GOODBYE: Duration = Duration::from_secs(1);

@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_session_is_recalled_for_its_time_and_using_it_makes_it_no_younger() {
         let memory = Memory::new(Duration::from_millis(100)).unwrap();
-        let (id, session) = (SessionId::new(), Arc::new(Session::made_up("127.0.0.1")));
+        let (id, session) = (SessionId::new(), Arc::new(Session::made_up("127.0.0.1", 0)));
         let now = Instant::now();
         let after = |millis| now + Duration::from_millis(millis);
         memory.keep(id, &session, now);

@@ -9,6 +9,8 @@ use crate::config::switch::WorkersIndex;
 use crate::migration;
 use crate::seed;
 
+/// Any number but that of migrations, as long as every process takes the same one.
+const LOCK: i64 = 7_206_092;
 /// Name of the published index.
 pub const TENANT: &str = "workers_tenant";
 /// Name of the one that has the newest first.
@@ -22,6 +24,8 @@ pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
     let mut client = connect(&args.store.postgres).await?;
     let steps = migration::migrate(&mut client).await?;
     tracing::info!(steps, "the schema is up to date");
+    // Several may start at a time; the lock ends with the connection.
+    client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await?;
     if let Some(rows) = args.switches.rows.0 {
         seed::bring_to(&client, rows).await?;
     }

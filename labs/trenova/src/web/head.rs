@@ -166,7 +166,7 @@ mod tests {
         let mine = format!("{NAME}={id}");
         assert_eq!(session(&headers(&[format!("a=b;  {mine}; c")])), Some(id));
         assert_eq!(session(&headers(&["a=b".to_owned(), mine.clone()])), Some(id));
-        for text in ["", NAME, &mine[..mine.len() - 1], &format!("x{mine}"), &format!("{NAME}=*\r")[..18]] {
+        for text in ["", NAME, &mine[..mine.len() - 1], &format!("x{mine}"), &format!("{NAME}=*")] {
             assert_eq!(session(&headers(&[text.to_owned()])), None, "{text}");
         }
     }
