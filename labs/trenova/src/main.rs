@@ -1,0 +1,83 @@
+//! The command line: settings in, exit code out.
+//!
+//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser;
+use trenova::config::{Cli, Command, LogFormat, PostgresArgs, SeedArgs, shown};
+use trenova::serve::Problem;
+use trenova::{migration, process, refusal, seed, serve, store};
+
+// Some dozen small allocations a request: the system's allocator takes a tenth of the service's own time with them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What went wrong, and what to do about it.
+type Wrong = (String, &'static str);
+
+const SYSTEM: &str = "see what the system allows this user: open files, threads, processes";
+const START: &str = "start PostgreSQL, or name another one with --postgres URL";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let lines = tracing_subscriber::fmt().with_max_level(cli.log_level).with_writer(io::stderr);
+    match cli.log_format {
+        LogFormat::Text => lines.with_ansi(false).init(),
+        LogFormat::Json => lines.json().init(),
+    }
+    let result = match cli.command {
+        Command::Migrate(args) => migrate(&args),
+        Command::Seed(args) => fill(&args),
+        Command::Serve(args) => process::serve(&args).map_err(|problem| told(&problem)),
+        Command::Worker(args) => process::work(&args).map_err(|problem| told(&problem)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((error, hint)) => {
+            let _ = writeln!(io::stderr(), "error: {error}\n\nhint: {hint}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn migrate(args: &PostgresArgs) -> Result<(), Wrong> {
+    let steps = runtime()?.block_on(async {
+        let mut client = store::prepare::connect(&args.postgres).await?;
+        migration::migrate(&mut client).await
+    });
+    let wrong =
+        |error| (format!("PostgreSQL at {}: {}", shown(&args.postgres), refusal::said(&error)), START);
+    let _ = writeln!(io::stdout(), "{} steps applied", steps.map_err(wrong)?);
+    Ok(())
+}
+
+fn fill(args: &SeedArgs) -> Result<(), Wrong> {
+    runtime()?.block_on(seed::fill(args)).map_err(|problem| {
+        let hint = match &problem {
+            seed::Problem::Exists(_) => "--replace throws them away",
+            seed::Problem::Postgres { .. } => START,
+            seed::Problem::Password(_) => SYSTEM,
+        };
+        (problem.to_string(), hint)
+    })?;
+    let SeedArgs { tenants, users, workers, .. } = args;
+    let _ = writeln!(io::stdout(), "{tenants} tenants with {users} users and {workers} workers each");
+    Ok(())
+}
+
+fn told(problem: &Problem) -> Wrong {
+    let hint = match problem {
+        Problem::Listen { .. } => "another service may have the port; --listen 127.0.0.1:0 takes a free one",
+        Problem::Postgres(_) => START,
+        Problem::Redis(_) => "name it with --redis redis://host:port/0",
+        Problem::System(_) => SYSTEM,
+        Problem::Process(_) => "its own error is above; --prefork 1 serves with one process",
+    };
+    (problem.to_string(), hint)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Wrong> {
+    serve::runtime(1).map_err(|error| (error.to_string(), SYSTEM))
+}

@@ -1,0 +1,151 @@
+//! What a process counts of its own work, shown at `/metrics` as Prometheus reads it.
+//!
+//! Judges nothing, and knows nothing of other processes: with several, each answer is one's of them.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+/// What requests are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Request {
+    /// The route, not the path: their number does not grow.
+    pub route: &'static str,
+    /// The method, or `other`.
+    pub method: &'static str,
+    /// The status.
+    pub status: u16,
+}
+
+/// What times are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Route {
+    /// The route.
+    pub route: &'static str,
+    /// The method, or `other`.
+    pub method: &'static str,
+}
+
+/// The figures; all clones count on the same ones.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    /// Requests that were answered.
+    pub requests: Family<Request, Counter>,
+    /// Seconds from the head of a request to the head of its answer.
+    pub seconds: Family<Route, Histogram, fn() -> Histogram>,
+    /// Writes to the sockets of callers.
+    pub socket_writes: Counter,
+    /// Callers that were turned away because too many were there.
+    pub turned_away: Counter,
+    /// Connections of callers that are open.
+    pub callers: Gauge,
+    /// Times that Redis was waited for.
+    pub redis_round_trips: Counter,
+    /// Commands that Redis got.
+    pub redis_commands: Counter,
+    /// Script calls for session and limit.
+    pub pass_calls: Counter,
+    /// Sessions that were taken from memory.
+    pub session_hits: Counter,
+    /// Sessions that were made up while Redis could not tell them.
+    pub sessions_made_up: Counter,
+    /// Requests that were let through uncounted while Redis could not count them.
+    pub uncounted: Counter,
+    /// Statements that selected options or counted them.
+    pub statements: Counter,
+    /// Columns that were read for options.
+    pub columns: Counter,
+    /// Nodes of trees that the standard encoder built.
+    pub nodes: Counter,
+    /// Answers that were taken from memory.
+    pub answer_hits: Counter,
+    /// Connections to PostgreSQL that were closed because enough were idle.
+    pub db_closed: Counter,
+    /// Connections to PostgreSQL.
+    pub db_connections: Gauge,
+    /// Connections to Redis.
+    pub redis_connections: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self {
+            requests: Family::default(),
+            seconds: Family::new_with_constructor(buckets),
+            socket_writes: Counter::default(),
+            turned_away: Counter::default(),
+            callers: Gauge::default(),
+            redis_round_trips: Counter::default(),
+            redis_commands: Counter::default(),
+            pass_calls: Counter::default(),
+            session_hits: Counter::default(),
+            sessions_made_up: Counter::default(),
+            uncounted: Counter::default(),
+            statements: Counter::default(),
+            columns: Counter::default(),
+            nodes: Counter::default(),
+            answer_hits: Counter::default(),
+            db_closed: Counter::default(),
+            db_connections: Gauge::default(),
+            redis_connections: Gauge::default(),
+        }
+    }
+}
+
+/// From 0.1 ms to 13 s.
+fn buckets() -> Histogram {
+    Histogram::new(exponential_buckets(0.0001, 2.0, 18))
+}
+
+impl Metrics {
+    /// All of it in the text format of Prometheus.
+    pub fn text(&self) -> String {
+        let mut registry = Registry::with_prefix("trenova");
+        registry.register("requests", "Requests answered", self.requests.clone());
+        registry.register(
+            "request_seconds",
+            "From the head of a request to its answer's",
+            self.seconds.clone(),
+        );
+        for (name, text, counter) in self.counters() {
+            registry.register(name, text, counter.clone());
+        }
+        for (name, text, gauge) in self.gauges() {
+            registry.register(name, text, gauge.clone());
+        }
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+
+    fn counters(&self) -> [(&'static str, &'static str, &Counter); 13] {
+        [
+            ("socket_writes", "Writes to sockets of callers", &self.socket_writes),
+            ("turned_away", "Connections closed because too many were open", &self.turned_away),
+            ("redis_round_trips", "Times that Redis was waited for", &self.redis_round_trips),
+            ("redis_commands", "Commands sent to Redis", &self.redis_commands),
+            ("pass_calls", "Script calls for session and limit", &self.pass_calls),
+            ("session_hits", "Sessions taken from memory", &self.session_hits),
+            ("sessions_made_up", "Sessions made up without Redis", &self.sessions_made_up),
+            ("uncounted", "Requests let through without Redis", &self.uncounted),
+            ("statements", "Statements that selected or counted options", &self.statements),
+            ("columns", "Columns read for options", &self.columns),
+            ("json_nodes", "Nodes of trees built to encode", &self.nodes),
+            ("answer_hits", "Answers taken from memory", &self.answer_hits),
+            ("db_closed", "Connections closed because enough were idle", &self.db_closed),
+        ]
+    }
+
+    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 3] {
+        [
+            ("callers", "Open connections of callers", &self.callers),
+            ("db_connections", "Connections to PostgreSQL", &self.db_connections),
+            ("redis_connections", "Connections to Redis", &self.redis_connections),
+        ]
+    }
+}

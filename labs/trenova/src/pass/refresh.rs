@@ -1,0 +1,163 @@
+//! Sliding a session on: it ends so long after its last request, which has to be written down somewhere.
+//!
+//! Never brings a session back that was ended meanwhile: it is written only where it still is.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use redis::{Cmd, Script, cmd};
+
+use crate::config::ServeArgs;
+use crate::config::switch::{SessionEvents, SessionRefresh};
+use crate::link::{Fault, Link};
+use crate::session::{Session, SessionId};
+
+/// How often what was put off is written.
+const ROUND: Duration = Duration::from_millis(500);
+/// Events that a capped set has.
+const EVENTS: u32 = 16;
+
+type PutOff = Arc<Mutex<HashMap<SessionId, Arc<Session>>>>;
+
+/// Writes down that sessions are used.
+pub struct Refresher {
+    writer: Arc<Writer>,
+    refresh: SessionRefresh,
+    put_off: PutOff,
+}
+
+/// The commands of a refresh.
+struct Writer {
+    link: Arc<Link>,
+    event: Script,
+    events: SessionEvents,
+    idle: u32,
+}
+
+/// Reads a session, and its events if there are any.
+///
+/// # Errors
+/// Redis gives no answer.
+pub async fn read(link: &Link, id: SessionId, events: SessionEvents) -> Result<Option<String>, Fault> {
+    let text: Option<String> = link.ask(cmd("GET").arg(id.key())).await?;
+    if events != SessionEvents::Off {
+        let _: Vec<String> = link.ask(cmd("SMEMBERS").arg(id.events_key())).await?;
+    }
+    Ok(text)
+}
+
+impl Refresher {
+    /// Starts the task that writes what was put off.
+    pub fn start(link: Arc<Link>, args: &ServeArgs) -> Self {
+        let writer = Arc::new(Writer {
+            link,
+            event: Script::new(include_str!("event.lua")),
+            events: args.switches.session_events,
+            idle: args.session_idle,
+        });
+        let put_off = PutOff::default();
+        if args.switches.session_refresh == SessionRefresh::Deferred {
+            let (writer, put_off) = (Arc::clone(&writer), Arc::downgrade(&put_off));
+            tokio::spawn(async move {
+                loop {
+                    tokio::time::sleep(ROUND).await;
+                    let Some(put_off) = put_off.upgrade() else { return };
+                    writer.write_all(&put_off).await;
+                }
+            });
+        }
+        Self { writer, refresh: args.switches.session_refresh, put_off }
+    }
+
+    /// Slides a session on, or sees to it that this is done; says how it is now if that is for later.
+    ///
+    /// # Errors
+    /// Redis gives no answer.
+    pub async fn refresh(
+        &self,
+        id: SessionId,
+        session: &Session,
+        now: i64,
+    ) -> Result<Option<Arc<Session>>, Fault> {
+        match self.refresh {
+            SessionRefresh::Off => Ok(None),
+            SessionRefresh::Write => self.writer.write(id, &session.used(now)).await.map(|()| None),
+            SessionRefresh::Full => {
+                let text = read(&self.writer.link, id, self.writer.events).await?;
+                if let Some(read) = text.as_deref().and_then(super::joint::parse) {
+                    self.writer.write(id, &read.used(now)).await?;
+                }
+                Ok(None)
+            }
+            // Times are whole seconds: more would change nothing.
+            SessionRefresh::Deferred if session.last_accessed_at >= now => Ok(None),
+            SessionRefresh::Deferred => {
+                let used = Arc::new(session.used(now));
+                self.put_off.lock().insert(id, Arc::clone(&used));
+                Ok(Some(used))
+            }
+        }
+    }
+
+    /// Does not write a session that was ended.
+    pub fn forget(&self, id: SessionId) {
+        self.put_off.lock().remove(&id);
+    }
+
+    /// Writes what was put off.
+    pub async fn flush(&self) {
+        self.writer.write_all(&self.put_off).await;
+    }
+}
+
+impl Writer {
+    fn set(&self, id: SessionId, session: &Session) -> Cmd {
+        // A session is text and numbers, which always become JSON.
+        let text = serde_json::to_string(session).unwrap_or_default();
+        let mut command = cmd("SET");
+        command.arg(id.key()).arg(text).arg("XX").arg("EX").arg(self.idle);
+        command
+    }
+
+    async fn write(&self, id: SessionId, session: &Session) -> Result<(), Fault> {
+        let _: Option<String> = self.link.ask(&self.set(id, session)).await?;
+        self.add_event(id, session.updated_at).await
+    }
+
+    async fn add_event(&self, id: SessionId, at: i64) -> Result<(), Fault> {
+        let event = || format!("{{\"type\":\"accessed\",\"id\":\"{}\",\"at\":{at}}}", uuid::Uuid::new_v4());
+        match self.events {
+            SessionEvents::Off => Ok(()),
+            SessionEvents::Growing => self.link.ask(cmd("SADD").arg(id.events_key()).arg(event())).await,
+            SessionEvents::Capped => {
+                let mut call = self.event.key(id.events_key());
+                let _: i64 = self.link.call(call.arg(event()).arg(EVENTS).arg(self.idle)).await?;
+                Ok(())
+            }
+        }
+    }
+
+    /// What fails is lost: the next request of the session puts it off again.
+    async fn write_all(&self, put_off: &PutOff) {
+        let sessions = std::mem::take(&mut *put_off.lock());
+        if sessions.is_empty() {
+            return;
+        }
+        let mut pipe = redis::pipe();
+        for (id, session) in &sessions {
+            pipe.add_command(self.set(*id, session)).ignore();
+        }
+        let written: Result<(), Fault> = self.link.ask_all(&pipe).await;
+        if let Err(fault) = written {
+            tracing::warn!(sessions = sessions.len(), reason = %fault, "sessions were not slid on");
+            return;
+        }
+        for (id, session) in &sessions {
+            if let Err(fault) = self.add_event(*id, session.updated_at).await {
+                tracing::warn!(reason = %fault, "an event of a session is not on record");
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What the switches want of the database before the first request: schema, rows, index.
+//!
+//! Serves nobody.
+
+use tokio_postgres::{Client, NoTls};
+
+use crate::config::ServeArgs;
+use crate::config::switch::WorkersIndex;
+use crate::migration;
+use crate::seed;
+
+/// Any number but that of migrations, as long as every process takes the same one.
+const LOCK: i64 = 7_206_092;
+/// Name of the published index.
+pub const TENANT: &str = "workers_tenant";
+/// Name of the one that has the newest first.
+pub const NEWEST: &str = "workers_tenant_newest";
+
+/// Brings the database to what the switches say.
+///
+/// # Errors
+/// PostgreSQL says no.
+pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
+    let mut client = connect(&args.store.postgres).await?;
+    let steps = migration::migrate(&mut client).await?;
+    tracing::info!(steps, "the schema is up to date");
+    // Several may start at a time; the lock ends with the connection.
+    client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await?;
+    if let Some(rows) = args.switches.rows.0 {
+        seed::bring_to(&client, rows).await?;
+    }
+    client.batch_execute(&index(args.switches.workers_index)).await
+}
+
+fn index(wanted: WorkersIndex) -> String {
+    let tenant = match wanted {
+        WorkersIndex::Tenant => {
+            format!("CREATE INDEX IF NOT EXISTS {TENANT} ON workers (organization_id, business_unit_id);")
+        }
+        _ => format!("DROP INDEX IF EXISTS {TENANT};"),
+    };
+    let newest = match wanted {
+        WorkersIndex::Newest => {
+            format!(
+                "CREATE INDEX IF NOT EXISTS {NEWEST} ON workers (organization_id, business_unit_id, created_at DESC);"
+            )
+        }
+        _ => format!("DROP INDEX IF EXISTS {NEWEST};"),
+    };
+    tenant + &newest
+}
+
+/// A connection outside of the pool, for what takes longer than a request may.
+///
+/// # Errors
+/// PostgreSQL is not there, or says no.
+pub async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}

@@ -1,0 +1,169 @@
+//! The rate limit: exact over all processes, and each user's own.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use crate::cluster::has_stores;
+use crate::world::{OPTIONS, Stores, Yard};
+
+/// Requests of a window in the tests of many windows.
+const LIMIT: u64 = 100;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_has_so_many_requests_of_a_window_and_is_told_how_many_are_left() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for call in ["each", "script", "batch"] {
+        for cache in ["0", "60000"] {
+            // Long enough for the test to be in one window, or it begins anew.
+            let flags = [
+                "--rate-limit",
+                "5",
+                "--rate-window-ms",
+                "30000",
+                "--redis-call",
+                call,
+                "--session-cache-ms",
+                cache,
+            ];
+            loop {
+                stores.redis.ask::<()>(&["FLUSHALL"]).await;
+                let yard = Yard::open(&stores, &flags);
+                let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
+                let mut answers = Vec::new();
+                for _ in 0..7 {
+                    answers.push(one.options().await);
+                }
+                let (first, last) = (&answers[0], &answers[6]);
+                if first.number("x-ratelimit-reset") != last.number("x-ratelimit-reset") {
+                    continue;
+                }
+                let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+                assert_eq!(statuses, [200, 200, 200, 200, 200, 429, 429], "{flags:?}");
+                let left: Vec<u64> =
+                    answers.iter().map(|answer| answer.number("x-ratelimit-remaining")).collect();
+                assert_eq!(left, [4, 3, 2, 1, 0, 0, 0], "{flags:?}");
+                assert_eq!(first.number("x-ratelimit-limit"), 5);
+                assert_eq!(first.headers["x-ratelimit-strategy"], "fixed_window");
+                assert!(last.code() == "rate_limited" && last.number("retry-after") <= 30, "{last:?}");
+                assert_eq!(
+                    other.options().await.status,
+                    200,
+                    "{flags:?}: another user has a limit of their own"
+                );
+                assert_eq!(one.get("/api/v1/auth/me").await.status, 200, "{flags:?}: so has another route");
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_limit_nothing_is_counted() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for call in ["each", "batch"] {
+        let yard =
+            Yard::open(&stores, &["--rate-limit", "off", "--rate-window-ms", "10", "--redis-call", call]);
+        let person = yard.sign_in(1).await;
+        let answer = person.options().await;
+        assert!(answer.status == 200 && !answer.headers.contains_key("x-ratelimit-limit"), "{answer:?}");
+        let keys: Vec<String> = stores.redis.ask(&["KEYS", "rate:*"]).await;
+        assert!(keys.is_empty(), "{keys:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sign_ins_of_an_address_are_limited_too() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let yard = Yard::open(&stores, &["--rate-limit", "3", "--rate-window-ms", "86400000"]);
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        statuses.push(yard.try_sign_in("user1@org1.example", "a guess").await.status);
+    }
+    assert_eq!(statuses, [401, 401, 401, 429, 429]);
+    assert_eq!(yard.try_sign_in("user1@org1.example", "password").await.status, 429);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_blocked_by_an_operator_stays_out() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for call in ["each", "script", "batch"] {
+        let yard = Yard::open(&stores, &["--redis-call", call, "--session-cache-ms", "60000"]);
+        let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
+        let user = one.get("/api/v1/auth/me").await.json()["userId"].as_str().unwrap().to_owned();
+        let key = format!("blocked:{user}");
+        stores.redis.ask::<()>(&["SET", &key, "1"]).await;
+        let answer = one.options().await;
+        assert_eq!((answer.status, answer.code().as_str()), (403, "blocked"), "{call}");
+        assert_eq!(other.options().await.status, 200, "{call}");
+        stores.redis.ask::<()>(&["DEL", &key]).await;
+        stores.redis.ask::<()>(&["SET", "blocked:127.0.0.1", "1"]).await;
+        assert_eq!((one.options().await.status, other.options().await.status), (403, 403), "{call}");
+        assert_eq!(yard.try_sign_in("user1@org1.example", "password").await.status, 403, "{call}");
+        stores.redis.ask::<()>(&["DEL", "blocked:127.0.0.1"]).await;
+        assert_eq!(one.options().await.status, 200, "{call}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_limit_holds_within_one_per_cent_over_ten_windows_from_four_processes() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for call in ["each", "batch"] {
+        let limit = LIMIT.to_string();
+        let flags =
+            ["--rate-limit", &limit, "--rate-window-ms", "1000", "--redis-call", call, "--prefork", "4"];
+        let yard = Yard::open(&stores, &flags);
+        let session = yard.sign_in(1).await.session;
+        // Each with a connection of its own, so that all four processes get some.
+        let users = (0..16).map(|_| user(&yard.url, &session));
+        let allowed = join_all(users).await.into_iter().flatten();
+        let mut windows: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        for (window, passed) in allowed {
+            let (all, good) = windows.entry(window).or_default();
+            *all += 1;
+            *good += u64::from(passed);
+        }
+        // Neither the one that was under way at the start nor the one at the end is whole.
+        let whole: Vec<(u64, u64)> = windows.into_values().skip(1).take(10).collect();
+        assert_eq!(whole.len(), 10, "{call}");
+        for (all, good) in &whole {
+            assert!(*all >= LIMIT, "{call}: more was asked for than the limit allows: {whole:?}");
+            assert!(good.abs_diff(LIMIT) <= LIMIT / 100, "{call}: {whole:?}");
+        }
+    }
+}
+
+/// Asks until eleven windows have begun; which window each answer is of, and whether it passed.
+async fn user(url: &str, session: &str) -> Vec<(u64, bool)> {
+    let client = reqwest::Client::new();
+    let (mut seen, mut first) = (Vec::new(), None);
+    loop {
+        let request =
+            client.get(format!("{url}{OPTIONS}")).header("cookie", format!("trenova_session={session}"));
+        let answer = crate::world::send(request).await;
+        assert!([200, 429].contains(&answer.status), "{answer:?}");
+        let window = answer.number("x-ratelimit-reset");
+        if window > *first.get_or_insert(window) + 11 {
+            return seen;
+        }
+        seen.push((window, answer.status == 200));
+        // 16 of them ask about three times as often as the limit allows.
+        tokio::time::sleep(Duration::from_millis(40)).await;
+    }
+}

@@ -1,0 +1,138 @@
+//! What the people who run it get: health, a graceful stop, clear errors, figures, migrations, a page.
+
+use std::time::Duration;
+
+use crate::cluster::{has_stores, signal, wait};
+use crate::world::{OPTIONS, Stores, Yard, fail, succeed};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for flags in [&["--query-call", "batch"][..], &["--query-call", "each"], &["--prefork", "2"]] {
+        let mut yard = Yard::open(&stores, flags);
+        let mut holder = stores.cluster.connect().await;
+        let held = holder.transaction().await.unwrap();
+        let (process, url) = (yard.process.0.id(), yard.url.clone());
+        {
+            let person = yard.sign_in(1).await;
+            held.batch_execute("LOCK TABLE workers").await.unwrap();
+            let stopping = async {
+                let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+                wait("the read waits", async || stores.cluster.number(waits).await == 1).await;
+                signal(process, "TERM");
+                wait("no new callers", async || reqwest::get(format!("{url}/health")).await.is_err()).await;
+                held.rollback().await.unwrap();
+            };
+            let (answer, ()) = tokio::join!(person.options(), stopping);
+            assert_eq!((answer.status, answer.ids().len()), (200, 10), "{flags:?}");
+        }
+        let ended = tokio::task::spawn_blocking(move || yard.process.0.wait().unwrap());
+        let ended = tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap().unwrap();
+        assert!(ended.success(), "{flags:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::empty().await;
+    let (url, serve) = (stores.cluster.url(), ["serve", "--listen", "127.0.0.1:0", "--postgres"]);
+    let secret = url.replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
+    let error = fail(&[&serve[..], &[&secret]].concat());
+    assert!(error.contains("error: ") && error.contains("hint: start PostgreSQL"), "{error}");
+    assert!(!error.contains("geheim"), "{error}");
+    let error = fail(&[&serve[..], &[&url, "--redis", "http://me:geheim@nowhere"]].concat());
+    assert!(error.contains("Redis at http://nowhere") && error.contains("hint: name it"), "{error}");
+    assert!(!error.contains("geheim"), "{error}");
+    let error = fail(&[&serve[..], &[&url, "--redis", "http://nowhere", "--prefork", "2"]].concat());
+    assert!(error.contains("keeps ending") && error.contains("hint: its own error is above"), "{error}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let error = fail(&["serve", "--listen", &taken.local_addr().unwrap().to_string(), "--postgres", &url]);
+    assert!(error.contains("cannot listen on"), "{error}");
+    let seed = ["seed", "--postgres", &url, "--tenants", "1", "--workers", "5"];
+    succeed(&seed);
+    let error = fail(&seed);
+    assert!(error.contains("holds tenants already") && error.contains("hint: --replace"), "{error}");
+    succeed(&[&seed[..], &["--replace"]].concat());
+    assert_eq!(stores.cluster.number("SELECT sum(workers)::bigint FROM worker_counts").await, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_starts_without_redis_and_is_ready_when_that_is() {
+    if !has_stores() {
+        return;
+    }
+    let mut stores = Stores::seeded().await;
+    stores.redis.kill();
+    for flags in [&[][..], &["--redis-link", "pool", "--redis-pool-idle", "5"]] {
+        let yard = Yard::open(&stores, flags);
+        assert_eq!(
+            (yard.get("/health").await.status, yard.get("/ready").await.status),
+            (200, 503),
+            "{flags:?}"
+        );
+        stores.redis.restart().await;
+        wait("ready", async || yard.get("/ready").await.status == 200).await;
+        yard.sign_in(1).await.page().await;
+        stores.redis.kill();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::empty().await;
+    let start = || {
+        tokio::task::spawn_blocking({
+            let mut command = Yard::command(&stores, &["--log-level", "off"]);
+            move || Yard::start(&mut command)
+        })
+    };
+    let opened = futures_util::future::join_all((0..4).map(|_| start())).await;
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM schema_migrations").await, 2);
+    for yard in opened {
+        assert_eq!(yard.unwrap().get("/ready").await.status, 200);
+    }
+    assert_eq!(succeed(&["migrate", "--postgres", &stores.cluster.url()]).trim(), "0 steps applied");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn figures_count_what_was_answered_by_route_and_not_by_path() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let yard = Yard::open(&stores, &[]);
+    let person = yard.sign_in(1).await;
+    for number in 1..=20 {
+        person.get(&format!("/api/v1/workers/{number}")).await;
+        person.get(&format!("/nothing/{number}")).await;
+        person.get(&format!("{OPTIONS}?offset={number}")).await;
+    }
+    let name = |route: &str, status: u16| {
+        format!("trenova_requests_total{{route=\"{route}\",method=\"GET\",status=\"{status}\"}}")
+    };
+    assert_eq!(yard.figure(&name("/api/v1/workers/{id}", 404)).await, 20);
+    assert_eq!(yard.figure(&name("none", 404)).await, 20);
+    assert_eq!(yard.figure(&name(OPTIONS, 200)).await, 20);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_gets_the_page_and_it_loads_nothing_from_elsewhere() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::empty().await;
+    let page = Yard::open(&stores, &[]).get("/").await;
+    assert!(page.status == 200 && page.body.starts_with("<!doctype html>"), "{page:?}");
+    assert!(!page.body.contains("http://") && !page.body.contains("https://"));
+    assert!(page.headers.contains_key("content-security-policy"));
+    assert_eq!(page.headers["x-content-type-options"], "nosniff");
+}

@@ -1,0 +1,139 @@
+//! Switches of the pools: how many connections, how many of them idle, for how long.
+
+use std::time::Duration;
+
+use crate::cluster::{Cluster, has_stores, wait};
+use crate::world::{Stores, Yard};
+
+const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trenova'";
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
+                       WHERE application_name = 'trenova' AND wait_event_type = 'Lock'";
+const PROCESS: &str = "SELECT max(pid)::bigint FROM pg_stat_activity WHERE application_name = 'trenova'";
+/// A statement of its own for each request.
+const EACH: [&str; 2] = ["--query-call", "each"];
+
+/// So many requests at a time, held up in PostgreSQL until so many of its sessions wait.
+async fn crowd(cluster: &Cluster, yard: &Yard, requests: usize, sessions: i64) {
+    let person = yard.sign_in(1).await;
+    let mut holder = cluster.connect().await;
+    let held = holder.transaction().await.unwrap();
+    held.batch_execute("LOCK TABLE workers").await.unwrap();
+    let looking = async {
+        wait("they wait", async || cluster.number(WAITING).await >= sessions).await;
+        // Time for more to come, if more do.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(cluster.number(WAITING).await, sessions);
+        held.rollback().await.unwrap();
+    };
+    let (answers, ()) = tokio::join!(person.many(requests), looking);
+    assert!(answers.iter().all(|answer| answer.status == 200));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn db_pool_max_bounds_the_connections_and_a_parallel_count_takes_two() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (max, count, sessions) in [("3", "kept", 3), ("30", "kept", 12), ("30", "parallel", 24)] {
+        let yard =
+            Yard::open(&stores, &[&EACH[..], &["--db-pool-max", max, "--count-query", count]].concat());
+        crowd(&stores.cluster, &yard, 12, sessions).await;
+        drop(yard);
+        wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn query_call_batch_asks_once_for_all_who_wait_for_the_same() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, sessions, most) in [("batch", 1, 3), ("each", 12, 12)] {
+        let yard = Yard::open(&stores, &["--query-call", value]);
+        crowd(&stores.cluster, &yard, 12, sessions).await;
+        let statements = yard.figure("trenova_statements_total").await;
+        assert!(
+            if value == "each" { statements == most } else { statements <= most },
+            "{value}: {statements}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn db_pool_idle_closes_connections_that_nobody_needs() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, left) in [("2", 2), ("80", 12)] {
+        let yard = Yard::open(&stores, &[&EACH[..], &["--db-pool-idle", value]].concat());
+        crowd(&stores.cluster, &yard, 12, 12).await;
+        wait("as many are left", async || stores.cluster.number(SESSIONS).await == left).await;
+        assert_eq!(yard.figure("trenova_db_connections").await, u64::try_from(left).unwrap(), "{value}");
+        assert_eq!(
+            yard.figure("trenova_db_closed_total").await,
+            12 - u64::try_from(left).unwrap(),
+            "{value}"
+        );
+        drop(yard);
+        wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn db_pool_life_replaces_old_connections_and_idle_time_closes_unused_ones() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (flag, value, is_same, left) in [
+        ("--db-pool-life", "1", false, 1),
+        ("--db-pool-life", "3600", true, 1),
+        ("--db-pool-idle-time", "1", false, 0),
+        ("--db-pool-idle-time", "3600", true, 1),
+    ] {
+        let yard = Yard::open(&stores, &[flag, value]);
+        let person = yard.sign_in(1).await;
+        person.page().await;
+        let first = stores.cluster.number(PROCESS).await;
+        // Longer than the time and a round of looking.
+        tokio::time::sleep(Duration::from_millis(2500)).await;
+        assert_eq!(stores.cluster.number(SESSIONS).await, left, "{flag} {value}");
+        person.page().await;
+        assert_eq!(stores.cluster.number(PROCESS).await == first, is_same, "{flag} {value}");
+        drop(yard);
+        wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_link_pool_and_idle_decide_how_many_connections_redis_has() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let clients = async || {
+        let list: String = stores.redis.ask(&["CLIENT", "LIST"]).await;
+        // One of them asks.
+        list.lines().count() - 1
+    };
+    for (link, pool, idle, at_start, in_a_crowd) in [
+        ("shared", "200", "100", 1, 1),
+        ("pool", "200", "7", 7, 12),
+        ("pool", "5", "0", 1, 5),
+        ("pool", "3", "100", 3, 3),
+    ] {
+        let flags =
+            ["--redis-link", link, "--redis-pool", pool, "--redis-pool-idle", idle, "--redis-call", "each"];
+        let yard = Yard::open(&stores, &flags);
+        let person = yard.sign_in(1).await;
+        wait("as many as at the start", async || clients().await == at_start).await;
+        stores.redis.ask::<()>(&["CLIENT", "PAUSE", "300", "ALL"]).await;
+        assert!(person.many(12).await.iter().all(|answer| answer.status == 200), "{flags:?}");
+        wait("as many as in a crowd", async || clients().await == in_a_crowd).await;
+        drop(yard);
+        wait("its connections are gone", async || clients().await == 0).await;
+    }
+}

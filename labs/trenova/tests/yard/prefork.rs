@@ -1,0 +1,93 @@
+//! Several processes on one socket: started, watched and stopped together, with pools that are divided or not.
+
+use std::process::Command;
+
+use futures_util::future::join_all;
+
+use crate::cluster::{has_stores, signal, wait};
+use crate::world::{OPTIONS, Stores, Yard};
+
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
+                       WHERE application_name = 'trenova' AND wait_event_type = 'Lock'";
+
+/// Processes that a process has started.
+fn children(parent: u32) -> Vec<u32> {
+    let listed = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap().stdout;
+    String::from_utf8(listed).unwrap().lines().map(|line| line.parse().unwrap()).collect()
+}
+
+/// A request over a connection of its own.
+async fn ask(url: &str, session: &str) -> u16 {
+    let request = reqwest::Client::new().get(format!("{url}{OPTIONS}"));
+    let request = request.header("cookie", format!("trenova_session={session}"));
+    crate::world::send(request).await.status
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prefork_serves_with_so_many_processes_and_replaces_one_that_dies() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, count) in [("1", 0), ("3", 3)] {
+        let mut yard = Yard::open(&stores, &["--prefork", value]);
+        let session = yard.sign_in(1).await.session;
+        let parent = yard.process.0.id();
+        let workers = children(parent);
+        assert_eq!(workers.len(), count, "{value}");
+        if let Some(worker) = workers.first() {
+            signal(*worker, "KILL");
+            wait("another one is started", async || {
+                let now = children(parent);
+                now.len() == count && !now.contains(worker)
+            })
+            .await;
+        }
+        for status in join_all((0..20).map(|_| ask(&yard.url, &session))).await {
+            assert_eq!(status, 200, "{value}");
+        }
+        signal(parent, "TERM");
+        let ended = tokio::task::spawn_blocking(move || yard.process.0.wait().unwrap()).await.unwrap();
+        assert!(ended.success(), "{value}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_process_outlives_the_first_one() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let mut yard = Yard::open(&stores, &["--prefork", "2"]);
+    yard.process.kill();
+    let url = format!("{}/health", yard.url);
+    wait("nobody listens", async || reqwest::get(&url).await.is_err()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn prefork_pools_are_divided_among_the_processes_or_multiplied_by_them() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, range) in [("divided", 2..=8), ("multiplied", 9..=32)] {
+        let flags =
+            ["--prefork", "4", "--prefork-pools", value, "--db-pool-max", "8", "--query-call", "each"];
+        let yard = Yard::open(&stores, &flags);
+        let session = yard.sign_in(1).await.session;
+        let mut holder = stores.cluster.connect().await;
+        let held = holder.transaction().await.unwrap();
+        held.batch_execute("LOCK TABLE workers").await.unwrap();
+        let looking = async {
+            wait("they wait", async || stores.cluster.number(WAITING).await >= *range.start()).await;
+            // Time for more to come, if more do.
+            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+            let waiting = stores.cluster.number(WAITING).await;
+            assert!(range.contains(&waiting), "{value}: {waiting}");
+            held.rollback().await.unwrap();
+        };
+        let users = join_all((0..48).map(|_| ask(&yard.url, &session)));
+        let (statuses, ()) = tokio::join!(users, looking);
+        assert!(statuses.iter().all(|status| *status == 200), "{value}: {statuses:?}");
+    }
+}

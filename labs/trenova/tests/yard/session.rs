@@ -1,0 +1,218 @@
+//! Sessions: how they begin, slide on and end.
+
+use serde_json::Value;
+
+use crate::cluster::{has_stores, wait};
+use crate::world::{Person, Stores, Yard};
+
+/// The session as Redis has it.
+async fn kept(stores: &Stores, person: &Person<'_>) -> Value {
+    let text: String = stores.redis.ask(&["GET", &format!("session:{}", person.session)]).await;
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Makes it look as if it had not been used for so long.
+async fn age(stores: &Stores, person: &Person<'_>, seconds: i64) {
+    let mut session = kept(stores, person).await;
+    session["lastAccessedAt"] = (session["lastAccessedAt"].as_i64().unwrap() - seconds).into();
+    let key = format!("session:{}", person.session);
+    stores.redis.ask::<()>(&["SET", &key, &session.to_string(), "EX", "1000"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_who_knows_the_password_signs_in_and_nobody_learns_who_there_is() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let yard = Yard::open(&stores, &[]);
+    let right = yard.try_sign_in("User1@Org1.Example", "password").await;
+    assert_eq!(right.status, 200, "{right:?}");
+    let cookie = right.headers["set-cookie"].to_str().unwrap();
+    assert!(
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && !cookie.contains("Secure"),
+        "{cookie}"
+    );
+    let (wrong, nobody) = (
+        yard.try_sign_in("user1@org1.example", "Password").await,
+        yard.try_sign_in("nobody@org1.example", "password").await,
+    );
+    assert_eq!((wrong.status, wrong.code().as_str()), (401, "bad_password"));
+    assert_eq!((nobody.status, &nobody.body), (401, &wrong.body), "the same answer");
+    let keys: Vec<String> = stores.redis.ask(&["KEYS", "session:*"]).await;
+    assert_eq!(keys.len(), 1, "a session for who signed in alone");
+    let secure = Yard::open(&stores, &["--secure-cookie", "on"]);
+    let cookie = secure.try_sign_in("user1@org1.example", "password").await.headers["set-cookie"].clone();
+    assert!(cookie.to_str().unwrap().ends_with("; Secure"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_out_ends_the_session_everywhere_and_a_late_refresh_does_not_bring_it_back() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for flags in [
+        &["--session-refresh", "full"][..],
+        &["--session-refresh", "write"],
+        &["--session-refresh", "deferred"],
+        &["--session-cache-ms", "60000"],
+    ] {
+        let (yard, elsewhere) = (Yard::open(&stores, flags), Yard::open(&stores, &[]));
+        let person = yard.sign_in(1).await;
+        let guest = elsewhere.person(&person.session);
+        assert_eq!(guest.options().await.status, 200, "a session holds in all processes");
+        age(&stores, &person, 100).await;
+        person.many(10).await;
+        assert_eq!(person.post("/api/v1/auth/logout", &Value::Null).await.status, 204, "{flags:?}");
+        assert_eq!((person.options().await.status, guest.options().await.status), (401, 401), "{flags:?}");
+        // Longer than anything is put off.
+        tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+        let keys: Vec<String> = stores.redis.ask(&["KEYS", "session:*"]).await;
+        assert!(keys.is_empty(), "{flags:?}: {keys:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn session_refresh_slides_a_session_on_at_once_soon_or_never() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, at_once, commands) in
+        [("full", true, 3), ("write", true, 2), ("deferred", false, 1), ("off", false, 1)]
+    {
+        let flags = ["--session-refresh", value, "--redis-call", "each", "--rate-limit", "off"];
+        let yard = Yard::open(&stores, &flags);
+        let person = yard.sign_in(1).await;
+        age(&stores, &person, 100).await;
+        let used = kept(&stores, &person).await["lastAccessedAt"].as_i64().unwrap();
+        let before = yard.figure("trenova_redis_round_trips_total").await;
+        person.page().await;
+        let slid = async || kept(&stores, &person).await["lastAccessedAt"].as_i64().unwrap() >= used + 100;
+        if at_once {
+            assert!(slid().await, "{value}");
+        }
+        let now = yard.figure("trenova_redis_round_trips_total").await;
+        // What is put off may be done meanwhile.
+        let more = now - before - commands;
+        assert!(more == 0 || (value == "deferred" && more == 1), "{value}: {commands} and {more}");
+        if value == "off" {
+            tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+            assert!(!slid().await, "{value}");
+        } else {
+            wait("it is slid on", slid).await;
+            let left: i64 = stores.redis.ask(&["TTL", &format!("session:{}", person.session)]).await;
+            assert!(left > 1000, "{value}: it lives as long as it may be idle again, {left}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_put_off_is_written_when_the_service_stops() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let mut yard = Yard::open(&stores, &["--session-refresh", "deferred"]);
+    let session = {
+        let person = yard.sign_in(1).await;
+        age(&stores, &person, 100).await;
+        person.page().await;
+        person.session
+    };
+    crate::cluster::signal(yard.process.0.id(), "TERM");
+    assert!(tokio::task::spawn_blocking(move || yard.process.0.wait().unwrap()).await.unwrap().success());
+    let left: i64 = stores.redis.ask(&["TTL", &format!("session:{session}")]).await;
+    assert!(left > 1000, "{left}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_ends_when_it_was_idle_for_too_long_or_is_too_old() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let yard = Yard::open(&stores, &["--session-idle", "600", "--session-age", "3600"]);
+    let person = yard.sign_in(1).await;
+    age(&stores, &person, 590).await;
+    person.page().await;
+    wait("it is slid on", async || {
+        let left: i64 = stores.redis.ask(&["TTL", &format!("session:{}", person.session)]).await;
+        left <= 600
+    })
+    .await;
+    age(&stores, &person, 650).await;
+    let answer = person.options().await;
+    assert!(answer.status == 401 && answer.body.contains("over"), "{answer:?}");
+    let person = yard.sign_in(1).await;
+    let key = format!("session:{}", person.session);
+    let mut session = kept(&stores, &person).await;
+    session["expiresAt"] = (session["createdAt"].as_i64().unwrap() - 1).into();
+    stores.redis.ask::<()>(&["SET", &key, &session.to_string()]).await;
+    assert_eq!(person.options().await.status, 401);
+    session["expiresAt"] = i64::MAX.into();
+    session["revokedAt"] = session["createdAt"].clone();
+    stores.redis.ask::<()>(&["SET", &key, &session.to_string()]).await;
+    let answer = person.options().await;
+    assert!(answer.status == 401 && answer.body.contains("ended"), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn session_events_are_none_a_few_or_one_more_for_each_request() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for call in ["each", "script"] {
+        for (value, events, trips) in [("off", 0, 0), ("capped", 16, 3), ("growing", 40, 3)] {
+            let flags = [
+                "--session-events",
+                value,
+                "--session-refresh",
+                "full",
+                "--redis-call",
+                call,
+                "--rate-limit",
+                "off",
+            ];
+            let yard = Yard::open(&stores, &flags);
+            let person = yard.sign_in(1).await;
+            let before = yard.figure("trenova_redis_round_trips_total").await;
+            for _ in 0..40 {
+                person.page().await;
+            }
+            let set: i64 = stores.redis.ask(&["SCARD", &format!("session-events:{}", person.session)]).await;
+            assert_eq!(set, events, "{value} {call}");
+            let trips = trips - u64::from(call == "script" && value != "off");
+            let spent = yard.figure("trenova_redis_round_trips_total").await - before;
+            assert_eq!(spent, 40 * (3 + trips), "{value} {call}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn session_cache_spares_reading_and_is_told_late_of_what_others_end() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for call in ["each", "script", "batch"] {
+        for (value, hits, status) in [("0", 0, 401), ("60000", 5, 200)] {
+            let flags = ["--session-cache-ms", value, "--redis-call", call];
+            let (yard, elsewhere) = (Yard::open(&stores, &flags), Yard::open(&stores, &[]));
+            let person = yard.sign_in(1).await;
+            for _ in 0..6 {
+                person.page().await;
+            }
+            assert_eq!(yard.figure("trenova_session_hits_total").await, hits, "{value} {call}");
+            elsewhere.person(&person.session).post("/api/v1/auth/logout", &Value::Null).await;
+            assert_eq!(person.options().await.status, status, "{value} {call}");
+        }
+    }
+    let yard = Yard::open(&stores, &["--session-cache-ms", "50"]);
+    let person = yard.sign_in(1).await;
+    person.page().await;
+    stores.redis.ask::<()>(&["DEL", &format!("session:{}", person.session)]).await;
+    wait("it is noticed", async || person.options().await.status == 401).await;
+}

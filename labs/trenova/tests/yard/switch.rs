@@ -1,0 +1,276 @@
+//! Each of the other switches changes what it says.
+
+use std::process::Stdio;
+
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::cluster::{has_stores, wait};
+use crate::world::{OPTIONS, Stores, Yard, send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_index_makes_and_drops_the_indexes() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::empty().await;
+    let there = "SELECT coalesce(sum(CASE indexname WHEN 'workers_tenant' THEN 1 WHEN 'workers_tenant_newest' THEN 2 \
+                 ELSE 0 END), 0)::bigint FROM pg_indexes";
+    for (value, sum) in [("tenant", 1), ("newest", 2), ("none", 0), ("newest", 2), ("tenant", 1)] {
+        let _yard = Yard::open(&stores, &["--workers-index", value]);
+        assert_eq!(stores.cluster.number(there).await, sum, "{value}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn http_buffers_bound_the_heads_of_requests_and_what_is_written_at_a_time() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::empty().await;
+    let long = "x".repeat(5000);
+    for (value, status, writes) in [("4096", 431, 9..40), ("8192", 200, 4..9), ("65536", 200, 1..3)] {
+        let yard = Yard::open(&stores, &["--http-buffers", value]);
+        let answer = send(yard.request(Method::GET, "/health").header("x-long", &long)).await;
+        assert_eq!(answer.status, status, "{value}");
+        let before = yard.figure("trenova_socket_writes_total").await;
+        assert!(yard.get("/openapi.json").await.json().is_object());
+        // The first answer of figures was written after they were taken.
+        let written = yard.figure("trenova_socket_writes_total").await - before - 1;
+        assert!(writes.contains(&written), "{value}: {written}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn server_concurrency_turns_away_who_is_too_many() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::empty().await;
+    let yard = Yard::open(&stores, &["--server-concurrency", "2"]);
+    let address = yard.url.strip_prefix("http://").unwrap().to_owned();
+    let call = async || {
+        let mut stream = TcpStream::connect(&address).await.unwrap();
+        stream.write_all(b"GET /health HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        let mut head = vec![0; 400];
+        // Who is turned away may find the connection gone before it has written.
+        let read = stream.read(&mut head).await.unwrap_or(0);
+        (stream, String::from_utf8_lossy(&head[..read]).into_owned())
+    };
+    let (one, answer) = call().await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let (_other, answer) = call().await;
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.ends_with("try again\"}}"), "{answer}");
+    drop(one);
+    wait("a place is free", async || call().await.1.starts_with("HTTP/1.1 200")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn log_level_debug_tells_of_each_request_and_statement_and_error_of_none() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, format, lines) in [("error", "text", 0), ("debug", "text", 5), ("debug", "json", 5)] {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let flags = ["--log-level", value, "--log-format", format, "--query-call", "each"];
+        let mut command = Yard::command(&stores, &flags);
+        let yard = Yard::start(command.stderr(Stdio::from(file.reopen().unwrap())));
+        let person = yard.sign_in(1).await;
+        for _ in 0..5 {
+            person.page().await;
+        }
+        let log = std::fs::read_to_string(file.path()).unwrap();
+        let count = |part: &str| log.lines().filter(|line| line.contains(part)).count();
+        let of_options =
+            log.lines().filter(|line| line.contains("answered") && line.contains(OPTIONS)).count();
+        assert_eq!((of_options, count("selected")), (lines, lines), "{value} {format}: {log}");
+        assert!(!log.contains(&person.session), "a session's secret is no news");
+        if format == "json" {
+            for line in log.lines() {
+                serde_json::from_str::<serde_json::Value>(line).unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_call_decides_how_often_redis_is_waited_for() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, trips, calls) in [("each", 4, 0), ("script", 1, 1), ("batch", 1, 1)] {
+        let yard = Yard::open(&stores, &["--redis-call", value, "--session-refresh", "off"]);
+        let person = yard.sign_in(1).await;
+        person.page().await;
+        let before = (
+            yard.figure("trenova_redis_round_trips_total").await,
+            yard.figure("trenova_pass_calls_total").await,
+        );
+        for _ in 0..10 {
+            person.page().await;
+        }
+        let spent = yard.figure("trenova_redis_round_trips_total").await - before.0;
+        assert_eq!(spent, 10 * trips, "{value}");
+        assert_eq!(yard.figure("trenova_pass_calls_total").await - before.1, 10 * calls, "{value}");
+    }
+    // All that come while Redis is busy share one call, and each has its own place in the window.
+    let yard = Yard::open(&stores, &["--redis-call", "batch", "--rate-limit", "1000"]);
+    let person = yard.sign_in(1).await;
+    let before = yard.figure("trenova_pass_calls_total").await;
+    stores.redis.ask::<()>(&["CLIENT", "PAUSE", "300", "ALL"]).await;
+    let answers = person.many(30).await;
+    let mut left: Vec<u64> = answers.iter().map(|answer| answer.number("x-ratelimit-remaining")).collect();
+    left.sort_unstable();
+    assert!(yard.figure("trenova_pass_calls_total").await - before < 10);
+    left.dedup();
+    assert_eq!(left.len(), 30, "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn count_query_decides_how_many_statements_a_page_takes_and_whether_it_is_counted() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, statements, count) in
+        [("parallel", 2, Some(30)), ("window", 1, Some(30)), ("kept", 1, Some(30)), ("off", 1, None)]
+    {
+        for call in ["each", "batch"] {
+            let yard = Yard::open(&stores, &["--count-query", value, "--query-call", call]);
+            let person = yard.sign_in(1).await;
+            assert_eq!(person.page().await["count"].as_i64(), count, "{value} {call}");
+            assert_eq!(yard.figure("trenova_statements_total").await, statements, "{value} {call}");
+        }
+    }
+    // What is kept is right whoever changes what.
+    let yard = Yard::open(&stores, &["--count-query", "kept"]);
+    let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
+    one.make("Zoe", "Quist").await;
+    let from = one.page().await["results"][0]["value"].as_str().unwrap().to_owned();
+    stores
+        .cluster
+        .execute("DELETE FROM workers WHERE organization_id LIKE '%2' AND created_at < 1700000600")
+        .await;
+    let counts = (one.page().await["count"].clone(), other.page().await["count"].clone());
+    assert_eq!((counts.0.as_i64(), counts.1.as_i64()), (Some(31), Some(21)), "{from}");
+    stores.cluster.execute("UPDATE workers SET first_name = first_name || 'a'").await;
+    assert_eq!(one.page().await["count"].as_i64(), Some(31));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_says_how_much_of_each_worker_is_read() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, columns) in [("all", 20 * 10), ("needed", 3 * 10)] {
+        let yard = Yard::open(&stores, &["--columns", value, "--count-query", "off"]);
+        yard.sign_in(1).await.page().await;
+        assert_eq!(yard.figure("trenova_columns_total").await, columns, "{value}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statement_cache_keeps_prepared_statements() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, named) in [("on", 10), ("off", 0)] {
+        let yard = Yard::open(&stores, &["--statement-cache", value]);
+        let person = yard.sign_in(1).await;
+        let of_options = || {
+            let all = stores.cluster.statements().into_iter();
+            all.filter(|line| line.contains("FROM workers WHERE")).collect::<Vec<_>>()
+        };
+        let before = of_options().len();
+        for _ in 0..10 {
+            person.page().await;
+        }
+        let lines = of_options().split_off(before);
+        assert_eq!(lines.len(), 10, "{value}");
+        let unnamed = lines.iter().filter(|line| line.contains("execute <unnamed>")).count();
+        assert_eq!(10 - unnamed, named, "{value}: {lines:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_standard_builds_a_tree_for_each_answer() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let mut bodies = Vec::new();
+    for (value, nodes) in [("standard", 5 + 3 * 10), ("fast", 0)] {
+        let yard = Yard::open(&stores, &["--json", value]);
+        bodies.push(yard.sign_in(1).await.options().await.body);
+        assert_eq!(yard.figure("trenova_json_nodes_total").await, nodes, "{value}");
+    }
+    assert_eq!(bodies[0], bodies[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answer_cache_answers_from_memory_for_its_time_and_knows_what_this_process_changed() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let newest = async |person: &crate::world::Person<'_>| person.options().await.ids()[0].clone();
+    for call in ["each", "batch"] {
+        for (value, hits) in [("0", 0), ("60000", 5)] {
+            let flags = ["--answer-cache-ms", value, "--query-call", call];
+            let (yard, elsewhere) = (Yard::open(&stores, &flags), Yard::open(&stores, &[]));
+            let person = yard.sign_in(1).await;
+            let other = yard.sign_in(2).await;
+            for _ in 0..6 {
+                person.page().await;
+            }
+            assert_eq!(yard.figure("trenova_answer_hits_total").await, hits, "{value} {call}");
+            assert_ne!(
+                newest(&person).await,
+                newest(&other).await,
+                "{value} {call}: each tenant has its own"
+            );
+            let mine = person.make("Zoe", "Quist").await;
+            assert_eq!(newest(&person).await, mine, "{value} {call}");
+            let theirs = elsewhere.person(&person.session).make("Zoe", "Quist").await;
+            let is_seen = person.options().await.ids().contains(&theirs);
+            assert_eq!(
+                is_seen,
+                value == "0",
+                "{value} {call}: others' changes are seen when the time is over"
+            );
+            assert_eq!(person.delete(&format!("/api/v1/workers/{mine}")).await.status, 204);
+            assert!(!person.options().await.ids().contains(&mine), "{value} {call}");
+        }
+    }
+    let (yard, elsewhere) = (Yard::open(&stores, &["--answer-cache-ms", "50"]), Yard::open(&stores, &[]));
+    let person = yard.sign_in(1).await;
+    person.page().await;
+    let theirs = elsewhere.person(&person.session).make("Zoe", "Quist").await;
+    wait("it is seen", async || person.options().await.ids().contains(&theirs)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_brings_every_tenant_to_so_many_workers() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (value, count, newest) in [("off", 30, 30), ("80", 80, 80), ("12", 12, 80), ("40", 40, 80)] {
+        let yard = Yard::open(&stores, &["--rows", value]);
+        for tenant in [1, 2] {
+            let page = yard.sign_in(tenant).await.page().await;
+            assert_eq!(page["count"], count, "{value}");
+            let label = page["results"][0]["label"].as_str().unwrap();
+            assert!(label.ends_with(&format!(" {newest}")), "{value}: the oldest go, {label}");
+        }
+    }
+}
