@@ -1,0 +1,52 @@
+//! The command line: settings in, exit code out.
+//!
+//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser;
+use runlater::config::{Cli, Command, LogFormat};
+use runlater::target;
+
+// Some dozen small allocations a request: the system's allocator takes a tenth of the service's own time with them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What went wrong, and what to do about it.
+type Wrong = (String, &'static str);
+
+const SYSTEM: &str = "see what the system allows this user: open files, threads";
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let lines = tracing_subscriber::fmt().with_max_level(cli.log_level).with_writer(io::stderr);
+    match cli.log_format {
+        LogFormat::Text => lines.with_ansi(false).init(),
+        LogFormat::Json => lines.json().init(),
+    }
+    let result = match cli.command {
+        Command::Migrate(_) | Command::Seed(_) | Command::Serve(_) => Ok(()),
+        Command::Target(args) => be_called(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err((error, hint)) => {
+            let _ = writeln!(io::stderr(), "error: {error}\n\nhint: {hint}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn be_called(args: &target::TargetArgs) -> Result<(), Wrong> {
+    let hint = "another service may have the port; --listen 127.0.0.1:0 takes a free one";
+    runtime(1)?.block_on(target::run(args)).map_err(|problem| (problem.to_string(), hint))
+}
+
+fn runtime(threads: u16) -> Result<tokio::runtime::Runtime, Wrong> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads.into())
+        .enable_all()
+        .build()
+        .map_err(|error| (error.to_string(), SYSTEM))
+}
