@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{compat, tidy};
+use crate::{compat, openapi, tidy};
 
 /// Runs every step and stops at the first that fails.
 pub fn run(root: &Path) -> Result<()> {
@@ -21,6 +21,7 @@ pub fn run(root: &Path) -> Result<()> {
     })?;
     step("test", || cargo(root, &["test", "--locked", "--workspace"]))?;
     step("compat", || compat::run(root, compat::Options::recorded()))?;
+    step("openapi", || openapi::run(root, &openapi::Options::brief()))?;
     println!("ci: everything passed in {:.1} s", begun.elapsed().as_secs_f64());
     Ok(())
 }

@@ -103,7 +103,13 @@ pub fn debug_build(root: &Path) -> Result<PathBuf> {
     build(root, &["--workspace", "--bin", "knee"], "debug")
 }
 
-/// Makes a build with more `arguments` for cargo; returns where it is.
+/// Makes the debug build of a lab, as its tests have it; returns where it is.
+pub fn lab_build(root: &Path, name: &str) -> Result<PathBuf> {
+    let knee = build(root, &["--workspace", "--bin", name], "debug")?;
+    Ok(knee.with_file_name(name))
+}
+
+/// Makes a build with more `arguments` for cargo; returns where `knee` is in it.
 fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
@@ -114,7 +120,7 @@ fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     }
     let status = build.status().context("cannot run cargo")?;
     if !status.success() {
-        bail!("knee cannot be built");
+        bail!("`cargo build {}` failed", arguments.join(" "));
     }
     let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
     Ok(metadata.target_directory.join(folder).join("knee").into_std_path_buf())

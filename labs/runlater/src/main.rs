@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use runlater::config::{Cli, Command, LogFormat};
 use runlater::target;
+use tokio::runtime::{Builder, Runtime};
 
 // Some dozen small allocations a request: the system's allocator takes a tenth of the service's own time with them.
 #[global_allocator]
@@ -39,12 +40,26 @@ fn main() -> ExitCode {
 }
 
 fn be_called(args: &target::TargetArgs) -> Result<(), Wrong> {
-    let hint = "another service may have the port; --listen 127.0.0.1:0 takes a free one";
-    runtime(1)?.block_on(target::run(args)).map_err(|problem| (problem.to_string(), hint))
+    // One thread: what it costs is what the service does not get.
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| (error.to_string(), SYSTEM))?;
+    runtime.block_on(target::run(args)).map_err(|problem| {
+        let hint = match &problem {
+            target::Problem::Listen { .. } => {
+                "another service may have the port; --listen 127.0.0.1:0 takes a free one"
+            }
+            target::Problem::RetryAfter(_) => "give seconds, as 30, or a date of HTTP",
+            target::Problem::Certificate(_) => {
+                "--tls takes a file in a folder that is there and can be written to"
+            }
+            target::Problem::System(_) => SYSTEM,
+        };
+        (problem.to_string(), hint)
+    })
 }
 
-fn runtime(threads: u16) -> Result<tokio::runtime::Runtime, Wrong> {
-    tokio::runtime::Builder::new_multi_thread()
+fn runtime(threads: u16) -> Result<Runtime, Wrong> {
+    Builder::new_multi_thread()
         .worker_threads(threads.into())
         .enable_all()
         .build()

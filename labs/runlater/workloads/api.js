@@ -6,7 +6,7 @@ import { Counter } from 'k6/metrics';
 
 export const base = __ENV.BASE_URL || 'http://127.0.0.1:3300';
 // What the service is asked to call: a stub on this machine in place of the published public one.
-const target = __ENV.TARGET_URL || 'http://127.0.0.1:3310/get';
+export const target = __ENV.TARGET_URL || 'http://127.0.0.1:3310/get';
 // What `runlater seed` gives the first organization, unless it is told another one.
 const key = __ENV.API_KEY || 'pk_live_000000000000000000000001.sk_live_00000000000000000000000000000001';
 
@@ -51,16 +51,17 @@ export function list() {
   return answer;
 }
 
-// The published mix: of 100 requests 70 immediate tasks, 15 delayed ones, 15 lists, drawn by chance.
+// The published mix: of 100 requests 70 immediate tasks, 15 delayed ones, 15 lists, drawn by chance. Returns the answer to
+// an immediate one.
 export function published() {
   const draw = Math.random();
-  if (draw < 0.7) {
-    createImmediate();
-  } else if (draw < 0.85) {
+  if (draw < 0.7) return createImmediate();
+  if (draw < 0.85) {
     createDelayed();
   } else {
     list();
   }
+  return null;
 }
 
 // So many arrivals a second for so long, whether or not earlier ones were answered. With as many VUs as arrivals a

@@ -7,4 +7,5 @@
 #![allow(clippy::print_stdout, reason = "a test that is left out says so")]
 
 mod cluster;
+mod target;
 mod world;
