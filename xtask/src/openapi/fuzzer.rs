@@ -61,7 +61,9 @@ impl Fuzzer {
         command.args(["--phases", "examples,coverage,fuzzing,stateful", "--checks", "all"]);
         command.args(["--continue-on-failure", "--request-timeout", "20", "--generation-database", "none"]);
         command.args(["--max-examples", &examples.to_string(), "--seed", &seed.to_string()]);
-        headers.iter().for_each(|header| drop(command.args(["--header", header])));
+        for header in headers {
+            command.args(["--header", header]);
+        }
         let mut running = process::spawn(&mut command)?;
         let begun = Instant::now();
         loop {

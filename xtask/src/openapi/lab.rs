@@ -69,7 +69,9 @@ impl Standing {
             command.arg(verb).args(arguments).env(format!("{prefix}_POSTGRES"), &postgres.url);
             command.env(format!("{prefix}_LISTEN"), "127.0.0.1:0");
             command.env(format!("{prefix}_LOG_LEVEL"), "error");
-            redis.iter().for_each(|redis| drop(command.env(format!("{prefix}_REDIS"), &redis.url)));
+            if let Some(redis) = &redis {
+                command.env(format!("{prefix}_REDIS"), &redis.url);
+            }
             command.stdin(Stdio::null());
             command
         };
