@@ -42,7 +42,7 @@ enum Command {
     Bench(bench::Options),
     /// Compare `knee run` with k6: the same scripts, the same server
     Compat(compat::Options),
-    /// Ask the labs whether they do what their OpenAPI documents say
+    /// Ask the labs whether they do what their `openapi.json` says
     Openapi(openapi::Options),
     /// The server of the experiments
     #[command(hide = true)]

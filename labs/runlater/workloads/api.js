@@ -36,8 +36,9 @@ export function createImmediate() {
   return answer;
 }
 
-// A task to be done in some seconds.
-export function createDelayed(delay = '5s') {
+// A task to be done in some seconds: 5, as published.
+const delay = __ENV.DELAY || '5s';
+export function createDelayed() {
   const body = { name: taskName(), url: target, method: 'GET', delay };
   const answer = http.post(`${base}/api/v1/tasks`, JSON.stringify(body), delayed);
   check(answer, { 'delayed: 202': (answer) => answer.status === 202 });

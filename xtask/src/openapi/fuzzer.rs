@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
+use super::lab::Standing;
 use crate::process;
 
 /// What is installed: one line a package, with its version.
@@ -52,17 +53,24 @@ impl Fuzzer {
         Ok(Some(Self { program }))
     }
 
-    /// Asks the service at `url` whether it does what its `openapi.json` says.
-    pub fn ask(&self, url: &str, headers: &[String], examples: u32, seed: u64) -> Result<bool> {
+    /// Asks a lab whether it does what its `openapi.json` says; paths `without` are not asked.
+    pub fn ask(&self, lab: &Standing, without: &[&str], examples: u32, seed: u64) -> Result<bool> {
         // What it writes by the way goes with this folder.
         let folder = TempDir::new()?;
         let mut command = Command::new(&self.program);
-        command.current_dir(folder.path()).arg("--no-color").arg("run").arg(format!("{url}/openapi.json"));
+        command
+            .current_dir(folder.path())
+            .arg("--no-color")
+            .arg("run")
+            .arg(format!("{}/openapi.json", lab.url));
         command.args(["--phases", "examples,coverage,fuzzing,stateful", "--checks", "all"]);
         command.args(["--continue-on-failure", "--request-timeout", "20", "--generation-database", "none"]);
         command.args(["--max-examples", &examples.to_string(), "--seed", &seed.to_string()]);
-        for header in headers {
+        for header in &lab.headers {
             command.args(["--header", header]);
+        }
+        for path in without {
+            command.args(["--exclude-path", path]);
         }
         let mut running = process::spawn(&mut command)?;
         let begun = Instant::now();
