@@ -45,7 +45,7 @@ pub struct Switches {
     /// When an immediate task is due
     #[arg(long, env = "RUNLATER_DUE", default_value = "now")]
     pub due: Due,
-    /// Most connections to PostgreSQL for requests and workers; what waits together has 4 of its own
+    /// Most connections to PostgreSQL for requests and workers; what waits together, and the house, have 8 of their own
     #[arg(long, env = "RUNLATER_DB_POOL", default_value_t = 40, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub db_pool: u16,
     /// Milliseconds that a request waits for one of them
@@ -282,7 +282,7 @@ pub enum StoreResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Wake {
-    /// Nobody: an idle worker looks after 2 seconds, then ever later, up to 10
+    /// Nobody: idle workers look by themselves, after 2 seconds, then ever later, up to 10; for batches after `poll-ms`
     Poll,
     /// The node that took the task tells its own workers
     Process,

@@ -1,8 +1,8 @@
-//! A private PostgreSQL, and a replica of it, that live for one test.
+//! A private PostgreSQL that lives for one test.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -41,58 +41,43 @@ pub struct Cluster {
     pub port: u16,
     process: Running,
     folder: TempDir,
+    flags: Vec<String>,
+}
+
+fn launch(folder: &Path, port: u16, flags: &[String]) -> Running {
+    let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("log")).unwrap();
+    let child = program("postgres")
+        .arg("-D")
+        .arg(folder.join("data"))
+        .args(["-c", &format!("port={port}"), "-c", "listen_addresses=127.0.0.1"])
+        .args(["-c", "unix_socket_directories=", "-c", "log_line_prefix=%a: "])
+        .args(flags)
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    Running(child)
 }
 
 impl Cluster {
     /// An empty one that waits for the disk at each commit, as one that is used does.
     pub fn start() -> Self {
+        Self::serve(&["-c", "max_connections=200", "-c", "autovacuum=off", "-c", "log_statement=all"])
+    }
+
+    /// One that says nothing of what it executes, for trials of many jobs.
+    pub fn start_quiet() -> Self {
+        Self::serve(&["-c", "max_connections=200"])
+    }
+
+    fn serve(flags: &[&str]) -> Self {
         let folder = folder();
         run(program("initdb")
             .args(["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
             .arg(folder.path().join("data")));
-        Self::serve(folder, &["-c", "max_connections=60"])
-    }
-
-    /// One that waits for a replica called `standby` at each commit.
-    pub fn start_synchronous() -> Self {
-        let folder = folder();
-        run(program("initdb")
-            .args(["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
-            .arg(folder.path().join("data")));
-        Self::serve(folder, &["-c", "max_connections=60", "-c", "synchronous_standby_names=standby"])
-    }
-
-    /// A replica of this one, which it may call `standby`.
-    pub fn replica(&self) -> Self {
-        let folder = folder();
-        let from = format!("host=127.0.0.1 port={} user=postgres application_name=standby", self.port);
-        run(program("pg_basebackup")
-            .args([
-                "--checkpoint=fast",
-                "--no-sync",
-                "--write-recovery-conf",
-                "--wal-method=stream",
-                "-d",
-                &from,
-            ])
-            .arg("-D")
-            .arg(folder.path().join("data")));
-        Self::serve(folder, &["-c", "max_connections=60", "-c", "hot_standby=on"])
-    }
-
-    fn serve(folder: TempDir, flags: &[&str]) -> Self {
         let port = free_port();
-        let child = program("postgres")
-            .arg("-D")
-            .arg(folder.path().join("data"))
-            .args(["-c", &format!("port={port}"), "-c", "listen_addresses=127.0.0.1"])
-            .args(["-c", "unix_socket_directories=", "-c", "autovacuum=off", "-c", "log_statement=all"])
-            .args(["-c", "log_line_prefix=%a: "])
-            .args(flags)
-            .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
-            .spawn()
-            .unwrap();
-        Self { port, process: Running(child), folder }
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let process = launch(folder.path(), port, &flags);
+        Self { port, process, folder, flags }
     }
 
     /// Its address.
@@ -110,15 +95,37 @@ impl Cluster {
             .collect()
     }
 
-    /// Ends it without warning: no checkpoint, no goodbye to its replica.
+    /// Ends it without warning: no checkpoint, no goodbye to those who are connected.
     pub fn die(&mut self) {
         signal(self.process.0.id(), "QUIT");
         let _ = self.process.0.wait();
     }
 
-    /// Makes a replica a primary.
-    pub fn promote(&self) {
-        run(program("pg_ctl").args(["promote", "--wait", "-D"]).arg(self.folder.path().join("data")));
+    /// SIGKILL, for it and for those that serve somebody, who would do so until they notice.
+    pub fn kill(&mut self) {
+        let parent = self.process.0.id().to_string();
+        let children = Command::new("pgrep").args(["-P", &parent]).output().unwrap().stdout;
+        self.process.kill();
+        for child in String::from_utf8(children).unwrap().lines() {
+            let _ = Command::new("kill").args(["-s", "KILL", child]).stderr(Stdio::null()).status();
+        }
+    }
+
+    /// Starts it again, on the same port. Processes of the last one may still be ending; until then it does not start.
+    pub fn restart(&mut self) {
+        let address = ("127.0.0.1", self.port);
+        let until = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            self.process = launch(self.folder.path(), self.port, &self.flags);
+            while matches!(self.process.0.try_wait(), Ok(None)) {
+                if TcpStream::connect(address).is_ok() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            assert!(tokio::time::Instant::now() < until, "PostgreSQL does not start again");
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// A connection of the test's own, as soon as PostgreSQL has one.

@@ -6,6 +6,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 #![allow(clippy::print_stdout, reason = "a test that is left out says so")]
 
+mod called;
 mod cluster;
+mod killed;
+mod operate;
+mod rescue;
+mod run;
+mod switch;
 mod target;
 mod world;
