@@ -38,7 +38,6 @@ pub enum Caller {
     /// It does not ask.
     Anybody,
     /// By a header.
-    #[allow(dead_code, reason = "its lab joins with its own line")]
     Header(&'static str),
     /// By a cookie, for a POST of JSON to this path.
     #[allow(dead_code, reason = "its lab joins with its own line")]
@@ -46,14 +45,25 @@ pub enum Caller {
 }
 
 /// Those with a document.
-pub const LABS: &[Lab] = &[Lab {
-    name: "todos",
-    redis: false,
-    seed: &["--rows", "50"],
-    serve: &[],
-    caller: Caller::Anybody,
-    without: &[],
-}];
+pub const LABS: &[Lab] = &[
+    Lab {
+        name: "todos",
+        redis: false,
+        seed: &["--rows", "50"],
+        serve: &[],
+        caller: Caller::Anybody,
+        without: &[],
+    },
+    Lab {
+        name: "runlater",
+        redis: false,
+        seed: &["--tasks", "20", "--key", "pk_live_schema.sk_live_schema"],
+        serve: &["--rate-limit-minute", "0", "--rate-limit-hour", "0"],
+        caller: Caller::Header("Authorization: Bearer pk_live_schema.sk_live_schema"),
+        // It does not end.
+        without: &["/api/v1/events"],
+    },
+];
 
 impl Lab {
     /// Why it cannot be tried here, as the environment says.

@@ -8,7 +8,9 @@
 
 mod called;
 mod cluster;
+mod hostile;
 mod killed;
+mod openapi;
 mod operate;
 mod rescue;
 mod run;

@@ -34,23 +34,27 @@ async fn every_answer_is_one_that_the_document_has() {
     let task = json!({"url": "http://127.0.0.1:9/", "cron": "0 0 1 1 *", "headers": {"x-a": "b"}});
     let id = node.create(&task).await["id"].as_str().unwrap().to_owned();
     let mut seen = BTreeSet::new();
-    for (path, operations) in document["paths"].as_object().unwrap() {
-        let paths = [id.as_str(), "018f0000-0000-7000-8000-000000000001", "one"];
-        let paths: BTreeSet<String> = paths.iter().map(|id| path.replace("{id}", id)).collect();
-        // Deletes come last, so that the others find the task.
-        for method in METHODS {
-            for filled in paths.iter().filter(|_| path != ENDLESS || method != "get") {
-                for body in bodies() {
-                    let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-                    let answer = send(node.request(verb, filled).json(&body)).await;
-                    if operations.get(method).is_none() {
-                        assert_eq!(answer.status, 405, "{method} {filled} is not in the document");
-                        continue;
-                    }
-                    check(&document, path, method, &answer);
-                    seen.insert(format!("{method} {path} {}", answer.status));
-                }
+    let paths = document["paths"].as_object().unwrap();
+    // Deletes come last, so that the others find the task.
+    for (method, (path, operations)) in
+        METHODS.iter().flat_map(|method| paths.iter().map(move |path| (*method, path)))
+    {
+        if (method, path.as_str()) == ("get", ENDLESS) {
+            continue;
+        }
+        let ids = [id.as_str(), "018f0000-0000-7000-8000-000000000001", "one"];
+        let filled: BTreeSet<String> = ids.iter().map(|id| path.replace("{id}", id)).collect();
+        for (filled, body) in
+            filled.iter().flat_map(|filled| bodies().into_iter().map(move |body| (filled, body)))
+        {
+            let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let answer = send(node.request(verb, filled).json(&body)).await;
+            if operations.get(method).is_none() {
+                assert_eq!(answer.status, 405, "{method} {filled} is not in the document");
+                continue;
             }
+            check(&document, path, method, &answer);
+            seen.insert(format!("{method} {path} {}", answer.status));
         }
     }
     for expected in [
@@ -90,9 +94,9 @@ async fn answers_without_a_key_and_with_bad_parameters_are_in_the_document_too()
         assert_eq!(answer.status, 401);
         check(&document, path, method, &answer);
     }
-    for (query, status) in [("limit=0", 422), ("offset=-1", 422), ("queue=", 422), ("limit=1&limit=2", 400)] {
+    for query in ["limit=0", "offset=-1", "queue=", "limit=1&limit=2"] {
         let answer = node.get(&format!("/api/v1/tasks?{query}")).await;
-        assert_eq!(answer.status, status, "{query}");
+        assert_eq!(answer.status, 400, "{query}");
         check(&document, "/api/v1/tasks", "get", &answer);
     }
 }
