@@ -7,7 +7,7 @@ use std::time::Duration;
 use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime};
 use tokio_postgres::{NoTls, Statement};
 
-use crate::config::switch::{self, Presence, Switches};
+use crate::config::switch::{self, Presence};
 use crate::config::{ServeArgs, millis};
 use crate::metric::Metrics;
 use crate::refusal::Refusal;

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 
-use super::{Store, kept};
+use super::Store;
 use crate::recurrence::Recurrence;
 use crate::refusal::Refusal;
 
