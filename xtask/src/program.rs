@@ -110,9 +110,9 @@ pub fn debug_build(root: &Path) -> Result<PathBuf> {
     build(root, &["--workspace", "--bin", "knee"], "debug")
 }
 
-/// The program as the tests of the workspace have built it.
-pub fn tested(root: &Path) -> Result<PathBuf> {
-    let path = target(root)?.join("debug").join("knee");
+/// A program as the tests of the workspace have built it.
+pub fn tested(root: &Path, name: &str) -> Result<PathBuf> {
+    let path = target(root)?.join("debug").join(name);
     anyhow::ensure!(path.exists(), "{} is missing: the tests build it", path.display());
     Ok(path)
 }
@@ -122,7 +122,13 @@ pub fn lab(root: &Path, name: &str) -> Result<PathBuf> {
     Ok(build(root, &["--release", "--package", name], "release")?.with_file_name(name))
 }
 
-/// Makes a build with more `arguments` for cargo; returns where it is.
+/// Makes the debug build of a lab, as its tests have it; returns where it is.
+pub fn lab_build(root: &Path, name: &str) -> Result<PathBuf> {
+    let knee = build(root, &["--workspace", "--bin", name], "debug")?;
+    Ok(knee.with_file_name(name))
+}
+
+/// Makes a build with more `arguments` for cargo; returns where `knee` is in it.
 fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
@@ -133,7 +139,7 @@ fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     }
     let status = build.status().context("cannot run cargo")?;
     if !status.success() {
-        bail!("knee cannot be built");
+        bail!("`cargo build {}` failed", arguments.join(" "));
     }
     Ok(target(root)?.join(folder).join("knee"))
 }
