@@ -15,53 +15,64 @@ use crate::config::switch::{LastExecWrite, MonthCounter, Rescue};
 use crate::event::Event;
 use crate::job::{Job, Verdict};
 use crate::metric::Ended;
+use crate::refusal::Refusal;
 use crate::stamp::Stamp;
 use crate::store::claim::Claimed;
 use crate::store::result::Record;
+
+/// How a job ended here.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// Its row says so, or says that somebody else has it.
+    Known,
+    /// Its row says that it still runs here.
+    GivenUp,
+}
 
 impl Crew {
     /// Does what was claimed and is in hand; afterwards it is not.
     pub(super) async fn work(self: &Arc<Self>, claimed: Claimed) {
         let id = claimed.job.id;
-        if let Some(job) = self.loaded(claimed).await {
-            self.perform(Arc::new(job)).await;
-        }
+        let end = match self.loaded(claimed).await {
+            Ok(Some(job)) => self.perform(Arc::new(job)).await,
+            Ok(None) => End::Known,
+            Err(problem) => {
+                tracing::warn!(reason = %problem, execution = %id, "a job cannot be loaded");
+                End::GivenUp
+            }
+        };
         self.in_hand.lock().remove(&id);
+        if end == End::GivenUp {
+            // Its row still says that this node has it: it is freed before the next claim.
+            self.is_unsure.store(true, Ordering::Relaxed);
+            self.rouse();
+        }
     }
 
-    /// The job with its work. None if nothing can be done: then it is given back, or there is no task any more.
-    async fn loaded(&self, claimed: Claimed) -> Option<Job> {
+    /// The job with its work; none if there is no task any more.
+    async fn loaded(&self, claimed: Claimed) -> Result<Option<Job>, Refusal> {
         let Claimed { mut job, is_loaded, is_orphan } = claimed;
         if is_loaded {
-            return Some(job);
+            return Ok(Some(job));
         }
-        let work = if is_orphan { Ok(None) } else { self.store.load(job.task_id).await };
-        match work {
-            Ok(Some(work)) => {
-                job.work = work;
-                Some(job)
-            }
-            Ok(None) => {
-                // Its task was deleted after it was written. Nobody is to wait for it.
-                let verdict = job.miss("its task is gone");
-                self.keep(record(Arc::new(job), verdict, Timestamp::now())).await;
-                None
-            }
-            Err(problem) => {
-                tracing::warn!(reason = %problem, execution = %job.id, "a job cannot be loaded");
-                self.is_unsure.store(true, Ordering::Relaxed);
-                None
-            }
+        let work = if is_orphan { None } else { self.store.load(job.task_id).await? };
+        if let Some(work) = work {
+            job.work = work;
+            return Ok(Some(job));
         }
+        // Its task was deleted after it was written. Nobody is to wait for it.
+        let verdict = job.miss("its task is gone");
+        self.keep(record(Arc::new(job), verdict, Timestamp::now())).await;
+        Ok(None)
     }
 
-    async fn perform(self: &Arc<Self>, mut job: Arc<Job>) {
+    async fn perform(self: &Arc<Self>, mut job: Arc<Job>) -> End {
         if self.refetches() {
             job = self.again(job).await;
         }
         if !self.has_lease() {
             tracing::warn!(execution = %job.id, "no sign of life was given for too long: others may have it");
-            return;
+            return End::GivenUp;
         }
         let (verdict, at) = if job.work.enabled {
             self.begins(job.due);
@@ -69,7 +80,7 @@ impl Crew {
             let begun = Instant::now();
             let outcome = tokio::select! {
                 outcome = self.calling(&job) => outcome,
-                () = self.abandon.cancelled() => return,
+                () = self.abandon.cancelled() => return End::GivenUp,
             };
             let at = Timestamp::now();
             (job.judge(outcome, begun.elapsed(), self.retry_unit, at), at)
@@ -77,12 +88,13 @@ impl Crew {
             (job.miss("the task is not enabled"), Timestamp::now())
         };
         let record = record(Arc::clone(&job), verdict.clone(), at);
-        if !self.keep(record).await {
+        if self.keep(record).await {
+            self.follow(job, verdict, at).await;
+        } else {
             self.metrics.refused_results.inc();
             tracing::info!(execution = %job.id, claim = job.claim, "a result is refused: the execution is not ours");
-            return;
         }
-        self.follow(job, verdict, at).await;
+        End::Known
     }
 
     async fn calling(&self, job: &Job) -> Outcome {
