@@ -41,7 +41,6 @@ pub enum Caller {
     /// By a header.
     Header(&'static str),
     /// By a cookie, for a POST of JSON to this path.
-    #[allow(dead_code, reason = "its lab joins with its own line")]
     Cookie(&'static str, &'static str),
 }
 
@@ -54,6 +53,19 @@ pub const LABS: &[Lab] = &[
         serve: &[],
         caller: Caller::Anybody,
         without: &[],
+        unchecked: &[],
+    },
+    Lab {
+        name: "trenova",
+        redis: true,
+        seed: &["--tenants", "2", "--workers", "20"],
+        serve: &["--rate-limit", "off"],
+        caller: Caller::Cookie(
+            "/api/v1/auth/login",
+            r#"{"emailAddress":"user1@org1.example","password":"password"}"#,
+        ),
+        // Whoever signs out is nobody to the rest.
+        without: &["/api/v1/auth/logout"],
         unchecked: &[],
     },
     Lab {
