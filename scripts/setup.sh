@@ -110,6 +110,22 @@ need_stores() {
     fi
 }
 
+# need_python: what asks the labs' OpenAPI documents is a program in Python, installed below `target`. Without Python, or with
+# KNEE_WITHOUT_PYTHON=1, it is left out.
+need_python() {
+    if [ "${KNEE_WITHOUT_PYTHON:-}" = 1 ] || ! has python3 || python3 -c 'import ensurepip, venv' 2>/dev/null; then
+        return
+    fi
+    # Debian has the module in a package of its own.
+    say 'the module venv of Python is missing, which one step needs (KNEE_WITHOUT_PYTHON=1 leaves it out)'
+    if has apt-get; then
+        as_root apt-get update >&2 || true
+        as_root apt-get install -y python3-venv >&2 || true
+    fi
+    python3 -c 'import ensurepip, venv' 2>/dev/null ||
+        give_up 'this Python cannot make environments' 'install its module venv (Debian: apt-get install python3-venv)'
+}
+
 # has_postgres: whether the server's programs are on the PATH or where packages put them.
 has_postgres() {
     has initdb && return

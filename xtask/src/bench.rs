@@ -66,7 +66,11 @@ pub fn run(root: &Path, mut options: Options) -> Result<()> {
         bail!("a benchmark needs a CPU for the server and one for the generator");
     }
     let nginx = Nginx::start()?;
-    let laboratory = Laboratory { knee: Knee::get(root, options.knee.take())?, short: !options.long };
+    let laboratory = Laboratory {
+        knee: Knee::get(root, options.knee.take())?,
+        root: root.to_owned(),
+        short: !options.long,
+    };
     let scratch = TempDir::new()?;
     let mut bench = Bench { laboratory, nginx, scratch, options, bare: Vec::new() };
     let figures = bench.figures()?;

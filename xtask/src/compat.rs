@@ -63,9 +63,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// What continuous integration asks for.
-    pub fn recorded() -> Self {
-        Self { recorded: true, ..Self::default() }
+    /// What continuous integration asks for, of a program that is there already.
+    pub fn recorded(knee: PathBuf) -> Self {
+        Self { recorded: true, knee: Some(knee), ..Self::default() }
     }
 }
 

@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod ci;
 mod compat;
+mod openapi;
 mod picture;
 mod process;
 mod program;
@@ -41,6 +42,8 @@ enum Command {
     Bench(bench::Options),
     /// Compare `knee run` with k6: the same scripts, the same server
     Compat(compat::Options),
+    /// Ask the labs whether they do what their `openapi.json` says
+    Openapi(openapi::Options),
     /// The server of the experiments
     #[command(hide = true)]
     OracleServer {
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Truth(options) => truth::run(&root, options),
         Command::Bench(options) => bench::run(&root, options),
         Command::Compat(options) => compat::run(&root, options),
+        Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
     };
     match result {

@@ -47,6 +47,13 @@ impl Knee {
         command
     }
 
+    /// A command that keeps its records in `home` and prints what it is asked to.
+    pub fn plain(&self, arguments: &[String], home: &Path) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(arguments).env("KNEE_HOME", home).stdin(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
     /// Sweeps, and reads what it prints.
     pub fn sweep(&self, arguments: &[String]) -> Result<Measured> {
         let mut command = Command::new(&self.path);
@@ -103,7 +110,25 @@ pub fn debug_build(root: &Path) -> Result<PathBuf> {
     build(root, &["--workspace", "--bin", "knee"], "debug")
 }
 
-/// Makes a build with more `arguments` for cargo; returns where it is.
+/// A program as the tests of the workspace have built it.
+pub fn tested(root: &Path, name: &str) -> Result<PathBuf> {
+    let path = target(root)?.join("debug").join(name);
+    anyhow::ensure!(path.exists(), "{} is missing: the tests build it", path.display());
+    Ok(path)
+}
+
+/// Makes the release build of a lab; returns where it is.
+pub fn lab(root: &Path, name: &str) -> Result<PathBuf> {
+    Ok(build(root, &["--release", "--package", name], "release")?.with_file_name(name))
+}
+
+/// Makes the debug build of a lab, as its tests have it; returns where it is.
+pub fn lab_build(root: &Path, name: &str) -> Result<PathBuf> {
+    let knee = build(root, &["--workspace", "--bin", name], "debug")?;
+    Ok(knee.with_file_name(name))
+}
+
+/// Makes a build with more `arguments` for cargo; returns where `knee` is in it.
 fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
@@ -114,10 +139,14 @@ fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
     }
     let status = build.status().context("cannot run cargo")?;
     if !status.success() {
-        bail!("knee cannot be built");
+        bail!("`cargo build {}` failed", arguments.join(" "));
     }
-    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec()?;
-    Ok(metadata.target_directory.join(folder).join("knee").into_std_path_buf())
+    Ok(target(root)?.join(folder).join("knee"))
+}
+
+/// Where cargo builds.
+fn target(root: &Path) -> Result<PathBuf> {
+    Ok(MetadataCommand::new().current_dir(root).no_deps().exec()?.target_directory.into_std_path_buf())
 }
 
 /// Whether a variable is what cargo sets for the programs it runs.

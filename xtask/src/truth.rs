@@ -1,7 +1,7 @@
 //! `cargo xtask truth`: what `knee` says against what is true, with real processes.
 //!
 //! Each oracle is an experiment whose result is known beforehand: from arithmetic, from theory, or from
-//! what the server itself counted. The long form takes about a quarter of an hour, the short one about two minutes;
+//! what the server itself counted. The long form takes more than an hour, most of it for 200 comparisons of a service with itself, the short one some minutes;
 //! it asks the same with fewer requests. Does not look inside `knee`: it runs the program that
 //! users have and reads its JSON.
 
@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::process;
 use crate::program::Knee;
 
+mod alike;
 pub mod delay;
 mod instrument;
 pub mod law;
@@ -29,13 +30,13 @@ use row::Row;
 /// What was asked for.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Fewer requests, about two minutes in place of fifteen
+    /// Fewer requests and repetitions: some minutes in place of more than an hour
     #[arg(long)]
     short: bool,
     /// Try this build in place of the release build of this tree
     #[arg(long, value_name = "PROGRAM")]
     knee: Option<PathBuf>,
-    /// Ask one of them: stall, delay, bimodal, queue, pause, hog, overload, limits or repeat
+    /// Ask one of them: stall, delay, bimodal, queue, pause, hog, overload, limits, repeat, alike or planted
     #[arg(long, value_name = "ORACLE")]
     only: Option<String>,
 }
@@ -44,6 +45,8 @@ pub struct Options {
 pub struct Laboratory {
     /// The program under test.
     pub knee: Knee,
+    /// The folder of the project.
+    pub root: PathBuf,
     /// Whether the short form was asked for.
     pub short: bool,
 }
@@ -58,7 +61,7 @@ impl Laboratory {
 /// Runs one oracle.
 type Oracle = fn(&Laboratory) -> Result<Vec<Row>>;
 
-const ORACLES: [(&str, Oracle); 9] = [
+const ORACLES: [(&str, Oracle); 11] = [
     ("stall", stall::run),
     ("delay", delay::fixed),
     ("bimodal", delay::bimodal),
@@ -68,12 +71,14 @@ const ORACLES: [(&str, Oracle); 9] = [
     ("overload", instrument::overload),
     ("limits", sweep::limits),
     ("repeat", sweep::repeat),
+    ("alike", alike::alike),
+    ("planted", alike::planted),
 ];
 
 /// Asks all oracles, prints a table and one line of JSON, and fails if one contradicts.
 pub fn run(root: &Path, options: Options) -> Result<()> {
     let Options { short, knee, only } = options;
-    let laboratory = Laboratory { knee: Knee::get(root, knee)?, short };
+    let laboratory = Laboratory { knee: Knee::get(root, knee)?, root: root.to_owned(), short };
     if process::cpus() < 2 {
         eprintln!("truth: one CPU only: generator and server share it, and limits may not be kept");
     }

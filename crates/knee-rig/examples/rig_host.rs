@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use knee_rig::{Options, Overrides, Rig, guard};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
 fn main() -> ExitCode {
     if let Some(code) = guard::main(std::env::args_os()) {
@@ -21,9 +24,22 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some("serve") => serve(words[1].parse().unwrap(), Path::new(&words[2])),
-        Some("up") => up(&words[1..]),
+        Some("up") => {
+            die_of_signals();
+            up(&words[1..])
+        }
         _ => panic!("`up` or `serve`"),
     }
+}
+
+/// Dies of signals as programs do by default, also where whoever started the tests has them ignored, as `nohup` does.
+fn die_of_signals() {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).unwrap();
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            emulate_default_handler(signal).unwrap();
+        }
+    });
 }
 
 fn up(words: &[String]) -> ExitCode {

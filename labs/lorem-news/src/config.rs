@@ -97,6 +97,10 @@ pub struct Switches {
     /// Whether one lock per process is held while a request computes, as interpreters do
     #[arg(long, env = "LOREM_RUNTIME_LOCK", default_value = "none")]
     pub runtime_lock: RuntimeLock,
+    /// Milliseconds after which a request that computes lets another one of its process go on, also inside a
+    /// transaction; 0 never. Without the runtime lock it does nothing
+    #[arg(long, env = "LOREM_RUNTIME_SLICE", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub runtime_slice: u32,
     /// Processes that share the port and the file
     #[arg(long, env = "LOREM_PROCESSES", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub processes: u16,

@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::{Semaphore, oneshot};
@@ -88,7 +89,8 @@ impl Engine {
     /// A connection cannot be opened.
     pub fn start(data: &Path, switches: &Switches) -> Result<Self, Failure> {
         if switches.runtime_lock == RuntimeLock::Process {
-            runtime_lock::enable();
+            let slice = Duration::from_millis(switches.runtime_slice.into());
+            runtime_lock::enable((!slice.is_zero()).then_some(slice)).map_err(|_| Failure::Stopped)?;
         }
         let counters = Arc::new(Counters::default());
         let mut opening = Opening::new(data, switches, Arc::clone(&counters));

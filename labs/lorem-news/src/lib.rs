@@ -2,6 +2,7 @@
 //!
 //! Shares no code with the instrument that measures it, and decides nothing about how it is measured.
 
+pub mod accept;
 pub mod action;
 pub mod config;
 pub mod counter;

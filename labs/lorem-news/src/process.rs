@@ -3,6 +3,7 @@
 //! The first process listens and serves nothing; the others inherit its socket, as the published service's did. One
 //! socket per process with `SO_REUSEPORT` would be the alternative: the kernel then deals connections out by a hash, so
 //! twenty of them never spread evenly over ten processes, and a second service could take the same port unnoticed.
+//! [`crate::accept`] sees to it that the inherited socket does spread them.
 //!
 //! Each worker has a line to the first process. It says when it is ready, and ends when the line does, so none of them
 //! outlives the first one, however that one ended.

@@ -1,24 +1,49 @@
 //! The lock of an interpreter, for comparison: one per process, held by whoever computes.
 //!
 //! Does nothing until it is enabled. It is a static because that is what it stands for: no part of a process can have
-//! a second one. A thread that holds it may give it away for the length of a wait.
+//! a second one. A thread that holds it may give it away for the length of a wait, and has to when its time is up and
+//! others wait: the interpreter of the published service looks at a clock that ticks each 100 ms. So a thread can lose its turn in the middle
+//! of a transaction, and then whoever blocks the process until that transaction ends waits for nothing.
 
 use std::cell::RefCell;
+use std::io;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static LOCK: Mutex<()> = Mutex::new(());
+/// The clock has ticked, and nobody has given way since.
+static TIME_IS_UP: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static MINE: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
 }
 
-/// Turns the lock on for the rest of the process.
-pub fn enable() {
+/// Turns the lock on for the rest of the process. With a `slice`, whoever computes as one ends has to give way.
+///
+/// # Errors
+/// The system gives no thread for the clock.
+pub fn enable(slice: Option<Duration>) -> io::Result<()> {
     ENABLED.store(true, Ordering::Relaxed);
+    let Some(slice) = slice else { return Ok(()) };
+    let tick = move || {
+        loop {
+            std::thread::sleep(slice);
+            // The tick is for whoever computes now, and not for who comes next.
+            TIME_IS_UP.store(LOCK.is_locked(), Ordering::Relaxed);
+        }
+    };
+    std::thread::Builder::new().name("slices".into()).spawn(tick).map(drop)
+}
+
+/// A place where the computing thread can be told to give way.
+pub fn turn() {
+    if TIME_IS_UP.load(Ordering::Relaxed) && is_mine() && TIME_IS_UP.swap(false, Ordering::Relaxed) {
+        give_away(|| ());
+    }
 }
 
 /// The lock, until it is dropped. Cannot leave its thread, so no wait of an async task can keep it.
@@ -62,6 +87,7 @@ fn is_mine() -> bool {
 
 fn acquire() {
     let guard = LOCK.lock();
+    TIME_IS_UP.store(false, Ordering::Relaxed);
     MINE.set(Some(guard));
 }
 
@@ -80,7 +106,7 @@ mod tests {
 
     #[test]
     fn another_thread_computes_only_when_the_lock_is_given_away() {
-        enable();
+        enable(None).unwrap();
         let (started, has_started) = mpsc::channel();
         let (done, is_done) = mpsc::channel();
         let held = hold();
@@ -96,6 +122,24 @@ mod tests {
         assert!(is_mine());
         drop(held);
         assert!(!is_mine());
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn who_computes_gives_way_when_the_time_is_up() {
+        enable(Some(Duration::from_millis(1))).unwrap();
+        let (done, is_done) = mpsc::channel();
+        let held = hold();
+        let other = std::thread::spawn(move || {
+            let _held = hold();
+            done.send(()).unwrap();
+        });
+        // Never waits, and lets others in all the same.
+        while is_done.try_recv().is_err() {
+            turn();
+        }
+        assert!(is_mine());
+        drop(held);
         other.join().unwrap();
     }
 }

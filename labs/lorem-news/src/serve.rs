@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::accept::{Peer, Shared};
 use crate::config::{Dispatch, ServeArgs};
 use crate::counter::Counters;
 use crate::engine::Engine;
@@ -104,11 +104,9 @@ pub fn run(
     });
     let router = web::router(Arc::clone(&site), args);
     let grace = Duration::from_secs(args.grace);
+    let alone = switches.processes == 1;
     runtime.block_on(async move {
-        let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|tcp| {
-            // Answers are written in one piece; waiting for more of them only delays the last.
-            let _ = tcp.set_nodelay(true);
-        });
+        let listener = Shared::new(tokio::net::TcpListener::from_std(listener)?, alone);
         ready();
         tracing::info!("serving");
         let (asked, is_asked) = tokio::sync::oneshot::channel();
@@ -117,7 +115,7 @@ pub fn run(
             tracing::info!("stopping");
             let _ = asked.send(());
         };
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        let service = router.into_make_service_with_connect_info::<Peer>();
         let serving = axum::serve(listener, service).with_graceful_shutdown(stopping).into_future();
         let too_late = async move {
             let _ = is_asked.await;

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::{BusyWait, Switches, Synchronous, TxMode};
 use crate::counter::Counters;
+use crate::runtime_lock;
 
 pub mod busy;
 pub mod checkpoint;
@@ -179,6 +180,8 @@ impl Store {
                 self.counters.toil.add(self.transaction_cost.into());
             })
         })?;
+        // The write lock is held by now, whatever the mode.
+        runtime_lock::turn();
         transaction.commit()?;
         self.counters.commits.one();
         Ok(result)
@@ -236,6 +239,7 @@ fn toil(units: u32) {
     let work = [0_u8; 4096];
     for _ in 0..units {
         std::hint::black_box(Sha256::digest(std::hint::black_box(work)));
+        runtime_lock::turn();
     }
 }
 

@@ -3,7 +3,6 @@
 //! Does nothing of what is asked for: that is [`crate::action`]'s, on a thread that [`crate::engine`] finds.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use axum::routing::{get, post};
 use serde::Deserialize;
 use tower_http::timeout::TimeoutLayer;
 
+use crate::accept::Peer;
 use crate::action::{AccountForm, Action, Benchmark, Call, PostForm, Reply, SessionChange, Visitor};
 use crate::config::{LogLevel, ServeArgs};
 use crate::engine::Engine;
@@ -48,7 +48,7 @@ pub struct Site {
 }
 
 type App = State<Arc<Site>>;
-type From = ConnectInfo<SocketAddr>;
+type From = ConnectInfo<Peer>;
 
 /// All routes.
 pub fn router(site: Arc<Site>, args: &ServeArgs) -> Router {
@@ -356,7 +356,7 @@ async fn answer(
         session: cookies.session,
         token: if cookies.seed.is_empty() { String::new() } else { site.signer.form_token(&cookies.seed) },
         user_agent: agent.chars().take(255).collect(),
-        address: from.ip().to_string(),
+        address: from.address.ip().to_string(),
     };
     let reply = site.engine.run(Call { action, visitor }).await;
     let counters = site.engine.counters();

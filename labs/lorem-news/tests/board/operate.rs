@@ -1,8 +1,9 @@
 //! The board as operators and load generators see it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::Barrier;
 
 use crate::support::{Board, Browser, file_in, fill, signal};
 
@@ -153,14 +154,18 @@ fn a_stop_finishes_what_is_open() {
     }
 }
 
+/// Which process these metrics are of.
+fn process_of(text: &str) -> u32 {
+    text.split("process=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+}
+
 /// The processes that have answered.
 fn answering(board: &Board, at_least: usize) -> HashSet<u32> {
     let mut seen = HashSet::new();
     while seen.len() < at_least {
         // Each question on a connection of its own, because a connection stays with its process.
         let text = Browser::new(board).get("/metrics").body;
-        let process = text.split("process=\"").nth(1).unwrap().split('"').next().unwrap();
-        seen.insert(process.parse().unwrap());
+        seen.insert(process_of(&text));
     }
     seen
 }
@@ -188,6 +193,30 @@ fn several_processes_share_the_port_and_one_that_is_killed_is_replaced() {
     while agent.get(format!("{}/health", board.url)).call().is_ok() {
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn connections_that_come_at_once_spread_over_all_processes() {
+    let board = Board::start(&["--processes", "5", "--log-level", "error"]);
+    let together = Barrier::new(20);
+    let served: Vec<u32> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..20)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut browser = Browser::new(&board);
+                    together.wait();
+                    let text = browser.get("/metrics").body;
+                    // Nobody hangs up before everybody has been answered.
+                    together.wait();
+                    process_of(&text)
+                })
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let mut held = HashMap::new();
+    served.iter().for_each(|process| *held.entry(process).or_insert(0) += 1);
+    assert!(held.len() == 5 && held.values().all(|n| *n <= 8), "four each, more or less: {held:?}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Where something must wait, the test itself holds SQLite's write lock, so that nothing depends on who is faster.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -107,6 +108,33 @@ fn without_the_runtime_lock_a_blocking_wait_stops_only_its_own_request() {
     assert_eq!(board.benchmark("post_show").status, 200);
     release(&held);
     assert_eq!(writing.join().unwrap().status, 200);
+}
+
+#[test]
+fn a_writer_that_loses_its_turn_meets_a_blocking_wait_and_both_stand_still_until_the_wait_gives_up() {
+    // Two users of one process. The clock ticks inside nearly every transaction, so a writer has to let the other user go on,
+    // who wants to write as well, and waits with the runtime lock that the writer needs for its commit.
+    let two: &[&str] = &["--threads", "2", "--sign-in-writes", "off", "--log-level", "error"];
+    let often: &[&str] = &["--transaction-cost", "5000", "--runtime-slice", "1"];
+    let refused = |wait: &str| {
+        let board = start(&[DOCUMENT, two, often, &["--busy-wait", wait]]);
+        let refused = AtomicBool::new(false);
+        let posts = || {
+            for _ in 0..10 {
+                // One is enough: each takes as long as a wait lasts.
+                if board.benchmark("post_create").status == 500 || refused.load(Ordering::Relaxed) {
+                    return refused.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(posts);
+            posts();
+        });
+        refused.into_inner()
+    };
+    assert!(!refused("yielding_60us"));
+    assert!(refused("blocking_timeout_5000"), "20 posts of 2 users, and no writer lost its turn");
 }
 
 #[test]

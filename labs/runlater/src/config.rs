@@ -1,0 +1,206 @@
+//! What can be asked for: commands and settings, by flag or by environment variable.
+//!
+//! Does not act on any of it. What studies turn on and off is in [`switch`].
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub mod switch;
+
+pub use switch::Switches;
+
+/// Calls HTTP addresses at once, later, at a time or again and again, with every tuning step as a switch.
+#[derive(Debug, Parser)]
+#[command(name = "runlater", version, about)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Least severe log line that is written (to stderr): error, warn, info, debug
+    #[arg(long, env = "RUNLATER_LOG_LEVEL", default_value = "info", global = true)]
+    pub log_level: tracing::Level,
+    /// How log lines look
+    #[arg(long, env = "RUNLATER_LOG_FORMAT", default_value = "text", global = true)]
+    pub log_format: LogFormat,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Bring the schema up to date
+    Migrate(StoreArgs),
+    /// Bring the schema up to date and make an organization with a key and tasks that ran already
+    Seed(SeedArgs),
+    /// Serve until SIGTERM or Ctrl-C
+    Serve(Box<ServeArgs>),
+    /// Answer calls, as those who are called do: with a delay, with errors, over TLS
+    Target(crate::target::TargetArgs),
+}
+
+/// Where the tasks are.
+#[derive(Debug, Clone, Args)]
+pub struct StoreArgs {
+    /// Address of PostgreSQL
+    #[arg(long, env = "RUNLATER_POSTGRES", default_value = "postgres://postgres@127.0.0.1:5432/postgres")]
+    pub postgres: String,
+}
+
+/// An address as it may be shown: without user and password.
+pub fn shown(address: &str) -> String {
+    match (address.find("://"), address.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme < at => {
+            format!("{}{}", &address[..scheme + 3], &address[at + 1..])
+        }
+        // Words like host=... password=...: nothing of it is sure to be harmless.
+        (None, _) => "the address given".to_owned(),
+        _ => address.to_owned(),
+    }
+}
+
+/// What `seed` takes.
+#[derive(Debug, Clone, Args)]
+pub struct SeedArgs {
+    /// The store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Tasks of each organization
+    #[arg(long, env = "RUNLATER_SEED_TASKS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=10_000_000))]
+    pub tasks: u32,
+    /// Executions of each task, all of them done
+    #[arg(long, env = "RUNLATER_SEED_EXECUTIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub executions: u32,
+    /// Organizations; the key belongs to the first one
+    #[arg(long, env = "RUNLATER_SEED_ORGANIZATIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub organizations: u32,
+    /// The key of the first organization, `ID.SECRET`; without it one is drawn and printed
+    #[arg(long, env = "RUNLATER_SEED_KEY")]
+    pub key: Option<String>,
+    /// Throw away what is there
+    #[arg(long)]
+    pub replace: bool,
+}
+
+/// What `serve` takes.
+#[derive(Debug, Clone, Args)]
+#[command(args_override_self = true)]
+pub struct ServeArgs {
+    /// The store.
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Address to listen on; port 0 takes a free one and prints it
+    #[arg(long, env = "RUNLATER_LISTEN", default_value = "127.0.0.1:3300")]
+    pub listen: SocketAddr,
+    /// What this node does; several nodes may share one database
+    #[arg(long, env = "RUNLATER_ROLE", default_value = "all")]
+    pub role: Role,
+    /// Threads of the node
+    #[arg(long, env = "RUNLATER_THREADS", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    /// Seconds that requests and calls have to finish after a stop was asked for; calls that are open then are given back
+    #[arg(long, env = "RUNLATER_GRACE", default_value_t = 60)]
+    pub grace: u64,
+    /// Largest request body, in bytes
+    #[arg(long, env = "RUNLATER_BODY_LIMIT", default_value_t = 1024 * 1024)]
+    pub body_limit: usize,
+    /// Milliseconds that a statement may take
+    #[arg(long, env = "RUNLATER_STORE_TIMEOUT_MS", default_value_t = 15_000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
+    pub store_timeout_ms: u32,
+    /// A file of certificates (PEM) that are trusted when calling, besides those of the system
+    #[arg(long, env = "RUNLATER_CA")]
+    pub ca: Option<PathBuf>,
+    /// Whether tasks may call addresses of this machine and of private networks
+    #[arg(long, env = "RUNLATER_PRIVATE_TARGETS", default_value = "allow")]
+    pub private_targets: Permission,
+    /// Milliseconds in the wait before a retry; the wait after attempt n is (n+1)^2 of them
+    #[arg(long, env = "RUNLATER_RETRY_UNIT_MS", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
+    pub retry_unit_ms: u32,
+    /// Milliseconds before the second try of a callback; the third waits four times as long
+    #[arg(long, env = "RUNLATER_CALLBACK_WAIT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
+    pub callback_wait_ms: u32,
+    /// Milliseconds between rounds of the scheduler of recurring tasks
+    #[arg(long, env = "RUNLATER_SCHEDULER_MS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub scheduler_ms: u32,
+    /// Milliseconds between rounds of the cleaner, which forgets old executions and idempotency keys
+    #[arg(long, env = "RUNLATER_CLEANER_MS", default_value_t = 300_000, value_parser = clap::value_parser!(u32).range(10..=86_400_000))]
+    pub cleaner_ms: u32,
+    /// Milliseconds between the signs of life of a node
+    #[arg(long, env = "RUNLATER_BEAT_MS", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(10..=60_000))]
+    pub beat_ms: u32,
+    /// Milliseconds without a sign of life after which others take over what a node was doing
+    #[arg(long, env = "RUNLATER_LEASE_MS", default_value_t = 12_000, value_parser = clap::value_parser!(u32).range(50..=600_000))]
+    pub lease_ms: u32,
+    /// Milliseconds after which a node looks for work that nobody told it of
+    #[arg(long, env = "RUNLATER_POLL_MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    pub poll_ms: u32,
+    /// The switches.
+    #[command(flatten)]
+    pub switches: Switches,
+}
+
+impl ServeArgs {
+    /// How long a statement may take.
+    pub fn store_timeout(&self) -> Duration {
+        millis(self.store_timeout_ms)
+    }
+}
+
+/// Milliseconds as a duration.
+pub fn millis(count: u32) -> Duration {
+    Duration::from_millis(count.into())
+}
+
+/// Values of `--role`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// Answers requests and executes tasks
+    All,
+    /// Answers requests only
+    Api,
+    /// Executes tasks only; answers /health, /ready, /metrics and /stats
+    Worker,
+}
+
+/// Values of `--private-targets`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Permission {
+    /// They may
+    Allow,
+    /// They may not
+    Deny,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// One object a line
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_setting_of_serve_is_a_variable_of_the_same_name() {
+        Cli::command().debug_assert();
+        let command = Cli::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        for argument in serve.get_arguments().filter(|argument| argument.get_id() != "help") {
+            let flag = argument.get_long().unwrap().to_uppercase().replace('-', "_");
+            assert_eq!(argument.get_env().unwrap().to_str().unwrap(), format!("RUNLATER_{flag}"));
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        assert_eq!(shown("postgres://me:secret@host/db"), "postgres://host/db");
+        assert_eq!(shown("host=h password=secret"), "the address given");
+    }
+}

@@ -1,0 +1,77 @@
+//! Callbacks: somebody is told of a result, three times at the most.
+//!
+//! They are not kept: what waits for its next try is lost when the node ends.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::Crew;
+use crate::job::{Job, Verdict};
+use crate::stamp::Stamp;
+
+const TRIES: u32 = 3;
+
+/// What is told.
+#[derive(Debug, Serialize)]
+struct Message<'a> {
+    event: &'static str,
+    task_id: Uuid,
+    execution_id: Uuid,
+    status: &'a str,
+    status_code: Option<i32>,
+    duration_ms: i32,
+    response_body: Option<&'a str>,
+    error_message: Option<&'a str>,
+    attempt: i32,
+    scheduled_for: Stamp,
+    finished_at: Stamp,
+}
+
+impl Crew {
+    /// Tells of a result until it arrives. The second try comes after one wait, the third after four more.
+    pub(super) async fn call_back(
+        self: Arc<Self>,
+        url: String,
+        job: Arc<Job>,
+        verdict: Verdict,
+        at: Timestamp,
+    ) {
+        let message = Message {
+            event: "execution.completed",
+            task_id: job.task_id,
+            execution_id: job.id,
+            status: verdict.status,
+            status_code: verdict.status_code,
+            duration_ms: verdict.duration_ms,
+            response_body: verdict.response_body.as_deref(),
+            error_message: verdict.error_message.as_deref(),
+            attempt: job.attempt,
+            scheduled_for: Stamp(job.due),
+            finished_at: Stamp(at),
+        };
+        let message = serde_json::to_string(&message).unwrap_or_default();
+        for number in 0..TRIES {
+            if number > 0 {
+                let wait = self.callback_wait * 4_u32.pow(number - 1);
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    // A stop does not wait for what may take another half a minute: it is tried now.
+                    () = self.stop.cancelled() => {}
+                }
+            }
+            let told = tokio::select! {
+                told = self.caller.tell(&url, message.clone(), &job.work.webhook_secret) => told,
+                () = self.abandon.cancelled() => false,
+            };
+            if told {
+                self.metrics.callbacks.inc();
+                return;
+            }
+        }
+        tracing::info!(execution = %job.id, "nobody was told of a result");
+        self.metrics.lost_callbacks.inc();
+    }
+}

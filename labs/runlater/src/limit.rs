@@ -1,0 +1,90 @@
+//! How many requests a client may make: so many in a minute and so many in an hour, counted in this process.
+//!
+//! Windows are fixed: they begin when the clock says so, for all clients at a time. Several nodes count apart.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use parking_lot::Mutex;
+
+use crate::refusal::Refusal;
+
+/// Lengths of the windows, in seconds.
+const WINDOWS: [u64; 2] = [60, 3600];
+
+#[derive(Debug, Default)]
+struct Window {
+    /// Which one since the epoch.
+    number: u64,
+    counts: HashMap<IpAddr, u32>,
+}
+
+/// The counts of this process.
+#[derive(Debug)]
+pub struct Limits {
+    /// Most requests of each window; 0 is no limit.
+    most: [u32; 2],
+    windows: Mutex<[Window; 2]>,
+}
+
+impl Limits {
+    /// Lets so many through in a minute and in an hour; 0 is no limit.
+    pub fn new(minute: u32, hour: u32) -> Self {
+        Self { most: [minute, hour], windows: Mutex::default() }
+    }
+
+    /// Counts a request at a time in seconds since the epoch.
+    ///
+    /// # Errors
+    /// It is one too many. Then it does not count.
+    pub fn pass(&self, client: IpAddr, now: u64) -> Result<(), Refusal> {
+        if self.most == [0, 0] {
+            return Ok(());
+        }
+        let mut windows = self.windows.lock();
+        for ((window, length), most) in windows.iter_mut().zip(WINDOWS).zip(self.most) {
+            if window.number != now / length {
+                // Forgets all clients: memory is bounded by the clients of an hour.
+                *window = Window { number: now / length, counts: HashMap::new() };
+            }
+            if most > 0 && window.counts.get(&client).is_some_and(|count| *count >= most) {
+                return Err(Refusal::RateLimit(length - now % length));
+            }
+        }
+        for window in windows.iter_mut() {
+            *window.counts.entry(client).or_default() += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ME: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+    const YOU: IpAddr = IpAddr::V6(std::net::Ipv6Addr::LOCALHOST);
+
+    #[test]
+    fn a_client_has_its_share_of_each_window_and_no_more() {
+        let limits = Limits::new(3, 5);
+        let passed = |client, now| limits.pass(client, now).is_ok();
+        assert_eq!([0, 1, 59, 59].map(|now| passed(ME, 7200 + now)), [true, true, true, false]);
+        assert!(passed(YOU, 7259), "others have theirs");
+        assert_eq!(
+            [60, 61, 62].map(|now| passed(ME, 7200 + now)),
+            [true, true, false],
+            "3 + 2 are the hour's 5"
+        );
+        assert!(passed(ME, 10_800), "the next hour");
+    }
+
+    #[test]
+    fn a_refusal_says_when_the_window_ends_and_zero_is_no_limit() {
+        let limits = Limits::new(1, 0);
+        assert!(limits.pass(ME, 130).is_ok());
+        assert!(matches!(limits.pass(ME, 130), Err(Refusal::RateLimit(50))), "180 - 130");
+        let free = Limits::new(0, 0);
+        assert!((0..10_000).all(|_| free.pass(ME, 1).is_ok()));
+    }
+}

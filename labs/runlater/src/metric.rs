@@ -1,0 +1,220 @@
+//! What a process counts of its own work, shown at `/metrics` as Prometheus reads it.
+//!
+//! Judges nothing, and knows nothing of other processes but what the store says of the backlog.
+
+use hdrhistogram::Histogram as Exact;
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use std::sync::Arc;
+
+/// Longest lag that is told apart, in microseconds: an hour.
+const LAG_MAX: u64 = 3_600_000_000;
+
+/// What requests are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Request {
+    /// The route, not the path: their number does not grow.
+    pub route: String,
+    /// The method, or `other`.
+    pub method: &'static str,
+    /// The status.
+    pub status: u16,
+}
+
+/// What times are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Route {
+    /// The route.
+    pub route: String,
+    /// The method, or `other`.
+    pub method: &'static str,
+}
+
+/// What results are told apart by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct Ended {
+    /// success, failed, timeout or missed.
+    pub status: &'static str,
+}
+
+/// How executions stand, over all nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// Executions that are due and that nobody has taken.
+    pub due: i64,
+    /// Executions that are due later.
+    pub later: i64,
+    /// Executions that somebody has taken.
+    pub running: i64,
+    /// How long the oldest has been due, in milliseconds.
+    pub oldest_ms: i64,
+}
+
+/// The figures; all clones count on the same ones.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    /// Requests that were answered.
+    pub requests: Family<Request, Counter>,
+    /// Seconds from the head of a request to the head of its answer.
+    pub seconds: Family<Route, Histogram, fn() -> Histogram>,
+    /// Tasks that were made.
+    pub created: Counter,
+    /// Statements that wrote tasks.
+    pub create_statements: Counter,
+    /// Lookups of names for the sake of `create-path dns_update`.
+    pub name_lookups: Counter,
+    /// Keys that were looked up in the store.
+    pub key_lookups: Counter,
+    /// Times that it was written down that a key was used.
+    pub key_touches: Counter,
+    /// Transactions that looked for work.
+    pub claims: Counter,
+    /// Executions that were taken.
+    pub claimed: Counter,
+    /// Loads of a job that was claimed already, or not brought along by the claim.
+    pub job_loads: Counter,
+    /// Executions whose result is written, by result.
+    pub ended: Family<Ended, Counter>,
+    /// Statements that wrote results.
+    pub result_statements: Counter,
+    /// Results that were refused because somebody else has the execution by now.
+    pub refused_results: Counter,
+    /// Executions that were taken from nodes that are gone.
+    pub rescued: Counter,
+    /// Writes of counters of organizations.
+    pub month_writes: Counter,
+    /// Writes of when a task last ran, by statements of their own.
+    pub last_exec_writes: Counter,
+    /// Callbacks that arrived.
+    pub callbacks: Counter,
+    /// Callbacks that were given up.
+    pub lost_callbacks: Counter,
+    /// Calls that are under way.
+    pub calling: Gauge,
+    /// Workers there are.
+    pub workers: Gauge,
+    /// Seconds from when an execution was due to when its call began.
+    pub start_lag: Histogram,
+    /// The same in microseconds, to three digits.
+    exact_lag: Arc<Mutex<Exact<u64>>>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        #[expect(clippy::expect_used, reason = "the bounds are constants that hdrhistogram takes")]
+        let exact_lag = Exact::new_with_max(LAG_MAX, 3).expect("bounds");
+        Self {
+            requests: Family::default(),
+            seconds: Family::new_with_constructor(buckets),
+            created: Counter::default(),
+            create_statements: Counter::default(),
+            name_lookups: Counter::default(),
+            key_lookups: Counter::default(),
+            key_touches: Counter::default(),
+            claims: Counter::default(),
+            claimed: Counter::default(),
+            job_loads: Counter::default(),
+            ended: Family::default(),
+            result_statements: Counter::default(),
+            refused_results: Counter::default(),
+            rescued: Counter::default(),
+            month_writes: Counter::default(),
+            last_exec_writes: Counter::default(),
+            callbacks: Counter::default(),
+            lost_callbacks: Counter::default(),
+            calling: Gauge::default(),
+            workers: Gauge::default(),
+            start_lag: lags(),
+            exact_lag: Arc::new(Mutex::new(exact_lag)),
+        }
+    }
+}
+
+/// From 0.1 ms to 13 s.
+fn buckets() -> Histogram {
+    Histogram::new(exponential_buckets(0.0001, 2.0, 18))
+}
+
+/// From 1 ms to 35 min.
+fn lags() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.0, 22))
+}
+
+impl Metrics {
+    /// A call begins that was due at a time.
+    pub fn starts(&self, due: Timestamp, now: Timestamp) {
+        let micros = u64::try_from(due.duration_until(now).as_micros()).unwrap_or_default();
+        self.start_lag.observe(micros as f64 / 1e6);
+        self.exact_lag.lock().saturating_record(micros);
+    }
+
+    /// Start lag in milliseconds: of the given part of all executions since the start or the last reset.
+    pub fn lag_ms(&self, part: f64) -> f64 {
+        self.exact_lag.lock().value_at_quantile(part) as f64 / 1000.0
+    }
+
+    /// Begins to collect start lags anew.
+    pub fn reset_lag(&self) {
+        self.exact_lag.lock().reset();
+    }
+
+    /// All of it in the text format of Prometheus.
+    pub fn text(&self, backlog: Option<Backlog>) -> String {
+        let mut registry = Registry::with_prefix("runlater");
+        let counters = [
+            ("tasks_created", "Tasks made", &self.created),
+            ("create_statements", "Statements that wrote tasks", &self.create_statements),
+            ("name_lookups", "Names resolved before a task was made", &self.name_lookups),
+            ("key_lookups", "Keys looked up in the store", &self.key_lookups),
+            ("key_touches", "Times that a use of a key was written down", &self.key_touches),
+            ("claims", "Transactions that looked for work", &self.claims),
+            ("executions_claimed", "Executions taken", &self.claimed),
+            ("job_loads", "Jobs loaded after their claim", &self.job_loads),
+            ("result_statements", "Statements that wrote results", &self.result_statements),
+            ("results_refused", "Results of executions that others have by now", &self.refused_results),
+            ("executions_rescued", "Executions taken from nodes that are gone", &self.rescued),
+            ("month_counter_writes", "Writes of counters of organizations", &self.month_writes),
+            ("last_execution_writes", "Writes of when a task last ran, alone", &self.last_exec_writes),
+            ("callbacks", "Callbacks that arrived", &self.callbacks),
+            ("callbacks_lost", "Callbacks that were given up", &self.lost_callbacks),
+        ];
+        for (name, help, counter) in counters {
+            registry.register(name, help, counter.clone());
+        }
+        registry.register("requests", "Requests answered", self.requests.clone());
+        let help = "From the head of a request to its answer's";
+        registry.register("request_seconds", help, self.seconds.clone());
+        registry.register("executions_ended", "Executions whose result is written", self.ended.clone());
+        registry.register("calls_under_way", "Calls under way", self.calling.clone());
+        registry.register("workers", "Workers there are", self.workers.clone());
+        registry.register("start_lag_seconds", "From due to the start of the call", self.start_lag.clone());
+        if let Some(backlog) = backlog {
+            register_backlog(&mut registry, backlog);
+        }
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+}
+
+fn register_backlog(registry: &mut Registry, backlog: Backlog) {
+    let gauges = [
+        ("backlog", "Executions due that nobody has taken", backlog.due),
+        ("executions_later", "Executions due later", backlog.later),
+        ("executions_running", "Executions that somebody has taken", backlog.running),
+        ("backlog_oldest_ms", "Milliseconds that the oldest has been due", backlog.oldest_ms),
+    ];
+    for (name, help, value) in gauges {
+        let gauge: Gauge = Gauge::default();
+        gauge.set(value);
+        registry.register(name, help, gauge);
+    }
+}

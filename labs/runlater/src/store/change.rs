@@ -1,0 +1,157 @@
+//! Changes of tasks that are there: other parts, an end, one more execution.
+//!
+//! Does not check what it writes; [`crate::draft`] did.
+
+use deadpool_postgres::Transaction;
+use jiff::Timestamp;
+use uuid::Uuid;
+
+use super::list::{COLUMNS, task};
+use super::{Store, kept};
+use crate::draft::{Change, When};
+use crate::recurrence::Recurrence;
+use crate::refusal::Refusal;
+use crate::task::Task;
+
+/// What is not said stays; what is to be empty is named in $16.
+const CHANGE: &str = "UPDATE tasks SET name = coalesce($3, name), url = coalesce($4, url), \
+    method = coalesce($5, method), headers = coalesce($6::text::jsonb, headers), \
+    body = CASE WHEN 'body' = ANY ($16::text[]) THEN NULL ELSE coalesce($7, body) END, \
+    timeout_ms = coalesce($8, timeout_ms), retry_attempts = coalesce($9, retry_attempts), \
+    muted = coalesce($10, muted), enabled = coalesce($11, enabled), \
+    expected_status_codes = CASE WHEN 'expected_status_codes' = ANY ($16::text[]) THEN NULL \
+        ELSE coalesce($12, expected_status_codes) END, \
+    expected_body_pattern = CASE WHEN 'expected_body_pattern' = ANY ($16::text[]) THEN NULL \
+        ELSE coalesce($13, expected_body_pattern) END, \
+    queue = CASE WHEN 'queue' = ANY ($16::text[]) THEN NULL ELSE coalesce($14, queue) END, \
+    callback_url = CASE WHEN 'callback_url' = ANY ($16::text[]) THEN NULL ELSE coalesce($15, callback_url) END, \
+    updated_at = now() WHERE id = $1 AND organization_id = $2";
+/// $2 the expression, $3 the first time; and the same of a time alone, whose $2 is null.
+const RECUR: &str = "UPDATE tasks SET schedule_type = 'cron', cron_expression = $2, next_run_at = $3, \
+    scheduled_at = NULL WHERE id = $1";
+const ONCE: &str = "UPDATE tasks SET schedule_type = 'once', cron_expression = $2, next_run_at = NULL, \
+    scheduled_at = $3 WHERE id = $1";
+const EXECUTION: &str = "INSERT INTO executions (id, task_id, scheduled_for) VALUES ($1, $2, $3)";
+/// A task that is to run at another time has only that one before it.
+const DROP_PENDING: &str = "DELETE FROM executions WHERE task_id = $1 AND status = 'pending'";
+const LANE: &str = "UPDATE executions e SET lane = CASE WHEN t.queue IS NOT NULL \
+    THEN t.organization_id || '/' || t.queue END FROM tasks t \
+    WHERE t.id = $1 AND e.task_id = $1 AND e.status = 'pending'";
+
+impl Store {
+    /// Changes a task.
+    ///
+    /// # Errors
+    /// There is none; PostgreSQL fails; no connection is free.
+    pub async fn change(
+        &self,
+        organization: Uuid,
+        id: Uuid,
+        change: &Change,
+        now: Timestamp,
+    ) -> Result<Task, Refusal> {
+        let mut client = self.get().await?;
+        let transaction = client.transaction().await?;
+        let parts = &change.parts;
+        let statement = transaction.prepare_cached(CHANGE).await?;
+        let changed = transaction
+            .execute(
+                &statement,
+                &[
+                    &id,
+                    &organization,
+                    &parts.name,
+                    &parts.url,
+                    &parts.method,
+                    &parts.headers,
+                    &parts.body,
+                    &parts.timeout_ms,
+                    &parts.retry_attempts,
+                    &parts.muted,
+                    &parts.enabled,
+                    &parts.expected_status_codes,
+                    &parts.expected_body_pattern,
+                    &parts.queue,
+                    &parts.callback_url,
+                    &change.cleared,
+                ],
+            )
+            .await?;
+        if changed == 0 {
+            return Err(Refusal::NoTask);
+        }
+        if let Some(when) = &change.when {
+            reschedule(&transaction, id, when).await?;
+        }
+        transaction.execute(&transaction.prepare_cached(LANE).await?, &[&id]).await?;
+        if change.parts.enabled == Some(true) {
+            go_on(&transaction, id, now).await?;
+        }
+        let sql = format!("SELECT {COLUMNS} FROM tasks t WHERE t.id = $1");
+        let row = transaction.query_one(&transaction.prepare_cached(&sql).await?, &[&id]).await?;
+        transaction.commit().await?;
+        Ok(task(&row))
+    }
+
+    /// Deletes a task and its executions. A call that is under way is not stopped; its result is refused.
+    ///
+    /// # Errors
+    /// There is none; PostgreSQL fails; no connection is free.
+    pub async fn delete(&self, organization: Uuid, id: Uuid) -> Result<(), Refusal> {
+        let mut client = self.get().await?;
+        let transaction = client.transaction().await?;
+        let sql = "DELETE FROM tasks WHERE id = $1 AND organization_id = $2";
+        let statement = transaction.prepare_cached(sql).await?;
+        if transaction.execute(&statement, &[&id, &organization]).await? == 0 {
+            return Err(Refusal::NoTask);
+        }
+        let statement = transaction.prepare_cached("DELETE FROM executions WHERE task_id = $1").await?;
+        transaction.execute(&statement, &[&id]).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Writes one more execution of a task.
+    ///
+    /// # Errors
+    /// There is no such task; PostgreSQL fails; no connection is free.
+    pub async fn trigger(&self, organization: Uuid, id: Uuid, at: Timestamp) -> Result<Uuid, Refusal> {
+        let client = self.get().await?;
+        let sql = "INSERT INTO executions (id, task_id, scheduled_for, lane) SELECT $1::uuid, t.id, $4::timestamptz, \
+                   CASE WHEN t.queue IS NOT NULL THEN t.organization_id || '/' || t.queue END \
+                   FROM tasks t WHERE t.id = $2 AND t.organization_id = $3";
+        let execution = Uuid::now_v7();
+        let statement = kept(&client, sql).await?;
+        if client.execute(&statement, &[&execution, &id, &organization, &at]).await? == 0 {
+            return Err(Refusal::NoTask);
+        }
+        Ok(execution)
+    }
+}
+
+/// The task is executed at another time, and only then.
+async fn reschedule(transaction: &Transaction<'_>, id: Uuid, when: &When) -> Result<(), Refusal> {
+    let (sql, cron, time) = match when {
+        When::Cron(text, first) => (RECUR, Some(text.as_str()), *first),
+        When::At(time) => (ONCE, None, *time),
+        When::Now => return Ok(()),
+    };
+    let statement = transaction.prepare_cached(sql).await?;
+    transaction.execute(&statement, &[&id, &cron, &time]).await?;
+    transaction.execute(&transaction.prepare_cached(DROP_PENDING).await?, &[&id]).await?;
+    if cron.is_none() {
+        let statement = transaction.prepare_cached(EXECUTION).await?;
+        transaction.execute(&statement, &[&Uuid::now_v7(), &id, &time]).await?;
+    }
+    Ok(())
+}
+
+/// A recurring task that is turned on goes on from now: what it did not do meanwhile was not missed.
+async fn go_on(transaction: &Transaction<'_>, id: Uuid, now: Timestamp) -> Result<(), Refusal> {
+    let sql = "SELECT cron_expression FROM tasks WHERE id = $1 AND schedule_type = 'cron'";
+    let row = transaction.query_opt(&transaction.prepare_cached(sql).await?, &[&id]).await?;
+    let cron = row.and_then(|row| Recurrence::read(row.get(0)));
+    let Some(next) = cron.and_then(|cron| cron.next(now)) else { return Ok(()) };
+    let sql = "UPDATE tasks SET next_run_at = greatest(next_run_at, $2) WHERE id = $1";
+    transaction.execute(&transaction.prepare_cached(sql).await?, &[&id, &next]).await?;
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! New tasks and their first executions.
+//!
+//! Does not check what it writes; [`crate::draft`] did.
+
+use deadpool_postgres::Transaction;
+use jiff::Timestamp;
+use tokio_postgres::types::ToSql;
+use uuid::Uuid;
+
+use super::{Store, kept};
+use crate::refusal::Refusal;
+
+/// A task that is to be written.
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    /// Its id.
+    pub id: Uuid,
+    /// Id of its first execution; a task that runs again and again has none yet.
+    pub execution: Option<Uuid>,
+    /// Whose it is.
+    pub organization: Uuid,
+    /// What it is called.
+    pub name: String,
+    /// What it calls.
+    pub url: String,
+    /// How.
+    pub method: String,
+    /// Headers, as a JSON object of texts.
+    pub headers: String,
+    /// The body.
+    pub body: Option<String>,
+    /// When it runs again and again.
+    pub cron: Option<String>,
+    /// When it is due, or is due first.
+    pub due: Timestamp,
+    /// Whether it is executed.
+    pub enabled: bool,
+    /// How often it is tried.
+    pub retry_attempts: i32,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: i32,
+    /// Whether nobody is told of failures.
+    pub muted: bool,
+    /// Who is told of results.
+    pub callback_url: Option<String>,
+    /// Statuses that are successes.
+    pub expected_status_codes: Option<String>,
+    /// A text that the answer has to have in it.
+    pub expected_body_pattern: Option<String>,
+    /// The queue.
+    pub queue: Option<String>,
+}
+
+impl NewTask {
+    /// Organization and queue.
+    pub fn lane(&self) -> Option<String> {
+        self.queue.as_ref().map(|queue| format!("{}/{queue}", self.organization))
+    }
+}
+
+/// An answer that is kept for the key of a request.
+#[derive(Debug, Clone)]
+pub struct Promise {
+    /// The key.
+    pub key: String,
+    /// SHA-256 of the request.
+    pub request: Vec<u8>,
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub body: String,
+}
+
+const TASK: &str = "INSERT INTO tasks (id, organization_id, name, url, method, headers, body, schedule_type, \
+    cron_expression, scheduled_at, enabled, retry_attempts, timeout_ms, next_run_at, muted, callback_url, \
+    expected_status_codes, expected_body_pattern, queue) \
+    VALUES ($1, $2, $3, $4, $5, $6::text::jsonb, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+const EXECUTION: &str = "INSERT INTO executions (id, task_id, scheduled_for, lane) VALUES ($1, $2, $3, $4)";
+const AGAIN: &str = "UPDATE tasks SET next_run_at = NULL, updated_at = now() WHERE id = $1";
+const MANY: &str = "WITH new AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], \
+    $6::text[], $7::text[], $8::text[], $9::timestamptz[], $10::bool[], $11::int[], $12::int[], $13::bool[], \
+    $14::text[], $15::text[], $16::text[], $17::text[], $18::text[]) AS n(id, execution, organization_id, name, url, \
+    method, headers, body, scheduled_at, enabled, retry_attempts, timeout_ms, muted, callback_url, \
+    expected_status_codes, expected_body_pattern, queue, lane)), \
+    made AS (INSERT INTO tasks (id, organization_id, name, url, method, headers, body, schedule_type, scheduled_at, \
+    enabled, retry_attempts, timeout_ms, muted, callback_url, expected_status_codes, expected_body_pattern, queue) \
+    SELECT id, organization_id, name, url, method, headers::jsonb, body, 'once', scheduled_at, enabled, \
+    retry_attempts, timeout_ms, muted, callback_url, expected_status_codes, expected_body_pattern, queue FROM new) \
+    INSERT INTO executions (id, task_id, scheduled_for, lane) SELECT execution, id, scheduled_at, lane FROM new";
+
+impl Store {
+    /// Writes one task and its execution in a transaction. `again` writes the task once more, as was published first.
+    ///
+    /// # Errors
+    /// PostgreSQL fails; no connection is free. Then nothing is written, or it is not known.
+    pub async fn create(&self, task: &NewTask, again: bool) -> Result<(), Refusal> {
+        let mut client = self.get().await?;
+        let transaction = client.transaction().await?;
+        insert(&transaction, task).await?;
+        if again {
+            let statement = transaction.prepare_cached(AGAIN).await?;
+            transaction.execute(&statement, &[&task.id]).await?;
+        }
+        transaction.commit().await?;
+        self.count(1);
+        Ok(())
+    }
+
+    /// Writes one task, its execution and the answer to the request, unless the key was used before: then nothing is
+    /// written, and what was promised comes back.
+    ///
+    /// # Errors
+    /// PostgreSQL fails; no connection is free. Then nothing is written, or it is not known.
+    pub async fn create_once(&self, task: &NewTask, promise: &Promise) -> Result<Option<Promise>, Refusal> {
+        let mut client = self.get().await?;
+        let transaction = client.transaction().await?;
+        // Waits for another request with this key that is under way.
+        if let Some(before) = keep(&transaction, task.organization, promise).await? {
+            return Ok(Some(before));
+        }
+        insert(&transaction, task).await?;
+        transaction.commit().await?;
+        self.count(1);
+        Ok(None)
+    }
+
+    /// Writes tasks that run once, and their executions, by one statement: all or none.
+    ///
+    /// # Errors
+    /// PostgreSQL fails.
+    pub async fn create_many(&self, tasks: &[NewTask]) -> Result<(), Refusal> {
+        let client = self.get_own().await?;
+        let statement = kept(&client, MANY).await?;
+        client
+            .execute(
+                &statement,
+                &[
+                    &each(tasks, |task| task.id),
+                    &each(tasks, |task| task.execution),
+                    &each(tasks, |task| task.organization),
+                    &each(tasks, |task| task.name.as_str()),
+                    &each(tasks, |task| task.url.as_str()),
+                    &each(tasks, |task| task.method.as_str()),
+                    &each(tasks, |task| task.headers.as_str()),
+                    &each(tasks, |task| task.body.as_deref()),
+                    &each(tasks, |task| task.due),
+                    &each(tasks, |task| task.enabled),
+                    &each(tasks, |task| task.retry_attempts),
+                    &each(tasks, |task| task.timeout_ms),
+                    &each(tasks, |task| task.muted),
+                    &each(tasks, |task| task.callback_url.as_deref()),
+                    &each(tasks, |task| task.expected_status_codes.as_deref()),
+                    &each(tasks, |task| task.expected_body_pattern.as_deref()),
+                    &each(tasks, |task| task.queue.as_deref()),
+                    &each(tasks, NewTask::lane),
+                ],
+            )
+            .await?;
+        self.count(tasks.len());
+        Ok(())
+    }
+
+    fn count(&self, tasks: usize) {
+        self.metrics.create_statements.inc();
+        self.metrics.created.inc_by(tasks as u64);
+    }
+
+    /// What was promised for a key, if anything was.
+    ///
+    /// # Errors
+    /// PostgreSQL fails; no connection is free.
+    pub async fn promised(&self, organization: Uuid, key: &str) -> Result<Option<Promise>, Refusal> {
+        let client = self.get().await?;
+        let row = client.query_opt(&kept(&client, PROMISED).await?, &[&organization, &key]).await?;
+        Ok(row.map(|row| promise(&row, key)))
+    }
+
+    /// Keeps what was answered to a key, unless something is kept already.
+    ///
+    /// # Errors
+    /// PostgreSQL fails; no connection is free.
+    pub async fn promise(&self, organization: Uuid, promise: &Promise) -> Result<(), Refusal> {
+        let mut client = self.get().await?;
+        let transaction = client.transaction().await?;
+        keep(&transaction, organization, promise).await?;
+        Ok(transaction.commit().await?)
+    }
+}
+
+const PROMISE: &str = "INSERT INTO idempotency_keys (organization_id, key, request, status_code, response_body) \
+                       VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
+const PROMISED: &str = "SELECT request, status_code, response_body FROM idempotency_keys \
+                        WHERE organization_id = $1 AND key = $2";
+
+async fn keep(
+    transaction: &Transaction<'_>,
+    organization: Uuid,
+    new: &Promise,
+) -> Result<Option<Promise>, Refusal> {
+    let statement = transaction.prepare_cached(PROMISE).await?;
+    let values: [&(dyn ToSql + Sync); 5] =
+        [&organization, &new.key, &new.request, &i32::from(new.status), &new.body];
+    if transaction.execute(&statement, &values).await? == 1 {
+        return Ok(None);
+    }
+    let statement = transaction.prepare_cached(PROMISED).await?;
+    let row = transaction.query_one(&statement, &[&organization, &new.key]).await?;
+    Ok(Some(promise(&row, &new.key)))
+}
+
+fn promise(row: &tokio_postgres::Row, key: &str) -> Promise {
+    let status = u16::try_from(row.get::<_, i32>(1)).unwrap_or_default();
+    Promise { key: key.to_owned(), request: row.get(0), status, body: row.get(2) }
+}
+
+/// Writes a task, and its execution if it has one.
+async fn insert(transaction: &Transaction<'_>, task: &NewTask) -> Result<(), Refusal> {
+    let statement = transaction.prepare_cached(TASK).await?;
+    let kind = if task.cron.is_some() { "cron" } else { "once" };
+    let once = task.cron.is_none().then_some(task.due);
+    let next = task.cron.is_some().then_some(task.due);
+    transaction
+        .execute(
+            &statement,
+            &[
+                &task.id,
+                &task.organization,
+                &task.name,
+                &task.url,
+                &task.method,
+                &task.headers,
+                &task.body,
+                &kind,
+                &task.cron,
+                &once,
+                &task.enabled,
+                &task.retry_attempts,
+                &task.timeout_ms,
+                &next,
+                &task.muted,
+                &task.callback_url,
+                &task.expected_status_codes,
+                &task.expected_body_pattern,
+                &task.queue,
+            ],
+        )
+        .await?;
+    if let Some(execution) = task.execution {
+        let statement = transaction.prepare_cached(EXECUTION).await?;
+        transaction.execute(&statement, &[&execution, &task.id, &task.due, &task.lane()]).await?;
+    }
+    Ok(())
+}
+
+/// A column of an array for each task.
+pub(super) fn each<'a, T, R>(items: &'a [T], column: impl Fn(&'a T) -> R) -> Vec<R> {
+    items.iter().map(column).collect()
+}

@@ -1,0 +1,81 @@
+//! What the switches want of the database before the first request: schema and indexes.
+//!
+//! Serves nobody.
+
+use tokio_postgres::{Client, NoTls};
+
+use crate::config::ServeArgs;
+use crate::config::switch::{ListIndex, Presence, Switches};
+use crate::migration;
+
+/// The unique index on the ids of tasks, as published.
+pub const ID_INDEX: &str = "tasks_default_pkey";
+/// The index for the list, as published.
+pub const LIST_INDEX: &str = "tasks_org_last_execution_idx";
+/// Published, and needed by nothing here: name, table, rest.
+const SPARE: [(&str, &str, &str); 7] = [
+    ("tasks_organization_id_index", "tasks_default", "(organization_id)"),
+    ("tasks_enabled_index", "tasks_default", "(enabled) WHERE enabled"),
+    ("tasks_enabled_next_run_at_index", "tasks_default", "(enabled, next_run_at) WHERE enabled"),
+    (
+        "tasks_schedule_type_scheduled_at_index",
+        "tasks_default",
+        "(schedule_type, scheduled_at) WHERE schedule_type = 'once'",
+    ),
+    ("executions_task_id_index", "executions_default", "(task_id)"),
+    ("executions_status_scheduled_for_index", "executions_default", "(status, scheduled_for)"),
+    ("executions_status_index", "executions_default", "(status) WHERE status = 'pending'"),
+];
+
+/// Brings the database to what the switches say. Of several nodes the last one to start has its way.
+///
+/// # Errors
+/// PostgreSQL says no.
+pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
+    let mut client = connect(&args.store.postgres).await?;
+    let steps = migration::migrate(&mut client).await?;
+    tracing::info!(steps, "the schema is up to date");
+    let transaction = client.transaction().await?;
+    // Nodes that start at a time do this one after the other.
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&migration::LOCK]).await?;
+    transaction.batch_execute(&wanted(&args.switches)).await?;
+    transaction.commit().await
+}
+
+fn wanted(switches: &Switches) -> String {
+    let mut sql = String::new();
+    let mut index = |is_there: bool, unique: &str, name: &str, table: &str, rest: &str| {
+        sql += &if is_there {
+            format!("CREATE {unique} INDEX IF NOT EXISTS {name} ON {table} {rest};")
+        } else {
+            format!("DROP INDEX IF EXISTS {name};")
+        };
+    };
+    index(switches.tasks_pk_index == Presence::Present, "UNIQUE", ID_INDEX, "tasks_default", "(id)");
+    let orders = [
+        (ListIndex::OrgLastAsc, "_asc", "(organization_id, last_execution_at)"),
+        (
+            ListIndex::OrgLastDesc,
+            "",
+            "(organization_id, last_execution_at DESC NULLS LAST, inserted_at DESC)",
+        ),
+    ];
+    for (value, suffix, columns) in orders {
+        let name = format!("{LIST_INDEX}{suffix}");
+        index(switches.list_index == value, "", &name, "tasks_default", columns);
+    }
+    for (name, table, rest) in SPARE {
+        index(switches.spare_indexes == Presence::Present, "", name, table, rest);
+    }
+    sql
+}
+
+/// A connection outside of the pools, for what takes longer than a request may.
+///
+/// # Errors
+/// PostgreSQL is not there, or says no.
+pub async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}

@@ -1,0 +1,230 @@
+//! A private PostgreSQL that lives for one test.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// How long anything may take before a test gives up.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whether PostgreSQL is there to be tried.
+pub fn has_postgres() -> bool {
+    let without = std::env::var("KNEE_WITHOUT_POSTGRES").is_ok_and(|value| value == "1");
+    if without {
+        println!("not tried: the environment says that this machine does not have PostgreSQL");
+    }
+    !without
+}
+
+/// A process that dies with the test.
+pub struct Running(pub Child);
+
+impl Running {
+    /// SIGKILL: it has no time to do anything about it.
+    pub fn kill(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// A cluster of PostgreSQL in a folder of its own.
+pub struct Cluster {
+    pub port: u16,
+    process: Running,
+    folder: TempDir,
+    flags: Vec<String>,
+}
+
+fn launch(folder: &Path, port: u16, flags: &[String]) -> Running {
+    let log = std::fs::OpenOptions::new().create(true).append(true).open(folder.join("log")).unwrap();
+    let child = program("postgres")
+        .arg("-D")
+        .arg(folder.join("data"))
+        .args(["-c", &format!("port={port}"), "-c", "listen_addresses=127.0.0.1"])
+        .args(["-c", "unix_socket_directories=", "-c", "log_line_prefix=%a: "])
+        .args(flags)
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    Running(child)
+}
+
+impl Cluster {
+    /// An empty one that waits for the disk at each commit, as one that is used does.
+    pub fn start() -> Self {
+        Self::serve(&["-c", "max_connections=200", "-c", "autovacuum=off", "-c", "log_statement=all"])
+    }
+
+    /// One that says nothing of what it executes, for trials of many jobs.
+    pub fn start_quiet() -> Self {
+        Self::serve(&["-c", "max_connections=200"])
+    }
+
+    fn serve(flags: &[&str]) -> Self {
+        let folder = folder();
+        run(program("initdb")
+            .args(["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
+            .arg(folder.path().join("data")));
+        let port = free_port();
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let process = launch(folder.path(), port, &flags);
+        Self { port, process, folder, flags }
+    }
+
+    /// Its address.
+    pub fn url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
+    /// What services have executed on it since it was started, a line each.
+    pub fn statements(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
+        let of_service = log.lines().filter(|line| line.starts_with("runlater: "));
+        of_service
+            .filter(|line| line.contains("execute ") || line.contains("statement:"))
+            .map(String::from)
+            .collect()
+    }
+
+    /// Ends it without warning: no checkpoint, no goodbye to those who are connected.
+    pub fn die(&mut self) {
+        signal(self.process.0.id(), "QUIT");
+        let _ = self.process.0.wait();
+    }
+
+    /// SIGKILL, for it and for those that serve somebody, who would do so until they notice.
+    pub fn kill(&mut self) {
+        let parent = self.process.0.id().to_string();
+        let children = Command::new("pgrep").args(["-P", &parent]).output().unwrap().stdout;
+        self.process.kill();
+        for child in String::from_utf8(children).unwrap().lines() {
+            let _ = Command::new("kill").args(["-s", "KILL", child]).stderr(Stdio::null()).status();
+        }
+    }
+
+    /// Starts it again, on the same port. Processes of the last one may still be ending; until then it does not start.
+    pub fn restart(&mut self) {
+        let address = ("127.0.0.1", self.port);
+        let until = tokio::time::Instant::now() + PATIENCE;
+        loop {
+            self.process = launch(self.folder.path(), self.port, &self.flags);
+            while matches!(self.process.0.try_wait(), Ok(None)) {
+                if TcpStream::connect(address).is_ok() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            assert!(tokio::time::Instant::now() < until, "PostgreSQL does not start again");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// A connection of the test's own, as soon as PostgreSQL has one.
+    pub async fn connect(&self) -> tokio_postgres::Client {
+        let trying = async {
+            loop {
+                if let Ok(made) = tokio_postgres::connect(&self.url(), tokio_postgres::NoTls).await {
+                    return made;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let (client, connection) = tokio::time::timeout(PATIENCE, trying).await.expect("no connection");
+        tokio::spawn(connection);
+        client
+    }
+
+    /// One number from it.
+    pub async fn number(&self, sql: &str) -> i64 {
+        self.connect().await.query_one(sql, &[]).await.unwrap().get(0)
+    }
+
+    /// Does something to it.
+    pub async fn execute(&self, sql: &str) {
+        self.connect().await.batch_execute(sql).await.unwrap();
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Immediate shutdown: the children end with their parent, which a kill does not promise.
+        if matches!(self.process.0.try_wait(), Ok(None)) {
+            self.die();
+        }
+    }
+}
+
+/// Sends a signal by name to one process.
+pub fn signal(process: u32, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &process.to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Waits until something is so.
+pub async fn wait(what: &str, so: impl AsyncFn() -> bool) {
+    let trying = async {
+        while !so().await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(tokio::time::timeout(PATIENCE, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
+}
+
+fn folder() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    if is_root() {
+        // PostgreSQL does not run as root.
+        let status = Command::new("chown").arg("postgres").arg(folder.path()).status().unwrap();
+        assert!(status.success(), "tests as root need the user postgres");
+    }
+    folder
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn is_root() -> bool {
+    Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
+}
+
+/// A program of PostgreSQL, as a user it agrees to run as.
+fn program(name: &str) -> Command {
+    let path = find(name).unwrap_or_else(|| {
+        panic!("{name} is needed; install it: apt-get install postgresql (or: brew install postgresql)")
+    });
+    if is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
+        // The folder of the test's own may be closed to that user.
+        command.current_dir("/");
+        command
+    } else {
+        Command::new(path)
+    }
+}
+
+/// Looks on PATH, then where Debian and Homebrew put it.
+fn find(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    for base in ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"] {
+        let entries = std::fs::read_dir(Path::new(base)).into_iter().flatten().flatten();
+        folders.extend(entries.map(|entry| entry.path().join("bin")));
+    }
+    folders.into_iter().map(|folder| folder.join(name)).find(|file| file.is_file())
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}

@@ -1,0 +1,118 @@
+//! What becomes of the work of nodes that are gone, or seem to be.
+
+use serde_json::json;
+
+use crate::called::Stub;
+use crate::cluster::{Cluster, has_postgres, signal, wait};
+use crate::world::{Node, seed};
+
+const LEASE: [&str; 4] = ["--beat-ms", "50", "--lease-ms", "1000"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_worker_had_is_done_by_another_one() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    seed(&cluster, 0).await;
+    let desk = Node::open(&cluster, &["--role", "api"]).await;
+    let stub = Stub::start(&["--delay", "200ms"]);
+    for query in ["batch", "single"] {
+        let flags =
+            [&["--role", "worker", "--claim-query", query, "--max-workers", "8"], &LEASE[..]].concat();
+        let mut first = Node::open(&cluster, &flags).await;
+        let before = stub.count("calls").await;
+        for _ in 0..8 {
+            desk.call(&stub.url).await;
+        }
+        wait("it is at work", async || stub.count("calls").await > before).await;
+        first.process.kill();
+        let left = cluster.number("SELECT count(*) FROM executions WHERE status <> 'success'").await;
+        let second = Node::open(&cluster, &flags).await;
+        let open = "SELECT count(*) FROM executions WHERE status <> 'success'";
+        wait("all are done", async || cluster.number(open).await == 0).await;
+        let rescued = second.figure("runlater_executions_rescued_total").await;
+        assert!(rescued >= 1 && rescued <= u64::try_from(left).unwrap(), "{query}: {rescued} of {left}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_result_of_a_worker_that_was_taken_for_dead_is_refused() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    seed(&cluster, 0).await;
+    let desk = Node::open(&cluster, &["--role", "api"]).await;
+    let stub = Stub::start(&["--delay", "300ms"]);
+    let zombie = Node::open(&cluster, &[&["--role", "worker"], &LEASE[..]].concat()).await;
+    let task = desk.create(&json!({"url": stub.url})).await;
+    wait("it calls", async || stub.count("calls").await == 1).await;
+    signal(zombie.process.0.id(), "STOP");
+    let heir = Node::open(&cluster, &[&["--role", "worker"], &LEASE[..]].concat()).await;
+    wait("another one does it", async || stub.count("answered").await == 2).await;
+    let done = "SELECT count(*) FROM executions WHERE status = 'success'";
+    wait("its result is written", async || cluster.number(done).await == 1).await;
+    let written = "SELECT (extract(epoch FROM finished_at) * 1000000)::bigint FROM executions";
+    let at = cluster.number(written).await;
+    signal(zombie.process.0.id(), "CONT");
+    wait("the late result is refused", async || zombie.figure("runlater_results_refused_total").await == 1)
+        .await;
+    assert_eq!(cluster.number(written).await, at, "the result of the heir stays");
+    assert_eq!(cluster.number("SELECT claim::bigint FROM executions").await, 2);
+    let executions = desk.executions(task["task_id"].as_str().unwrap()).await;
+    assert_eq!(
+        (executions.len(), executions[0]["attempt"].as_i64()),
+        (1, Some(1)),
+        "it is still the first try"
+    );
+    drop(heir);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rescue_takes_over_after_a_lease_or_fails_what_is_older_than_five_minutes() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    for (value, status) in [("age_5min", "failed"), ("lease", "running")] {
+        let flags = ["--rescue", value, "--cleaner-ms", "20", "--beat-ms", "20", "--lease-ms", "60000"];
+        let node = Node::seeded(&cluster, &flags).await;
+        let stub = Stub::start(&["--delay", "60s"]);
+        node.call(&stub.url).await;
+        wait("it is called", async || stub.count("calls").await == 1).await;
+        cluster.execute("UPDATE executions SET started_at = now() - interval '299 seconds'").await;
+        let one = |status: &str| format!("SELECT count(*) FROM executions WHERE status = '{status}'");
+        assert_eq!(cluster.number(&one("running")).await, 1, "not yet");
+        cluster.execute("UPDATE executions SET started_at = now() - interval '301 seconds'").await;
+        if status == "failed" {
+            wait("it fails", async || cluster.number(&one("failed")).await == 1).await;
+        } else {
+            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            assert_eq!(cluster.number(&one("running")).await, 1, "its node lives");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_execution_that_a_node_holds_without_knowing_is_freed_when_a_claim_fails() {
+    if !has_postgres() {
+        return;
+    }
+    let mut cluster = Cluster::start();
+    let node = Node::seeded(&cluster, &[&LEASE[..], &["--poll-ms", "10"]].concat()).await;
+    let stub = Stub::start(&[]);
+    node.call(&stub.url).await;
+    wait("it works", async || stub.count("calls").await == 1).await;
+    // As if the answer to a claim had been lost: the row says that this node has it, and it does not know.
+    cluster
+        .execute(
+            "INSERT INTO executions (id, task_id, scheduled_for, status, node, claim, started_at) \
+             SELECT gen_random_uuid(), t.id, now(), 'running', n.id, 1, now() FROM tasks t, nodes n",
+        )
+        .await;
+    cluster.die();
+    wait("it is noticed", async || node.get("/ready").await.status == 503).await;
+    cluster.restart();
+    wait("it is executed", async || stub.count("calls").await == 2).await;
+}

@@ -1,0 +1,169 @@
+//! The service as a process, those who talk to it, and those it calls.
+
+use std::io::{BufRead, BufReader};
+use std::process::{ChildStdout, Command, Stdio};
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::{Value, json};
+
+use crate::cluster::{Cluster, Running};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_runlater");
+/// The key that the tests seed.
+pub const KEY: &str = "pk_live_aaaaaaaaaaaaaaaaaaaaaaaa.sk_live_bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+/// A running node.
+pub struct Node {
+    pub process: Running,
+    pub url: String,
+    client: reqwest::Client,
+    /// Keeps the pipe open, so that the program can always write to it.
+    _output: BufReader<ChildStdout>,
+}
+
+/// A response, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub body: String,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// What is in `data`.
+    pub fn data(&self) -> Value {
+        self.json()["data"].clone()
+    }
+
+    /// The code of a refusal.
+    pub fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or_else(|| panic!("no refusal: {self:?}")).to_owned()
+    }
+}
+
+/// `runlater` with arguments.
+pub fn command(arguments: &[&str]) -> Command {
+    let mut program = Command::new(PROGRAM);
+    program.args(arguments);
+    program
+}
+
+/// A command that has to work.
+pub fn succeed(arguments: &[&str]) -> String {
+    let output = command(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A command that has to fail, and what it says.
+pub fn fail(arguments: &[&str]) -> String {
+    let output = command(arguments).output().unwrap();
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// One organization with [`KEY`] and so many tasks that ran.
+pub async fn seed(cluster: &Cluster, tasks: u32) {
+    cluster.connect().await;
+    succeed(&[
+        "seed",
+        "--postgres",
+        &cluster.url(),
+        "--key",
+        KEY,
+        "--tasks",
+        &tasks.to_string(),
+        "--replace",
+    ]);
+}
+
+/// Starts a command that prints where it listens.
+pub fn spawn(arguments: &[&str]) -> (Running, String, BufReader<ChildStdout>) {
+    let mut child = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let process = Running(child);
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    let url = line.trim().strip_prefix("listening on ").expect("the address is printed").to_owned();
+    (process, url, output)
+}
+
+impl Node {
+    /// Seeds a cluster with the organization and its key, and serves from it.
+    pub async fn seeded(cluster: &Cluster, flags: &[&str]) -> Self {
+        seed(cluster, 0).await;
+        Self::open(cluster, flags).await
+    }
+
+    /// Serves from a cluster as it is.
+    pub async fn open(cluster: &Cluster, flags: &[&str]) -> Self {
+        // PostgreSQL may still be coming up.
+        cluster.connect().await;
+        let url = cluster.url();
+        let fixed = ["serve", "--postgres", &url, "--listen", "127.0.0.1:0", "--log-level", "error"];
+        let limits = ["--rate-limit-minute", "0", "--rate-limit-hour", "0"];
+        let (process, url, output) = spawn(&[&fixed[..], &limits, flags].concat());
+        Self { process, url, client: reqwest::Client::new(), _output: output }
+    }
+
+    /// A request with the key that has yet to be sent.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.url)).bearer_auth(KEY)
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        send(self.request(Method::GET, path)).await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        send(self.request(Method::DELETE, path)).await
+    }
+
+    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+        send(self.request(Method::PUT, path).json(body)).await
+    }
+
+    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+        send(self.request(Method::POST, path).json(body)).await
+    }
+
+    /// Creates a task, which has to work, and gives its `data`.
+    pub async fn create(&self, task: &Value) -> Value {
+        let answer = self.post("/api/v1/tasks", task).await;
+        assert!(answer.status == 202 || answer.status == 201, "{answer:?}");
+        answer.data()
+    }
+
+    /// Creates an immediate task that calls `url` and gives the task's id.
+    pub async fn call(&self, url: &str) -> String {
+        let data = self.create(&json!({"url": url, "retry_attempts": 1})).await;
+        data["task_id"].as_str().unwrap().to_owned()
+    }
+
+    /// The executions of a task, newest first.
+    pub async fn executions(&self, task: &str) -> Vec<Value> {
+        let answer = self.get(&format!("/api/v1/tasks/{task}/executions")).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.data().as_array().unwrap().clone()
+    }
+
+    /// One of its figures; 0 when it has none of this name.
+    pub async fn figure(&self, name: &str) -> u64 {
+        let text = self.get("/metrics").await.body;
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ').map(str::to_owned));
+        line.map_or(0, |value| value.parse().unwrap())
+    }
+}
+
+/// Sends a request and reads the answer to its end.
+pub async fn send(request: RequestBuilder) -> Answer {
+    let response = request.send().await.unwrap();
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    Answer { status, headers, body: response.text().await.unwrap() }
+}

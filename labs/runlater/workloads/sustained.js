@@ -1,0 +1,8 @@
+// The published long run: the same mix at 250 arrivals a second for 10 minutes, while the tasks pile up.
+import { arrivals, published, thresholds } from './api.js';
+
+export const options = { scenarios: { sustained: arrivals(250, '10m') }, thresholds };
+
+export default function () {
+  published();
+}
