@@ -2,7 +2,7 @@
 //!
 //! The first of several serves nobody. Each of the others has a line to it: over that it says that it is ready, and when the
 //! line ends it stops, so that none outlives the first one, however that ended. A socket each (`SO_REUSEPORT`) is not used: few
-//! connections would spread unevenly.
+//! connections would spread unevenly. How they spread over one socket: [`crate::socket::Places::defer`].
 
 use std::io::{self, Write as _};
 use std::net::TcpListener;
@@ -65,20 +65,19 @@ pub fn work(args: &ServeArgs) -> Result<(), Problem> {
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?).map_err(io::Error::from)?;
     let line = Line::from(io::stdout().as_fd().try_clone_to_owned()?);
     line.set_nonblocking(true)?;
+    let mut own = line.try_clone()?;
     let runtime = serve::runtime(args.threads)?;
     let served = runtime.block_on(async {
-        let (mut told, line) = UnixStream::from_std(line)?.into_split();
+        let mut line = UnixStream::from_std(line)?;
         let ready = move || {
-            // A byte that nobody wants any more is told by the line's end.
-            let _ = line.try_write(b"r");
-            // The writing half stays open as long as this process lives.
-            std::mem::forget(line);
+            // If nobody hears it, nobody is there any more, and the line's end tells us.
+            let _ = own.write_all(b"r");
         };
         // Ctrl-C in a terminal reaches all processes; these wait for the first one.
         let _signals = serve::signals()?;
         let stop = async move {
             // Nothing is ever sent: a read ends when the first process hangs up or is gone.
-            let _ = told.read(&mut [0]).await;
+            let _ = line.read(&mut [0]).await;
         };
         serve::run(args, listener, ready, stop).await
     });
@@ -113,10 +112,16 @@ impl Worker {
         Ok(Self { child, line: UnixStream::from_std(ours)? })
     }
 
-    async fn until_ready(mut self, number: usize) -> Heard {
-        if let Ok(1) = self.line.read(&mut [0]).await {
+    async fn until_ready(mut self, number: usize, mut stopping: watch::Receiver<bool>) -> Heard {
+        let mut byte = [0];
+        let heard = tokio::select! {
+            heard = self.line.read(&mut byte) => heard.unwrap_or(0),
+            () = async { drop(stopping.wait_for(|stop| *stop).await) } => 0,
+        };
+        if heard == 1 {
             return Heard::Ready(number, Box::new(self));
         }
+        drop(self.line);
         let _ = self.child.wait().await;
         Heard::Gone(number, false)
     }
@@ -151,7 +156,7 @@ async fn supervise(
     let (tell, stopping) = watch::channel(false);
     let mut heard = JoinSet::new();
     for number in 0..args.switches.prefork.into() {
-        heard.spawn(Worker::start(&listener)?.until_ready(number));
+        heard.spawn(Worker::start(&listener)?.until_ready(number, stopping.clone()));
     }
     let (mut announce, mut waiting, mut false_starts) = (Some(announce), args.switches.prefork, 0);
     loop {
@@ -175,7 +180,7 @@ async fn supervise(
                     return Err(Problem::Process(number));
                 }
                 tracing::warn!(process = number, "another one is started");
-                heard.spawn(Worker::start(&listener)?.until_ready(number));
+                heard.spawn(Worker::start(&listener)?.until_ready(number, stopping.clone()));
             }
         }
     }

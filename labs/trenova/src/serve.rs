@@ -126,6 +126,7 @@ pub async fn run(
         graceful: GracefulShutdown::new(),
         places: Places::new(args.switches.server_concurrency, metrics.clone()),
         http_buffers: args.switches.http_buffers,
+        is_one_of_several: args.switches.prefork > 1,
         metrics,
     };
     door.accept(&listener, stop).await;
@@ -155,6 +156,7 @@ struct Door {
     graceful: GracefulShutdown,
     places: Places,
     http_buffers: u32,
+    is_one_of_several: bool,
     metrics: Metrics,
 }
 
@@ -163,7 +165,7 @@ impl Door {
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+                accepted = self.next(listener) => accepted,
                 () = &mut stop => return,
             };
             match accepted {
@@ -174,6 +176,13 @@ impl Door {
                 }
             }
         }
+    }
+
+    async fn next(&self, listener: &tokio::net::TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+        if self.is_one_of_several {
+            self.places.defer().await;
+        }
+        listener.accept().await
     }
 
     fn welcome(&self, stream: TcpStream, address: SocketAddr) {

@@ -18,6 +18,10 @@ const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
     connection: close\r\ncontent-length: 81\r\n\r\n\
     {\"error\":{\"code\":\"too_many_connections\",\"message\":\"too many callers, try again\"}}";
+/// Callers from which on a process no longer minds having more than others.
+const EVEN: u32 = 64;
+/// Longest wait for other processes, in milliseconds: more than it takes them to wake up.
+const LONGEST: u32 = 5;
 /// How long somebody may take to read that.
 const GOODBYE: Duration = Duration::from_secs(1);
 
@@ -113,6 +117,18 @@ impl Places {
         let place = Place(self.clone());
         // Given back as it is dropped if it is one too many.
         (taken <= self.most).then_some(place)
+    }
+
+    /// Waits before the next caller is taken, if other processes wait for callers, too: the longer, the more are here already.
+    ///
+    /// The kernel wakes all of them, and the first to run may take everybody who waits; whoever has fewer is given the time to be
+    /// there first. With many callers the shares are even enough, and a rush must not be held up.
+    pub async fn defer(&self) {
+        let taken = self.taken.load(Ordering::Acquire);
+        let millis = if taken < EVEN { taken.min(LONGEST) } else { 1 };
+        if millis > 0 {
+            tokio::time::sleep(Duration::from_millis(millis.into())).await;
+        }
     }
 
     /// Tells somebody for whom there was no place.

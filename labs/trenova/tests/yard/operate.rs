@@ -103,6 +103,23 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
     assert_eq!(succeed(&["migrate", "--postgres", &stores.cluster.url()]).trim(), "0 steps applied");
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn threads_says_how_many_handle_requests() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::empty().await;
+    // With several, the one that the program began with only waits for them.
+    for (value, count) in [("1", 1), ("3", 4)] {
+        let yard = Yard::open(&stores, &["--threads", value]);
+        assert_eq!(yard.get("/ready").await.status, 200);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", yard.process.0.id())).unwrap();
+        let threads = status.lines().find_map(|line| line.strip_prefix("Threads:")).unwrap();
+        assert_eq!(threads.trim().parse::<usize>().unwrap(), count, "{value}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn figures_count_what_was_answered_by_route_and_not_by_path() {
     if !has_stores() {

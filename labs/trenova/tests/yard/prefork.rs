@@ -29,8 +29,8 @@ async fn prefork_serves_with_so_many_processes_and_replaces_one_that_dies() {
         return;
     }
     let stores = Stores::seeded().await;
-    for (value, count) in [("1", 0), ("3", 3)] {
-        let mut yard = Yard::open(&stores, &["--prefork", value]);
+    for (value, threads, count) in [("1", "2", 0), ("3", "2", 3), ("2", "1", 2)] {
+        let mut yard = Yard::open(&stores, &["--prefork", value, "--threads", threads]);
         let session = yard.sign_in(1).await.session;
         let parent = yard.process.0.id();
         let workers = children(parent);
@@ -50,6 +50,32 @@ async fn prefork_serves_with_so_many_processes_and_replaces_one_that_dies() {
         let ended = tokio::task::spawn_blocking(move || yard.process.0.wait().unwrap()).await.unwrap();
         assert!(ended.success(), "{value}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_spread_over_the_processes() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let yard = Yard::open(&stores, &["--prefork", "4"]);
+    // Figures are those of one process: each of these connections tells how many callers its process has.
+    let callers = (0..40).map(|_| {
+        let (client, url) = (reqwest::Client::new(), format!("{}/metrics", yard.url));
+        async move {
+            client.get(&url).send().await.unwrap().text().await.unwrap();
+            let again = async || {
+                let text = client.get(&url).send().await.unwrap().text().await.unwrap();
+                let line = text.lines().find_map(|line| line.strip_prefix("trenova_callers "));
+                line.unwrap().parse::<u32>().unwrap()
+            };
+            // All are there by then.
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            again().await
+        }
+    });
+    let most = join_all(callers).await.into_iter().max();
+    assert!(most <= Some(25), "40 callers, 4 processes, one with {most:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
