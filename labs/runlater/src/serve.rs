@@ -115,13 +115,10 @@ async fn serve(
     let until = Instant::now() + grace;
     let served = match ended {
         Some(served) => served,
-        None => match tokio::time::timeout_at(until, serving).await {
-            Ok(served) => served,
-            Err(_) => {
-                tracing::warn!("requests were still open after the grace period");
-                Ok(Ok(()))
-            }
-        },
+        None => tokio::time::timeout_at(until, serving).await.unwrap_or_else(|_| {
+            tracing::warn!("requests were still open after the grace period");
+            Ok(Ok(()))
+        }),
     };
     if let Some(crew) = crew {
         crew.stop();

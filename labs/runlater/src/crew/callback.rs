@@ -14,7 +14,8 @@ use crate::stamp::Stamp;
 
 const TRIES: u32 = 3;
 
-/// What is told.
+/// What is told; the names are those of the fields.
+#[allow(clippy::struct_field_names, reason = "the names are published")]
 #[derive(Debug, Serialize)]
 struct Message<'a> {
     event: &'static str,

@@ -43,13 +43,13 @@ pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
 }
 
 fn wanted(switches: &Switches) -> String {
-    let mut sql = String::new();
+    let mut statements = Vec::new();
     let mut index = |is_there: bool, unique: &str, name: &str, table: &str, rest: &str| {
-        sql += &if is_there {
-            format!("CREATE {unique} INDEX IF NOT EXISTS {name} ON {table} {rest};")
+        statements.push(if is_there {
+            format!("CREATE {unique} INDEX IF NOT EXISTS {name} ON {table} {rest}")
         } else {
-            format!("DROP INDEX IF EXISTS {name};")
-        };
+            format!("DROP INDEX IF EXISTS {name}")
+        });
     };
     index(switches.tasks_pk_index == Presence::Present, "UNIQUE", ID_INDEX, "tasks_default", "(id)");
     let orders = [
@@ -67,7 +67,7 @@ fn wanted(switches: &Switches) -> String {
     for (name, table, rest) in SPARE {
         index(switches.spare_indexes == Presence::Present, "", name, table, rest);
     }
-    sql
+    statements.join(";")
 }
 
 /// A connection outside of the pools, for what takes longer than a request may.

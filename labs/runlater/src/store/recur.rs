@@ -73,7 +73,7 @@ fn plan(
     cron: Option<&Recurrence>,
     times: &[Timestamp],
     now: Timestamp,
-    lane: Option<String>,
+    lane: Option<&str>,
     is_blocked: bool,
 ) -> Vec<Coming> {
     let mut coming: Vec<Coming> = times
@@ -88,7 +88,7 @@ fn plan(
             } else {
                 None
             };
-            Coming { task, at: *time, is_missed: why.is_some(), why, lane: lane.clone() }
+            Coming { task, at: *time, is_missed: why.is_some(), why, lane: lane.map(ToOwned::to_owned) }
         })
         .collect();
     // Of several times that passed only the last one is made up for.

@@ -16,9 +16,9 @@ use crate::world::spawn;
 
 /// The stub.
 pub struct Stub {
-    pub process: Running,
     pub url: String,
-    _output: BufReader<ChildStdout>,
+    /// Lives as long as this does.
+    _process: (Running, BufReader<ChildStdout>),
 }
 
 impl Stub {
@@ -26,7 +26,7 @@ impl Stub {
     pub fn start(flags: &[&str]) -> Self {
         let fixed = ["target", "--listen", "127.0.0.1:0", "--delay", "0ms", "--log-level", "error"];
         let (process, url, output) = spawn(&[&fixed[..], flags].concat());
-        Self { process, url, _output: output }
+        Self { url, _process: (process, output) }
     }
 
     /// What it has counted.

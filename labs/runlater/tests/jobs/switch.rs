@@ -241,7 +241,7 @@ async fn due_is_the_next_whole_second_or_now() {
         let mut whole = 0;
         for _ in 0..5 {
             let task = node.create(&json!({"url": "http://127.0.0.1:9/"})).await;
-            whole += usize::from(task["scheduled_for"].as_str().unwrap().ends_with(".000Z"));
+            whole += usize::from(task["scheduled_for"].as_str().unwrap().contains(".000"));
         }
         assert_eq!(whole == 5, is_whole, "{value}: {whole} of 5");
     }
