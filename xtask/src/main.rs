@@ -77,5 +77,8 @@ fn main() -> ExitCode {
 /// the current directory otherwise.
 fn root() -> PathBuf {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    manifest.as_deref().and_then(Path::parent).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+    let root =
+        manifest.as_deref().and_then(Path::parent).map_or_else(|| PathBuf::from("."), Path::to_path_buf);
+    // Some programs are run elsewhere by a path that begins here.
+    std::path::absolute(&root).unwrap_or(root)
 }
