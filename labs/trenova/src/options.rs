@@ -96,7 +96,7 @@ impl Options {
             return Ok(kept);
         }
         if self.lanes.is_empty() {
-            return self.desk.one(&ask).await;
+            return Box::pin(self.desk.one(&ask)).await;
         }
         let mut hasher = DefaultHasher::new();
         ask.tenant.hash(&mut hasher);

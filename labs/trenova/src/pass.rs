@@ -102,6 +102,9 @@ impl Pass {
 
     /// Finds the session of a request, slides it on, and counts the request.
     ///
+    /// What waits for Redis on its own is in a box: a request that waits with others is not as large as all the ways there are,
+    /// and is moved around several times before it begins.
+    ///
     /// # Errors
     /// Nobody has signed in, somebody is blocked or over the limit, Redis fails and that closes the way.
     pub async fn pass(&self, caller: &Caller) -> Result<Passed, Refusal> {
@@ -114,7 +117,7 @@ impl Pass {
         }
         let is_known = known.is_some();
         let (found, counting) = match self.switches.redis_call {
-            RedisCall::Each => (self.read(id, known).await, None),
+            RedisCall::Each => (Box::pin(self.read(id, known)).await, None),
             RedisCall::Script | RedisCall::Batch => self.look(id, caller, known).await,
         };
         let session = self.or_made_up(found, &caller.ip, now)?;
@@ -123,11 +126,14 @@ impl Pass {
             memory.keep(id, &session, begun);
         }
         if !session.id.is_empty() {
-            self.refresh(id, &session, now).await?;
+            match self.refresher.put_off(id, &session, now) {
+                Some(used) => self.used(id, used),
+                None => Box::pin(self.refresh(id, &session, now)).await?,
+            }
         }
         let counting = match counting {
             Some(counting) => counting,
-            None => self.limiter.count(caller, &session.user_id).await,
+            None => Box::pin(self.limiter.count(caller, &session.user_id)).await,
         };
         Ok(Passed { session, counted: self.settle(counting)? })
     }
@@ -188,10 +194,12 @@ impl Pass {
         }
         let user = known.as_ref().map(|session| Arc::clone(&session.user_id));
         let entry = Entry { session: id, user, ip: Arc::clone(&caller.ip), route: caller.route };
-        let seen = match &self.group {
-            Some(group) => group.join(entry).await.unwrap_or_else(|| Err(joint::stopping())),
-            None => self.joint.look(vec![entry]).await.pop().unwrap_or_else(|| Err(joint::stopping())),
+        let seen = if let Some(group) = &self.group {
+            group.join(entry).await
+        } else {
+            Box::pin(self.joint.look(vec![entry])).await.pop()
         };
+        let seen = seen.unwrap_or_else(|| Err(joint::stopping()));
         let found = match (known, &seen) {
             (Some(known), _) => Ok(Some(known)),
             (None, Ok(seen)) => Ok(seen.session.clone()),
@@ -218,15 +226,16 @@ impl Pass {
         }
     }
 
-    async fn refresh(&self, id: SessionId, session: &Arc<Session>, now: i64) -> Result<(), Refusal> {
+    /// Remembers when a session was used, for requests that take it from memory.
+    fn used(&self, id: SessionId, used: Option<Arc<Session>>) {
+        if let (Some(memory), Some(used)) = (&self.memory, used) {
+            memory.touch(id, used);
+        }
+    }
+
+    async fn refresh(&self, id: SessionId, session: &Session, now: i64) -> Result<(), Refusal> {
         match self.refresher.refresh(id, session, now).await {
-            Ok(None) => Ok(()),
-            Ok(Some(used)) => {
-                if let Some(memory) = &self.memory {
-                    memory.touch(id, used);
-                }
-                Ok(())
-            }
+            Ok(()) => Ok(()),
             Err(fault) if self.switches.session_failure == Failure::Open => {
                 tracing::debug!(reason = %fault, "a session was not slid on");
                 Ok(())

@@ -71,33 +71,34 @@ impl Refresher {
         Self { writer, refresh: args.switches.session_refresh, put_off }
     }
 
-    /// Slides a session on, or sees to it that this is done; says how it is now if that is for later.
-    ///
-    /// # Errors
-    /// Redis gives no answer.
-    pub async fn refresh(
-        &self,
-        id: SessionId,
-        session: &Session,
-        now: i64,
-    ) -> Result<Option<Arc<Session>>, Fault> {
+    /// Puts off that a session is slid on, if that is how it is done or nothing is; says how it is then, if that is not as it was.
+    #[allow(clippy::option_option, reason = "whether it is put off, and what comes of it")]
+    pub fn put_off(&self, id: SessionId, session: &Session, now: i64) -> Option<Option<Arc<Session>>> {
         match self.refresh {
-            SessionRefresh::Off => Ok(None),
-            SessionRefresh::Write => self.writer.write(id, &session.used(now)).await.map(|()| None),
-            SessionRefresh::Full => {
-                let text = read(&self.writer.link, id, self.writer.events).await?;
-                if let Some(read) = text.as_deref().and_then(super::joint::parse) {
-                    self.writer.write(id, &read.used(now)).await?;
-                }
-                Ok(None)
-            }
+            SessionRefresh::Write | SessionRefresh::Full => None,
+            SessionRefresh::Off => Some(None),
             // Times are whole seconds: more would change nothing.
-            SessionRefresh::Deferred if session.last_accessed_at >= now => Ok(None),
+            SessionRefresh::Deferred if session.last_accessed_at >= now => Some(None),
             SessionRefresh::Deferred => {
                 let used = Arc::new(session.used(now));
                 self.put_off.lock().insert(id, Arc::clone(&used));
-                Ok(Some(used))
+                Some(Some(used))
             }
+        }
+    }
+
+    /// Slides a session on.
+    ///
+    /// # Errors
+    /// Redis gives no answer.
+    pub async fn refresh(&self, id: SessionId, session: &Session, now: i64) -> Result<(), Fault> {
+        if self.refresh != SessionRefresh::Full {
+            return self.writer.write(id, &session.used(now)).await;
+        }
+        let text = read(&self.writer.link, id, self.writer.events).await?;
+        match text.as_deref().and_then(super::joint::parse) {
+            Some(read) => self.writer.write(id, &read.used(now)).await,
+            None => Ok(()),
         }
     }
 
