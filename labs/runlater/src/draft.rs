@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use url::Url;
 
-use crate::field::Fields;
+use crate::field::{Fields, whole};
 use crate::recurrence::Recurrence;
 use crate::refusal::Refusal;
 
@@ -162,7 +162,7 @@ fn when(fields: &mut Fields, now: Timestamp) -> Result<Option<When>, Refusal> {
 /// `30s`, `5m`, `2h`, `1d`, or a number of seconds.
 fn delay(value: &Value) -> Option<SignedDuration> {
     let (number, unit) = match value {
-        Value::Number(number) => (number.as_i64()?, 1),
+        Value::Number(_) => (whole(value)?, 1),
         Value::String(text) => {
             let split = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
             let unit = match &text[split..] {

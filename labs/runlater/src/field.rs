@@ -63,7 +63,7 @@ impl Fields {
     /// A whole number.
     pub fn number(&mut self, name: &'static str, range: RangeInclusive<i32>) -> Option<i32> {
         let value = self.take(name)?;
-        let number = value.as_i64().and_then(|number| i32::try_from(number).ok());
+        let number = whole(&value).and_then(|number| i32::try_from(number).ok());
         if let Some(number) = number.filter(|number| range.contains(number)) {
             return Some(number);
         }
@@ -89,6 +89,14 @@ impl Fields {
     }
 }
 
+/// A whole number, also one that is written with a fraction of zero: for JSON that is the same.
+pub fn whole(value: &Value) -> Option<i64> {
+    // All whole numbers up to here are what they seem to be.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let as_float = || value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < EXACT);
+    value.as_i64().or_else(|| as_float().map(|number| number as i64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +113,21 @@ mod tests {
         assert_eq!(fields.number("f", 0..=1), None, "what is not there is not wrong");
         let Err(Refusal::Invalid(wrong)) = fields.finish() else { panic!("nothing was wrong") };
         assert_eq!(wrong.into_keys().collect::<Vec<_>>(), ["a", "b", "c", "d", "e"]);
+    }
+
+    #[test]
+    fn a_number_with_a_fraction_of_zero_is_whole() {
+        let rows = [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("-7e2", Some(-700)),
+            ("7.5", None),
+            ("1e300", None),
+            ("true", None),
+        ];
+        for (text, number) in rows {
+            assert_eq!(whole(&serde_json::from_str(text).unwrap()), number, "{text}");
+        }
     }
 
     #[test]

@@ -333,7 +333,9 @@ fn seconds(now: Timestamp) -> u64 {
 /// The `Idempotency-Key` of a request, if it has one.
 fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Option<Once>, Refusal> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().ok().filter(|key| !key.is_empty() && key.len() <= 255);
+    let is_key =
+        |key: &&str| (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
+    let key = value.to_str().ok().filter(is_key);
     let key =
         key.ok_or_else(|| Refusal::Bad("an Idempotency-Key has 1 to 255 visible characters".to_owned()))?;
     Ok(Some(Once { key: key.to_owned(), request: request_digest(method, path, body) }))

@@ -11,11 +11,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use super::lab::Standing;
+use super::lab::{Lab, Standing};
 use crate::process;
 
 /// What is installed: one line a package, with its version.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
+
+/// What its flags cannot say. A body that is too large, 413, is refused as well as any other.
+const SETTINGS: &str = "[checks]\nnegative_data_rejection.expected-statuses = [\"4xx\"]\n";
 
 /// The least Python that will do.
 const PYTHON: (u32, u32) = (3, 10);
@@ -53,24 +56,28 @@ impl Fuzzer {
         Ok(Some(Self { program }))
     }
 
-    /// Asks a lab whether it does what its `openapi.json` says; paths `without` are not asked.
-    pub fn ask(&self, lab: &Standing, without: &[&str], examples: u32, seed: u64) -> Result<bool> {
+    /// Asks a lab whether it does what its `openapi.json` says.
+    pub fn ask(&self, lab: &Lab, standing: &Standing, examples: u32, seed: u64) -> Result<bool> {
         // What it writes by the way goes with this folder.
         let folder = TempDir::new()?;
+        fs::write(folder.path().join("schemathesis.toml"), SETTINGS)?;
         let mut command = Command::new(&self.program);
         command
             .current_dir(folder.path())
             .arg("--no-color")
             .arg("run")
-            .arg(format!("{}/openapi.json", lab.url));
+            .arg(format!("{}/openapi.json", standing.url));
         command.args(["--phases", "examples,coverage,fuzzing,stateful", "--checks", "all"]);
         command.args(["--continue-on-failure", "--request-timeout", "20", "--generation-database", "none"]);
         command.args(["--max-examples", &examples.to_string(), "--seed", &seed.to_string()]);
-        for header in &lab.headers {
+        for header in &standing.headers {
             command.args(["--header", header]);
         }
-        for path in without {
+        for path in lab.without {
             command.args(["--exclude-path", path]);
+        }
+        if !lab.unchecked.is_empty() {
+            command.args(["--exclude-checks", &lab.unchecked.join(",")]);
         }
         let mut running = process::spawn(&mut command)?;
         let begun = Instant::now();

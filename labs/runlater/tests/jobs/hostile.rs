@@ -302,7 +302,7 @@ async fn an_idempotency_key_that_is_none_is_refused_and_its_request_not_done() {
     let (node, path, routes) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
     for (method, route) in routes {
-        for key in [&b""[..], &b"a".repeat(256), b"\xe4"] {
+        for key in [&b""[..], &b"a".repeat(256), b"\xe4", b"a b"] {
             let value = reqwest::header::HeaderValue::from_bytes(key).unwrap();
             let request = node.request(method.clone(), &route).header("idempotency-key", value);
             let task = json!({"url": "http://127.0.0.1:9/", "cron": FAR, "name": "never"});
