@@ -20,7 +20,8 @@ use crate::store::claim::Claimed;
 const CLAIM_MAX: usize = 500;
 /// How often all that waits is looked at, and not only what became due of late.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
-/// What becomes due later than those before it may be written before them: by so much.
+/// What becomes due later than those before it may be written before them, and clocks differ: by so much. What comes later
+/// still waits for the next look at all.
 const SLACK: SignedDuration = SignedDuration::from_secs(3);
 const AFTER_PROBLEM: Duration = Duration::from_millis(200);
 

@@ -33,8 +33,9 @@ impl Crew {
     /// Does what was claimed and is in hand; afterwards it is not.
     pub(super) async fn work(self: &Arc<Self>, claimed: Claimed) {
         let id = claimed.job.id;
+        let is_fresh = !claimed.is_loaded;
         let end = match self.loaded(claimed).await {
-            Ok(Some(job)) => self.perform(Arc::new(job)).await,
+            Ok(Some(job)) => self.perform(Arc::new(job), is_fresh).await,
             Ok(None) => End::Known,
             Err(problem) => {
                 tracing::warn!(reason = %problem, execution = %id, "a job cannot be loaded");
@@ -66,8 +67,9 @@ impl Crew {
         Ok(None)
     }
 
-    async fn perform(self: &Arc<Self>, mut job: Arc<Job>) -> End {
-        if self.refetches() {
+    /// `is_fresh` says that the job was loaded just now, and not with its claim.
+    async fn perform(self: &Arc<Self>, mut job: Arc<Job>, is_fresh: bool) -> End {
+        if self.refetches() && !is_fresh {
             job = self.again(job).await;
         }
         if !self.has_lease() {

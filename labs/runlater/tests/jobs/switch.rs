@@ -169,7 +169,7 @@ async fn worker_refetch_and_claim_preload_load_a_job_at_every_step_once_or_with_
     let stub = Stub::start(&[]);
     for query in ["single", "batch"] {
         for (refetch, preload, loads) in
-            [("refetch", "off", 5), ("refetch", "on", 4), ("reuse", "off", 1), ("reuse", "on", 0)]
+            [("refetch", "off", 4), ("refetch", "on", 4), ("reuse", "off", 1), ("reuse", "on", 0)]
         {
             let flags = ["--claim-query", query, "--worker-refetch", refetch, "--claim-preload", preload];
             let node = Node::seeded(&cluster, &[&flags[..], &["--max-workers", "4"]].concat()).await;
