@@ -24,6 +24,8 @@ use crate::store::key::KeyRow;
 
 /// How long a key that was deleted may still be taken for one, with `key-cache`.
 const KEPT: Duration = Duration::from_secs(5);
+/// How much longer while it is looked up again.
+const LOOKUP: Duration = Duration::from_secs(1);
 /// Keys kept at a time.
 const KEPT_MAX: usize = 10_000;
 /// How old what is written of the last use may become.
@@ -62,9 +64,8 @@ impl Keys {
         if !bool::from(digest.as_bytes().ct_eq(row.hash.as_bytes())) {
             return Err(Refusal::Unauthorized);
         }
-        let is_stale = row.last_used_at.is_none_or(|last| last.duration_until(now) >= TOUCH_EVERY);
-        if self.touch == ApikeyTouch::Always || is_stale {
-            self.note(id, now);
+        let is_stale = is_stale(row.last_used_at, now);
+        if self.touch == ApikeyTouch::Always || (is_stale && self.is_first(id, now)) {
             self.store.touch(row.id, now).await?;
         }
         Ok(row.organization)
@@ -77,26 +78,47 @@ impl Keys {
             if fresh.is_some() {
                 return Ok(fresh);
             }
+            // One looks it up; the others do with what is there a little longer.
+            if let Some(kept) = kept.write().get_mut(id) {
+                if kept.until > now {
+                    return Ok(Some(kept.row.clone()));
+                }
+                kept.until = now + LOOKUP;
+            }
         }
         let row = self.store.key(id).await?;
-        if let (Some(kept), Some(row)) = (&self.kept, &row) {
+        if let Some(kept) = &self.kept {
             let mut kept = kept.write();
             if kept.len() >= KEPT_MAX {
                 kept.clear();
             }
-            kept.insert(id.to_owned(), Kept { row: row.clone(), until: now + KEPT });
+            match &row {
+                Some(row) => {
+                    // Somebody may have written a use since it was looked up.
+                    let used = kept.get(id).and_then(|kept| kept.row.last_used_at);
+                    let mut row = row.clone();
+                    row.last_used_at = row.last_used_at.max(used);
+                    kept.insert(id.to_owned(), Kept { row, until: now + KEPT });
+                }
+                None => drop(kept.remove(id)),
+            }
         }
         Ok(row)
     }
 
-    /// So that those who come meanwhile do not write it again.
-    fn note(&self, id: &str, now: Timestamp) {
-        if let Some(kept) = &self.kept
-            && let Some(kept) = kept.write().get_mut(id)
-        {
-            kept.row.last_used_at = Some(now);
-        }
+    /// Whether nobody else is writing that a key was used: those who come meanwhile need not.
+    fn is_first(&self, id: &str, now: Timestamp) -> bool {
+        let Some(kept) = &self.kept else { return true };
+        let mut kept = kept.write();
+        let Some(kept) = kept.get_mut(id) else { return true };
+        let is_first = is_stale(kept.row.last_used_at, now);
+        kept.row.last_used_at = kept.row.last_used_at.max(Some(now));
+        is_first
     }
+}
+
+fn is_stale(last: Option<Timestamp>, now: Timestamp) -> bool {
+    last.is_none_or(|last| last.duration_until(now) >= TOUCH_EVERY)
 }
 
 /// The two parts of `Authorization: Bearer ID.SECRET`.

@@ -117,7 +117,9 @@ fn session(args: &ServeArgs, plans: &str) -> Result<tokio_postgres::Config, Refu
     let mut config: tokio_postgres::Config = args.store.postgres.parse()?;
     config.connect_timeout(timeout).application_name("runlater");
     let given = config.get_options().unwrap_or_default();
-    let options = format!("{given} -c timezone=UTC -c statement_timeout={} {plans}", timeout.as_millis());
+    // Compiling a statement takes longer than any of these takes to run.
+    let options =
+        format!("{given} -c timezone=UTC -c jit=off -c statement_timeout={} {plans}", timeout.as_millis());
     config.options(options.trim());
     Ok(config)
 }

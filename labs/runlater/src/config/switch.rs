@@ -21,7 +21,7 @@ pub struct Switches {
     /// When it is written down that a key was used
     #[arg(long, env = "RUNLATER_APIKEY_TOUCH", default_value = "debounce_300s")]
     pub apikey_touch: ApikeyTouch,
-    /// Whether a key that was proven is kept in memory with its organization, for 5 seconds at the most
+    /// Whether a key that was proven is kept in memory with its organization, for 6 seconds at the most
     #[arg(long, env = "RUNLATER_KEY_CACHE", default_value = "on")]
     pub key_cache: Toggle,
     /// How the executions of an organization are counted

@@ -35,26 +35,29 @@ pub(super) struct Sql {
 
 impl Sql {
     pub(super) fn of(switches: &Switches) -> Self {
+        // Whoever has it is its node, and nobody is when it does not run. Its status would say the same, and lead by way of all
+        // that run, and of all that ran and are not cleaned away yet. Everything else comes from what was accepted: a join of
+        // two lists without an index takes the square of their length.
         let touched = if switches.last_exec_write == LastExecWrite::WithResult {
             // A task may have ended twice in a batch, and an older end comes late.
             ", touched AS (UPDATE tasks t SET last_execution_at = l.at FROM \
-             (SELECT r.task_id, max(r.at) AS at FROM r JOIN done USING (id) GROUP BY r.task_id) l \
+             (SELECT task_id, max(at) AS at FROM done GROUP BY task_id) l \
              WHERE t.id = l.task_id AND (t.last_execution_at IS NULL OR t.last_execution_at < l.at))"
         } else {
             ""
         };
         let write = format!(
-            "WITH r AS MATERIALIZED (SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::int[], $4::uuid[], \
-             $5::text[], $6::int[], $7::int[], $8::text[], $9::text[], $10::timestamptz[], $11::uuid[], \
-             $12::timestamptz[], $13::int[], $14::text[]) AS r(id, due, claim, task_id, status, status_code, \
+            "WITH r AS MATERIALIZED (SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::int[], $4::text[], $5::int[], \
+             $6::int[], $7::text[], $8::text[], $9::timestamptz[], $10::uuid[], $11::timestamptz[], $12::int[], \
+             $13::text[]) AS r(id, due, claim, status, status_code, \
              duration_ms, response_body, error_message, at, next, next_at, attempt, lane)), \
              done AS (UPDATE executions e SET status = r.status, finished_at = r.at, status_code = r.status_code, \
              duration_ms = r.duration_ms, response_body = r.response_body, error_message = r.error_message, \
              node = NULL FROM r WHERE e.id = r.id AND e.scheduled_for = r.due AND e.claim = r.claim \
-             AND e.status = 'running' RETURNING e.id), \
+             AND e.node IS NOT NULL RETURNING e.id, e.task_id, r.at, r.next, r.next_at, r.attempt, r.lane), \
              again AS (INSERT INTO executions (id, task_id, scheduled_for, attempt, lane) \
-             SELECT r.next, r.task_id, r.next_at, r.attempt + 1, r.lane FROM r JOIN done USING (id) \
-             WHERE r.next IS NOT NULL){touched} SELECT id FROM done"
+             SELECT next, task_id, next_at, attempt + 1, lane FROM done WHERE next IS NOT NULL){touched} \
+             SELECT id FROM done"
         );
         Self { write, is_alone: switches.store_result == StoreResult::Each }
     }
@@ -75,7 +78,6 @@ impl Store {
                     &each(records, |record| record.job.id),
                     &each(records, |record| record.job.due),
                     &each(records, |record| record.job.claim),
-                    &each(records, |record| record.job.task_id),
                     &each(records, |record| record.verdict.status),
                     &each(records, |record| record.verdict.status_code),
                     &each(records, |record| record.verdict.duration_ms),
