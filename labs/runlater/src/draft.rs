@@ -234,7 +234,7 @@ fn headers(fields: &mut Fields) -> Option<String> {
     let is_header = |(name, value): (&String, &Value)| {
         let named = hyper::header::HeaderName::try_from(name.as_str())
             .is_ok_and(|name| !NOT_YOURS.contains(&name.as_str()));
-        named && value.as_str().is_some_and(|text| hyper::header::HeaderValue::from_str(text).is_ok())
+        named && value.as_str().is_some_and(|text| text.bytes().all(is_of_header))
     };
     let text = value.to_string();
     match value.as_object() {
@@ -245,6 +245,11 @@ fn headers(fields: &mut Fields) -> Option<String> {
         _ => fields.refuse("headers", "has to be an object of texts that are headers of a request"),
     }
     None
+}
+
+/// What a value may have in it: beyond ASCII there is no telling what a target takes it for.
+fn is_of_header(byte: u8) -> bool {
+    byte == b'\t' || byte == b' ' || byte.is_ascii_graphic()
 }
 
 fn codes(fields: &mut Fields) -> Option<String> {

@@ -160,6 +160,7 @@ fn wrong() -> Vec<(&'static str, Vec<Value>)> {
                 json!({"a b": "c"}),
                 json!({"a": 1}),
                 json!({"a": "b\r\nc: d"}),
+                json!({"a": "\u{84}"}),
                 json!({"host": "b"}),
                 json!({"content-length": "1"}),
                 json!({"transfer-encoding": "chunked"}),
