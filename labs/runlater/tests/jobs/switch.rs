@@ -42,7 +42,8 @@ async fn list_query_finds_the_same_order_in_another_way() {
         let before = having(&cluster, words);
         lists.push(node.get("/api/v1/tasks?limit=20").await.data());
         let sql = cluster.statements();
-        let list = sql.iter().rfind(|line| line.contains("FROM tasks t")).unwrap();
+        // The scheduler of this node reads tasks as well.
+        let list = sql.iter().rfind(|line| words.iter().all(|word| line.contains(word))).unwrap();
         assert_eq!(having(&cluster, words), before + 1, "{value}");
         assert!(!list.contains(not), "{value}: {list}");
     }
