@@ -203,12 +203,23 @@ impl Shared {
             match way.act(&mut link, &request)? {
                 After::Keep => {}
                 After::Hold => return self.hold(link),
+                After::Unread(until) => {
+                    self.wait_for(until);
+                    return self.hold(link);
+                }
                 After::Close => return link.close(),
                 After::Cut => return Ok(()),
                 After::Reset => return link.reset(),
             }
         }
         Ok(())
+    }
+
+    /// Waits until so many requests were seen. What a client cannot send meanwhile it has to keep, or to give up.
+    fn wait_for(&self, requests: usize) {
+        let seen = self.seen.lock().unwrap();
+        let too_few = |seen: &mut Seen| seen.requests.len() < requests;
+        drop(self.changed.wait_timeout_while(seen, WATCHDOG, too_few).unwrap());
     }
 
     /// Waits for the client to close, and counts what it sends instead.

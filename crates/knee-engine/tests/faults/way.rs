@@ -34,8 +34,8 @@ pub enum Way {
     DripInTime,
     /// Closes after its answer without having said so.
     CloseUnannounced,
-    /// An answer to the head of a request, whose body it never reads.
-    Early,
+    /// An answer to the head of a request, whose body is not read before the server has seen so many requests.
+    Early(usize),
     /// The same, and the connection is reset.
     EarlyReset,
 
@@ -151,6 +151,8 @@ pub enum After {
     Keep,
     /// The client has to close it; whatever else it sends is counted.
     Hold,
+    /// The same, but nothing is read before the server has seen so many requests.
+    Unread(usize),
     /// The server ends it in order.
     Close,
     /// The server ends the TCP stream alone.
@@ -174,7 +176,7 @@ const SLOW_DRIP: Duration = Duration::from_millis(20);
 impl Way {
     /// Whether it answers before it has read the body of the request.
     pub const fn is_early(&self) -> bool {
-        matches!(self, Self::Early | Self::EarlyReset)
+        matches!(self, Self::Early(_) | Self::EarlyReset)
     }
 
     /// Whether a client that had its connection kept until now cannot tell it from a connection
@@ -218,10 +220,9 @@ impl Way {
                 link.write_all(&answer(200, "", b"not asked for"))?;
                 Ok(After::Keep)
             }
-            Self::Early => {
+            Self::Early(seen) => {
                 link.write_all(&answer(413, "", b"too much"))?;
-                // Read only once the client has given the connection up.
-                read_to_end(link)
+                Ok(After::Unread(*seen))
             }
             Self::BreakTls => {
                 link.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")?;
@@ -348,10 +349,4 @@ fn endless(link: &mut Link, first: &[u8], again: &[u8], pause: Option<Duration>)
             None => link.write_all(again)?,
         }
     }
-}
-
-fn read_to_end(link: &mut Link) -> io::Result<After> {
-    let mut buffer = [0; 16_384];
-    while link.read(&mut buffer)? > 0 {}
-    Ok(After::Close)
 }
