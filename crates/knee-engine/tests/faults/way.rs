@@ -2,7 +2,7 @@
 //!
 //! Says what is sent and what becomes of the connection; not what the engine should make of it.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
