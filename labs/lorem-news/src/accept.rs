@@ -73,3 +73,34 @@ impl Connected<IncomingStream<'_, Shared>> for Peer {
         stream.remote_addr().clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Connections that each of two takes of twenty that wait when both begin, on one thread.
+    async fn shares(alone: bool) -> [usize; 2] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let _waiting: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+        let shared = |listener| Shared::new(TcpListener::from_std(listener).unwrap(), alone);
+        let mut both = [shared(listener.try_clone().unwrap()), shared(listener)];
+        let (mut taken, [one, other]) = ([Vec::new(), Vec::new()], &mut both);
+        for _ in 0..20 {
+            tokio::select! {
+                biased;
+                got = one.accept() => taken[0].push(got),
+                got = other.accept() => taken[1].push(got),
+            }
+        }
+        taken.map(|taken| taken.len())
+    }
+
+    #[tokio::test]
+    async fn who_has_fewer_connections_takes_the_next_and_without_that_the_first_takes_all() {
+        let [one, other] = shares(false).await;
+        assert!(one.abs_diff(other) <= 2, "{one} and {other}");
+        assert_eq!(shares(true).await, [20, 0]);
+    }
+}
