@@ -50,8 +50,9 @@ pub(crate) struct Launch {
     pub(crate) user: Option<(u32, u32)>,
     /// The CPUs that it may use.
     pub(crate) cpus: Vec<usize>,
-    /// The cgroup that it moves into before it begins.
-    pub(crate) share: Option<PathBuf>,
+    /// The cgroup that it moves into before it begins, or into which it is moved as it begins if it steps down
+    /// to a user who may not do that.
+    pub(crate) group: Option<PathBuf>,
     /// How it is asked to end.
     pub(crate) polite: Polite,
 }
@@ -87,7 +88,7 @@ pub(crate) struct Handle {
 struct Kept {
     child: Child,
     polite: Polite,
-    share: Option<PathBuf>,
+    group: Option<PathBuf>,
     /// Whether it is of the kind that has shared memory which outlives it.
     keeps_memory: bool,
     memory: Vec<SharedMemory>,
@@ -153,7 +154,7 @@ impl Keeper {
         let kept = Kept {
             child,
             polite: launch.polite,
-            share: launch.share.clone(),
+            group: launch.group.clone(),
             keeps_memory: launch.polite == Polite::Quit,
             memory: Vec::new(),
         };
@@ -219,6 +220,8 @@ impl Keeper {
         }
         if let Some(root) = self.root.take() {
             end_all(|| platform::stragglers(&root.path, &marker, &[]));
+            // One may have been made for a process that was never started.
+            platform::remove_groups(&group_of(&root.path, ""));
             let _ = folder::remove(&root.path);
         }
     }
@@ -239,17 +242,17 @@ impl Drop for Keeper {
 /// started it, and the threads of this program have theirs.
 fn spawn(launch: &Launch, marker: &str) -> io::Result<Child> {
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&launch.log)?;
-    let mut command = match &launch.share {
-        // The shell moves itself, so that there is no moment at which the program runs outside of its share.
-        Some(share) => {
+    let mut command = match (&launch.group, launch.user) {
+        // The shell moves itself, so that there is no moment at which the program runs outside of its group.
+        (Some(group), None) => {
             let mut shell = Command::new("/bin/sh");
             shell
                 .args(["-c", r#"echo $$ 2>/dev/null >"$0/cgroup.procs"; exec "$@""#])
-                .arg(share)
+                .arg(group)
                 .arg(&launch.program);
             shell
         }
-        None => Command::new(&launch.program),
+        _ => Command::new(&launch.program),
     };
     command.args(&launch.args).current_dir(&launch.folder).process_group(0);
     command.env_clear().envs(launch.env.iter().map(|(name, value)| (name, value)));
@@ -266,7 +269,13 @@ fn spawn(launch: &Launch, marker: &str) -> io::Result<Child> {
         };
         scope.spawn(start).join()
     });
-    started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes panicked")))
+    let child =
+        started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes panicked")))?;
+    if let (Some(group), Some(_)) = (&launch.group, launch.user) {
+        // Whoever asked for the group looks whether the process is in it.
+        let _ = fs::write(group.join("cgroup.procs"), child.id().to_string());
+    }
+    Ok(child)
 }
 
 /// How a child ended, without taking its number from it.
@@ -297,8 +306,8 @@ fn bury(kept: &mut Kept, marker: &str) {
     for memory in &kept.memory {
         memory.remove();
     }
-    if let Some(share) = &kept.share {
-        let _ = fs::remove_dir(share);
+    if let Some(group) = &kept.group {
+        platform::remove_group(group);
     }
 }
 
@@ -338,7 +347,13 @@ pub(crate) fn rescue(root: &Path, known: &[Handle]) {
     let groups: Vec<i32> = known.iter().map(|handle| handle.pid.cast_signed()).collect();
     let marker = marker_of(root);
     end_all(|| platform::stragglers(root, &marker, &groups));
+    platform::remove_groups(&group_of(root, ""));
     let _ = folder::remove(root);
+}
+
+/// The name of a cgroup of the rig with this folder.
+pub(crate) fn group_of(root: &Path, member: &str) -> String {
+    format!("{}-{member}", root.file_name().unwrap_or_default().to_string_lossy())
 }
 
 /// The entry of the environment that all processes of a rig carry, up to their number.

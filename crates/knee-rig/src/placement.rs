@@ -2,9 +2,12 @@
 //!
 //! Does not place anybody; `platform` does.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::keeper::Handle;
 
 /// Something that was asked for and cannot be had on this machine. Part of what a study reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +16,16 @@ pub struct NotHere {
     pub what: String,
     /// Why not.
     pub reason: String,
+}
+
+/// Whether a process did not make it into the cgroup that it was to have. `what` names what asked for one.
+pub(crate) fn outside(group: Option<&Path>, process: Handle, what: &str) -> Option<NotHere> {
+    let inside = std::fs::read_to_string(group?.join("cgroup.procs")).unwrap_or_default();
+    if inside.lines().any(|line| line == process.pid.to_string()) {
+        return None;
+    }
+    let reason = "the process could not be moved into its cgroup".to_owned();
+    Some(NotHere { what: what.to_owned(), reason })
 }
 
 /// The CPUs of `0`, `0-1` or `0-1,3`, ascending, each once. `at` names the entry in an error.

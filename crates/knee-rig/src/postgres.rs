@@ -13,10 +13,11 @@ use knee_core::rig::{Postgres, Replication, Setting};
 use crate::error::{Error, is_full_disk, says_full};
 use crate::folder::{self, User};
 use crate::hands::{Hands, QUOTED};
-use crate::keeper::{Handle, Launch, Polite};
+use crate::keeper::{self, Handle, Launch, Polite};
 use crate::place::Places;
+use crate::placement::{self, NotHere};
 use crate::program::{self, Installed};
-use crate::{ready, stepdown};
+use crate::{platform, ready, stepdown};
 
 mod replica;
 mod settings;
@@ -48,6 +49,8 @@ struct Server {
     log: PathBuf,
     port: u16,
     process: Option<Handle>,
+    /// Why its processes compete for CPUs one by one, if they do.
+    not_here: Option<NotHere>,
 }
 
 /// A cluster: a server, and perhaps one that follows it.
@@ -82,7 +85,14 @@ impl Cluster {
         folder::create(&folder, user)?;
         let server = |role: &str, who: String| {
             let log = logs.join(format!("postgres-{name}{role}.log"));
-            Server { who, data: folder.join(format!("data{role}")), log, port: 0, process: None }
+            Server {
+                who,
+                data: folder.join(format!("data{role}")),
+                log,
+                port: 0,
+                process: None,
+                not_here: None,
+            }
         };
         let replica =
             declared.replica.map(|_| server("-replica", format!("the replica of PostgreSQL `{name}`")));
@@ -138,6 +148,11 @@ impl Cluster {
             .into_iter()
             .chain(self.replica.as_ref().and_then(|replica| replica.process))
             .collect()
+    }
+
+    /// What its servers were to have and cannot have here.
+    pub(crate) fn not_here(&self) -> Vec<NotHere> {
+        std::iter::once(&self.primary).chain(&self.replica).filter_map(|s| s.not_here.clone()).collect()
     }
 
     /// An error if one of its servers is gone.
@@ -280,13 +295,20 @@ impl Cluster {
         }
         let args =
             ["-D".to_owned(), server.data.display().to_string(), "-p".to_owned(), server.port.to_string()];
+        let group = server.group(hands);
         let launch = Launch {
             log: server.log.clone(),
             polite: Polite::Quit,
+            group: group.as_ref().ok().cloned(),
             ..self.tool("postgres", args.to_vec(), "")
         };
         let process = hands.launch(&launch)?;
         server.process = Some(process);
+        let what = format!("{} as one competitor for the CPUs", server.who);
+        server.not_here = match group {
+            Ok(group) => placement::outside(Some(&group), process, &what),
+            Err(reason) => Some(NotHere { what, reason }),
+        };
         let door = self.door(server);
         let mut refused = String::new();
         let mut died = Ok(());
@@ -373,7 +395,7 @@ impl Cluster {
             log: self.folder.join(format!("{log}.log")),
             user: self.user.map(|user| (user.uid, user.gid)),
             cpus: self.cpus.clone(),
-            share: None,
+            group: None,
             polite: Polite::Terminate,
         }
     }
@@ -382,7 +404,21 @@ impl Cluster {
 impl Server {
     /// Stands in while the real one is lent out.
     fn nobody() -> Self {
-        Self { who: String::new(), data: PathBuf::new(), log: PathBuf::new(), port: 0, process: None }
+        Self {
+            who: String::new(),
+            data: PathBuf::new(),
+            log: PathBuf::new(),
+            port: 0,
+            process: None,
+            not_here: None,
+        }
+    }
+
+    /// A cgroup for one start. Each process of PostgreSQL has a session of its own, and the kernel shares CPUs out
+    /// between sessions: without a group a hundred connections are a hundred competitors of the generator.
+    fn group(&self, hands: &Hands) -> Result<PathBuf, String> {
+        let name = self.data.strip_prefix(&hands.root).unwrap_or(&self.data).display().to_string();
+        platform::create_group(&keeper::group_of(&hands.root, &name.replace('/', "-")))
     }
 
     /// An error if it is gone.

@@ -201,7 +201,7 @@ impl Server {
             log: self.log.clone(),
             user: None,
             cpus: self.cpus.clone(),
-            share: None,
+            group: None,
             polite: Polite::Terminate,
         })?;
         self.process = Some(process);

@@ -22,7 +22,7 @@ use crate::postgres::Cluster;
 use crate::redis::Server;
 use crate::service::{Standing, Surroundings};
 use crate::source::Sources;
-use crate::{declaration, platform, ready};
+use crate::{declaration, keeper, platform, ready};
 
 mod data;
 
@@ -89,6 +89,8 @@ pub struct Store {
     pub url: String,
     /// Its processes, the one that writes first; none of a store of the user's own.
     pub pids: Vec<u32>,
+    /// What it was to have and cannot have here.
+    pub not_here: Vec<NotHere>,
 }
 
 /// Everything that a study needs, standing. Dropping it takes it down.
@@ -158,11 +160,15 @@ impl Rig {
             self.sources.build(&self.hands, name, build, &folder, &self.logs)?;
         }
         self.prepare(name, &declared, overrides, &folder)?;
-        let (share, mut not_here) = self.share(name, &declared);
-        let around = self.around(name, &declared, &folder, share.clone())?;
+        let (group, mut not_here) = self.share(name, &declared);
+        let around = self.around(name, &declared, &folder, group.clone())?;
         let service = standing(&mut self.services, name)?;
         let process = service.start(&self.hands, &around, &declared, overrides)?;
-        not_here.extend(outside(share.as_deref(), process.handle, name));
+        not_here.extend(placement::outside(
+            group.as_deref(),
+            process.handle,
+            &format!("service.{name}.cpu_share"),
+        ));
         Ok(Running {
             url: format!("http://127.0.0.1:{}", process.port),
             pid: Some(process.handle.pid),
@@ -222,17 +228,22 @@ impl Rig {
     /// Databases and caches, those of the user's own included.
     pub fn stores(&self) -> Vec<Store> {
         let places = self.places();
-        let pids = |processes: &[Handle]| processes.iter().map(|process| process.pid).collect();
-        let url = |name: &str| places.get(&format!("{name}.url")).cloned().unwrap_or_default();
+        let store = |name: String, processes: Vec<Handle>, not_here: Vec<NotHere>| {
+            let url = places.get(&format!("{name}.url")).cloned().unwrap_or_default();
+            let pids = processes.iter().map(|process| process.pid).collect();
+            Store { name, url, pids, not_here }
+        };
         let postgres = self.declaration.postgres.keys().map(|name| {
-            let processes = self.postgres.get(name).map(Cluster::processes).unwrap_or_default();
-            (format!("postgres.{name}"), pids(&processes))
+            let cluster = self.postgres.get(name);
+            let processes = cluster.map(Cluster::processes).unwrap_or_default();
+            let not_here = cluster.map(Cluster::not_here).unwrap_or_default();
+            store(format!("postgres.{name}"), processes, not_here)
         });
         let redis = self.declaration.redis.keys().map(|name| {
-            let process: Vec<Handle> = self.redis.get(name).and_then(Server::process).into_iter().collect();
-            (format!("redis.{name}"), pids(&process))
+            let process = self.redis.get(name).and_then(Server::process);
+            store(format!("redis.{name}"), process.into_iter().collect(), Vec::new())
         });
-        postgres.chain(redis).map(|(name, pids)| Store { url: url(&name), name, pids }).collect()
+        postgres.chain(redis).collect()
     }
 
     /// The folder of the study, as an absolute path.
@@ -365,19 +376,18 @@ impl Rig {
         name: &str,
         declared: &Service,
         folder: &Path,
-        share: Option<PathBuf>,
+        group: Option<PathBuf>,
     ) -> Result<Surroundings, Error> {
         let cpus =
             placement::chosen(declared.cpus.as_deref(), &self.allowed, &format!("service.{name}.cpus"))?;
         let (folder, logs) = (folder.to_owned(), self.logs.clone());
-        Ok(Surroundings { places: self.places(), folder, logs, cpus, share })
+        Ok(Surroundings { places: self.places(), folder, logs, cpus, group })
     }
 
     /// A cgroup for one start of a service that is to have a share of a CPU, or why there is none.
     fn share(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<NotHere>) {
         let Some(share) = declared.cpu_share else { return (None, Vec::new()) };
-        let rig = self.hands.root.file_name().unwrap_or_default().to_string_lossy();
-        match platform::create_share(&format!("{rig}-{name}"), share) {
+        match platform::create_share(&keeper::group_of(&self.hands.root, name), share) {
             Ok(path) => (Some(path), Vec::new()),
             Err(reason) => (None, vec![NotHere { what: format!("service.{name}.cpu_share"), reason }]),
         }
@@ -403,14 +413,4 @@ fn reachable(name: &str, address: &str, declared: &Service) -> Result<Running, E
         reason,
     })?;
     Ok(Running { url: address.to_owned(), pid: None, log: None, not_here: Vec::new() })
-}
-
-/// Whether a process did not make it into its share.
-fn outside(share: Option<&Path>, process: Handle, name: &str) -> Option<NotHere> {
-    let inside = std::fs::read_to_string(share?.join("cgroup.procs")).unwrap_or_default();
-    if inside.lines().any(|line| line == process.pid.to_string()) {
-        return None;
-    }
-    let reason = "the process could not be moved into its cgroup".to_owned();
-    Some(NotHere { what: format!("service.{name}.cpu_share"), reason })
 }

@@ -58,7 +58,7 @@ pub(crate) struct Surroundings {
     pub(crate) folder: PathBuf,
     pub(crate) logs: PathBuf,
     pub(crate) cpus: Vec<usize>,
-    pub(crate) share: Option<PathBuf>,
+    pub(crate) group: Option<PathBuf>,
 }
 
 impl Standing {
@@ -218,7 +218,7 @@ impl Standing {
             log,
             user: None,
             cpus: around.cpus.clone(),
-            share: around.share.clone(),
+            group: around.group.clone(),
             polite: Polite::Terminate,
         })
     }

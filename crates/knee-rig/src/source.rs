@@ -117,7 +117,7 @@ impl Sources {
             log: log.to_owned(),
             user: None,
             cpus: self.cpus.clone(),
-            share: None,
+            group: None,
             polite: Polite::Terminate,
         }
     }

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -152,20 +154,55 @@ fn set_of(cpus: &[usize]) -> io::Result<CpuSet> {
 
 /// A new cgroup that gives its processes `share` of one CPU, or why there cannot be one.
 ///
-/// Tries cgroup v2 below the group that we are in, then v1. A period of 10 ms in place of the usual 100 ms
-/// keeps the pauses of a process that used up its share short.
+/// A period of 10 ms in place of the usual 100 ms keeps the pauses of a process that used up its share short.
 pub(crate) fn create_share(name: &str, share: f64) -> Result<PathBuf, String> {
     const PERIOD_US: u64 = 10_000;
     let quota_us = ((share * PERIOD_US as f64) as u64).max(1_000);
-    let second = share_v2(name, &format!("{quota_us} {PERIOD_US}"));
-    let refused = match second {
+    let second = [("cpu.max", format!("{quota_us} {PERIOD_US}"))];
+    let first = [("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota_us.to_string())];
+    create(name, &second, &first)
+}
+
+/// A new cgroup without a limit, or why there cannot be one. Its processes, however many, compete for CPUs with
+/// everybody outside as one.
+pub(crate) fn create_group(name: &str) -> Result<PathBuf, String> {
+    create(name, &[], &[])
+}
+
+/// Removes a cgroup whose processes have ended. The kernel takes a moment to let go of the last one.
+pub(crate) fn remove_group(path: &Path) {
+    const PAUSE: Duration = Duration::from_millis(2);
+    for _ in 0..500 {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+            _ => return,
+        }
+    }
+}
+
+/// Removes the cgroups whose name begins with `prefix`; nobody may be left in them.
+pub(crate) fn remove_groups(prefix: &str) {
+    for parent in [parent_v2(), parent_v1()].into_iter().flatten() {
+        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(prefix) {
+                remove_group(&entry.path());
+            }
+        }
+    }
+}
+
+/// A new cgroup with the settings of its version: 2 below the group that we are in, otherwise 1.
+fn create(name: &str, second: &[(&str, String)], first: &[(&str, String)]) -> Result<PathBuf, String> {
+    let refused = match parent_v2().and_then(|parent| new_group(&parent.join(name), second)) {
         Ok(path) => return Ok(path),
         Err(reason) => reason,
     };
-    share_v1(name, quota_us, PERIOD_US).map_err(|older| format!("{refused}; {older}"))
+    let older = parent_v1().and_then(|parent| new_group(&parent.join(name), first));
+    older.map_err(|older| format!("{refused}; {older}"))
 }
 
-fn share_v2(name: &str, limit: &str) -> Result<PathBuf, String> {
+/// Where groups of version 2 can be made.
+fn parent_v2() -> Result<PathBuf, String> {
     let own = own_group("").ok_or("this process is in no cgroup of version 2")?;
     let mount = mount_of("cgroup2", None).ok_or("no cgroup of version 2 is mounted")?;
     // A group with processes of its own cannot give shares to groups below it, so one beside ours is made.
@@ -175,20 +212,23 @@ fn share_v2(name: &str, limit: &str) -> Result<PathBuf, String> {
     if !offered.split_ascii_whitespace().any(|controller| controller == "cpu") {
         return Err(format!("`{}` hands no CPU shares to the groups below it", parent.display()));
     }
-    new_group(&parent.join(name), &[("cpu.max", limit.to_owned())])
+    Ok(parent)
 }
 
-fn share_v1(name: &str, quota_us: u64, period_us: u64) -> Result<PathBuf, String> {
+/// Where groups of version 1 can be made.
+fn parent_v1() -> Result<PathBuf, String> {
     let mount = mount_of("cgroup", Some("cpu")).ok_or("no cgroup of version 1 for CPUs is mounted")?;
     let own = own_group("cpu").unwrap_or_default();
-    let path = mount.join(own.trim_start_matches('/')).join(name);
-    let settings = [("cpu.cfs_period_us", period_us.to_string()), ("cpu.cfs_quota_us", quota_us.to_string())];
-    new_group(&path, &settings)
+    Ok(mount.join(own.trim_start_matches('/')))
 }
 
 fn new_group(path: &Path, settings: &[(&str, String)]) -> Result<PathBuf, String> {
     let refuse = |error: &io::Error| format!("`{}`: {}", path.display(), crate::error::reason(error));
-    fs::create_dir(path).map_err(|error| refuse(&error))?;
+    match fs::create_dir(path) {
+        // What a start that failed left behind has the name of its rig, and is empty.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refuse(&error)),
+        _ => {}
+    }
     for (file, value) in settings {
         if let Err(error) = fs::write(path.join(file), value) {
             let _ = fs::remove_dir(path);

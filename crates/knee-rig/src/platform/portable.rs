@@ -69,3 +69,14 @@ pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
 pub(crate) fn create_share(_name: &str, _share: f64) -> Result<PathBuf, String> {
     Err("only Linux can hold a process to a share of a CPU".to_owned())
 }
+
+/// Only Linux has cgroups.
+pub(crate) fn create_group(_name: &str) -> Result<PathBuf, String> {
+    Err("only Linux can let processes compete for CPUs as one".to_owned())
+}
+
+/// There are none.
+pub(crate) fn remove_group(_path: &Path) {}
+
+/// There are none.
+pub(crate) fn remove_groups(_prefix: &str) {}

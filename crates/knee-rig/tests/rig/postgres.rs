@@ -59,6 +59,26 @@ fn a_cluster_has_its_settings_and_extensions_and_wants_a_password() {
     world.assert_nothing_left();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn all_connections_of_a_cluster_compete_for_cpus_as_one_or_it_is_told_why_not() {
+    if !has_postgres() {
+        return;
+    }
+    let world = World::new();
+    let rig = world.up("[postgres.db]\n").unwrap();
+    let store = rig.stores().remove(0);
+    let backend = sql(&store.url, "select pg_read_file('/proc/self/cgroup')").unwrap();
+    let prefix = format!("{}-postgres-db", rig.folder().file_name().unwrap().to_str().unwrap());
+    if let [not_here] = store.not_here.as_slice() {
+        assert!(!not_here.reason.is_empty() && !backend.contains(&prefix), "{not_here:?}, {backend}");
+    } else {
+        assert!(backend.contains(&prefix), "{backend}");
+        rig.down().unwrap();
+        assert_eq!(crate::world::groups(&prefix), Vec::<std::path::PathBuf>::new());
+    }
+}
+
 #[test]
 fn a_template_brings_the_database_back() {
     if !has_postgres() {

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::world::{World, filled, has_postgres, has_redis, host, processes_about, try_get};
+use crate::world::{World, filled, groups, has_postgres, has_redis, host, processes_about, try_get};
 
 /// Everything at once: a replica, Redis, a build, a seed, and a service that leaves its group.
 const ALL: &str = r#"
@@ -30,6 +31,7 @@ build = "sleep 0.02"
 command = ["sh", "-c", "setsid sleep 1000 & exec HOST serve {port} {data}"]
 seed = ["sh", "-c", "sleep 0.02; echo seed >{data}/texts"]
 reset = "copy"
+cpu_share = 2.0
 "#;
 
 const STEPS: [&str; 6] = ["up", "start", "reset", "again", "down", "end"];
@@ -117,8 +119,12 @@ fn a_program_that_is_killed_at_any_moment_of_any_step_leaves_nothing() {
         host.go_on("");
         // The moment is the fault that is tried; nothing is measured by it.
         std::thread::sleep(std::time::Duration::from_micros(random >> 33 & 0xffff));
+        let rigs: Vec<_> = fs::read_dir(world.temporary.path()).unwrap().flatten().collect();
         host.kill(Signal::KILL);
         world.wait_until_nothing_left();
+        for rig in rigs {
+            assert_eq!(groups_of(&rig.path().display().to_string()), Vec::<PathBuf>::new());
+        }
     }
 }
 
@@ -130,7 +136,7 @@ fn databases_and_caches_of_a_killed_program_are_gone_with_their_ports_and_shared
     for step in ["start", "reset", "again", "down"] {
         let world = World::new();
         let mut host = Host::start(&world, ALL, "guard");
-        host.until("start");
+        let folder = host.until("start");
         let memory = shared_memory(&world);
         assert!(!memory.is_empty() || !cfg!(target_os = "linux"));
         if step != "start" {
@@ -146,6 +152,7 @@ fn databases_and_caches_of_a_killed_program_are_gone_with_their_ports_and_shared
         host.kill(Signal::KILL);
         world.wait_until_nothing_left();
         assert_eq!(memory.into_iter().filter(|name| exists(name)).collect::<Vec<_>>(), Vec::<String>::new());
+        assert_eq!(groups_of(&folder), Vec::<PathBuf>::new());
     }
 }
 
@@ -224,7 +231,8 @@ fn what_was_left_when_program_and_guard_were_killed_is_removed_by_the_next_rig()
     }
     assert!(!processes_about(world.temporary.path()).is_empty(), "nobody was there to end it");
     let (rig, _) = world.running(crate::world::SERVICE);
-    assert!(!std::path::Path::new(&folder).exists());
+    assert!(!Path::new(&folder).exists());
+    assert_eq!(groups_of(&folder), Vec::<PathBuf>::new());
     let other = World { study: tempfile::tempdir().unwrap(), ..World::new() };
     rig.down().unwrap();
     world.assert_nothing_left();
@@ -268,6 +276,11 @@ fn a_cluster_that_others_killed_leaves_no_shared_memory() {
     assert_eq!(memory.into_iter().filter(|name| exists(name)).collect::<Vec<_>>(), Vec::<String>::new());
 }
 
+/// Cgroups of the rig with this folder.
+fn groups_of(folder: &str) -> Vec<PathBuf> {
+    groups(Path::new(folder).file_name().unwrap().to_str().unwrap())
+}
+
 /// Shared memory that processes in the folder of rigs have mapped: files, and numbers of System V segments.
 fn shared_memory(world: &World) -> Vec<String> {
     let mut found = Vec::new();
@@ -293,7 +306,7 @@ fn shared_memory(world: &World) -> Vec<String> {
 
 fn exists(memory: &str) -> bool {
     if memory.starts_with('/') {
-        return std::path::Path::new(memory).exists();
+        return Path::new(memory).exists();
     }
     let segments = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
     segments.lines().any(|line| line.split_ascii_whitespace().nth(1) == Some(memory))

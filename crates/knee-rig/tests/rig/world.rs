@@ -80,6 +80,24 @@ impl World {
     }
 }
 
+/// Cgroups whose name begins with `prefix`; none where there are no cgroups.
+pub fn groups(prefix: &str) -> Vec<PathBuf> {
+    fn below(folder: &Path, prefix: &str, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            if entry.file_name().to_string_lossy().starts_with(prefix) {
+                found.push(entry.path());
+            }
+            below(&entry.path(), prefix, found);
+        }
+    }
+    let mut found = Vec::new();
+    below(Path::new("/sys/fs/cgroup"), prefix, &mut found);
+    found
+}
+
 /// Living processes whose arguments, environment or working folder name `folder`.
 pub fn processes_about(folder: &Path) -> Vec<String> {
     let text = folder.display().to_string();

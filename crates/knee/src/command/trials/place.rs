@@ -11,13 +11,14 @@ use knee_study::study::{GENERATOR, Place};
 /// The place of a trial of `service`.
 pub fn of(service: &str, running: &Running, stores: &[Store]) -> Place {
     let named = running.pid.map(|pid| (format!("service.{service}"), pid.to_string()));
+    let missing = running.not_here.iter().chain(stores.iter().flat_map(|store| &store.not_here));
+    let not_here = missing.map(|missing| (missing.what.clone(), missing.reason.clone())).collect();
     let stores =
         stores.iter().filter_map(|store| Some((store.name.clone(), store.pids.first()?.to_string())));
     let parts = [(GENERATOR.to_owned(), "self".to_owned())].into_iter().chain(named).chain(stores);
     let cpus: BTreeMap<String, String> =
         parts.filter_map(|(part, process)| Some((part, allowed(&process)?))).collect();
-    let not_here = running.not_here.iter().map(|missing| (missing.what.clone(), missing.reason.clone()));
-    Place { cpus, not_here: not_here.collect() }
+    Place { cpus, not_here }
 }
 
 /// The CPUs that a process may use, as `0-1,3`.
@@ -37,15 +38,23 @@ mod tests {
             knee_rig::NotHere { what: "service.main.cpu_share".to_owned(), reason: "no cgroup".to_owned() };
         let running =
             Running { url: String::new(), pid: Some(std::process::id()), log: None, not_here: vec![missing] };
-        let stores = [
-            Store { name: "redis.cache".to_owned(), url: String::new(), pids: vec![u32::MAX] },
-            Store { name: "postgres.own".to_owned(), url: String::new(), pids: Vec::new() },
-        ];
+        let store = |name: &str, pids: &[u32], missing: &[&str]| Store {
+            name: name.to_owned(),
+            url: String::new(),
+            pids: pids.to_vec(),
+            not_here: missing
+                .iter()
+                .map(|what| knee_rig::NotHere { what: (*what).to_owned(), reason: "no rights".to_owned() })
+                .collect(),
+        };
+        let stores =
+            [store("redis.cache", &[u32::MAX], &[]), store("postgres.own", &[], &["one competitor"])];
         let place = of("main", &running, &stores);
         let parts: Vec<&str> = place.cpus.keys().map(String::as_str).collect();
         assert_eq!(parts, ["generator", "service.main"], "one is gone, and one has no process here");
         assert_eq!(place.cpus["generator"], place.cpus["service.main"]);
         assert!(place.cpus["generator"].starts_with(|letter: char| letter.is_ascii_digit()), "{place:?}");
         assert_eq!(place.not_here["service.main.cpu_share"], "no cgroup");
+        assert_eq!(place.not_here["one competitor"], "no rights");
     }
 }
