@@ -1,14 +1,17 @@
-//! Stopping a run from outside: a signal, a key, a screen.
+//! Steering a run from outside: a signal, a key, a screen; and knowing when it began.
 //!
 //! Does not handle signals; the binary does and calls this.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use knee_core::clock::MonotonicClock;
 
 /// A handle on a run that has been or will be started. Clones steer the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     level: Arc<AtomicU8>,
+    clock: Arc<Mutex<Option<MonotonicClock>>>,
 }
 
 /// What has been asked of a run.
@@ -36,6 +39,16 @@ impl Control {
     /// Stop at once. Within 100 ms.
     pub fn abort(&self) {
         self.level.fetch_max(2, Ordering::Relaxed);
+    }
+
+    /// The clock of the run that began last, which read zero when its load began; once. Until then users were made.
+    pub fn take_clock(&self) -> Option<MonotonicClock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// A run begins.
+    pub(crate) fn begin(&self, clock: MonotonicClock) {
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock);
     }
 
     /// What has been asked so far.

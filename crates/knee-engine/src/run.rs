@@ -166,6 +166,7 @@ impl Seat {
         let runtime = WorkerTimer::runtime();
         workload.prepare(&self.part.users());
         let clock = self.start.clock();
+        self.part.control.begin(clock);
         let reports = self.reports.clone();
         let worked = runtime.and_then(|runtime| runtime.block_on(self.conduct(workload, clock)));
         if let Err(error) = worked {

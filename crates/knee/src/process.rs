@@ -27,22 +27,44 @@ struct Stat {
     ticks: u64,
 }
 
+/// All processes at one moment.
+pub struct Seen(BTreeMap<u32, Stat>);
+
+impl Seen {
+    /// Looks at them now.
+    pub fn now() -> Self {
+        let Ok(entries) = fs::read_dir("/proc") else { return Self(BTreeMap::new()) };
+        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        Self(pids.filter_map(|pid| Some((pid, stat(pid)?))).collect())
+    }
+
+    /// CPU time of `roots` and their descendants, as in [`Use`]; `None` if none of them can be seen.
+    pub fn cpu(&self, roots: &[u32]) -> Option<Nanos> {
+        let members = self.members(roots);
+        let ticks = members.iter().filter_map(|pid| self.0.get(pid)).map(|stat| stat.ticks);
+        (!members.is_empty()).then(|| Nanos(ticks.map(|ticks| ticks * TICK.as_nanos()).sum()))
+    }
+
+    /// Those of `roots` that are there, with their descendants.
+    fn members(&self, roots: &[u32]) -> Vec<u32> {
+        let mut members: Vec<u32> = roots.iter().copied().filter(|pid| self.0.contains_key(pid)).collect();
+        let mut next = 0;
+        while let Some(parent) = members.get(next).copied() {
+            let children =
+                self.0.iter().filter(|(pid, stat)| stat.parent == parent && !members.contains(pid));
+            let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
+            members.extend(children);
+            next += 1;
+        }
+        members
+    }
+}
+
 /// What `roots` and their descendants have used; `None` if none of them can be seen.
 pub fn used(roots: &[u32]) -> Option<Use> {
-    let all = all();
-    let mut members: Vec<u32> = roots.iter().copied().filter(|pid| all.contains_key(pid)).collect();
-    let mut next = 0;
-    while let Some(parent) = members.get(next).copied() {
-        let children = all.iter().filter(|(pid, stat)| stat.parent == parent && !members.contains(pid));
-        let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
-        members.extend(children);
-        next += 1;
-    }
-    let stats: Vec<&Stat> = members.iter().filter_map(|pid| all.get(pid)).collect();
-    (!stats.is_empty()).then(|| Use {
-        cpu: Nanos(stats.iter().map(|stat| stat.ticks * TICK.as_nanos()).sum()),
-        memory: members.iter().filter_map(|pid| resident(*pid)).sum(),
-    })
+    let seen = Seen::now();
+    let memory = seen.members(roots).into_iter().filter_map(resident).sum();
+    seen.cpu(roots).map(|cpu| Use { cpu, memory })
 }
 
 /// The same, unless any of them is gone: then a difference to what was used before would say nothing. `None` without
@@ -69,12 +91,6 @@ pub fn check(pids: &[u32]) -> Result<(), Problem> {
         )),
         None => Ok(()),
     }
-}
-
-fn all() -> BTreeMap<u32, Stat> {
-    let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(|pid| Some((pid, stat(pid)?))).collect()
 }
 
 fn stat(pid: u32) -> Option<Stat> {

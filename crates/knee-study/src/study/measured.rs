@@ -13,7 +13,7 @@ use crate::metric::Metric;
 use crate::statistics::warm_up::{self, WarmUp};
 use crate::sweep::StepResult;
 
-/// What the service and its stores used while the run was made.
+/// What the requests that were measured cost: CPU time spent within the window that rates are computed over.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     /// CPU time of the service.
@@ -62,10 +62,8 @@ impl Measured {
         figures.insert(Metric::Rate, Figure::from(window.goodput));
         figures.insert(Metric::Errors, Figure::from(window.failed()));
         let planned = books.planned;
-        // The service also worked for what was sent before measuring began.
-        let all = (planned + run.warm_up.books().planned) as f64;
-        let per_request = |cpu: Nanos| Figure::from(cpu.as_nanos() as f64 / all);
-        if all > 0.0 {
+        let per_request = |cpu: Nanos| Figure::from(cpu.as_nanos() as f64 / planned as f64);
+        if planned > 0 {
             figures.extend(spent.service.map(|cpu| (Metric::CpuPerRequest, per_request(cpu))));
             figures.extend(spent.stores.map(|cpu| (Metric::StoreCpuPerRequest, per_request(cpu))));
             figures.extend(spent.generator.map(|cpu| (Metric::GeneratorCpuPerRequest, per_request(cpu))));

@@ -26,6 +26,8 @@ mod bench;
 
 mod place;
 
+mod spending;
+
 pub use bench::{Bench, Driver, Taken, Times};
 
 /// What failed: with the code to end with.

@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
-use knee_engine::host;
 use knee_rig::{Running, Store};
 use knee_study::definition::{Arm, Workload};
 use knee_study::study::{Measured, Spent, Study, Told, Trial};
 
 use super::arm::{others, overrides};
+use super::spending::{Seeing, Watch};
 use super::{Failed, Standing, broken, failed, place};
 use crate::exit::Exit;
 use crate::problem::{Problem, printable};
-use crate::process::{Use, used};
+use crate::process::used;
 
 /// A run, and the name of its record.
 pub type Taken = (Run, Option<PathBuf>);
@@ -96,14 +96,15 @@ impl Bench {
         let stores: Vec<Store> = self.standing.iter().flat_map(|standing| standing.rig.stores()).collect();
         let place = place::of(&workload.service, &running, &stores);
         let stores: Vec<u32> = stores.into_iter().flat_map(|store| store.pids).collect();
-        let look = || [used(&pids), used(&stores)];
-        let before = look();
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
-        let own = host::cpu_time();
-        let (run, record) = self.driver.load(&workload, &running.url, times, &self.control)?;
-        let generator = Some(host::cpu_time().since(own));
-        let spent = Spent { generator, ..spent(before, look()) };
+        // That of another run, if this one should never begin.
+        let _ = self.control.take_clock();
+        let watch = Watch::start(pids.clone(), stores);
+        let taken = self.driver.load(&workload, &running.url, times, &self.control);
+        let seeing = watch.end(self.control.take_clock());
+        let (run, record) = taken?;
+        let spent = Spent { memory: used(&pids).map(|used| used.memory), ..spent(&run, &seeing) };
         if let Some(Err(error)) = self.standing.as_ref().map(|standing| standing.rig.check()) {
             self.running = None;
             return told(&error);
@@ -156,13 +157,17 @@ impl Bench {
     }
 }
 
-/// What was used between two looks at service and stores.
-fn spent(before: [Option<Use>; 2], after: [Option<Use>; 2]) -> Spent {
-    let cpu = |place: usize| {
-        let (before, after) = (before[place]?, after[place]?);
-        Some(after.cpu.since(before.cpu))
-    };
-    Spent { service: cpu(0), stores: cpu(1), memory: after[0].map(|used| used.memory), ..Spent::default() }
+/// What the measured requests cost. Where the window was too short to look into, what the whole trial cost is shared
+/// out between those requests and the others.
+fn spent(run: &Run, seeing: &Seeing) -> Spent {
+    let from = run.head.measured_from;
+    let [service, stores, generator] =
+        seeing.between(from, from.saturating_add(run.window())).unwrap_or_else(|| {
+            let measured = run.measured.books().planned as f64;
+            let share = measured / (measured + run.warm_up.books().planned as f64).max(1.0);
+            seeing.whole().map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * share) as u64)))
+        });
+    Spent { service, stores, generator, memory: None }
 }
 
 /// What a service did that ends its trial; other errors are failures of the tool or of the study.
