@@ -36,8 +36,14 @@ impl Plan {
     pub fn duration(&self) -> Option<Nanos> {
         self.scenarios
             .iter()
-            .map(|scenario| scenario.stop.duration())
+            .map(|scenario| Some(scenario.terms.start.saturating_add(scenario.stop.duration()?)))
             .try_fold(Nanos::ZERO, |latest, end| end.map(|end| latest.max(end)))
+    }
+
+    /// When the last scenario ends at the latest, whatever ends it; after that answers are waited for and nothing more
+    /// comes due. `MAX` if only the number of requests ends one.
+    pub fn arrivals_end(&self) -> Nanos {
+        self.scenarios.iter().map(|scenario| scenario.ends().unwrap_or(Nanos::MAX)).max().unwrap_or_default()
     }
 
     /// The planned number of requests; `None` if time ends a scenario.
@@ -184,3 +190,44 @@ pub struct Endpoint {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EndpointId(pub u32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(scenarios: Vec<Scenario>) -> Plan {
+        Plan {
+            scenarios,
+            endpoints: Vec::new(),
+            warm_up: Nanos::ZERO,
+            grace: Nanos::ZERO,
+            request_timeout: None,
+            connect_timeout: Nanos::from_secs(1),
+            workers: 1,
+            interval: Nanos::from_secs(1),
+        }
+    }
+
+    fn scenario(stop: Stop, terms: Terms) -> Scenario {
+        let executor = Executor::Closed { users: Curve::constant(1.0) };
+        Scenario { name: String::new(), executor, stop, terms }
+    }
+
+    #[test]
+    fn iterations_that_a_time_cuts_short_end_with_that_time_and_not_with_their_last_answer() {
+        let terms = Terms { max_duration: Some(Nanos::from_secs(6)), ..Terms::default() };
+        let cut = plan(vec![scenario(Stop::Requests(1_000_000), terms)]);
+        assert_eq!((cut.duration(), cut.arrivals_end()), (None, Nanos::from_secs(6)));
+        let counted = plan(vec![scenario(Stop::Requests(10), Terms::default())]);
+        assert_eq!(counted.arrivals_end(), Nanos::MAX);
+    }
+
+    #[test]
+    fn a_scenario_that_begins_later_ends_later() {
+        let later = Terms { start: Nanos::from_secs(5), ..Terms::default() };
+        let ends = Stop::At(Nanos::from_secs(10));
+        let plan = plan(vec![scenario(ends, Terms::default()), scenario(ends, later)]);
+        assert_eq!(plan.duration(), Some(Nanos::from_secs(15)));
+        assert_eq!(plan.arrivals_end(), Nanos::from_secs(15));
+    }
+}

@@ -110,8 +110,7 @@ impl Run {
     /// The span over which rates are computed: from the end of the warm-up to the last planned
     /// arrival, or to the last answer where the plan sets no time (or the run ended before it).
     pub fn window(&self) -> Nanos {
-        let planned_end = self.head.plan.duration().unwrap_or(Nanos::MAX);
-        planned_end.min(self.ended).since(self.head.measured_from)
+        self.head.plan.arrivals_end().min(self.ended).since(self.head.measured_from)
     }
 }
 

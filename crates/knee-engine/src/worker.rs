@@ -436,7 +436,7 @@ impl<T: Timer> Stage<'_, T> {
         let from = self.interval_from;
         let width = plan.interval.0.max(1);
         let grid = Nanos((from.0 / width + 1).saturating_mul(width));
-        let cuts = [plan.warm_up, plan.duration().unwrap_or(Nanos::MAX)];
+        let cuts = [plan.warm_up, plan.arrivals_end()];
         cuts.into_iter().filter(|cut| *cut > from).fold(grid, Nanos::min)
     }
 

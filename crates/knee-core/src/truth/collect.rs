@@ -39,7 +39,7 @@ impl Collector {
     pub fn new(head: &Head) -> Self {
         Self {
             measured_from: head.measured_from,
-            arrivals_end: head.plan.duration().unwrap_or(Nanos::MAX),
+            arrivals_end: head.plan.arrivals_end(),
             width: head.plan.interval,
             steady: Steady::default(),
             instrument: Instrument::default(),

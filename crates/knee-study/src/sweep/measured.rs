@@ -125,7 +125,7 @@ struct Window<'a> {
 
 impl<'a> Window<'a> {
     fn of(run: &'a Run) -> Self {
-        let end = run.head.plan.duration().unwrap_or(Nanos::MAX);
+        let end = run.head.plan.arrivals_end();
         // An interval belongs where most of it lies.
         let middle = |point: &Point| Nanos(point.from.0.midpoint(point.to.0));
         let inside: Vec<&Point> = run
