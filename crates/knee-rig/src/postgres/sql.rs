@@ -7,10 +7,20 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
+use knee_core::clock::MonotonicClock;
+use knee_core::unit::Nanos;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::{Client, Config, Connection, NoTls, SimpleQueryMessage, Socket};
 
 /// How long a connection may take. A statement takes as long as it takes.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a free place is waited for. A backend whose client is gone finishes its statement before it notices, so a
+/// service that took every place keeps them for a while after its end.
+const PLACE_WITHIN: Nanos = Nanos::from_secs(60);
+
+/// How often a place is asked for.
+const PLACE_PACE: Duration = Duration::from_millis(50);
 
 /// Where a server of the rig is asked: through its socket, which wants no password.
 #[derive(Clone, Debug)]
@@ -35,7 +45,7 @@ fn on_a_runtime(config: &Config, statements: &[String]) -> Result<Option<String>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let (client, connection) = config.connect(NoTls).await.map_err(|error| told(&error))?;
+        let (client, connection) = connected(config).await.map_err(|error| told(&error))?;
         // Ends when the client is dropped; its error is also the statement's.
         let driver = tokio::spawn(connection);
         let mut last = None;
@@ -50,6 +60,23 @@ fn on_a_runtime(config: &Config, statements: &[String]) -> Result<Option<String>
         let _ = driver.await;
         Ok(last)
     })
+}
+
+/// A connection, as soon as there is a place for one.
+async fn connected(
+    config: &Config,
+) -> Result<(Client, Connection<Socket, tokio_postgres::tls::NoTlsStream>), tokio_postgres::Error> {
+    let clock = MonotonicClock::start();
+    loop {
+        match config.connect(NoTls).await {
+            Err(error)
+                if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS) && clock.now() < PLACE_WITHIN =>
+            {
+                tokio::time::sleep(PLACE_PACE).await;
+            }
+            other => return other,
+        }
+    }
 }
 
 /// What a server said, or what kept us from asking it.

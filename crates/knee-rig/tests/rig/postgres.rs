@@ -80,6 +80,32 @@ fn all_connections_of_a_cluster_compete_for_cpus_as_one_or_it_is_told_why_not() 
 }
 
 #[test]
+fn a_reset_waits_for_backends_that_do_not_know_yet_that_their_clients_are_gone() {
+    if !has_postgres() {
+        return;
+    }
+    let world = World::new();
+    let (mut rig, _) = world.running(&CLUSTER.replace("max_connections = 33", "max_connections = 8"));
+    let url = url(&rig, "postgres.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut places = 0;
+        while let Ok((client, connection)) = tokio_postgres::connect(&url, NoTls).await {
+            tokio::spawn(connection);
+            tokio::spawn(async move { client.simple_query("select pg_sleep(1)").await.map(drop) });
+            tokio::task::yield_now().await;
+            places += 1;
+        }
+        assert!(places > 0);
+    });
+    // Nobody listens any more, and every place is taken.
+    drop(runtime);
+    rig.reset("main").unwrap();
+    rig.start("main", &Overrides::default()).unwrap();
+    assert_eq!(sql(&url, "select count(*) from t").unwrap(), "10");
+}
+
+#[test]
 fn a_template_brings_the_database_back() {
     if !has_postgres() {
         return;
