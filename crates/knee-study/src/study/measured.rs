@@ -62,8 +62,10 @@ impl Measured {
         figures.insert(Metric::Rate, Figure::from(window.goodput));
         figures.insert(Metric::Errors, Figure::from(window.failed()));
         let planned = books.planned;
-        let per_request = |cpu: Nanos| Figure::from(cpu.as_nanos() as f64 / planned as f64);
-        if planned > 0 {
+        // Not those that came due in it: where answers take longer than the window, others end there.
+        let ended = window.achieved * window.seconds;
+        let per_request = |cpu: Nanos| Figure::from(cpu.as_nanos() as f64 / ended);
+        if ended > 0.0 {
             figures.extend(spent.service.map(|cpu| (Metric::CpuPerRequest, per_request(cpu))));
             figures.extend(spent.stores.map(|cpu| (Metric::StoreCpuPerRequest, per_request(cpu))));
             figures.extend(spent.generator.map(|cpu| (Metric::GeneratorCpuPerRequest, per_request(cpu))));
