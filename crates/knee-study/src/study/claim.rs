@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rounds::Rounds;
-use super::{Effect, Entry, Figure, Study, effect, rounds, wording};
+use super::{Effect, Entry, Figure, Study, effect, measured, wording};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::metric::{Metric, Unit};
 use crate::statistics::paired::Paired;
@@ -66,7 +66,7 @@ fn judged(study: &Study, rounds: &Rounds<'_>, effects: &[Effect], claim: &Claim)
                 .find(|effect| (&effect.from, &effect.to, &effect.metric) == (from, to, metric));
             match found.filter(|effect| effect.rounds > 0) {
                 Some(effect) => compared(study, effect, *expect, *at_least),
-                None => (ClaimVerdict::Undecided, absent(study, &[from, to])),
+                None => (ClaimVerdict::Undecided, absent(study, rounds, &[from, to], *metric)),
             }
         }
         Test::Bound { cell, metric, below, above } => bounded(study, rounds, cell, *metric, (*below, *above)),
@@ -75,7 +75,7 @@ fn judged(study: &Study, rounds: &Rounds<'_>, effects: &[Effect], claim: &Claim)
 }
 
 /// Why there is nothing to judge by.
-fn absent(study: &Study, cells: &[&Cell]) -> String {
+fn absent(study: &Study, rounds: &Rounds<'_>, cells: &[&Cell], metric: Metric) -> String {
     for cell in cells {
         if let Some(reason) = study.lost.get(&cell.arm) {
             return format!("arm {} was lost: {reason}", cell.arm);
@@ -88,11 +88,15 @@ fn absent(study: &Study, cells: &[&Cell]) -> String {
         let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
         if let Some(last) = tried.last().filter(|_| tried.iter().all(|entry| entry.usable().is_none())) {
             let trials = wording::count(tried.len(), "trial");
-            let why = rounds::why(&last.told);
+            let why = super::rounds::why(&last.told);
             return format!("{trials} of {} under {}, none that counts: {why}", cell.arm, cell.workload);
         }
     }
-    "no block has this figure".to_owned()
+    let small = |cell: &&Cell| {
+        let why = measured::too_few(metric, rounds.largest(cell))?;
+        Some(format!("no block has this figure: {why} of {} under {}", cell.arm, cell.workload))
+    };
+    cells.iter().find_map(small).unwrap_or_else(|| "no block has this figure".to_owned())
 }
 
 /// What a single block says: a figure, and nothing on how far it reaches.
@@ -201,7 +205,7 @@ fn bounded(
     let Some(paired) = Paired::new(places).filter(|paired| paired.rounds() > 1) else {
         let why = match figures.first() {
             Some((_, figure)) => alone(cell, metric, *figure),
-            None => absent(study, &[cell]),
+            None => absent(study, rounds, &[cell], metric),
         };
         return (ClaimVerdict::Undecided, why);
     };

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::estimate::{Distribution, Quantile};
+use knee_core::estimate::{Distribution, Quantile, samples_needed};
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 
@@ -83,6 +83,14 @@ impl Measured {
     }
 }
 
+/// Why trials of up to `requests` requests have no figure of `metric`, if that is known.
+pub(super) fn too_few(metric: Metric, requests: u64) -> Option<String> {
+    let (_, q) = QUANTILES.into_iter().find(|(known, _)| *known == metric)?;
+    let needed = samples_needed(q);
+    (requests < needed)
+        .then(|| format!("{metric} takes {needed} requests a trial, no trial measured more than {requests}"))
+}
+
 /// Whether medians of the intervals settled: MSER-5 over those of the whole intervals between warm-up and end. It needs
 /// twenty, so that trials of less than twenty seconds are `None`: too short to tell.
 fn steady(run: &Run) -> Option<bool> {
@@ -94,5 +102,92 @@ fn steady(run: &Run) -> Option<bool> {
         WarmUp::Until(_) => Some(true),
         WarmUp::NeverSteady => Some(false),
         WarmUp::TooShort => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use knee_core::outcome::Outcome;
+    use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
+    use knee_core::record::run::RunBuilder;
+    use knee_core::record::{Build, Ending, Head, Machine};
+    use knee_core::schedule::Curve;
+    use knee_core::tally::{Interval, Tally};
+
+    use super::*;
+
+    /// Users who never pause, for three seconds; the first is warm-up.
+    fn head() -> Head {
+        let users = Executor::Closed { users: Curve::constant(100.0) };
+        let plan = Plan {
+            scenarios: vec![Scenario::new("default", users, Stop::At(Nanos::from_secs(3)))],
+            endpoints: vec![Endpoint { name: "GET /".into() }],
+            warm_up: Nanos::from_secs(1),
+            grace: Nanos::from_secs(30),
+            request_timeout: None,
+            connect_timeout: Nanos::from_secs(5),
+            workers: 1,
+            interval: Nanos::from_secs(1),
+        };
+        let build = Build { version: "0".into(), commit: None, optimized: true };
+        let machine =
+            Machine { system: String::new(), arch: String::new(), cpu: None, cores: 2, memory_bytes: None };
+        Head {
+            measured_from: plan.warm_up,
+            plan,
+            title: "slow".into(),
+            started: Nanos::ZERO,
+            build,
+            machine,
+            co_located: Some(true),
+        }
+    }
+
+    /// Answers that took two seconds.
+    fn answered(part: &mut Tally, count: u64) {
+        let outcome = &mut part.endpoint_mut(EndpointId(0)).outcomes[Outcome::Ok as usize];
+        for _ in 0..count {
+            outcome.response.record(Nanos::from_secs(2));
+            outcome.service.record(Nanos::from_secs(2));
+        }
+    }
+
+    /// A hundred came due in the warm-up and were answered in the window; 300 came due there and were answered later.
+    fn slow() -> Run {
+        let mut seconds: Vec<Interval> = (0..5)
+            .map(|second| Interval {
+                from: Nanos::from_secs(second),
+                to: Nanos::from_secs(second + 1),
+                ..Interval::default()
+            })
+            .collect();
+        seconds[0].warm_up.endpoint_mut(EndpointId(0)).planned = 100;
+        seconds[1].measured.endpoint_mut(EndpointId(0)).planned = 300;
+        answered(&mut seconds[2].warm_up, 100);
+        answered(&mut seconds[4].measured, 300);
+        let mut builder = RunBuilder::new(head());
+        for second in &seconds {
+            builder.add(second);
+        }
+        builder.end(Ending::Completed)
+    }
+
+    #[test]
+    fn cpu_time_of_the_window_is_shared_by_the_requests_that_ended_in_it() {
+        let spent = Spent { service: Some(Nanos::from_millis(200)), ..Spent::default() };
+        let measured = Measured::of(&slow(), spent, None);
+        assert_eq!(measured.requests, 300);
+        let cost = measured.figures[&Metric::CpuPerRequest].value;
+        assert!((cost - 2e6).abs() < 1.0, "200 ms and 100 answers, but {cost} ns");
+    }
+
+    #[test]
+    fn a_percentile_of_few_requests_is_absent_and_says_how_many_it_takes() {
+        let measured = Measured::of(&slow(), Spent::default(), None);
+        assert!(measured.figures.contains_key(&Metric::P50) && !measured.figures.contains_key(&Metric::P99));
+        let why = too_few(Metric::P99, measured.requests).unwrap();
+        assert_eq!(why, "p99 takes 10000 requests a trial, no trial measured more than 300");
+        assert_eq!(too_few(Metric::P50, measured.requests), None);
+        assert_eq!(too_few(Metric::Rate, 0), None);
     }
 }

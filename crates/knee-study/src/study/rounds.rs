@@ -66,6 +66,11 @@ impl<'a> Rounds<'a> {
             .sum()
     }
 
+    /// Requests of the largest trial of a cell; 0 if none is usable.
+    pub(super) fn largest(&self, cell: &Cell) -> u64 {
+        self.of_cell(cell).map(|measured| measured.requests).max().unwrap_or(0)
+    }
+
     /// Median, least and greatest figure of a cell, and whether any of them only says "at least".
     pub(super) fn spread(&self, cell: &Cell, metric: Metric) -> Option<Spread> {
         let figures = self.figures(cell, metric);

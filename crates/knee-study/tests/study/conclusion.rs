@@ -322,6 +322,19 @@ fn a_metric_that_no_trial_has_is_said_to_be_missing() {
 }
 
 #[test]
+fn a_claim_on_a_percentile_that_trials_are_too_short_for_says_so() {
+    let rest = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\"]\n
+[claims.tail]\ntext = \"a short tail\"\narm = \"fine\"\nworkload = \"list\"\nmetric = \"p99.9\"\nbelow = \"1s\"\n";
+    let conclusion = run(study(rest), |trial, _, _| told(&[(Metric::P50, 1e6 + trial.number as f64)]));
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Undecided);
+    assert_eq!(
+        claim.why,
+        "no block has this figure: p99.9 takes 100000 requests a trial, no trial measured more than 10000 of fine under list"
+    );
+}
+
+#[test]
 fn a_conclusion_can_be_drawn_at_any_time_and_stored() {
     let mut study = study(LADDER);
     let empty = study.conclude();
