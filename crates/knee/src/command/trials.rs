@@ -67,15 +67,15 @@ impl Course<'_> {
 
     fn take_all(&mut self, study: &mut Study, bench: &mut Bench) -> Result<Option<Failed>, Failed> {
         let clock = MonotonicClock::start();
-        let mut done = 0_u32;
+        let mut pace = Pace::default();
         while self.control.request() == Request::Run
             && let Some(next) = study.next()
         {
             match bench.take(study, &next) {
                 Ok(told) => {
                     (self.keep)(&next, &told).map_err(failed)?;
-                    done += 1;
-                    self.tell(study, &next, &told, clock.now(), done);
+                    pace.ended(clock.now());
+                    self.tell(study, &next, &told, &pace);
                     // The trial is the one that was asked for.
                     study.tell(&next, told).map_err(|refusal| failed(refusal_of(&refusal)))?;
                 }
@@ -87,13 +87,40 @@ impl Course<'_> {
     }
 
     /// A line on what came of a trial, with what is left.
-    fn tell(&self, study: &Study, trial: &Trial, told: &Told, elapsed: Nanos, done: u32) {
+    fn tell(&self, study: &Study, trial: &Trial, told: &Told, pace: &Pace) {
         if self.quiet {
             return;
         }
         let left = study.remaining().saturating_sub(1);
-        let seconds = elapsed.as_secs_f64() / f64::from(done) * left as f64;
-        (self.narrate)(&result::line(trial, told, left, Nanos::from_secs_f64(seconds)));
+        (self.narrate)(&result::line(trial, told, left, pace.of(left)));
+    }
+}
+
+/// How long trials take. The first one also builds and fills databases, so it counts only while there is no other.
+#[derive(Default)]
+struct Pace {
+    ended: u32,
+    first: Nanos,
+    last: Nanos,
+}
+
+impl Pace {
+    /// One more trial has ended, so long after the first one began.
+    fn ended(&mut self, at: Nanos) {
+        self.ended += 1;
+        self.last = at;
+        if self.ended == 1 {
+            self.first = at;
+        }
+    }
+
+    /// How long so many more will take.
+    fn of(&self, trials: usize) -> Nanos {
+        let (time, ended) = match self.ended {
+            0 | 1 => (self.last, 1),
+            more => (self.last.since(self.first), more - 1),
+        };
+        Nanos::from_secs_f64(time.as_secs_f64() / f64::from(ended) * trials as f64)
     }
 }
 
@@ -207,4 +234,19 @@ fn printable_lines(text: &str) -> String {
 
 fn failed(problem: Problem) -> Failed {
     (problem, Exit::Failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_trial_that_waits_for_a_build_does_not_lengthen_the_time_that_is_left() {
+        let mut pace = Pace::default();
+        pace.ended(Nanos::from_secs(90));
+        assert_eq!(pace.of(2), Nanos::from_secs(180), "nothing else is known yet");
+        pace.ended(Nanos::from_secs(97));
+        pace.ended(Nanos::from_secs(104));
+        assert_eq!(pace.of(10), Nanos::from_secs(70));
+    }
 }

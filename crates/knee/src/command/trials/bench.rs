@@ -113,7 +113,9 @@ impl Bench {
             return Err((Problem::new("the trial was interrupted", ""), Exit::Interrupted));
         }
         let record = record.map(|path| printable(&path.display().to_string()));
-        Ok(Told::Measured(Measured { place, ..Measured::of(&run, spent, record) }))
+        let mut measured = Measured { place, ..Measured::of(&run, spent, record) };
+        measured.reasons.extend(cut_short(run.window(), times.measure));
+        Ok(Told::Measured(measured))
     }
 
     /// The service as the trial wants it, and whether its process is fresh.
@@ -170,6 +172,14 @@ fn spent(run: &Run, seeing: &Seeing) -> Spent {
     Spent { service, stores, generator, memory: None }
 }
 
+/// What to say of a script whose own options end it before the time that the study declares.
+fn cut_short(window: Nanos, measure: Nanos) -> Option<String> {
+    let (window, measure) = (window.as_secs_f64(), measure.as_secs_f64());
+    (window < measure * 0.95).then(|| {
+        format!("the script's own options end it after {window:.1} s of measuring, `measure` is {measure:.1} s")
+    })
+}
+
 /// What a service did that ends its trial; other errors are failures of the tool or of the study.
 fn told(error: &knee_rig::Error) -> Result<Told, Failed> {
     let reason = error.to_string();
@@ -179,5 +189,17 @@ fn told(error: &knee_rig::Error) -> Result<Told, Failed> {
         }
         knee_rig::Error::Died { .. } => Ok(Told::Died { reason }),
         _ => Err(broken(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_that_ends_before_the_declared_time_is_told_and_one_that_ends_with_it_is_not() {
+        let said = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
+        assert_eq!(said, "the script's own options end it after 3.0 s of measuring, `measure` is 5.0 s");
+        assert_eq!(cut_short(Nanos::from_millis(4_900), Nanos::from_secs(5)), None);
     }
 }
