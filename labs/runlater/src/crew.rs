@@ -28,6 +28,7 @@ use crate::store::claim::Claimed;
 use crate::store::result::Record;
 
 mod callback;
+mod notice;
 mod dispatch;
 mod keep;
 mod life;

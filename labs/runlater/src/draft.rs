@@ -210,7 +210,8 @@ fn parts(fields: &mut Fields) -> Parts {
     }
 }
 
-fn address(fields: &mut Fields, name: &'static str) -> Option<String> {
+/// An address that can be called.
+pub(crate) fn address(fields: &mut Fields, name: &'static str) -> Option<String> {
     let text = fields.text(name, 255)?;
     let is_address = Url::parse(&text).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https") && url.has_host() && text.parse::<hyper::Uri>().is_ok()

@@ -58,6 +58,10 @@ pub struct Work {
     pub expected_status_codes: Option<String>,
     /// A text that the answer has to have in it.
     pub expected_body_pattern: Option<String>,
+    /// Who is told when the task begins to fail.
+    pub failure_url: Option<String>,
+    /// Who is told when it works again.
+    pub recovery_url: Option<String>,
 }
 
 /// What is written of an execution that ended.

@@ -17,6 +17,7 @@ pub mod key;
 pub mod limit;
 pub mod metric;
 pub mod migration;
+pub mod notice;
 pub mod recurrence;
 pub mod refusal;
 pub mod retry;

@@ -96,6 +96,10 @@ pub struct Metrics {
     pub callbacks: Counter,
     /// Callbacks that were given up.
     pub lost_callbacks: Counter,
+    /// Notices that arrived.
+    pub notices: Counter,
+    /// Notices that were given up.
+    pub lost_notices: Counter,
     /// Calls that are under way.
     pub calling: Gauge,
     /// Workers there are.
@@ -129,6 +133,8 @@ impl Default for Metrics {
             last_exec_writes: Counter::default(),
             callbacks: Counter::default(),
             lost_callbacks: Counter::default(),
+            notices: Counter::default(),
+            lost_notices: Counter::default(),
             calling: Gauge::default(),
             workers: Gauge::default(),
             start_lag: lags(),
@@ -184,6 +190,8 @@ impl Metrics {
             ("last_execution_writes", "Writes of when a task last ran, alone", &self.last_exec_writes),
             ("callbacks", "Callbacks that arrived", &self.callbacks),
             ("callbacks_lost", "Callbacks that were given up", &self.lost_callbacks),
+            ("notices", "Notices of failures and recoveries that arrived", &self.notices),
+            ("notices_lost", "Notices that were given up", &self.lost_notices),
         ];
         for (name, help, counter) in counters {
             registry.register(name, help, counter.clone());

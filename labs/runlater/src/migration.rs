@@ -5,7 +5,8 @@
 use tokio_postgres::Client;
 
 /// The steps, in order. A step that was released is never changed.
-const STEPS: [&str; 1] = [include_str!("migrations/0001_runlater.sql")];
+const STEPS: [&str; 2] =
+    [include_str!("migrations/0001_runlater.sql"), include_str!("migrations/0002_notices.sql")];
 
 /// The advisory lock of whoever changes the schema: any number, as long as every process takes the same one.
 pub const LOCK: i64 = 7_206_084;

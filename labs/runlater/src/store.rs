@@ -18,6 +18,7 @@ pub mod create;
 pub mod house;
 pub mod key;
 pub mod list;
+pub mod notice;
 pub mod prepare;
 pub mod recur;
 pub mod result;

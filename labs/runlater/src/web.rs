@@ -37,6 +37,7 @@ use crate::store::create::Promise;
 use crate::store::list::Queue;
 use crate::task::Task;
 
+mod notices;
 mod query;
 mod stats;
 mod watch;
@@ -111,6 +112,7 @@ pub fn router(office: Arc<Office>) -> Router {
             .route("/api/v1/tasks/{id}", get(show).put(change).patch(change).delete(delete))
             .route("/api/v1/tasks/{id}/trigger", post(trigger))
             .route("/api/v1/tasks/{id}/executions", get(executions))
+            .route("/api/v1/notifications", get(notices::wishes).put(notices::wish).patch(notices::wish))
             .route("/api/v1/events", get(watch::events))
             .route("/openapi.json", get(|| async { json(Bytes::from_static(OPENAPI.as_bytes())) }));
     }

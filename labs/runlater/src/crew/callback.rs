@@ -32,7 +32,7 @@ struct Message<'a> {
 }
 
 impl Crew {
-    /// Tells of a result until it arrives. The second try comes after one wait, the third after four more.
+    /// Tells of a result.
     pub(super) async fn call_back(
         self: Arc<Self>,
         url: String,
@@ -53,7 +53,18 @@ impl Crew {
             scheduled_for: Stamp(job.due),
             finished_at: Stamp(at),
         };
-        let message = serde_json::to_string(&message).unwrap_or_default();
+        if self.deliver(&url, &message, &job).await {
+            self.metrics.callbacks.inc();
+        } else {
+            tracing::info!(execution = %job.id, "nobody was told of a result");
+            self.metrics.lost_callbacks.inc();
+        }
+    }
+
+    /// Sends a message until it arrives, and says whether it did. The second try comes after one wait, the third after
+    /// four more.
+    pub(super) async fn deliver(&self, url: &str, message: &impl Serialize, job: &Job) -> bool {
+        let message = serde_json::to_string(message).unwrap_or_default();
         for number in 0..TRIES {
             if number > 0 {
                 let wait = self.callback_wait * 4_u32.pow(number - 1);
@@ -64,15 +75,13 @@ impl Crew {
                 }
             }
             let told = tokio::select! {
-                told = self.caller.tell(&url, message.clone(), &job.work.webhook_secret) => told,
+                told = self.caller.tell(url, message.clone(), &job.work.webhook_secret) => told,
                 () = self.abandon.cancelled() => false,
             };
             if told {
-                self.metrics.callbacks.inc();
-                return;
+                return true;
             }
         }
-        tracing::info!(execution = %job.id, "nobody was told of a result");
-        self.metrics.lost_callbacks.inc();
+        false
     }
 }

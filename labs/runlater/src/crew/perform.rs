@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::Crew;
+use super::notice::News;
 use crate::call::Outcome;
 use crate::config::switch::{LastExecWrite, MonthCounter, Rescue};
 use crate::event::Event;
@@ -120,6 +121,9 @@ impl Crew {
             for _ in 0..3 {
                 job = self.again(job).await;
             }
+        }
+        if News::of(&job, &verdict).is_some() {
+            self.tasks.spawn(Arc::clone(self).notify(Arc::clone(&job), verdict.clone(), at));
         }
         if let Some(url) = job.work.callback_url.clone() {
             self.tasks.spawn(Arc::clone(self).call_back(url, job, verdict, at));

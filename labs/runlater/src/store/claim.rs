@@ -17,7 +17,9 @@ const LANES_LOCK: i64 = 7_206_085;
 /// Columns of the work of a job, in the order that [`work`] reads them.
 const WORK: &str = "t.organization_id, o.webhook_secret, t.enabled, t.schedule_type = 'cron', t.url, t.method, \
     t.headers::text, t.body, t.timeout_ms, t.retry_attempts, t.callback_url, t.expected_status_codes, \
-    t.expected_body_pattern";
+    t.expected_body_pattern, \
+    CASE WHEN o.notify_on_failure AND NOT t.muted THEN o.notification_webhook_url END, \
+    CASE WHEN o.notify_on_recovery AND NOT t.muted THEN o.notification_webhook_url END";
 const TASK: &str =
     "LEFT JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.organization_id";
 /// What a claim changes, and what comes back.
@@ -42,6 +44,8 @@ pub(super) struct Sql {
     /// Of the work that needs no queue: $1 the node, $2 how many, and in a batch $3, before which nothing is due.
     take: String,
     lanes: String,
+    /// Of one task: $1.
+    load: String,
     preloads: bool,
     is_batch: bool,
 }
@@ -76,12 +80,15 @@ impl Sql {
              WHERE e.scheduled_for <= now() AND NOT EXISTS (SELECT FROM executions r WHERE r.lane = f.lane \
              AND r.status = 'running') \
              ORDER BY e.scheduled_for LIMIT $2 FOR UPDATE OF e SKIP LOCKED";
-        let load = if preloads && is_batch { (format!(", {WORK}"), TASK) } else { (String::new(), "") };
+        let joined = if preloads && is_batch { (format!(", {WORK}"), TASK) } else { (String::new(), "") };
         let claim = |due: &str| {
-            let (columns, join) = &load;
+            let (columns, join) = &joined;
             format!("WITH due AS MATERIALIZED ({due}), c AS ({TAKE}) SELECT {CLAIMED}{columns} FROM c {join}")
         };
-        Self { take: claim(due), lanes: claim(lanes), preloads, is_batch }
+        let load = format!(
+            "SELECT {WORK} FROM tasks t JOIN organizations o ON o.id = t.organization_id WHERE t.id = $1"
+        );
+        Self { take: claim(due), lanes: claim(lanes), load, preloads, is_batch }
     }
 }
 
@@ -114,7 +121,7 @@ impl Store {
         let mut taken: Vec<Claimed> = rows.iter().map(|row| claimed(row, false)).collect();
         if self.claim.preloads {
             for claimed in &mut taken {
-                let statement = transaction.prepare_cached(LOAD).await?;
+                let statement = transaction.prepare_cached(&self.claim.load).await?;
                 let row = transaction.query_opt(&statement, &[&claimed.job.task_id]).await?;
                 claimed.fill(row.as_ref());
             }
@@ -151,7 +158,7 @@ impl Store {
     pub async fn load(&self, task: Uuid) -> Result<Option<Work>, Refusal> {
         let client = self.get_at_last().await?;
         self.metrics.job_loads.inc();
-        let row = client.query_opt(&kept(&client, LOAD).await?, &[&task]).await?;
+        let row = client.query_opt(&kept(&client, &self.claim.load).await?, &[&task]).await?;
         Ok(row.as_ref().and_then(|row| work(row, 0)))
     }
 
@@ -188,10 +195,6 @@ impl Store {
         Ok(client.query_one(&kept(&client, sql).await?, &[&most]).await?.get(0))
     }
 }
-
-const LOAD: &str = "SELECT t.organization_id, o.webhook_secret, t.enabled, t.schedule_type = 'cron', t.url, t.method, \
-    t.headers::text, t.body, t.timeout_ms, t.retry_attempts, t.callback_url, t.expected_status_codes, \
-    t.expected_body_pattern FROM tasks t JOIN organizations o ON o.id = t.organization_id WHERE t.id = $1";
 
 fn claimed(row: &Row, is_loaded: bool) -> Claimed {
     let job = Job {
@@ -242,5 +245,7 @@ fn work(row: &Row, from: usize) -> Option<Work> {
         callback_url: row.get(from + 10),
         expected_status_codes: row.get(from + 11),
         expected_body_pattern: row.get(from + 12),
+        failure_url: row.get(from + 13),
+        recovery_url: row.get(from + 14),
     })
 }

@@ -10,6 +10,7 @@ mod called;
 mod cluster;
 mod hostile;
 mod killed;
+mod notice;
 mod openapi;
 mod operate;
 mod rescue;

@@ -71,6 +71,9 @@ async fn every_answer_is_one_that_the_document_has() {
         "post /api/v1/tasks/{id}/trigger 202",
         "post /api/v1/tasks/{id}/trigger 404",
         "get /api/v1/tasks/{id}/executions 200",
+        "get /api/v1/notifications 200",
+        "put /api/v1/notifications 200",
+        "patch /api/v1/notifications 422",
         "get /stats 200",
     ] {
         assert!(seen.contains(expected), "{expected}: {seen:?}");
@@ -131,6 +134,8 @@ fn bodies() -> Vec<Value> {
         json!({"url": "http://127.0.0.1:9/", "delay": "now"}),
         json!({"url": 1}),
         json!({"timeout_ms": 1}),
+        json!({"notification_webhook_url": "http://127.0.0.1:9/"}),
+        json!({"notify_on_failure": 1}),
         json!(null),
     ]
 }
