@@ -28,10 +28,10 @@ use crate::store::claim::Claimed;
 use crate::store::result::Record;
 
 mod callback;
-mod notice;
 mod dispatch;
 mod keep;
 mod life;
+mod notice;
 mod perform;
 mod worker;
 

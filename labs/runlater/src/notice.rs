@@ -61,7 +61,10 @@ mod tests {
     #[test]
     fn an_address_can_be_set_left_and_taken_away() {
         let url = |body: &str| WishesChange::read(body.as_bytes()).unwrap().notification_webhook_url;
-        assert_eq!(url(r#"{"notification_webhook_url": "https://a/b"}"#), Some(Some("https://a/b".to_owned())));
+        assert_eq!(
+            url(r#"{"notification_webhook_url": "https://a/b"}"#),
+            Some(Some("https://a/b".to_owned()))
+        );
         assert_eq!(url(r#"{"notifications": {"notification_webhook_url": null}}"#), Some(None));
         assert_eq!(url(r#"{"notify_on_failure": false}"#), None);
     }

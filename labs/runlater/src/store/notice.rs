@@ -71,5 +71,9 @@ impl Store {
 }
 
 fn wishes(row: &Row) -> Wishes {
-    Wishes { notification_webhook_url: row.get(0), notify_on_failure: row.get(1), notify_on_recovery: row.get(2) }
+    Wishes {
+        notification_webhook_url: row.get(0),
+        notify_on_failure: row.get(1),
+        notify_on_recovery: row.get(2),
+    }
 }

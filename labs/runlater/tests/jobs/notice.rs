@@ -25,8 +25,7 @@ fn told(catcher: &Catcher) -> Vec<(String, String)> {
 async fn run(node: &Node, task: &str) -> String {
     let answer = node.post(&format!("/api/v1/tasks/{task}/trigger"), &json!({})).await;
     let id = answer.data()["execution_id"].as_str().unwrap().to_owned();
-    let has_ended =
-        |one: &Value| one["id"].as_str() == Some(id.as_str()) && !one["finished_at"].is_null();
+    let has_ended = |one: &Value| one["id"].as_str() == Some(id.as_str()) && !one["finished_at"].is_null();
     wait("an execution ends", async || node.executions(task).await.iter().any(has_ended)).await;
     id
 }
@@ -106,7 +105,8 @@ async fn wishes_that_are_none_are_refused_and_change_nothing() {
     let before = node.put(WISHES, &wish).await.data();
     for method in [Method::PUT, Method::PATCH] {
         let request = || node.request(method.clone(), WISHES).header("content-type", "application/json");
-        for body in ["", "null", "[]", "{", "\"x\"", "{\"notifications\": 1}", "{\"notify_on_failure\": fal"] {
+        for body in ["", "null", "[]", "{", "\"x\"", "{\"notifications\": 1}", "{\"notify_on_failure\": fal"]
+        {
             assert_eq!(send(request().body(body)).await.status, 400, "{method} {body}");
         }
         let bytes = b"{\"notification_webhook_url\": \"http://a/\xff\"}";

@@ -176,7 +176,9 @@ fn spent(run: &Run, seeing: &Seeing) -> Spent {
 fn cut_short(window: Nanos, measure: Nanos) -> Option<String> {
     let (window, measure) = (window.as_secs_f64(), measure.as_secs_f64());
     (window < measure * 0.95).then(|| {
-        format!("the script's own options end it after {window:.1} s of measuring, `measure` is {measure:.1} s")
+        format!(
+            "the script's own options end it after {window:.1} s of measuring, `measure` is {measure:.1} s"
+        )
     })
 }
 
