@@ -13,6 +13,7 @@ use crate::job::{Job, Verdict};
 use crate::stamp::Stamp;
 
 /// What is told; the names are those of the fields.
+#[allow(clippy::struct_field_names, reason = "the names are published")]
 #[derive(Debug, Serialize)]
 struct Message<'a> {
     event: &'static str,
