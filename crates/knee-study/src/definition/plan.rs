@@ -148,6 +148,9 @@ fn named(name: Option<&Text>, known: &Known, finder: &mut Finder<'_>) -> Option<
 
 fn pairs(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<[String; 2]> {
     let mut pairs = Vec::new();
+    if let Some(none) = raw.pairs.as_ref().filter(|pairs| pairs.get_ref().is_empty()) {
+        finder.note(none.span(), "there are no pairs", "as in `pairs = [[\"stock\", \"best\"]]`, or take it out");
+    }
     for pair in raw.pairs.iter().flat_map(Spanned::get_ref) {
         let [from, to] = pair.get_ref().as_slice() else {
             finder.note(pair.span(), "a pair has two arms", "as in [\"before\", \"after\"]");

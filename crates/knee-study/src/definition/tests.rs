@@ -207,6 +207,7 @@ fn each_kind_of_design_says_what_it_needs() {
             "eight times the first",
         ),
         ("kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 8, 4, 16] }", "rising sizes"),
+        ("kind = \"pairs\"\npairs = []", "there are no pairs"),
         ("kind = \"pairs\"\npairs = [[\"stock\"]]", "a pair has two arms"),
         ("kind = \"pairs\"\npairs = [[\"stock\", \"stock\"]]", "a pair has two different arms"),
         ("kind = \"ladder\"\norder = [\"stock\"]", "a comparison needs two arms"),
