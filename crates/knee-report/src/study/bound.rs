@@ -46,10 +46,11 @@ fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
     }
 }
 
-/// The arm that did most requests a second.
+/// The arm that did most requests a second; of those that did all that were asked for, the one that took least for them.
 fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> {
-    let here = conclusion.bounds.iter().filter(|bound| bound.cell.workload == workload);
-    here.max_by(|a, b| a.throughput.total_cmp(&b.throughput))
+    let here = || conclusion.bounds.iter().filter(|bound| bound.cell.workload == workload);
+    let cheapest = here().filter(|bound| bound.kept_up).max_by(|a, b| a.limit.total_cmp(&b.limit));
+    cheapest.or_else(|| here().max_by(|a, b| a.throughput.total_cmp(&b.throughput)))
 }
 
 fn sentence(bound: &Bound) -> String {
@@ -60,9 +61,10 @@ fn sentence(bound: &Bound) -> String {
     let by: Vec<String> = bound.by.iter().map(part).collect();
     let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
     let word = match bound.reached {
+        _ if bound.kept_up => "it keeps up with the load, which asks for no more",
         share if share >= FULL => "the CPUs are what bounds it",
         share if share >= IDLE => "the CPUs for the most part, and for the rest waiting for something else",
-        _ => "something else than the CPUs bounds it: locks, disks, or too few requests at once",
+        _ => "something else than the CPUs bounds it: locks, disks, or a load that asks for no more",
     };
     let unseen = if bound.costs.contains_key(&Part::Generator) {
         ""

@@ -93,6 +93,7 @@ fn conclusion() -> Conclusion {
             state: if lost { State::Invalid } else { State::Valid },
             reasons: if lost { vec!["the generator\nwas late".to_owned()] } else { Vec::new() },
             steady: None,
+            kept_up: None,
             record: None,
             place: Place {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
@@ -208,6 +209,7 @@ metrics = ["p50"]
             state: State::Valid,
             reasons: Vec::new(),
             steady: Some(true),
+            kept_up: None,
             record: None,
             place: Place::default(),
         };
@@ -261,6 +263,7 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
             state: State::Valid,
             reasons: Vec::new(),
             steady: None,
+            kept_up: None,
             record: None,
             place: Place::default(),
         };
@@ -272,6 +275,27 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
         assert!(!plot.file.contains('/') && !plot.file.contains(".."), "{}", plot.file);
         assert!(!plot.svg.contains("<script>"), "{}", plot.file);
     }
+}
+
+#[test]
+fn a_load_that_asks_for_no_more_has_no_bottleneck_and_the_cheapest_arm_is_named() {
+    let mut conclusion = conclusion();
+    let section = |conclusion: &Conclusion| {
+        let shown = text(&Document::of(conclusion, &made(), &[]), 1_000, Palette::None);
+        shown.lines().find(|line| line.contains("would fill")).unwrap().to_owned()
+    };
+    assert!(!section(&conclusion).contains("asks for no more"));
+    for bound in &mut conclusion.bounds {
+        bound.kept_up = true;
+        // The one that does less is the cheaper one here.
+        bound.throughput = if bound.cell.arm == "stock" { 51.0 } else { 50.0 };
+    }
+    let said = section(&conclusion);
+    assert!(
+        said.contains("fine under list")
+            && said.ends_with("it keeps up with the load, which asks for no more"),
+        "{said}"
+    );
 }
 
 #[test]

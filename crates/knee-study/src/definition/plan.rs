@@ -33,8 +33,8 @@ pub(super) fn design(
     let place = raw.span();
     let raw = raw.into_inner();
     let order = order(&raw, known, finder);
-    let base = named(raw.base.as_ref(), known, finder).or_else(|| order.first().cloned())?;
     let pairs = pairs(&raw, known, finder);
+    let base = named(raw.base.as_ref(), known, finder).or_else(|| order.first().cloned())?;
     let growth = growth(raw.growth.as_ref(), known, finder);
     let blocks = number("blocks", raw.blocks.as_ref(), (BLOCKS_MIN as i64, 1_000), BLOCKS, finder);
     let design = Design {
@@ -149,7 +149,11 @@ fn named(name: Option<&Text>, known: &Known, finder: &mut Finder<'_>) -> Option<
 fn pairs(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<[String; 2]> {
     let mut pairs = Vec::new();
     if let Some(none) = raw.pairs.as_ref().filter(|pairs| pairs.get_ref().is_empty()) {
-        finder.note(none.span(), "there are no pairs", "as in `pairs = [[\"stock\", \"best\"]]`, or take it out");
+        finder.note(
+            none.span(),
+            "there are no pairs",
+            "as in `pairs = [[\"stock\", \"best\"]]`, or take it out",
+        );
     }
     for pair in raw.pairs.iter().flat_map(Spanned::get_ref) {
         let [from, to] = pair.get_ref().as_slice() else {

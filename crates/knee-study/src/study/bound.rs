@@ -77,6 +77,9 @@ pub struct Bound {
     pub cpus: usize,
     /// Who fills them.
     pub by: Vec<Part>,
+    /// Whether the load asked for no more than was answered, in every block: then nothing was at its limit.
+    #[serde(default)]
+    pub kept_up: bool,
 }
 
 /// The bound of every arm under every workload whose CPU time is known.
@@ -96,6 +99,7 @@ struct Round {
     costs: BTreeMap<Part, f64>,
     throughput: f64,
     limit: Limit,
+    kept_up: bool,
 }
 
 /// A rate, in requests a second, and what is full at it.
@@ -124,6 +128,7 @@ fn of(rounds: &Rounds<'_>, cell: Cell) -> Option<Bound> {
         reached: middle(&|round| round.throughput / round.limit.rate),
         cpus,
         by,
+        kept_up: found.iter().all(|round| round.kept_up),
         cell,
     })
 }
@@ -143,7 +148,8 @@ fn round(measured: &Measured) -> Option<Round> {
     };
     let demands: Vec<(Part, f64, BTreeSet<usize>)> =
         costs.iter().map(|(part, cost)| (*part, *cost, cpus(part))).collect();
-    Some(Round { limit: limit(&demands)?, costs, throughput })
+    let kept_up = measured.kept_up == Some(true);
+    Some(Round { limit: limit(&demands)?, costs, throughput, kept_up })
 }
 
 /// The utilization law: each CPU second that a request takes comes from a CPU that has one a second (Denning and Buzen, "The

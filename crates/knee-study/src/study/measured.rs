@@ -26,6 +26,10 @@ pub struct Spent {
     pub memory: Option<u64>,
 }
 
+/// The least share of what came due that a service answers which keeps up: what is in flight at the end of a short
+/// trial is no backlog. A judgement.
+const KEEPS_UP: f64 = 0.95;
+
 /// The percentiles that are compared.
 const QUANTILES: [(Metric, f64); 5] = [
     (Metric::P50, 0.5),
@@ -77,6 +81,7 @@ impl Measured {
             state: run.truth.state,
             reasons: run.truth.reasons.iter().map(|reason| reason.text.clone()).collect(),
             steady: steady(run),
+            kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
             record,
             place: Place::default(),
         }
@@ -176,7 +181,11 @@ mod tests {
     fn cpu_time_of_the_window_is_shared_by_the_requests_that_ended_in_it() {
         let spent = Spent { service: Some(Nanos::from_millis(200)), ..Spent::default() };
         let measured = Measured::of(&slow(), spent, None);
-        assert_eq!(measured.requests, 300);
+        assert_eq!(
+            (measured.requests, measured.kept_up),
+            (300, None),
+            "users who wait ask for what they get"
+        );
         let cost = measured.figures[&Metric::CpuPerRequest].value;
         assert!((cost - 2e6).abs() < 1.0, "200 ms and 100 answers, but {cost} ns");
     }

@@ -114,6 +114,10 @@ pub struct Measured {
     pub reasons: Vec<String>,
     /// Whether the service was steady while it was measured; `None` if the trial was too short to tell.
     pub steady: Option<bool>,
+    /// Of a load that does not wait for answers: whether they came about as fast as requests came due. `None` of one that
+    /// waits, and asks for as much as it gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept_up: Option<bool>,
     /// Where the whole record is kept, if it is.
     pub record: Option<String>,
     /// On which CPUs it was made.

@@ -95,6 +95,7 @@ pub fn told(figures: &[(Metric, f64)]) -> Told {
         state: State::Valid,
         reasons: Vec::new(),
         steady: Some(true),
+        kept_up: None,
         record: None,
         place: Place::default(),
     })

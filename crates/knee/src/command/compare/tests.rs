@@ -40,6 +40,7 @@ fn measured(trial: &Trial, millis: f64) -> Told {
         state: State::Valid,
         reasons: Vec::new(),
         steady: Some(true),
+        kept_up: None,
         record: None,
         place: Place::default(),
     })
