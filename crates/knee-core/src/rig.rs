@@ -1,13 +1,13 @@
 //! What a study declares to be brought up before a trial: services, databases, caches, as data.
 //!
-//! A declaration is what stands in the tables `[service.*]`, `[postgres.*]` and `[redis.*]` of a
+//! A declaration is what stands in the tables `[service.*]`, `[postgres.*]`, `[redis.*]` and `[generator]` of a
 //! `study.toml`. Bringing it up is the rig's work, deciding when is the study's. Does not look for
 //! programs, does not open files, and does not check that what a text refers to exists.
 //!
 //! Texts of `command`, `seed` and `env` may contain places in braces that the rig fills in: `{port}`,
 //! `{data}` (the service's own folder), `{study}` (the study's folder), `{postgres.NAME.url}`,
 //! `{postgres.NAME.socket_url}`, `{postgres.NAME.replica_url}`, `{redis.NAME.url}`, `{redis.NAME.socket}`,
-//! `{service.NAME.url}`. `{{word}}` stands for `{word}`. `build` is a text of the shell and is left alone.
+//! `{service.NAME.url}`, `{service.NAME.port}`. `{{word}}` stands for `{word}`. `build` is a text of the shell and is left alone.
 //! Names consist of letters, digits, `_` and `-`.
 
 use std::collections::BTreeMap;
@@ -25,6 +25,16 @@ pub struct Declaration {
     pub postgres: BTreeMap<String, Postgres>,
     /// Private Redis servers, by name.
     pub redis: BTreeMap<String, Redis>,
+    /// Where the load comes from.
+    pub generator: Generator,
+}
+
+/// What the rig sees to for the generator of load, which is the program itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Generator {
+    /// CPUs it may run on, as `0` or `0-1,3`. All of them when absent.
+    pub cpus: Option<String>,
 }
 
 /// A program that answers HTTP, or an address where one of the user's own answers already.

@@ -23,6 +23,7 @@ pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
         check_service(name, service)?;
         check_reset(declaration, name, service)?;
     }
+    check_syntax(declaration.generator.cpus.as_ref(), "generator.cpus")?;
     check_circles(declaration)
 }
 
@@ -37,16 +38,16 @@ pub(crate) fn texts(name: &str, service: &Service) -> Vec<(String, String)> {
 
 /// The services, databases or caches (`table`) that the texts of a service name.
 pub(crate) fn referred(name: &str, service: &Service, table: &str) -> BTreeSet<String> {
-    let mut referred = BTreeSet::new();
-    for (_, text) in texts(name, service) {
-        for place in place::named(&text) {
-            let mut parts = place.split('.');
-            if parts.next() == Some(table) {
-                referred.extend(parts.next().map(str::to_owned));
-            }
-        }
-    }
-    referred
+    texts(name, service).iter().flat_map(|(_, text)| named_in(text, table)).collect()
+}
+
+/// The services, databases or caches (`table`) that a text names.
+pub(crate) fn named_in(text: &str, table: &str) -> BTreeSet<String> {
+    let of_table = |place: &str| {
+        let mut parts = place.split('.');
+        (parts.next() == Some(table)).then(|| parts.next().map(str::to_owned))?
+    };
+    place::named(text).into_iter().filter_map(of_table).collect()
 }
 
 /// Names become names of files and of databases.
@@ -96,7 +97,11 @@ fn check_service(name: &str, service: &Service) -> Result<(), Error> {
     if service.seed.first().is_some_and(String::is_empty) {
         return Err(Error::declared(at("seed"), "begins with an empty word"));
     }
-    service.cpus.as_ref().map_or(Ok(()), |text| placement::cpus(text, &at("cpus")).map(drop))
+    check_syntax(service.cpus.as_ref(), &at("cpus"))
+}
+
+fn check_syntax(cpus: Option<&String>, at: &str) -> Result<(), Error> {
+    cpus.map_or(Ok(()), |text| placement::cpus(text, at).map(drop))
 }
 
 /// Stores of the user's own are not reset, and two services do not reset the same one.
@@ -176,7 +181,7 @@ mod tests {
         let postgres = [("db".to_owned(), Postgres::default())].into();
         let redis = Redis { address: Some("redis://x".into()), ..Redis::default() };
         let redis = [("own".to_owned(), redis)].into();
-        check(&Declaration { service, postgres, redis })
+        check(&Declaration { service, postgres, redis, ..Declaration::default() })
             .map_or_else(|error| error.to_string(), |()| String::new())
     }
 

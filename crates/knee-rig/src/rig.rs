@@ -106,8 +106,13 @@ pub struct Rig {
     allowed: Vec<usize>,
     /// Whether the generator was moved and has to be moved back.
     placed: bool,
+    /// What the generator was to have and cannot have here.
+    not_here: Vec<NotHere>,
     hands: Hands,
 }
+
+/// Where a declaration says on which CPUs the generator runs.
+const GENERATOR_CPUS: &str = "generator.cpus";
 
 impl Rig {
     /// Checks a declaration and brings up its databases and caches. Services are started one by one.
@@ -133,11 +138,13 @@ impl Rig {
             study,
             allowed,
             placed: false,
+            not_here: Vec::new(),
             hands,
         };
         rig.check_cpus()?;
         rig.bring_up_stores()?;
         rig.check_texts()?;
+        rig.place_generator()?;
         Ok(rig)
     }
 
@@ -151,7 +158,7 @@ impl Rig {
         self.stop(name)?;
         self.settle(name, overrides)?;
         for other in declaration::referred(name, &declared, "service") {
-            if self.services.get(&other).is_none_or(|service| service.process.is_none()) {
+            if self.is_to_start(&other) {
                 self.start(&other, &Overrides::default())?;
             }
         }
@@ -212,17 +219,25 @@ impl Rig {
         self.redis.values().try_for_each(|server| server.check(&self.hands))
     }
 
-    /// Keeps this process, the generator of load, on `cpus` until the rig is down. Where that cannot be, says why.
-    pub fn place_generator(&mut self, cpus: &str) -> Result<Option<NotHere>, Error> {
-        let at = "generator.cpus";
-        let chosen = placement::chosen(Some(cpus), &self.allowed, at)?;
-        match platform::pin_process(&chosen) {
-            Ok(()) => {
-                self.placed = true;
-                Ok(None)
+    /// A text of the study's own, as a script's environment, with its places filled in. Services that it names are started
+    /// if they do not run. `at` names the text in an error.
+    pub fn fill(&mut self, text: &str, at: &str) -> Result<String, Error> {
+        for name in declaration::named_in(text, "service") {
+            if self.is_to_start(&name) {
+                self.start(&name, &Overrides::default())?;
             }
-            Err(error) => Ok(Some(NotHere { what: at.to_owned(), reason: crate::error::reason(&error) })),
         }
+        crate::place::fill(text, &self.places(), at)
+    }
+
+    /// Refuses a text with a place that [`Rig::fill`] will not know.
+    pub fn check_text(&self, text: &str, at: &str) -> Result<(), Error> {
+        crate::place::fill(text, &self.places_to_come(), at).map(drop)
+    }
+
+    /// What the generator was to have and cannot have here.
+    pub fn not_here(&self) -> &[NotHere] {
+        &self.not_here
     }
 
     /// Databases and caches, those of the user's own included.
@@ -306,18 +321,46 @@ impl Rig {
         let postgres =
             self.declaration.postgres.iter().map(|(name, p)| (format!("postgres.{name}.cpus"), &p.cpus));
         let redis = self.declaration.redis.iter().map(|(name, r)| (format!("redis.{name}.cpus"), &r.cpus));
-        for (at, cpus) in services.chain(postgres).chain(redis) {
+        let generator = [(GENERATOR_CPUS.to_owned(), &self.declaration.generator.cpus)];
+        for (at, cpus) in services.chain(postgres).chain(redis).chain(generator) {
             placement::chosen(cpus.as_deref(), &self.allowed, &at)?;
         }
         Ok(())
     }
 
-    /// What can be wrong with texts is told before anything is built.
-    fn check_texts(&self) -> Result<(), Error> {
+    /// Whether something refers to a service that does not run, and is the rig's to start.
+    fn is_to_start(&self, name: &str) -> bool {
+        self.services.get(name).is_none_or(|service| service.process.is_none())
+    }
+
+    /// Keeps this process, the generator of load, where it is declared to be until the rig is down.
+    fn place_generator(&mut self) -> Result<(), Error> {
+        let Some(cpus) = self.declaration.generator.cpus.as_deref() else { return Ok(()) };
+        let chosen = placement::chosen(Some(cpus), &self.allowed, GENERATOR_CPUS)?;
+        match platform::pin_process(&chosen) {
+            Ok(()) => self.placed = true,
+            Err(error) => {
+                let reason = crate::error::reason(&error);
+                self.not_here.push(NotHere { what: GENERATOR_CPUS.to_owned(), reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// The places that texts may have once services run, those of services yet without a meaning.
+    fn places_to_come(&self) -> Places {
         let mut places = self.places();
         for name in self.declaration.service.keys() {
-            places.insert(format!("service.{name}.url"), String::new());
+            for what in ["url", "port"] {
+                places.entry(format!("service.{name}.{what}")).or_default();
+            }
         }
+        places
+    }
+
+    /// What can be wrong with texts is told before anything is built.
+    fn check_texts(&self) -> Result<(), Error> {
+        let mut places = self.places_to_come();
         places.extend(["port", "data"].map(|name| (name.to_owned(), String::new())));
         for (name, service) in &self.declaration.service {
             for (at, text) in declaration::texts(name, service) {
@@ -365,6 +408,8 @@ impl Rig {
             let process = self.services.get(name).and_then(|service| service.process.as_ref());
             let own = process.map(|process| format!("http://127.0.0.1:{}", process.port));
             if let Some(url) = declared.address.clone().or(own) {
+                let port = ready::authority(&url).and_then(|at| Some(at.rsplit_once(':')?.1.to_owned()));
+                places.extend(port.map(|port| (format!("service.{name}.port"), port)));
                 places.insert(format!("service.{name}.url"), url);
             }
         }

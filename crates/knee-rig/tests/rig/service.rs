@@ -125,11 +125,12 @@ fn a_build_is_done_once_for_all_starts() {
 #[test]
 fn a_service_stays_on_the_cpus_it_was_given_and_so_does_the_generator() {
     let world = World::new();
-    let declaration = format!("{SERVICE}cpus = \"0\"\n{}", SERVICE.replace("main", "free"));
+    let free = SERVICE.replace("main", "free");
+    let declaration = format!("{SERVICE}cpus = \"0\"\n{free}[generator]\ncpus = \"0\"\n");
     let all = rustix::thread::sched_getaffinity(None).unwrap();
     let (mut rig, url) = world.running(&declaration);
     assert_eq!(get(&url, "/cpus"), "Cpus_allowed_list:\t0");
-    assert_eq!(rig.place_generator("0").unwrap(), None);
+    assert_eq!(rig.not_here(), []);
     assert_eq!(rustix::thread::sched_getaffinity(None).unwrap().count(), 1);
     let free = rig.start("free", &Overrides::default()).unwrap().url;
     if all.count() > 1 {
@@ -141,6 +142,20 @@ fn a_service_stays_on_the_cpus_it_was_given_and_so_does_the_generator() {
     }
     rig.down().unwrap();
     assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), all);
+}
+
+#[test]
+fn a_text_of_the_study_names_services_that_are_then_there() {
+    let world = World::new();
+    let declaration = format!("{SERVICE}{}", SERVICE.replace("main", "called"));
+    let (mut rig, _) = world.running(&declaration);
+    let filled = rig.fill("localhost:{service.called.port} {{port}}", "workloads.list.env.CALLED").unwrap();
+    let address = filled.strip_suffix(" {port}").unwrap().replace("localhost", "http://127.0.0.1");
+    assert_eq!(get(&address, "/args"), "", "it runs");
+    assert_eq!(rig.fill("{service.called.url}", "x").unwrap(), address, "and was not started anew");
+    rig.check_text("{service.called.url}", "x").unwrap();
+    let error = rig.check_text("{service.caled.url}", "workloads.list.env.CALLED").unwrap_err().to_string();
+    assert!(error.starts_with("`workloads.list.env.CALLED` refers to `{service.caled.url}`"), "{error}");
 }
 
 #[cfg(target_os = "linux")]

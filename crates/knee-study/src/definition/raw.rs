@@ -24,6 +24,8 @@ pub(super) struct Document {
     #[serde(default)]
     pub redis: BTreeMap<String, rig::Redis>,
     #[serde(default)]
+    pub generator: rig::Generator,
+    #[serde(default)]
     pub switches: BTreeMap<Text, Switch>,
     pub arms: BTreeMap<Text, Arm>,
     pub workloads: BTreeMap<Text, Workload>,

@@ -28,7 +28,12 @@ pub(super) fn definition(
     finder: &mut Finder<'_>,
     exists: &dyn Fn(&str) -> bool,
 ) -> Option<Definition> {
-    let rig = Declaration { service: document.service, postgres: document.postgres, redis: document.redis };
+    let rig = Declaration {
+        service: document.service,
+        postgres: document.postgres,
+        redis: document.redis,
+        generator: document.generator,
+    };
     if document.title.get_ref().trim().is_empty() {
         finder.note(document.title.span(), "a study needs a title", "");
     }

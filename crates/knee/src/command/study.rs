@@ -93,9 +93,11 @@ impl Order<'_> {
     /// Runs all trials that are left; what ended it before its time is returned.
     fn run(&self, study: &mut Study, sessions: &[Session]) -> Result<Option<Failed>, Failed> {
         let Self { folder, control, quiet, narrate } = *self;
-        let mut journal = Kept::at(folder).open(study, sessions).map_err(refused)?;
         narrate("bringing up what the study declares");
         let standing = Standing::up(&study.definition().rig, folder, control)?;
+        standing.check(&study.definition().workloads)?;
+        // Not before: it takes the place of the trials that were kept.
+        let mut journal = Kept::at(folder).open(study, sessions).map_err(refused)?;
         let driver = Declared { folder: standing.rig.study().to_owned() };
         let bench = Bench::new(Some(standing), Box::new(driver), control.clone());
         let interrupted = "interrupted: the result is drawn from the trials that were made; --resume goes on";

@@ -12,6 +12,7 @@ use knee_core::rig::Declaration;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_rig::{Options as RigOptions, Rig, guard};
+use knee_study::definition::{Load, Workload};
 use knee_study::study::{Refusal, Study, Told, Trial};
 
 use super::run;
@@ -96,7 +97,7 @@ impl Course<'_> {
     }
 }
 
-/// How long trials take. The first one also builds and fills databases, so it counts only while there is no other.
+/// How long trials take. The first one also builds and fills databases, so it does not count.
 #[derive(Default)]
 struct Pace {
     ended: u32,
@@ -114,13 +115,11 @@ impl Pace {
         }
     }
 
-    /// How long so many more will take.
-    fn of(&self, trials: usize) -> Nanos {
-        let (time, ended) = match self.ended {
-            0 | 1 => (self.last, 1),
-            more => (self.last.since(self.first), more - 1),
-        };
-        Nanos::from_secs_f64(time.as_secs_f64() / f64::from(ended) * trials as f64)
+    /// How long so many more will take; `None` before two have ended.
+    fn of(&self, trials: usize) -> Option<Nanos> {
+        let ended = self.ended.checked_sub(1).filter(|ended| *ended > 0)?;
+        let each = self.last.since(self.first).as_secs_f64() / f64::from(ended);
+        Some(Nanos::from_secs_f64(each * trials as f64))
     }
 }
 
@@ -150,6 +149,27 @@ impl Standing {
         let options = RigOptions { guard, interrupt, ..RigOptions::new(folder) };
         Ok(Self { rig: Rig::up(declaration, &options).map_err(|error| broken(&error))?, bridge })
     }
+
+    /// Refuses workloads whose environment has a place that will not be there.
+    ///
+    /// # Errors
+    ///
+    /// The place, and where it stands.
+    pub fn check(&self, workloads: &[Workload]) -> Result<(), Failed> {
+        for workload in workloads {
+            let Load::Script { env, .. } = &workload.load else { continue };
+            for (name, text) in env {
+                let checked = self.rig.check_text(text, &variable(&workload.name, name));
+                checked.map_err(|error| broken(&error))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a variable of a workload's script stands.
+fn variable(workload: &str, name: &str) -> String {
+    format!("workloads.{workload}.env.{name}")
 }
 
 /// Tells whoever waits for the rig that somebody wants to stop.
@@ -222,6 +242,9 @@ pub fn refusal_of(refusal: &Refusal) -> Problem {
 pub fn broken(error: &knee_rig::Error) -> Failed {
     let exit = match error {
         knee_rig::Error::Interrupted(_) => Exit::Interrupted,
+        knee_rig::Error::Declaration { .. }
+        | knee_rig::Error::Place { .. }
+        | knee_rig::Error::Circle { .. } => Exit::Configuration,
         _ => Exit::Failure,
     };
     (Problem::new(printable_lines(&error.to_string()), error.hint()), exit)
@@ -244,9 +267,9 @@ mod tests {
     fn a_first_trial_that_waits_for_a_build_does_not_lengthen_the_time_that_is_left() {
         let mut pace = Pace::default();
         pace.ended(Nanos::from_secs(90));
-        assert_eq!(pace.of(2), Nanos::from_secs(180), "nothing else is known yet");
+        assert_eq!(pace.of(2), None, "how much of it was the build is not known");
         pace.ended(Nanos::from_secs(97));
         pace.ended(Nanos::from_secs(104));
-        assert_eq!(pace.of(10), Nanos::from_secs(70));
+        assert_eq!(pace.of(10), Some(Nanos::from_secs(70)));
     }
 }

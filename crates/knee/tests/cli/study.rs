@@ -104,6 +104,46 @@ fn a_mistake_in_a_study_is_told_with_its_line_and_nothing_is_started() {
 }
 
 #[test]
+fn a_script_is_told_where_another_service_is_and_the_generator_has_a_cpu_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    study_of_the_demo_server(folder.path());
+    let file = folder.path().join("study.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let main = text.split_once("[service.main]").unwrap().1.split_once("[switches").unwrap().0;
+    let more = format!("[generator]\ncpus = \"0\"\n\n[service.called]{main}[service.main]");
+    let script = "script = \"both.js\"\nenv = { CALLED = \"http://localhost:{service.called.port}\" }\n";
+    let text = text.replacen("[service.main]", &more, 1).replace("path = \"/\"\nconnections = 2\n", script);
+    fs::write(&file, &text).unwrap();
+    let both = "import http from 'k6/http';
+export const options = { vus: 1, duration: '1s' };
+export default function () {
+    if (__ENV.CALLED === __ENV.BASE_URL) throw new Error('one and the same');
+    http.get(`${__ENV.CALLED}/healthz`);
+}
+";
+    fs::write(folder.path().join("both.js"), both).unwrap();
+    let output = knee(folder.path(), &["--blocks", "1", "--output-format", "json"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let conclusion: Value = serde_json::from_slice(&output.stdout).expect(&told);
+    for entry in conclusion["trials"].as_array().unwrap() {
+        let measured = &entry["told"]["measured"];
+        assert!(measured["requests"].as_u64().unwrap() > 0, "{entry:#}");
+        assert_eq!(measured["figures"]["errors"]["value"], 0.0, "{entry:#}");
+        if cfg!(target_os = "linux") {
+            assert_eq!(measured["place"]["cpus"]["generator"], "0", "{entry:#}");
+        }
+    }
+
+    let kept = trials(folder.path());
+    fs::write(&file, text.replace("{service.called.port}", "{service.caled.port}")).unwrap();
+    let output = knee(folder.path(), &["--blocks", "1"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(104), "{told}");
+    assert!(told.contains("`workloads.page.env.CALLED` refers to `{service.caled.port}`"), "{told}");
+    assert_eq!(trials(folder.path()), kept, "what was measured is not lost to a slip of the pen");
+}
+
+#[test]
 fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! STUDY/.knee/trials.jsonl
+//! STUDY/.knee/before.jsonl     those of the study before, if this one was begun anew
 //! ```
 //!
 //! The first line says of which study and options they are; a line for each stretch in which trials were made says when and
@@ -112,7 +113,8 @@ impl Kept {
         Problem::new(text, "leave --resume and --report-only out to begin anew")
     }
 
-    /// Writes down what is known of the study so far, in place of what was kept of an earlier one.
+    /// Writes down what is known of the study so far, in place of what was kept of an earlier one. If none of that goes on
+    /// here it becomes the one before: hours of measuring are not lost to a forgotten `--resume`.
     ///
     /// # Errors
     ///
@@ -130,7 +132,13 @@ impl Kept {
             text.push_str(&session(each));
         }
         study.entries().iter().for_each(|entry| text.push_str(&line(entry)));
-        fs::write(&path, text).map_err(unable)?;
+        let fresh = self.folder.join("trials.jsonl.new");
+        fs::write(&fresh, text).map_err(unable)?;
+        if study.entries().is_empty() && has_trials(&path) {
+            fs::rename(&path, self.folder.join("before.jsonl")).map_err(unable)?;
+        }
+        // Whole or not at all: what was kept until now is in this file alone.
+        fs::rename(&fresh, &path).map_err(unable)?;
         let file = OpenOptions::new().append(true).open(&path).map_err(unable)?;
         Ok(Journal { file, path })
     }
@@ -147,6 +155,13 @@ impl Journal {
         let text = line(&entry);
         self.file.write_all(text.as_bytes()).map_err(|error| unwritable(&self.path, &error))
     }
+}
+
+/// Whether a file of trials has any.
+fn has_trials(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let is_trial = |line: String| matches!(serde_json::from_str(&line), Ok(Line::Trial(_)));
+    BufReader::new(file).lines().skip(1).map_while(Result::ok).any(is_trial)
 }
 
 /// What of a definition decides its trials: not the words of its report, nor what is claimed and published. Those may be
@@ -170,4 +185,56 @@ fn line(value: &impl Serialize) -> String {
 fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
     let hint = "check the folder, its permissions and the space left";
     Problem::new(format!("trials cannot be kept, `{}`: {}", path.display(), reason(error)), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = r#"title = "kept"
+
+[service.main]
+command = ["server"]
+
+[arms.one]
+
+[arms.two]
+
+[workloads.list]
+path = "/"
+
+[design]
+kind = "ladder"
+"#;
+
+    fn study() -> Study {
+        let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+        Study::new(definition, Options::default(), None).unwrap()
+    }
+
+    /// Makes a trial and keeps it.
+    fn go_on(kept: &Kept, mut study: Study) -> Study {
+        let mut journal = kept.open(&study, &[]).unwrap();
+        let trial = study.next().unwrap();
+        let told = Told::Died { reason: "of old age".to_owned() };
+        journal.add(&trial, &told).unwrap();
+        study.tell(&trial, told).unwrap();
+        study
+    }
+
+    #[test]
+    fn a_study_begun_anew_keeps_the_one_before_and_one_that_goes_on_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (kept, before) = (Kept::at(folder.path()), folder.path().join(".knee/before.jsonl"));
+        let two = go_on(&kept, go_on(&kept, study()));
+        assert_eq!(kept.read(two.definition()).unwrap().entries, two.entries());
+        assert!(!before.exists(), "nothing was replaced");
+
+        let measured = fs::read(kept.file()).unwrap();
+        kept.open(&study(), &[]).unwrap();
+        assert_eq!(fs::read(&before).unwrap(), measured);
+        assert_eq!(kept.read(two.definition()).unwrap().entries, []);
+        kept.open(&study(), &[]).unwrap();
+        assert_eq!(fs::read(&before).unwrap(), measured, "what has no trial takes no other's place");
+    }
 }

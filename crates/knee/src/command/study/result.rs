@@ -22,10 +22,14 @@ pub fn plan(study: &Study) -> Vec<String> {
 }
 
 /// A line on what came of a trial. `left` trials are left, which take about `time`.
-pub fn line(trial: &Trial, told: &Told, left: usize, time: Nanos) -> String {
+pub fn line(trial: &Trial, told: &Told, left: usize, time: Option<Nanos>) -> String {
     let place =
         format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.arm));
-    let rest = if left == 0 { "the last one".to_owned() } else { format!("{left} left, {}", span(time)) };
+    let rest = match (left, time) {
+        (0, _) => "the last one".to_owned(),
+        (left, Some(time)) => format!("{left} left, {}", span(time)),
+        (left, None) => format!("{left} left"),
+    };
     format!("{place}: {} · {rest}", came_of(told))
 }
 

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
-use knee_rig::{Running, Store};
-use knee_study::definition::{Arm, Workload};
+use knee_rig::{Rig, Running, Store};
+use knee_study::definition::{Arm, Load, Workload};
 use knee_study::study::{Measured, Spent, Study, Told, Trial};
 
 use super::arm::{others, overrides};
 use super::spending::{Seeing, Watch};
-use super::{Failed, Standing, broken, failed, place};
+use super::{Failed, Standing, broken, failed, place, variable};
 use crate::exit::Exit;
 use crate::problem::{Problem, printable};
 use crate::process::used;
@@ -92,9 +92,14 @@ impl Bench {
             Err(Absent::Rig(error)) => return told(&error),
             Err(Absent::Unasked) => return Err(missing("service")),
         };
+        let workload = match self.filled(workload) {
+            Ok(workload) => workload,
+            Err(error) => return told(&error),
+        };
         let pids: Vec<u32> = running.pid.into_iter().collect();
-        let stores: Vec<Store> = self.standing.iter().flat_map(|standing| standing.rig.stores()).collect();
-        let place = place::of(&workload.service, &running, &stores);
+        let rig = self.standing.as_ref().map(|standing| &standing.rig);
+        let stores: Vec<Store> = rig.map(Rig::stores).unwrap_or_default();
+        let place = place::of(&workload.service, &running, &stores, rig.map_or(&[], Rig::not_here));
         let stores: Vec<u32> = stores.into_iter().flat_map(|store| store.pids).collect();
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
@@ -146,6 +151,16 @@ impl Bench {
         };
         self.running = Some((arm.name.clone(), name.to_owned(), running.clone()));
         Ok((running, fresh))
+    }
+
+    /// A workload with the places in its environment filled in, and what they name running.
+    fn filled(&mut self, mut workload: Workload) -> Result<Workload, knee_rig::Error> {
+        if let (Some(standing), Load::Script { env, .. }) = (&mut self.standing, &mut workload.load) {
+            for (name, text) in env {
+                *text = standing.rig.fill(text, &variable(&workload.name, name))?;
+            }
+        }
+        Ok(workload)
     }
 
     /// Takes everything down.

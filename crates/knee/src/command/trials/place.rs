@@ -5,13 +5,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use knee_rig::{Running, Store};
+use knee_rig::{NotHere, Running, Store};
 use knee_study::study::{GENERATOR, Place};
 
-/// The place of a trial of `service`.
-pub fn of(service: &str, running: &Running, stores: &[Store]) -> Place {
+/// The place of a trial of `service`; `generator` is what this process itself cannot have.
+pub fn of(service: &str, running: &Running, stores: &[Store], generator: &[NotHere]) -> Place {
     let named = running.pid.map(|pid| (format!("service.{service}"), pid.to_string()));
-    let missing = running.not_here.iter().chain(stores.iter().flat_map(|store| &store.not_here));
+    let of_stores = stores.iter().flat_map(|store| &store.not_here);
+    let missing = generator.iter().chain(&running.not_here).chain(of_stores);
     let not_here = missing.map(|missing| (missing.what.clone(), missing.reason.clone())).collect();
     let stores =
         stores.iter().filter_map(|store| Some((store.name.clone(), store.pids.first()?.to_string())));
@@ -34,27 +35,25 @@ mod tests {
 
     #[test]
     fn a_trial_says_where_its_parts_run_and_what_was_not_to_be_had() {
-        let missing =
-            knee_rig::NotHere { what: "service.main.cpu_share".to_owned(), reason: "no cgroup".to_owned() };
+        let missing = |what: &str, reason: &str| NotHere { what: what.to_owned(), reason: reason.to_owned() };
+        let share = missing("service.main.cpu_share", "no cgroup");
         let running =
-            Running { url: String::new(), pid: Some(std::process::id()), log: None, not_here: vec![missing] };
-        let store = |name: &str, pids: &[u32], missing: &[&str]| Store {
+            Running { url: String::new(), pid: Some(std::process::id()), log: None, not_here: vec![share] };
+        let store = |name: &str, pids: &[u32], lacks: &[&str]| Store {
             name: name.to_owned(),
             url: String::new(),
             pids: pids.to_vec(),
-            not_here: missing
-                .iter()
-                .map(|what| knee_rig::NotHere { what: (*what).to_owned(), reason: "no rights".to_owned() })
-                .collect(),
+            not_here: lacks.iter().map(|what| missing(what, "no rights")).collect(),
         };
         let stores =
             [store("redis.cache", &[u32::MAX], &[]), store("postgres.own", &[], &["one competitor"])];
-        let place = of("main", &running, &stores);
+        let place = of("main", &running, &stores, &[missing("generator.cpus", "not Linux")]);
         let parts: Vec<&str> = place.cpus.keys().map(String::as_str).collect();
         assert_eq!(parts, ["generator", "service.main"], "one is gone, and one has no process here");
         assert_eq!(place.cpus["generator"], place.cpus["service.main"]);
         assert!(place.cpus["generator"].starts_with(|letter: char| letter.is_ascii_digit()), "{place:?}");
         assert_eq!(place.not_here["service.main.cpu_share"], "no cgroup");
         assert_eq!(place.not_here["one competitor"], "no rights");
+        assert_eq!(place.not_here["generator.cpus"], "not Linux");
     }
 }
