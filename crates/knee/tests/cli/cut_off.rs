@@ -64,9 +64,11 @@ fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
     // One more than was told at the most: it was written and not told any more.
     let intervals = run["series"].as_array().unwrap().len() as u64;
     assert!((told..=told + 1).contains(&intervals), "{intervals} of {told}");
-    // The plan says how many came due in so many whole seconds.
+    // The plan says how many came due until the last interval ended, which on a busy machine is late.
     let planned = number(&run, "/requests/planned");
-    assert!(planned.abs_diff(RATE * intervals) <= 1, "{planned} in {intervals} s");
+    let end = run["series"].as_array().unwrap().last().map_or(0.0, |last| last["to_s"].as_f64().unwrap());
+    let due = RATE as f64 * end;
+    assert!((planned as f64 - due).abs() <= 1.0, "{planned} in {end} s");
     let ended: u64 = ["ok", "http_error", "transport_error", "timeout", "unsent", "censored"]
         .iter()
         .map(|outcome| number(&run, &format!("/requests/{outcome}")))
