@@ -35,6 +35,9 @@ pub struct Declaration {
 pub struct Generator {
     /// CPUs it may run on, as `0` or `0-1,3`. All of them when absent.
     pub cpus: Option<String>,
+    /// How many times the CPU time of a service or store it gets where both want the same CPU: 1 to 50. Nobody is
+    /// preferred when absent.
+    pub weight: Option<u32>,
 }
 
 /// A program that answers HTTP, or an address where one of the user's own answers already.

@@ -27,7 +27,8 @@ pub struct InstrumentSample {
     pub host_busy: Option<f64>,
     /// File descriptors open and the limit on them.
     pub descriptors: Option<(u64, u64)>,
-    /// Local ports taken towards the busiest target (open and in `TIME_WAIT`), and how many there are.
+    /// Local ports taken towards one address (open and in `TIME_WAIT`), at the most, and how many there are. While all
+    /// sockets of the machine are few, it is those.
     pub ports: Option<(u64, u64)>,
     /// Resident memory in bytes.
     pub resident_bytes: Option<u64>,
@@ -158,7 +159,7 @@ pub struct Figures {
     pub steal: Option<f64>,
     /// Most descriptors open, and the limit.
     pub descriptors: Option<(u64, u64)>,
-    /// Most ports taken, and how many there are.
+    /// Most ports taken towards one address, and how many there are.
     pub ports: Option<(u64, u64)>,
     /// Connections opened in the measured part.
     pub connections_opened: u64,

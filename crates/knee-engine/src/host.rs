@@ -62,8 +62,8 @@ impl Sampler {
         Self { workers, last: first.clone(), first }
     }
 
-    /// What happened since the last call (or the start). `ports_open` is the number of
-    /// connections open to the busiest target.
+    /// What happened since the last call (or the start). `connections_open` is the number of connections that are
+    /// open to all targets together.
     pub fn sample(&mut self, connections_open: u64) -> InstrumentSample {
         let now = platform::read(&self.workers);
         let before = &self.last;
@@ -86,7 +86,7 @@ impl Sampler {
             steal: share(now.cpu_times, before.cpu_times, |times| times.steal),
             host_busy: share(now.cpu_times, before.cpu_times, |times| times.busy),
             descriptors: now.descriptors_limit.map(|limit| (connections_open + now.descriptors_base, limit)),
-            ports: now.ports.map(|(time_wait, range)| (connections_open + time_wait, range)),
+            ports: now.ports.map(|(time_wait, range)| ports_taken(connections_open + time_wait, range)),
             resident_bytes: now.resident_bytes,
             wall_drift_ns: now.wall_ahead_ns.wrapping_sub(self.first.wall_ahead_ns),
             suspended: match (now.suspended, self.first.suspended) {
@@ -97,6 +97,18 @@ impl Sampler {
         self.last = now;
         sample
     }
+}
+
+/// Below this share of the range nobody is short of ports, and nothing is counted.
+const PORTS_MAY_BE_SHORT: f64 = 0.5;
+
+/// Ports taken towards one address, and all there are. `sockets` are those of the whole machine, of which there are
+/// at least as many; which of them lead where takes time to read, and is asked when it may matter.
+fn ports_taken(sockets: u64, range: u64) -> (u64, u64) {
+    if sockets as f64 <= range as f64 * PORTS_MAY_BE_SHORT {
+        return (sockets, range);
+    }
+    (platform::ports_of_fullest_address().map_or(sockets, |taken| taken.min(sockets)), range)
 }
 
 /// Time all CPUs together spent, in ticks.

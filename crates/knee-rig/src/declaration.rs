@@ -9,6 +9,9 @@ use knee_core::rig::{Declaration, Reset, Service};
 use crate::error::Error;
 use crate::{place, placement, ready};
 
+/// Where a declaration says how much more CPU the generator gets than others.
+pub const GENERATOR_WEIGHT: &str = "generator.weight";
+
 /// Refuses a declaration that cannot be brought up.
 pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
     let names = [
@@ -24,6 +27,7 @@ pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
         check_reset(declaration, name, service)?;
     }
     check_syntax(declaration.generator.cpus.as_ref(), "generator.cpus")?;
+    check_weight(declaration.generator.weight)?;
     check_circles(declaration)
 }
 
@@ -48,6 +52,17 @@ pub(crate) fn named_in(text: &str, table: &str) -> BTreeSet<String> {
         (parts.next() == Some(table)).then(|| parts.next().map(str::to_owned))?
     };
     place::named(text).into_iter().filter_map(of_table).collect()
+}
+
+/// Beyond that, what services get would be less than the kernel can share out.
+fn check_weight(weight: Option<u32>) -> Result<(), Error> {
+    const HEAVIEST: u32 = 50;
+    match weight {
+        Some(weight) if !(1..=HEAVIEST).contains(&weight) => {
+            Err(Error::declared(GENERATOR_WEIGHT, format!("is {weight}, and has to be 1 to {HEAVIEST}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Names become names of files and of databases.

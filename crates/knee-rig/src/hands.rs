@@ -35,6 +35,8 @@ pub(crate) struct Hands {
     side: Mutex<Side>,
     interrupt: Arc<AtomicBool>,
     pub(crate) root: PathBuf,
+    /// How many times more CPU the generator gets than anything that is started, if it is preferred.
+    pub(crate) outweighed: Option<u32>,
 }
 
 impl Hands {
@@ -43,6 +45,7 @@ impl Hands {
         guard: Option<&Program>,
         parent: &Path,
         interrupt: Arc<AtomicBool>,
+        outweighed: Option<u32>,
     ) -> Result<Self, Error> {
         let unmade = |error| Error::folder("create a folder in", parent, error);
         let (side, root) = if let Some(program) = guard {
@@ -55,7 +58,7 @@ impl Hands {
             let root = keeper.root(parent).map_err(unmade)?;
             (Side::Own(keeper), root)
         };
-        Ok(Self { side: Mutex::new(side), interrupt, root })
+        Ok(Self { side: Mutex::new(side), interrupt, root, outweighed })
     }
 
     /// Starts a process.

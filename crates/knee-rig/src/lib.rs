@@ -24,6 +24,7 @@ mod service;
 mod source;
 mod stepdown;
 
+pub use declaration::GENERATOR_WEIGHT;
 pub use error::Error;
 pub use exit::Exit;
 pub use placement::NotHere;

@@ -18,6 +18,15 @@ pub struct NotHere {
     pub reason: String,
 }
 
+/// How the processes of a cgroup share CPUs with those outside of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Bounds {
+    /// The most that they may use, as a share of one CPU.
+    pub(crate) share: Option<f64>,
+    /// How many times more somebody outside gets where both want the same CPU.
+    pub(crate) outweighed: Option<u32>,
+}
+
 /// Whether a process did not make it into the cgroup that it was to have. `what` names what asked for one.
 pub(crate) fn outside(group: Option<&Path>, process: Handle, what: &str) -> Option<NotHere> {
     let inside = std::fs::read_to_string(group?.join("cgroup.procs")).unwrap_or_default();

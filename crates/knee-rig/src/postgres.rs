@@ -15,7 +15,7 @@ use crate::folder::{self, User};
 use crate::hands::{Hands, QUOTED};
 use crate::keeper::{self, Handle, Launch, Polite};
 use crate::place::Places;
-use crate::placement::{self, NotHere};
+use crate::placement::{self, Bounds, NotHere};
 use crate::program::{self, Installed};
 use crate::{platform, ready, stepdown};
 
@@ -418,7 +418,8 @@ impl Server {
     /// between sessions: without a group a hundred connections are a hundred competitors of the generator.
     fn group(&self, hands: &Hands) -> Result<PathBuf, String> {
         let name = self.data.strip_prefix(&hands.root).unwrap_or(&self.data).display().to_string();
-        platform::create_group(&keeper::group_of(&hands.root, &name.replace('/', "-")))
+        let bounds = Bounds { share: None, outweighed: hands.outweighed };
+        platform::create_group(&keeper::group_of(&hands.root, &name.replace('/', "-")), bounds)
     }
 
     /// An error if it is gone.

@@ -12,10 +12,11 @@ use redis::Connection;
 use crate::error::Error;
 use crate::folder;
 use crate::hands::{Hands, QUOTED};
-use crate::keeper::{Handle, Launch, Polite};
+use crate::keeper::{self, Handle, Launch, Polite};
 use crate::place::Places;
+use crate::placement::Bounds;
 use crate::postgres::{password, text_of};
-use crate::{program, ready};
+use crate::{platform, program, ready};
 
 mod keys;
 
@@ -201,7 +202,7 @@ impl Server {
             log: self.log.clone(),
             user: None,
             cpus: self.cpus.clone(),
-            group: None,
+            group: self.group(hands),
             polite: Polite::Terminate,
         })?;
         self.process = Some(process);
@@ -209,6 +210,13 @@ impl Server {
             hands.bury(process);
             self.process = None;
         })
+    }
+
+    /// A cgroup for one start, where the generator goes before it. That there is none is told of the services.
+    fn group(&self, hands: &Hands) -> Option<PathBuf> {
+        let outweighed = Some(hands.outweighed?);
+        let name = keeper::group_of(&hands.root, &format!("redis-{}", self.name));
+        platform::create_group(&name, Bounds { share: None, outweighed }).ok()
     }
 
     fn wait(&self, hands: &Hands) -> Result<(), Error> {

@@ -17,7 +17,7 @@ use crate::guard;
 use crate::hands::Hands;
 use crate::keeper::Handle;
 use crate::place::Places;
-use crate::placement::{self, NotHere};
+use crate::placement::{self, Bounds, NotHere};
 use crate::postgres::Cluster;
 use crate::redis::Server;
 use crate::service::{Standing, Surroundings};
@@ -123,7 +123,8 @@ impl Rig {
             .map_err(|error| Error::folder("read", &options.study, error))?;
         let allowed = platform::allowed_cpus();
         let parent = options.temporary.clone().unwrap_or_else(std::env::temp_dir);
-        let hands = Hands::new(options.guard.as_ref(), &parent, Arc::clone(&options.interrupt))?;
+        let weight = declaration.generator.weight;
+        let hands = Hands::new(options.guard.as_ref(), &parent, Arc::clone(&options.interrupt), weight)?;
         let logs = options.logs.clone().unwrap_or_else(|| hands.root.join("logs"));
         std::fs::create_dir_all(&logs).map_err(|error| Error::folder("create", &logs, error))?;
         // Programs are run elsewhere, so a relative name would be another file to them.
@@ -167,14 +168,14 @@ impl Rig {
             self.sources.build(&self.hands, name, build, &folder, &self.logs)?;
         }
         self.prepare(name, &declared, overrides, &folder)?;
-        let (group, mut not_here) = self.share(name, &declared);
+        let (group, mut not_here) = self.group(name, &declared);
         let around = self.around(name, &declared, &folder, group.clone())?;
         let service = standing(&mut self.services, name)?;
         let process = service.start(&self.hands, &around, &declared, overrides)?;
         not_here.extend(placement::outside(
             group.as_deref(),
             process.handle,
-            &format!("service.{name}.cpu_share"),
+            &asks_for_group(name, &declared),
         ));
         Ok(Running {
             url: format!("http://127.0.0.1:{}", process.port),
@@ -233,6 +234,12 @@ impl Rig {
     /// Refuses a text with a place that [`Rig::fill`] will not know.
     pub fn check_text(&self, text: &str, at: &str) -> Result<(), Error> {
         crate::place::fill(text, &self.places_to_come(), at).map(drop)
+    }
+
+    /// How many times the CPU time of what is started the generator is declared to get; whether it does is told by
+    /// each start.
+    pub fn generator_weight(&self) -> Option<u32> {
+        self.hands.outweighed
     }
 
     /// What the generator was to have and cannot have here.
@@ -335,6 +342,12 @@ impl Rig {
 
     /// Keeps this process, the generator of load, where it is declared to be until the rig is down.
     fn place_generator(&mut self) -> Result<(), Error> {
+        if self.hands.outweighed.is_some()
+            && !self.declaration.service.values().any(|one| one.address.is_none())
+        {
+            let reason = "no service is started here that it could go before".to_owned();
+            self.not_here.push(NotHere { what: declaration::GENERATOR_WEIGHT.to_owned(), reason });
+        }
         let Some(cpus) = self.declaration.generator.cpus.as_deref() else { return Ok(()) };
         let chosen = placement::chosen(Some(cpus), &self.allowed, GENERATOR_CPUS)?;
         match platform::pin_process(&chosen) {
@@ -429,12 +442,16 @@ impl Rig {
         Ok(Surroundings { places: self.places(), folder, logs, cpus, group })
     }
 
-    /// A cgroup for one start of a service that is to have a share of a CPU, or why there is none.
-    fn share(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<NotHere>) {
-        let Some(share) = declared.cpu_share else { return (None, Vec::new()) };
-        match platform::create_share(&keeper::group_of(&self.hands.root, name), share) {
+    /// A cgroup for one start of a service that is to have a share of a CPU or that the generator goes before, or why
+    /// there is none.
+    fn group(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<NotHere>) {
+        let bounds = Bounds { share: declared.cpu_share, outweighed: self.hands.outweighed };
+        if bounds == Bounds::default() {
+            return (None, Vec::new());
+        }
+        match platform::create_group(&keeper::group_of(&self.hands.root, name), bounds) {
             Ok(path) => (Some(path), Vec::new()),
-            Err(reason) => (None, vec![NotHere { what: format!("service.{name}.cpu_share"), reason }]),
+            Err(reason) => (None, vec![NotHere { what: asks_for_group(name, declared), reason }]),
         }
     }
 }
@@ -442,6 +459,14 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         self.take_down();
+    }
+}
+
+/// The entry of the declaration because of which a service is in a cgroup.
+fn asks_for_group(name: &str, declared: &Service) -> String {
+    match declared.cpu_share {
+        Some(_) => format!("service.{name}.cpu_share"),
+        None => declaration::GENERATOR_WEIGHT.to_owned(),
     }
 }
 

@@ -326,7 +326,7 @@ fn descriptors(figures: &Figures) -> Option<Reason> {
 
 fn ports(figures: &Figures) -> Option<Reason> {
     let (taken, all) = figures.ports.filter(|pair| is_fuller_than(*pair, PORTS))?;
-    let text = format!("{taken} of {all} local ports towards the target were taken");
+    let text = format!("{taken} of {all} local ports towards one address were taken");
     let advice = "keep connections alive, lower the rate, or widen net.ipv4.ip_local_port_range";
     Some(reason("ports", State::Suspect, text, advice))
 }

@@ -2,7 +2,9 @@
 //!
 //! A file that is missing or has another form leaves its field empty.
 
+use std::collections::HashMap;
 use std::fs;
+use std::ops::RangeInclusive;
 
 use knee_core::unit::Nanos;
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -67,14 +69,46 @@ fn cpu_times() -> Option<CpuTimes> {
 }
 
 fn ports() -> Option<(u64, u64)> {
-    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut ends = range.split_ascii_whitespace().map_while(|end| end.parse::<u64>().ok());
-    let (low, high) = (ends.next()?, ends.next()?);
+    let range = port_range()?;
     let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
     let tcp = sockets.lines().find_map(|line| line.strip_prefix("TCP:"))?;
     let mut words = tcp.split_ascii_whitespace();
     let waiting = words.find(|word| *word == "tw").and_then(|_| words.next()?.parse().ok())?;
-    Some((waiting, high.saturating_sub(low) + 1))
+    Some((waiting, range.end().saturating_sub(*range.start()) + 1))
+}
+
+/// The local ports that the kernel gives to connections.
+fn port_range() -> Option<RangeInclusive<u64>> {
+    let range = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
+    let mut ends = range.split_ascii_whitespace().map_while(|end| end.parse().ok());
+    Some(ends.next()?..=ends.next()?)
+}
+
+/// Local ports that are taken towards the one address that has most of them; connections to another address may use
+/// the same ports. Takes milliseconds where there are tens of thousands of sockets.
+pub fn ports_of_fullest_address() -> Option<u64> {
+    let range = port_range()?;
+    let tables =
+        ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| fs::read_to_string(table).unwrap_or_default());
+    tables.iter().map(|table| fullest(table, &range)).max()
+}
+
+/// Of a table of sockets (its number, local and remote address, state, …): the most of them that lead from one
+/// address and ports of `range` to one address and port.
+fn fullest(table: &str, range: &RangeInclusive<u64>) -> u64 {
+    let mut ways: HashMap<(&str, &str), u64> = HashMap::new();
+    for line in table.lines().skip(1) {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (Some((from, port)), Some(to)) =
+            (fields.next().and_then(|own| own.split_once(':')), fields.next())
+        else {
+            continue;
+        };
+        if u64::from_str_radix(port, 16).is_ok_and(|port| range.contains(&port)) {
+            *ways.entry((from, to)).or_default() += 1;
+        }
+    }
+    ways.into_values().max().unwrap_or(0)
 }
 
 fn resident_bytes() -> Option<u64> {
@@ -108,4 +142,32 @@ pub fn raise_descriptor_limit() -> Option<u64> {
         let _ = setrlimit(Resource::Nofile, limit);
     }
     getrlimit(Resource::Nofile).current
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table as the kernel writes it: connections from these ports to these ones.
+    fn table(ways: impl IntoIterator<Item = (u16, u16)>) -> String {
+        let mut text =
+            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n".to_owned();
+        for (at, (from, to)) in ways.into_iter().enumerate() {
+            text += &format!(
+                " {at:3}: 0100007F:{from:04X} 0100007F:{to:04X} 06 00000000:00000000 03:00000B2D 00000000\n"
+            );
+        }
+        text
+    }
+
+    #[test]
+    fn ports_are_counted_towards_one_address_because_another_may_use_the_same_ones() {
+        let range = 32_768..=60_999;
+        let to = |port: u16, count: u16| (0..count).map(move |at| (40_000 + at, port));
+        assert_eq!(fullest(&table(to(8_080, 900).chain(to(8_081, 700))), &range), 900);
+        // The other ends of connections are the server's: every one leads to another port.
+        assert_eq!(fullest(&table((0..900).map(|at| (8_080, 40_000 + at))), &range), 0);
+        assert_eq!(fullest("", &range), 0);
+        assert_eq!(fullest("header\nsomething else\n", &range), 0);
+    }
 }

@@ -20,6 +20,7 @@ pub(super) fn section(conclusion: &Conclusion, made: &Made) -> Vec<Block> {
         points.push("when and on which machine was not kept with the trials".to_owned());
     }
     points.extend(places(conclusion));
+    points.extend(weights(conclusion));
     points.extend(not_here(conclusion));
     points.push(format!(
         "{} in {}, in each every arm and workload once, in an order decided by seed {}",
@@ -79,6 +80,19 @@ fn places(conclusion: &Conclusion) -> Vec<String> {
         let parts: Vec<String> = cpus.iter().map(|(part, cpus)| format!("{part} on {cpus}")).collect();
         let count = if several { format!(" ({})", figure::counted(trials, "trial")) } else { String::new() };
         format!("CPUs: {}{count}", parts.join(", "))
+    });
+    written.collect()
+}
+
+/// Whether the generator went before the others.
+fn weights(conclusion: &Conclusion) -> Vec<String> {
+    let mut known: BTreeMap<u32, usize> = BTreeMap::new();
+    trials(conclusion)
+        .filter_map(|place| place.generator_weight)
+        .for_each(|weight| *known.entry(weight).or_default() += 1);
+    let written = known.into_iter().map(|(weight, trials)| {
+        let trials = figure::counted(trials, "trial");
+        format!("the generator got {weight} times the CPU time of others where both wanted the same CPU, in {trials}")
     });
     written.collect()
 }

@@ -98,6 +98,7 @@ fn conclusion() -> Conclusion {
             place: Place {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
                 not_here: BTreeMap::from([("service.main.cpu_share".to_owned(), "no cgroup".to_owned())]),
+                generator_weight: Some(20),
             },
         };
         study.tell(&trial, Told::Measured(measured)).unwrap();

@@ -12,6 +12,8 @@ use std::time::Duration;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use crate::placement::Bounds;
+
 /// One process as `/proc/PID/stat` shows it.
 struct Process {
     pid: i32,
@@ -152,21 +154,26 @@ fn set_of(cpus: &[usize]) -> io::Result<CpuSet> {
     Ok(set)
 }
 
-/// A new cgroup that gives its processes `share` of one CPU, or why there cannot be one.
-///
-/// A period of 10 ms in place of the usual 100 ms keeps the pauses of a process that used up its share short.
-pub(crate) fn create_share(name: &str, share: f64) -> Result<PathBuf, String> {
+/// A new cgroup, or why there cannot be one. Its processes, however many, compete for CPUs with everybody outside as
+/// one, and as its bounds say.
+pub(crate) fn create_group(name: &str, bounds: Bounds) -> Result<PathBuf, String> {
+    // A period of 10 ms in place of the usual 100 ms keeps the pauses of a process that used up its share short.
     const PERIOD_US: u64 = 10_000;
-    let quota_us = ((share * PERIOD_US as f64) as u64).max(1_000);
-    let second = [("cpu.max", format!("{quota_us} {PERIOD_US}"))];
-    let first = [("cpu.cfs_period_us", PERIOD_US.to_string()), ("cpu.cfs_quota_us", quota_us.to_string())];
+    // What a group has that nobody gave a weight, in version 2 and in version 1.
+    const USUAL: (f64, f64) = (100.0, 1_024.0);
+    let (mut second, mut first) = (Vec::new(), Vec::new());
+    if let Some(share) = bounds.share {
+        let quota_us = ((share * PERIOD_US as f64) as u64).max(1_000);
+        second.push(("cpu.max", format!("{quota_us} {PERIOD_US}")));
+        first.push(("cpu.cfs_period_us", PERIOD_US.to_string()));
+        first.push(("cpu.cfs_quota_us", quota_us.to_string()));
+    }
+    if let Some(times) = bounds.outweighed {
+        let of = |usual: f64, least: f64| (usual / f64::from(times)).round().max(least).to_string();
+        second.push(("cpu.weight", of(USUAL.0, 1.0)));
+        first.push(("cpu.shares", of(USUAL.1, 2.0)));
+    }
     create(name, &second, &first)
-}
-
-/// A new cgroup without a limit, or why there cannot be one. Its processes, however many, compete for CPUs with
-/// everybody outside as one.
-pub(crate) fn create_group(name: &str) -> Result<PathBuf, String> {
-    create(name, &[], &[])
 }
 
 /// Removes a cgroup whose processes have ended. The kernel takes a moment to let go of the last one.

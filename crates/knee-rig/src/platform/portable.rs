@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::placement::Bounds;
+
 /// Kills the group of the process that was started as `root`, and names nobody: members of a group have no names
 /// here, and a leader that ended counts as living until its number is taken from it.
 pub(crate) fn members(root: i32, _marker: &str) -> Vec<Pid> {
@@ -66,13 +68,8 @@ pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
 }
 
 /// Only Linux has cgroups.
-pub(crate) fn create_share(_name: &str, _share: f64) -> Result<PathBuf, String> {
-    Err("only Linux can hold a process to a share of a CPU".to_owned())
-}
-
-/// Only Linux has cgroups.
-pub(crate) fn create_group(_name: &str) -> Result<PathBuf, String> {
-    Err("only Linux can let processes compete for CPUs as one".to_owned())
+pub(crate) fn create_group(_name: &str, _bounds: Bounds) -> Result<PathBuf, String> {
+    Err("only Linux can say how processes share CPUs".to_owned())
 }
 
 /// There are none.

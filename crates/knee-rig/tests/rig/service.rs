@@ -144,6 +144,42 @@ fn a_service_stays_on_the_cpus_it_was_given_and_so_does_the_generator() {
     assert_eq!(rustix::thread::sched_getaffinity(None).unwrap(), all);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn the_generator_goes_before_what_is_started_or_it_is_told_why_not() {
+    let world = World::new();
+    let (mut rig, _) = world.running(&format!("{SERVICE}[generator]\nweight = 20\n"));
+    let running = rig.restart("main", &Overrides::default()).unwrap();
+    let name = format!("{}-main", rig.folder().file_name().unwrap().to_str().unwrap());
+    if let [not_here] = running.not_here.as_slice() {
+        assert_eq!(not_here.what, "generator.weight");
+        assert!(!not_here.reason.is_empty());
+        return;
+    }
+    let group = crate::world::groups(&name).remove(0);
+    let inside = std::fs::read_to_string(group.join("cgroup.procs")).unwrap();
+    assert!(inside.lines().any(|pid| pid == running.pid.unwrap().to_string()), "{inside}");
+    // A twentieth of what a group has that nobody gave a weight, in version 2 and in version 1.
+    let weight = |file: &str| std::fs::read_to_string(group.join(file)).ok();
+    let weight = (weight("cpu.weight"), weight("cpu.shares"));
+    assert!(weight.0.as_deref() == Some("5\n") || weight.1.as_deref() == Some("51\n"), "{weight:?}");
+    rig.down().unwrap();
+    assert_eq!(crate::world::groups(&name), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_weight_of_the_generator_that_changes_nothing_or_cannot_be_is_told() {
+    let world = World::new();
+    for weight in ["0", "51"] {
+        let error =
+            world.up(&format!("{SERVICE}[generator]\nweight = {weight}\n")).err().unwrap().to_string();
+        assert_eq!(error, format!("`generator.weight` is {weight}, and has to be 1 to 50"));
+    }
+    let own = "[service.main]\naddress = \"http://127.0.0.1:1\"\n[generator]\nweight = 20\n";
+    let rig = world.up(own).unwrap();
+    assert_eq!(rig.not_here()[0].what, "generator.weight");
+}
+
 #[test]
 fn a_text_of_the_study_names_services_that_are_then_there() {
     let world = World::new();

@@ -134,6 +134,10 @@ pub struct Place {
     /// What was declared and cannot be had on this machine: entry of the declaration, and why.
     #[serde(default)]
     pub not_here: BTreeMap<String, String>,
+    /// How many times the CPU time of a service or store the generator got where both wanted the same CPU, if it was
+    /// preferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generator_weight: Option<u32>,
 }
 
 /// The part of a trial that sends the requests, in [`Place::cpus`].

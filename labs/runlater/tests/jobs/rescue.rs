@@ -36,6 +36,54 @@ async fn what_a_killed_worker_had_is_done_by_another_one() {
     }
 }
 
+/// `RUNLATER_KILLS=20 cargo test --release -p runlater --test jobs begun_again -- --nocapture` kills 20 nodes that have
+/// the settings of a service that nobody set, and prints how long their executions waited.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_killed_nodes_had_is_begun_again_by_those_who_are_left() {
+    if !has_postgres() {
+        return;
+    }
+    let asked = std::env::var("RUNLATER_KILLS").ok().map(|kills| kills.parse::<usize>().expect("a number"));
+    let kills = asked.unwrap_or(1);
+    let lease: &[&str] = if asked.is_some() { &[] } else { &LEASE };
+    let cluster = Cluster::start();
+    seed(&cluster, 0).await;
+    let desk = Node::open(&cluster, &["--role", "api"]).await;
+    let stub = Stub::start(&["--delay", "2s"]);
+    let flags = [&["--role", "worker", "--max-workers", "16"], lease].concat();
+    let mut nodes = vec![Node::open(&cluster, &flags).await, Node::open(&cluster, &flags).await];
+    let mut waited = Vec::new();
+    for _ in 0..kills {
+        let before = stub.count("calls").await;
+        for _ in 0..32 {
+            desk.call(&stub.url).await;
+        }
+        wait("all are at work", async || stub.count("calls").await >= before + 32).await;
+        waited.extend(begun_again_after_killing(&cluster, nodes.remove(0)).await);
+        nodes.push(Node::open(&cluster, &flags).await);
+    }
+    assert!(!waited.is_empty(), "nobody was killed at work");
+    waited.sort_unstable();
+    let at = |percent: usize| waited[(waited.len() * percent).div_ceil(100) - 1] as f64 / 1e6;
+    let (p50, p99, most) = (at(50), at(99), at(100));
+    println!(
+        "{} executions of {kills} killed nodes: begun again after {p50:.1} s (p50), {p99:.1} s (p99), {most:.1} s (most)",
+        waited.len()
+    );
+}
+
+/// How long what `node` had waited for somebody else, each in microseconds by the clock of PostgreSQL.
+async fn begun_again_after_killing(cluster: &Cluster, mut node: Node) -> Vec<i64> {
+    node.process.kill();
+    let at = cluster.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await;
+    let open = "SELECT count(*) FROM executions WHERE status <> 'success'";
+    wait("all are done", async || cluster.number(open).await == 0).await;
+    let begun = "SELECT (extract(epoch FROM started_at) * 1000000)::bigint FROM executions \
+                 WHERE claim > 1 ORDER BY started_at DESC";
+    let rows = cluster.connect().await.query(begun, &[]).await.unwrap();
+    rows.iter().map(|row| row.get::<_, i64>(0) - at).take_while(|waited| *waited > 0).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_result_of_a_worker_that_was_taken_for_dead_is_refused() {
     if !has_postgres() {

@@ -99,7 +99,8 @@ impl Bench {
         let pids: Vec<u32> = running.pid.into_iter().collect();
         let rig = self.standing.as_ref().map(|standing| &standing.rig);
         let stores: Vec<Store> = rig.map(Rig::stores).unwrap_or_default();
-        let place = place::of(&workload.service, &running, &stores, rig.map_or(&[], Rig::not_here));
+        let weight = rig.and_then(Rig::generator_weight);
+        let place = place::of(&workload.service, &running, &stores, rig.map_or(&[], Rig::not_here), weight);
         let stores: Vec<u32> = stores.into_iter().flat_map(|store| store.pids).collect();
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };

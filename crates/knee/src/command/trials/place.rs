@@ -8,18 +8,27 @@ use std::fs;
 use knee_rig::{NotHere, Running, Store};
 use knee_study::study::{GENERATOR, Place};
 
-/// The place of a trial of `service`; `generator` is what this process itself cannot have.
-pub fn of(service: &str, running: &Running, stores: &[Store], generator: &[NotHere]) -> Place {
+/// The place of a trial of `service`; `generator` is what this process itself cannot have, `weight` what it was
+/// declared to have.
+pub fn of(
+    service: &str,
+    running: &Running,
+    stores: &[Store],
+    generator: &[NotHere],
+    weight: Option<u32>,
+) -> Place {
     let named = running.pid.map(|pid| (format!("service.{service}"), pid.to_string()));
     let of_stores = stores.iter().flat_map(|store| &store.not_here);
     let missing = generator.iter().chain(&running.not_here).chain(of_stores);
-    let not_here = missing.map(|missing| (missing.what.clone(), missing.reason.clone())).collect();
+    let not_here: BTreeMap<String, String> =
+        missing.map(|missing| (missing.what.clone(), missing.reason.clone())).collect();
+    let generator_weight = weight.filter(|_| !not_here.contains_key(knee_rig::GENERATOR_WEIGHT));
     let stores =
         stores.iter().filter_map(|store| Some((store.name.clone(), store.pids.first()?.to_string())));
     let parts = [(GENERATOR.to_owned(), "self".to_owned())].into_iter().chain(named).chain(stores);
     let cpus: BTreeMap<String, String> =
         parts.filter_map(|(part, process)| Some((part, allowed(&process)?))).collect();
-    Place { cpus, not_here }
+    Place { cpus, not_here, generator_weight }
 }
 
 /// The CPUs that a process may use, as `0-1,3`.
@@ -47,7 +56,7 @@ mod tests {
         };
         let stores =
             [store("redis.cache", &[u32::MAX], &[]), store("postgres.own", &[], &["one competitor"])];
-        let place = of("main", &running, &stores, &[missing("generator.cpus", "not Linux")]);
+        let place = of("main", &running, &stores, &[missing("generator.cpus", "not Linux")], Some(20));
         let parts: Vec<&str> = place.cpus.keys().map(String::as_str).collect();
         assert_eq!(parts, ["generator", "service.main"], "one is gone, and one has no process here");
         assert_eq!(place.cpus["generator"], place.cpus["service.main"]);
@@ -55,5 +64,8 @@ mod tests {
         assert_eq!(place.not_here["service.main.cpu_share"], "no cgroup");
         assert_eq!(place.not_here["one competitor"], "no rights");
         assert_eq!(place.not_here["generator.cpus"], "not Linux");
+        assert_eq!(place.generator_weight, Some(20));
+        let without = of("main", &running, &[], &[missing("generator.weight", "no cgroup")], Some(20));
+        assert_eq!(without.generator_weight, None, "what could not be had is not said to have been there");
     }
 }
