@@ -150,14 +150,13 @@ mod tests {
 
     /// A table as the kernel writes it: connections from these ports to these ones.
     fn table(ways: impl IntoIterator<Item = (u16, u16)>) -> String {
-        let mut text =
-            "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt\n".to_owned();
-        for (at, (from, to)) in ways.into_iter().enumerate() {
-            text += &format!(
-                " {at:3}: 0100007F:{from:04X} 0100007F:{to:04X} 06 00000000:00000000 03:00000B2D 00000000\n"
-            );
-        }
-        text
+        let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt".to_owned();
+        let rows = ways.into_iter().enumerate().map(|(at, (from, to))| {
+            format!(
+                " {at:3}: 0100007F:{from:04X} 0100007F:{to:04X} 06 00000000:00000000 03:00000B2D 00000000"
+            )
+        });
+        std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
