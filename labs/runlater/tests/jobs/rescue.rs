@@ -1,5 +1,7 @@
 //! What becomes of the work of nodes that are gone, or seem to be.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::called::Stub;
@@ -49,16 +51,23 @@ async fn what_killed_nodes_had_is_begun_again_by_those_who_are_left() {
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
     let desk = Node::open(&cluster, &["--role", "api"]).await;
-    let stub = Stub::start(&["--delay", "2s"]);
+    let stub = Stub::start(&["--delay", if asked.is_some() { "5s" } else { "2s" }]);
     let flags = [&["--role", "worker", "--max-workers", "16"], lease].concat();
     let mut nodes = vec![Node::open(&cluster, &flags).await, Node::open(&cluster, &flags).await];
     let mut waited = Vec::new();
-    for _ in 0..kills {
+    for kill in 0..kills {
         let before = stub.count("calls").await;
         for _ in 0..32 {
             desk.call(&stub.url).await;
         }
         wait("all are at work", async || stub.count("calls").await >= before + 32).await;
+        if asked.is_some() {
+            // Those who are left look every 2 s, and the rounds follow their looks: kills have to fall between them.
+            tokio::time::sleep(
+                Duration::from_secs(2) * u32::try_from(kill).unwrap() / u32::try_from(kills).unwrap(),
+            )
+            .await;
+        }
         waited.extend(begun_again_after_killing(&cluster, nodes.remove(0)).await);
         nodes.push(Node::open(&cluster, &flags).await);
     }
@@ -136,7 +145,7 @@ async fn rescue_takes_over_after_a_lease_or_fails_what_is_older_than_five_minute
         if status == "failed" {
             wait("it fails", async || cluster.number(&one("failed")).await == 1).await;
         } else {
-            tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_millis(300)).await;
             assert_eq!(cluster.number(&one("running")).await, 1, "its node lives");
         }
     }
