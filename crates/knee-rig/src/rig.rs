@@ -342,10 +342,8 @@ impl Rig {
 
     /// Keeps this process, the generator of load, where it is declared to be until the rig is down.
     fn place_generator(&mut self) -> Result<(), Error> {
-        if self.hands.outweighed.is_some()
-            && !self.declaration.service.values().any(|one| one.address.is_none())
-        {
-            let reason = "no service is started here that it could go before".to_owned();
+        if self.hands.outweighed.is_some() && !self.starts_something() {
+            let reason = "nothing is started here that it could go before".to_owned();
             self.not_here.push(NotHere { what: declaration::GENERATOR_WEIGHT.to_owned(), reason });
         }
         let Some(cpus) = self.declaration.generator.cpus.as_deref() else { return Ok(()) };
@@ -358,6 +356,14 @@ impl Rig {
             }
         }
         Ok(())
+    }
+
+    /// Whether anything declared is the rig's to start, and not the user's own.
+    fn starts_something(&self) -> bool {
+        let declared = &self.declaration;
+        declared.service.values().any(|service| service.address.is_none())
+            || declared.postgres.values().any(|store| store.address.is_none())
+            || declared.redis.values().any(|store| store.address.is_none())
     }
 
     /// The places that texts may have once services run, those of services yet without a meaning.

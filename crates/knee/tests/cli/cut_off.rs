@@ -67,6 +67,7 @@ fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
     // The plan says how many came due until the last interval ended, which on a busy machine is late.
     let planned = number(&run, "/requests/planned");
     let end = run["series"].as_array().unwrap().last().map_or(0.0, |last| last["to_s"].as_f64().unwrap());
+    assert!(end >= intervals as f64 * 0.99, "{intervals} intervals of a second in {end} s");
     let due = RATE as f64 * end;
     assert!((planned as f64 - due).abs() <= 1.0, "{planned} in {end} s");
     let ended: u64 = ["ok", "http_error", "transport_error", "timeout", "unsent", "censored"]

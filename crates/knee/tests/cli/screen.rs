@@ -28,6 +28,7 @@ fn without_a_terminal_there_is_a_line_an_interval() {
     let ends: Vec<f64> =
         run["series"].as_array().unwrap().iter().map(|interval| interval["to_s"].as_f64().unwrap()).collect();
     assert!(ends.len() > 1 && ends[0] > 0.99 && ends[ends.len() - 1] > 2.49, "{ends:?}");
+    assert!(lines.len() > ends.len(), "a line for each of {ends:?}: {}", finished.stderr);
     for (line, end) in lines[1..].iter().zip(&ends) {
         let told = line.split_whitespace().next().and_then(|time| time.strip_suffix('s'));
         let told: f64 = told.and_then(|time| time.parse().ok()).unwrap_or_else(|| panic!("{line}"));
