@@ -90,10 +90,13 @@ pub struct Run {
     pub head: Head,
     /// All endpoints, by id: those of the plan and those met on the way.
     pub endpoints: Vec<Endpoint>,
-    /// Requests due during the warm-up.
+    /// Requests due during the warm-up, without those of `from_warm_up`.
     pub warm_up: Tally,
     /// All other requests.
     pub measured: Tally,
+    /// How many of the measured requests came due in the warm-up and were open until after the last planned arrival. Only
+    /// in a closed load, where their users sent nothing else all that time.
+    pub from_warm_up: u64,
     /// Requests in flight over the measured part.
     pub concurrency: Concurrency,
     /// End of the last interval on the run's clock: plan, and grace as far as it was used.

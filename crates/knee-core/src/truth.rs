@@ -114,6 +114,8 @@ pub struct TruthBlock {
 pub struct Figures {
     /// The account of the measured requests.
     pub books: Books,
+    /// How many of the measured requests came due in the warm-up and were open all through the measured time.
+    pub from_warm_up: u64,
     /// Requests, of all endpoints and of the warm-up too, that came due and never ended or ended
     /// without having come due; anything above zero is a fault of this program.
     pub books_off: u64,

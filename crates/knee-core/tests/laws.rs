@@ -258,12 +258,17 @@ fn same(one: &Tally, other: &Tally) -> bool {
     padded[0] == padded[1]
 }
 
+/// Whether a request counts as measured when all up to `now` is known: it came due then, or was open all through it.
+fn is_measured(request: &Request, now: u64) -> bool {
+    request.due >= WARM_UP || now >= RUN && request.due + request.took >= RUN
+}
+
 proptest! {
     #[test]
     fn however_requests_are_split_into_intervals_and_workers_the_run_is_their_sum(requests in requests()) {
         let (mut warm_up, mut measured) = (Tally::default(), Tally::default());
         for request in &requests {
-            let tally = if request.due < WARM_UP { &mut warm_up } else { &mut measured };
+            let tally = if is_measured(request, u64::MAX) { &mut measured } else { &mut warm_up };
             note_due(tally, request);
             note_end(tally, request);
         }
@@ -274,6 +279,8 @@ proptest! {
         }
         let run = builder.end(Ending::Completed);
         prop_assert!(same(&run.warm_up, &warm_up) && same(&run.measured, &measured));
+        let stood = requests.iter().filter(|request| request.due < WARM_UP && is_measured(request, u64::MAX));
+        prop_assert_eq!(run.from_warm_up, stood.count() as u64);
         prop_assert_eq!(run.truth.figures.books_off, 0);
         let planned: u64 = run.series.iter().map(|point| point.planned).sum();
         let ended: u64 = run.series.iter().flat_map(|point| point.by_outcome).sum();
@@ -297,14 +304,14 @@ proptest! {
         prop_assert_eq!(run.measured.books().difference(), 0);
         for (id, endpoint) in run.measured.endpoints.iter().enumerate() {
             let is_open = |request: &&Request| {
-                request.endpoint as usize == id && request.due >= WARM_UP
+                request.endpoint as usize == id && is_measured(request, now)
                     && request.due < now && request.due + request.took >= now
             };
             let mut ages: Vec<u64> = requests.iter().filter(is_open).map(|request| now - request.due).collect();
             ages.sort_unstable();
             let mut ended_early = Histogram::new();
             let ended = |request: &&Request| {
-                request.endpoint as usize == id && request.due >= WARM_UP
+                request.endpoint as usize == id && is_measured(request, now)
                     && request.outcome == Outcome::Censored && request.due + request.took < now
             };
             requests.iter().filter(ended).for_each(|request| ended_early.record(Nanos::from_millis(request.took)));

@@ -47,6 +47,8 @@ pub struct View {
     pub endpoints: Vec<EndpointPart>,
     /// The requests that were due during the warm-up.
     pub warm_up: Part,
+    /// How many of `total` came due in the warm-up and were open all through the measured time.
+    pub from_warm_up: u64,
     /// Response times of all outcomes, as rows to draw.
     pub histogram: Vec<Bar>,
     /// Figures that only other tools' formats ask for.
@@ -100,7 +102,7 @@ impl View {
         let total = Part::of(&tally);
         let window = (run.head.measured_from, run.head.measured_from.saturating_add(span.window));
         Self {
-            rate: Rate::of(&total, &series, window),
+            rate: Rate::of(run.from_warm_up, &total, &series, window),
             histogram: bars::bars(&response),
             foreign: Foreign::of(&tally, &response, &total, &series, window),
             head: run.head.clone(),
@@ -110,6 +112,7 @@ impl View {
             total,
             endpoints: endpoints(run),
             warm_up: Part::of(&run.warm_up.all()),
+            from_warm_up: run.from_warm_up,
             series,
         }
     }
@@ -134,7 +137,7 @@ impl Span {
 }
 
 impl Rate {
-    fn of(total: &Part, series: &[Moment], (from, to): (Nanos, Nanos)) -> Self {
+    fn of(from_warm_up: u64, total: &Part, series: &[Moment], (from, to): (Nanos, Nanos)) -> Self {
         let seconds = to.since(from).as_secs_f64();
         let per_second = |number: f64| (seconds > 0.0).then(|| number / seconds);
         // A record without intervals still has its totals.
@@ -142,7 +145,7 @@ impl Rate {
             if series.is_empty() { all as f64 } else { moment::within(series, from, to, figure) }
         };
         Self {
-            offered: per_second(total.books.planned as f64),
+            offered: per_second(total.books.planned.saturating_sub(from_warm_up) as f64),
             achieved: per_second(within(|moment| moment.ok, total.books.count(Outcome::Ok))),
             received: per_second(within(|moment| moment.point.bytes_received, total.bytes_received)),
         }

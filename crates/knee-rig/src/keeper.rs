@@ -15,7 +15,9 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process, kill_process_group, waitid, waitpid,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -182,6 +184,20 @@ impl Keeper {
         if let Some(mut kept) = self.kept.remove(&id) {
             bury(&mut kept, &marker);
         }
+        self.reap_adopted();
+    }
+
+    /// Lets go of the numbers of adopted orphans that have ended. What was started here keeps its own until it
+    /// is buried.
+    fn reap_adopted(&self) {
+        if !self.adopts {
+            return;
+        }
+        for pid in platform::ended_children() {
+            if self.kept.values().all(|kept| kept.pid() != pid) {
+                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+        }
     }
 
     /// Remembers what shared memory a process has, for the case that others kill it.
@@ -214,9 +230,7 @@ impl Keeper {
         }
         if self.adopts {
             end_all(platform::children);
-            while rustix::process::wait(rustix::process::WaitOptions::NOHANG)
-                .is_ok_and(|ended| ended.is_some())
-            {}
+            self.reap_adopted();
         }
         if let Some(root) = self.root.take() {
             end_all(|| platform::stragglers(&root.path, &marker, &[]));

@@ -26,6 +26,7 @@ pub struct RunBuilder {
     met: BTreeMap<EndpointId, Endpoint>,
     warm_up: Part,
     measured: Part,
+    from_warm_up: u64,
     concurrency: Concurrency,
     ended: Nanos,
     series: Vec<Point>,
@@ -44,6 +45,7 @@ impl RunBuilder {
             met: BTreeMap::new(),
             warm_up: Part::default(),
             measured: Part::default(),
+            from_warm_up: 0,
             concurrency: Concurrency::default(),
             ended: Nanos::ZERO,
             series: Vec::new(),
@@ -56,7 +58,12 @@ impl RunBuilder {
     /// Takes the next interval into account; give them in their order.
     pub fn add(&mut self, interval: &Interval) {
         let measured = interval.from >= self.head.measured_from;
-        self.warm_up.add(&interval.warm_up, interval.to);
+        if self.counts_who_stood(interval.from) && interval.warm_up.books().planned == 0 {
+            let taken = self.measured.take_ended(&mut self.warm_up, &interval.warm_up);
+            self.from_warm_up = self.from_warm_up.saturating_add(taken);
+        } else {
+            self.warm_up.add(&interval.warm_up, interval.to);
+        }
         self.measured.add(&interval.measured, interval.to);
         if measured {
             self.concurrency.merge_after(&interval.concurrency);
@@ -68,6 +75,15 @@ impl RunBuilder {
         self.met.extend(interval.endpoints_met.iter().cloned());
         self.ended = self.ended.max(interval.to);
         self.intervals += 1;
+    }
+
+    /// Whether what of the warm-up is open at `moment` was open all through the measured time, and counts as measured:
+    /// a user who waits for an answer asks for nothing else, so that no other request tells of that wait. Where
+    /// arrivals do not wait for answers, those of the measured time tell of everybody.
+    fn counts_who_stood(&self, moment: Nanos) -> bool {
+        let plan = &self.head.plan;
+        let end = plan.arrivals_end();
+        !plan.is_open() && end > self.head.measured_from && moment >= end
     }
 
     /// How many intervals were taken in: what [`Tail::intervals`] must say.
@@ -99,10 +115,15 @@ impl RunBuilder {
     fn conclude(mut self, ending: Ending, intervals_written: u64) -> Run {
         let truncated = ending == Ending::Truncated;
         if truncated {
+            if self.counts_who_stood(self.ended) {
+                let taken = self.measured.take_open(&mut self.warm_up);
+                self.from_warm_up = self.from_warm_up.saturating_add(taken);
+            }
             self.warm_up.censor(self.ended);
             self.measured.censor(self.ended);
         }
         let mut figures = self.collector.figures(&self.head, &self.measured.tally, &self.concurrency);
+        figures.from_warm_up = self.from_warm_up;
         figures.books_off = self.warm_up.off().saturating_add(self.measured.off());
         figures.intervals_lost = intervals_written.abs_diff(self.intervals);
         figures.truncated = truncated;
@@ -112,6 +133,7 @@ impl RunBuilder {
             head: self.head,
             warm_up: self.warm_up.tally,
             measured: self.measured.tally,
+            from_warm_up: self.from_warm_up,
             concurrency: self.concurrency,
             ended: self.ended,
             series: self.series,
@@ -167,11 +189,56 @@ impl Part {
         self.tally.merge(tally);
         self.books.merge(&tally.books());
         for (place, endpoint) in tally.endpoints.iter().enumerate() {
-            if place >= self.open.len() {
-                self.open.resize_with(place + 1, Open::default);
-            }
-            self.open[place].add(to, &endpoint.books());
+            self.open_mut(place).add(to, &endpoint.books());
         }
+    }
+
+    /// Takes what `ended` of `other`, with when it came due; returns how many requests that is.
+    fn take_ended(&mut self, other: &mut Self, ended: &Tally) -> u64 {
+        self.tally.merge(ended);
+        self.books.merge(&ended.books());
+        let mut taken = 0_u64;
+        for (place, endpoint) in ended.endpoints.iter().enumerate() {
+            let count = endpoint.books().ended();
+            let undue = other.open_mut(place).settle(count);
+            let open = self.open_mut(place);
+            open.undue = open.undue.saturating_add(undue);
+            taken = taken.saturating_add(self.take_due(other, place, count - undue));
+        }
+        taken
+    }
+
+    /// Takes what of `other` has not ended; returns how many requests that is.
+    fn take_open(&mut self, other: &mut Self) -> u64 {
+        let mut taken = 0_u64;
+        for place in 0..other.open.len() {
+            let mut due = std::mem::take(&mut other.open[place].due);
+            let count = due.iter().fold(0_u64, |sum, (_, count)| count.saturating_add(sum));
+            // What came due in the warm-up is older than all else.
+            due.append(&mut self.open_mut(place).due);
+            self.open_mut(place).due = due;
+            taken = taken.saturating_add(self.take_due(other, place, count));
+        }
+        taken
+    }
+
+    /// That `count` requests of an endpoint came due is known here, and not in `other` any more. Returns the count.
+    fn take_due(&mut self, other: &mut Self, place: usize, count: u64) -> u64 {
+        let id = EndpointId(place as u32);
+        for planned in [&mut other.tally.endpoint_mut(id).planned, &mut other.books.planned] {
+            *planned = planned.saturating_sub(count);
+        }
+        for planned in [&mut self.tally.endpoint_mut(id).planned, &mut self.books.planned] {
+            *planned = planned.saturating_add(count);
+        }
+        count
+    }
+
+    fn open_mut(&mut self, place: usize) -> &mut Open {
+        if place >= self.open.len() {
+            self.open.resize_with(place + 1, Open::default);
+        }
+        &mut self.open[place]
     }
 
     /// Books what is open as censored at `now`.
@@ -215,7 +282,11 @@ impl Open {
         if books.planned > 0 {
             self.due.push_back((to, books.planned));
         }
-        let mut ended = self.undue.saturating_add(books.ended());
+        self.undue = self.settle(self.undue.saturating_add(books.ended()));
+    }
+
+    /// `ended` requests are open no more; returns how many of them had not come due.
+    fn settle(&mut self, mut ended: u64) -> u64 {
         while ended > 0
             && let Some((_, count)) = self.due.front_mut()
         {
@@ -226,7 +297,7 @@ impl Open {
                 self.due.pop_front();
             }
         }
-        self.undue = ended;
+        ended
     }
 
     fn off(&self) -> u64 {

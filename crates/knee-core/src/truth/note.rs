@@ -11,6 +11,7 @@ const NOTES: &[fn(&Figures) -> Option<String>] = &[
     own_lag,
     too_short,
     censored,
+    from_warm_up,
     churn,
     resent,
     surplus,
@@ -63,6 +64,16 @@ fn censored(figures: &Figures) -> Option<String> {
             format!("{text}; {stuck} of them for over twice the p99 of all answered ({p99})")
         }
         _ => text,
+    })
+}
+
+fn from_warm_up(figures: &Figures) -> Option<String> {
+    let count = figures.from_warm_up;
+    (count > 0).then(|| {
+        format!(
+            "{count} requests came due in the warm-up and were open all through the measured time: they count as \
+             measured, because their users sent nothing else"
+        )
     })
 }
 

@@ -4,7 +4,7 @@
 
 use knee_study::definition::Cell;
 use knee_study::metric::Metric;
-use knee_study::study::{ClaimVerdict, Conclusion, Effect, Relation};
+use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation};
 
 use super::made::Made;
 use super::plot::{Kind, Plot};
@@ -184,7 +184,32 @@ fn in_short(conclusion: &Conclusion) -> String {
             effect.verdict.name()
         )
     }));
+    sentences.extend(growing(conclusion));
     if sentences.is_empty() { "Nothing has been compared yet.".to_owned() } else { sentences.join(" ") }
+}
+
+/// How the first figure that was asked for grows in each arm, under the first workload.
+fn growing(conclusion: &Conclusion) -> Option<String> {
+    let first = conclusion.growth.first()?;
+    let ends = [first.points.first()?, first.points.last()?].map(|(size, _)| number::count(*size));
+    let alike = |growth: &&GrowthResult| growth.workload == first.workload && growth.metric == first.metric;
+    let arm = |growth: &GrowthResult| {
+        format!("{} {} ({})", growth.arm, growth_word(growth), number::fixed(growth.exponent.estimate, 2))
+    };
+    let arms: Vec<String> = conclusion.growth.iter().filter(alike).map(arm).collect();
+    let (metric, workload) = (first.metric, &first.workload);
+    let of = if metric.more_is_better() { format!("time a request by {metric}") } else { metric.to_string() };
+    Some(format!(
+        "How {of} under {workload} grows from {} to {} (exponent): {}.",
+        ends[0],
+        ends[1],
+        arms.join(", ")
+    ))
+}
+
+/// What an exponent means, with a question mark where its interval means other things, too.
+fn growth_word(growth: &GrowthResult) -> String {
+    format!("{}{}", growth.word.name(), if growth.sure { "" } else { "?" })
 }
 
 /// The effect of everything together by the first metric, under the first workload.
@@ -301,8 +326,6 @@ fn growth(conclusion: &Conclusion) -> Table {
             end(exponent.low),
             end(exponent.high)
         );
-        let word =
-            if growth.sure { growth.word.name().to_owned() } else { format!("{}?", growth.word.name()) };
         vec![
             growth.arm.clone(),
             growth.workload.clone(),
@@ -310,7 +333,7 @@ fn growth(conclusion: &Conclusion) -> Table {
             points.join(", "),
             range,
             number::fixed(growth.last, 2),
-            word,
+            growth_word(growth),
         ]
     }));
     table

@@ -110,6 +110,10 @@ fn warm_up(view: &View) -> Vec<String> {
         pieces.push(format!("{} of them not ok", count(view.warm_up.not_ok())));
     }
     pieces.push("not in these figures".to_owned());
+    if view.from_warm_up > 0 {
+        let are = if view.from_warm_up == 1 { "is" } else { "are" };
+        pieces.push(format!("{} more, open all through, {are}", count(view.from_warm_up)));
+    }
     pieces
 }
 

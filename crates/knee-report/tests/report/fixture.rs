@@ -389,6 +389,16 @@ pub fn three_endpoints() -> Run {
     run
 }
 
+/// Three users, of whom two wait from the warm-up until after the end.
+pub fn standing() -> Run {
+    let mut plan = closed(3.0, Stop::At(Nanos(11 * SECOND)));
+    plan.warm_up = Nanos(SECOND);
+    let mut requests: Vec<_> =
+        (0..110).map(|k| Request::ok(k * SECOND / 10, 4_000, SECOND / 10 - 4_000)).collect();
+    requests.extend([4, 5].map(|k| Request::ok(k * SECOND / 10, 4_000, 108 * SECOND / 10 - 4_000)));
+    judged(plan, &requests)
+}
+
 /// A server that answers with escape sequences, and a URL that holds some.
 pub fn hostile() -> Run {
     let mut run = all_refused();

@@ -129,6 +129,21 @@ fn the_warm_up_is_kept_apart() {
 }
 
 #[test]
+fn who_stood_all_through_is_measured_and_changes_no_rate() {
+    let run = fixture::standing();
+    let document = document(&run);
+    assert_eq!(document["warm_up"]["requests"]["planned"], json!(10));
+    assert_eq!(document["requests"]["planned"], json!(102));
+    assert_eq!(document["truth"]["from_warm_up"], json!(2));
+    assert_eq!((&document["rate"]["offered"], &document["rate"]["achieved"]), (&json!(10.0), &json!(10.0)));
+    assert_eq!(document["response_time_ms"]["max"], json!(10_800.0));
+    let text = knee_report::text::render(&View::of(&run), &knee_report::text::Style::default());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = "Warm-up 1.00 s, 10 requests, not in these figures, 2 more, open all through, are";
+    assert!(words.join(" ").contains(line), "{text}");
+}
+
+#[test]
 fn no_number_of_a_broken_instrument_makes_the_document_unreadable() {
     let mut run = fixture::healthy_open();
     run.truth.figures.steal = Some(f64::NAN);

@@ -250,6 +250,14 @@ fn growth_is_drawn_with_its_exponent() {
 }
 
 #[test]
+fn a_document_of_growth_says_first_whose_figures_grow() {
+    let conclusion = grown();
+    let text = markdown(&Document::of(&conclusion, &made(), &plot::all(&conclusion)));
+    let sentence = "How p50 under list grows from 1,000 to 8,000 (exponent): stock watch (0.50).";
+    assert!(text.contains(sentence) && !text.contains("Nothing has been compared"), "{text}");
+}
+
+#[test]
 fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
     let hostile = STUDY
         .replace("[workloads.list]", "[workloads.\"../x <script>\"]")

@@ -69,6 +69,12 @@ pub(crate) fn children() -> Vec<Pid> {
     processes().iter().filter(|p| p.parent == own && !p.zombie).filter_map(|p| Pid::from_raw(p.pid)).collect()
 }
 
+/// Children of this process that have ended and still have their numbers, adopted ones included.
+pub(crate) fn ended_children() -> Vec<Pid> {
+    let own = std::process::id().cast_signed();
+    processes().iter().filter(|p| p.parent == own && p.zombie).filter_map(|p| Pid::from_raw(p.pid)).collect()
+}
+
 /// Makes this process the parent of every descendant whose own parent ends, so that none gets lost.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)

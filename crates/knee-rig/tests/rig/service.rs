@@ -2,7 +2,7 @@
 
 use knee_rig::{Exit, Overrides};
 
-use crate::world::{SERVICE, World, get, try_get};
+use crate::world::{SERVICE, World, get, has_postgres, has_redis, try_get};
 
 #[test]
 fn a_service_that_was_started_answers_and_is_gone_with_its_rig() {
@@ -159,12 +159,40 @@ fn the_generator_goes_before_what_is_started_or_it_is_told_why_not() {
     let group = crate::world::groups(&name).remove(0);
     let inside = std::fs::read_to_string(group.join("cgroup.procs")).unwrap();
     assert!(inside.lines().any(|pid| pid == running.pid.unwrap().to_string()), "{inside}");
-    // A twentieth of what a group has that nobody gave a weight, in version 2 and in version 1.
+    assert_twentieth(&group);
+    rig.down().unwrap();
+    assert_eq!(crate::world::groups(&name), Vec::<std::path::PathBuf>::new());
+}
+
+/// Fails unless a cgroup has a twentieth of the weight of one that nobody gave any.
+#[cfg(target_os = "linux")]
+fn assert_twentieth(group: &std::path::Path) {
+    // In version 2, where the usual weight is 100, and in version 1, where it is 1,024.
     let weight = |file: &str| std::fs::read_to_string(group.join(file)).ok();
     let weight = (weight("cpu.weight"), weight("cpu.shares"));
     assert!(weight.0.as_deref() == Some("5\n") || weight.1.as_deref() == Some("51\n"), "{weight:?}");
-    rig.down().unwrap();
-    assert_eq!(crate::world::groups(&name), Vec::<std::path::PathBuf>::new());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_generator_goes_before_stores_as_well() {
+    if !has_postgres() || !has_redis() {
+        return;
+    }
+    let world = World::new();
+    let stores = "[postgres.db]\n[redis.cache]\n[generator]\nweight = 20\n";
+    let mut rig = world.up(&format!("{SERVICE}{stores}")).unwrap();
+    let running = rig.start("main", &Overrides::default()).unwrap();
+    if !running.not_here.is_empty() {
+        return;
+    }
+    let rig_name = rig.folder().file_name().unwrap().to_str().unwrap();
+    for store in ["postgres-db", "redis-cache"] {
+        let groups = crate::world::groups(&format!("{rig_name}-{store}"));
+        assert_eq!(groups.len(), 1, "{store}: {groups:?}");
+        assert_ne!(std::fs::read_to_string(groups[0].join("cgroup.procs")).unwrap(), "", "{store} is in it");
+        assert_twentieth(&groups[0]);
+    }
 }
 
 #[test]

@@ -88,9 +88,8 @@ impl Host {
 
     /// The process that is the guard.
     fn guard(&self) -> Pid {
-        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
-        let text = fs::read_to_string(children).unwrap();
-        Pid::from_raw(text.trim().parse().unwrap()).unwrap()
+        let children = children(self.child.id().cast_signed());
+        Pid::from_raw(children[0].parse().unwrap()).unwrap()
     }
 }
 
@@ -126,6 +125,27 @@ fn a_program_that_is_killed_at_any_moment_of_any_step_leaves_nothing() {
             assert_eq!(groups_of(&rig.path().display().to_string()), Vec::<PathBuf>::new());
         }
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_a_service_does_not_keep_its_number_after_the_service_is_ended() {
+    let world = World::new();
+    let mut host = Host::start(&world, SMALL, "guard");
+    host.until("reset");
+    let guard = host.guard().as_raw_pid();
+    assert!(!children(guard).is_empty(), "the service runs");
+    host.go_on("");
+    host.until("again");
+    assert_eq!(children(guard), Vec::<String>::new());
+    host.kill(Signal::KILL);
+    world.wait_until_nothing_left();
+}
+
+/// The children of a process, those that have ended and were not waited for included.
+fn children(pid: i32) -> Vec<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn compared(
         Some(factor) => by_factor(study, effect, expect, factor, verdict),
         None => verdict,
     };
-    (verdict, sentence(study, effect, at_least))
+    (verdict, sentence(study, effect, at_least, verdict))
 }
 
 /// A factor is reached if all of the interval is beyond it, and missed if none of it is.
@@ -158,7 +158,9 @@ fn by_factor(
     }
 }
 
-fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>) -> String {
+/// What was measured. Of a claim that is decided, as one of a tenfold change may be where it is open whether there is
+/// any, it does not say how many blocks would tell something else.
+fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>, told: ClaimVerdict) -> String {
     let (from, to) = (&effect.from, &effect.to);
     let arms = if from.arm == to.arm { to.arm.clone() } else { format!("{} against {}", to.arm, from.arm) };
     let workloads = if from.workload == to.workload {
@@ -166,7 +168,12 @@ fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>) -> String {
     } else {
         format!("{} against {}", to.workload, from.workload)
     };
+    let open = told == ClaimVerdict::Undecided;
     let few = effect.verdict == Verdict::Undecided && effect.rounds < least_blocks(study);
+    let found = match effect.verdict {
+        Verdict::Undecided if !open => String::new(),
+        verdict => format!(", {}", verdict.name()),
+    };
     let change = effect.change.map_or_else(String::new, |change| {
         let written = |end: f64| wording::change(effect.metric, end);
         let end = |end: Option<f64>| end.map_or("?".to_owned(), written);
@@ -175,10 +182,11 @@ fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>) -> String {
             (None, None) => String::new(),
             (low, high) => format!(" ({} to {})", end(low), end(high)),
         };
-        format!(": {}{range}, {}", written(change.estimate), effect.verdict.name())
+        format!(": {}{range}{found}", written(change.estimate))
     });
     let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor} times"));
     let needed = match (effect.verdict, effect.blocks_needed) {
+        _ if !open => String::new(),
         _ if few => format!(
             "; {} measured both, a verdict needs {}",
             wording::count(effect.rounds, "block"),

@@ -191,6 +191,17 @@ fn every_kind_of_claim_comes_out_as_it_should() {
 }
 
 #[test]
+fn a_claim_of_a_tenfold_change_is_decided_where_it_is_open_whether_there_is_any_and_says_no_more() {
+    let claim = "\n[claims.tenfold]\ntext = \"ten times faster\"\nworkload = \"list\"\nmetric = \"p50\"\narm = \"fine\"\n\
+                 against = \"stock\"\nexpect = \"faster\"\nat_least = \"10x\"\n";
+    let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, _, _| around(trial, 10.0, 0.3));
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Undecided);
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Refuted, "{claim:?}");
+    assert!(claim.why.ends_with(" %); claimed: 10 times"), "{}", claim.why);
+}
+
+#[test]
 fn a_claim_of_no_errors_needs_enough_requests() {
     let claim = "\n[claims.clean]\ntext = \"none\"\nworkload = \"list\"\nmetric = \"errors\"\narm = \"fine\"\nbelow = \"0.001%\"\n";
     // None of 100,000: with 95 % fewer than 3 in 100,000, and not fewer than 1 in 100,000.

@@ -113,6 +113,50 @@ fn the_warm_up_stays_out_of_the_totals_and_in_the_series() {
     assert!(!codes(&run).contains(&"books"));
 }
 
+/// Ten of eleven that came due in the warm-up are answered after the last arrival, one while it was measured.
+fn stood_through(head: Head) -> Run {
+    let mut warm_up = second(0, 0, 0, 0);
+    count(warm_up.warm_up.endpoint_mut(EndpointId(0)), 111, 100, 90);
+    let mut first = second(1, 100, 100, 100);
+    count(first.warm_up.endpoint_mut(EndpointId(0)), 0, 1, 900);
+    let mut late = second(3, 0, 0, 0);
+    count(late.warm_up.endpoint_mut(EndpointId(0)), 0, 10, 3_100);
+    folded(head, &[warm_up, first, second(2, 100, 100, 100), late]).end(Ending::Completed)
+}
+
+#[test]
+fn users_who_wait_all_through_the_measured_time_are_part_of_what_was_measured() {
+    let mut head = head(1.0, 1, 2);
+    head.plan.scenarios[0].executor = Executor::Closed { users: Curve::constant(20.0) };
+    let run = stood_through(head);
+    assert_eq!((run.from_warm_up, run.measured.books().planned, run.warm_up.books().planned), (10, 210, 101));
+    assert_eq!((run.measured.books().difference(), run.warm_up.books().difference()), (0, 0));
+    let times = &run.measured.endpoints[0].outcomes[Outcome::Ok as usize].response;
+    assert_eq!(times.max(), Some(Nanos::from_millis(3_100)));
+    // 200 of 100 ms and 10 of 3,100 ms.
+    assert!((times.mean().unwrap() / 1e6 - 242.857).abs() < 0.001, "{:?}", times.mean());
+    assert!(!codes(&run).contains(&"books"), "{:?}", run.truth);
+    let note = "10 requests came due in the warm-up and were open all through the measured time";
+    assert!(run.truth.notes.iter().any(|told| told.starts_with(note)), "{:?}", run.truth.notes);
+}
+
+#[test]
+fn arrivals_that_do_not_wait_for_answers_are_measured_by_when_they_are_due_alone() {
+    let run = stood_through(head(100.0, 1, 2));
+    assert_eq!((run.from_warm_up, run.measured.books().planned, run.warm_up.books().planned), (0, 200, 111));
+    assert!(!codes(&run).contains(&"books"), "{:?}", run.truth);
+}
+
+#[test]
+fn a_record_in_which_more_of_the_warm_up_ends_than_came_due_is_not_in_balance() {
+    let mut head = head(1.0, 1, 1);
+    head.plan.scenarios[0].executor = Executor::Closed { users: Curve::constant(20.0) };
+    let mut late = second(2, 0, 0, 0);
+    count(late.warm_up.endpoint_mut(EndpointId(1)), 0, 3, 1_500);
+    let run = folded(head, &[second(1, 10, 10, 5), late]).end(Ending::Completed);
+    assert_eq!((run.from_warm_up, run.truth.figures.books_off), (0, 3));
+}
+
 #[test]
 fn a_request_that_never_ended_makes_a_finished_run_invalid() {
     for ending in [Ending::Completed, Ending::Interrupted, Ending::Aborted] {

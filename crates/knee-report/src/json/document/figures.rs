@@ -25,6 +25,7 @@ pub struct Truth {
     ports: Option<Used>,
     connections_opened: u64,
     generator_faults: u64,
+    from_warm_up: u64,
     censored: Option<Censored>,
     bodies: Bodies,
     wall_drift_ms: f64,
@@ -96,6 +97,7 @@ impl Truth {
             ports: figures.ports.map(used),
             connections_opened: figures.connections_opened,
             generator_faults: figures.generator_faults,
+            from_warm_up: figures.from_warm_up,
             censored: figures.censored.map(|(count, oldest)| Censored {
                 count,
                 oldest_s: seconds(oldest),
