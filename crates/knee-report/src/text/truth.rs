@@ -78,12 +78,19 @@ fn reasons(reasons: &[Reason], room: usize, style: &Style) -> Vec<String> {
             left -= 1;
         }
         if left > 0 {
-            let noun = if left == 1 { "reason" } else { "reasons" };
-            lines.push(format!("  {left} more {noun} in the JSON: verdict.reasons"));
+            lines.push(left_out(&reasons[reasons.len() - left..], style));
         }
         break;
     }
     lines
+}
+
+/// How many reasons there is no room for, and which: a name says more than a number.
+fn left_out(reasons: &[Reason], style: &Style) -> String {
+    let noun = if reasons.len() == 1 { "reason" } else { "reasons" };
+    let codes: Vec<_> = reasons.iter().map(|reason| clean::line(&reason.code)).collect();
+    let text = format!("  {} more {noun} in the JSON's verdict.reasons: {}", reasons.len(), codes.join(", "));
+    cut(&text, style.width)
 }
 
 /// The first `room` lines, with an ellipsis if that is not all.

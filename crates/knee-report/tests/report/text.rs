@@ -193,7 +193,7 @@ fn an_overloaded_server() {
       suspect: only 47.5 % of the offered rate was answered → lower the rate, or
                look for what limits the server
       suspect: all 50 connections were busy for 80 % of the run, so arrivals waited…
-      2 more reasons in the JSON: verdict.reasons
+      2 more reasons in the JSON's verdict.reasons: censored, ports
       own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
     ");
 }
