@@ -198,7 +198,11 @@ fn growing(conclusion: &Conclusion) -> Option<String> {
     };
     let arms: Vec<String> = conclusion.growth.iter().filter(alike).map(arm).collect();
     let (metric, workload) = (first.metric, &first.workload);
-    let of = if metric.more_is_better() { format!("the time of a request, by {metric},") } else { metric.to_string() };
+    let of = if metric.more_is_better() {
+        format!("the time of a request, by {metric},")
+    } else {
+        metric.to_string()
+    };
     Some(format!(
         "How {of} under {workload} grows from {} to {} (exponent): {}.",
         ends[0],

@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::problem::{Finder, nearest};
 use super::raw::{self, Document, Text};
-use super::{Definition, Passed, Switch, arm, claim, plan, workload};
+use super::{Definition, Kind, Passed, Switch, arm, claim, plan, workload};
 use crate::study::lineup;
 
 /// What is known while the rest is looked up.
@@ -46,7 +46,12 @@ pub(super) fn definition(
     let design = plan::design(document.design, &arms, &known, finder)?;
     // Claims and published figures may speak of arms that the design makes.
     let made = lineup::taking_part(&design, &arms).into_iter().map(|arm| arm.name);
-    known.arms.extend(made.filter(|name| arms.iter().all(|arm| arm.name != *name)).collect::<Vec<_>>());
+    if design.kind == Kind::Growth {
+        // There an arm takes part at its amounts alone: `stock at 1000`.
+        known.arms.clear();
+    }
+    let more: Vec<String> = made.filter(|name| !known.arms.contains(name)).collect();
+    known.arms.extend(more);
     let claims = claim::claims(document.claims, &known, finder);
     let published = claim::published(document.published, document.source.as_deref(), &known, finder);
     Some(Definition {

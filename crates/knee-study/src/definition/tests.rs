@@ -196,8 +196,6 @@ fn each_kind_of_design_says_what_it_needs() {
     };
     assert_eq!(design("kind = \"pairs\"\npairs = [[\"stock\", \"more\"]]"), None);
     assert_eq!(design("kind = \"ablation\"\nbase = \"stock\"\nbest = \"more\""), None);
-    let growth = "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 4, 8] }";
-    assert_eq!(design(growth), None);
     for (text, expected) in [
         ("kind = \"ablation\"", "an ablation needs `best`"),
         ("kind = \"ablation\"\nbase = \"more\"\nbest = \"more\"", "have the same switches"),
@@ -216,6 +214,22 @@ fn each_kind_of_design_says_what_it_needs() {
         let said = design(text).unwrap_or_default();
         assert!(said.contains(expected), "{text}: {said:?}");
     }
+}
+
+#[test]
+fn where_data_grows_claims_speak_of_an_arm_at_an_amount() {
+    let growth = "kind = \"growth\"\norder = [\"stock\", \"more\"]\n\
+                  growth = { switch = \"workers\", sizes = [1, 2, 4, 8] }\n";
+    let claim = |arm: &str| {
+        let start = STUDY.find("kind = ").unwrap();
+        let claim = "[claims.C1]\ntext = \"quick\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"5ms\"\n";
+        read(&format!("{}{growth}{claim}arm = \"{arm}\"\n", &STUDY[..start]))
+            .err()
+            .map(|found| found.to_string())
+    };
+    assert_eq!(claim("stock at 8"), None);
+    let told = claim("stock").unwrap();
+    assert!(told.starts_with("there is no arm `stock`"), "{told}");
 }
 
 #[test]
