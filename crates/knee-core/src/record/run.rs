@@ -171,6 +171,8 @@ fn with_reasons_of_the_record(recorded: TruthBlock, fresh: TruthBlock) -> TruthB
     }
     figures.books_off = fresh.figures.books_off;
     figures.intervals_lost = fresh.figures.intervals_lost;
+    // Of a record that was written before this was counted, too: it has to agree with the tallies.
+    figures.from_warm_up = fresh.figures.from_warm_up;
     verdict(reasons, notes, figures)
 }
 

@@ -65,14 +65,18 @@ fn is_backend(pid: i32, folder: &Path) -> bool {
 
 /// Living children of this process, adopted ones included.
 pub(crate) fn children() -> Vec<Pid> {
-    let own = std::process::id().cast_signed();
-    processes().iter().filter(|p| p.parent == own && !p.zombie).filter_map(|p| Pid::from_raw(p.pid)).collect()
+    own(|child| !child.zombie)
 }
 
 /// Children of this process that have ended and still have their numbers, adopted ones included.
 pub(crate) fn ended_children() -> Vec<Pid> {
-    let own = std::process::id().cast_signed();
-    processes().iter().filter(|p| p.parent == own && p.zombie).filter_map(|p| Pid::from_raw(p.pid)).collect()
+    own(|child| child.zombie)
+}
+
+fn own(wanted: impl Fn(&Process) -> bool) -> Vec<Pid> {
+    let parent = std::process::id().cast_signed();
+    let found = processes().into_iter().filter(|p| p.parent == parent && wanted(p));
+    found.filter_map(|p| Pid::from_raw(p.pid)).collect()
 }
 
 /// Makes this process the parent of every descendant whose own parent ends, so that none gets lost.

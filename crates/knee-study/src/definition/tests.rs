@@ -218,8 +218,7 @@ fn each_kind_of_design_says_what_it_needs() {
 
 #[test]
 fn where_data_grows_claims_speak_of_an_arm_at_an_amount() {
-    let growth = "kind = \"growth\"\norder = [\"stock\", \"more\"]\n\
-                  growth = { switch = \"workers\", sizes = [1, 2, 4, 8] }\n";
+    let growth = "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 4, 8] }\n";
     let claim = |arm: &str| {
         let start = STUDY.find("kind = ").unwrap();
         let claim = "[claims.C1]\ntext = \"quick\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"5ms\"\n";

@@ -114,21 +114,21 @@ fn the_warm_up_stays_out_of_the_totals_and_in_the_series() {
 }
 
 /// Ten of eleven that came due in the warm-up are answered after the last arrival, one while it was measured.
-fn stood_through(head: Head) -> Run {
+fn stood_through(head: Head) -> RunBuilder {
     let mut warm_up = second(0, 0, 0, 0);
     count(warm_up.warm_up.endpoint_mut(EndpointId(0)), 111, 100, 90);
     let mut first = second(1, 100, 100, 100);
     count(first.warm_up.endpoint_mut(EndpointId(0)), 0, 1, 900);
     let mut late = second(3, 0, 0, 0);
     count(late.warm_up.endpoint_mut(EndpointId(0)), 0, 10, 3_100);
-    folded(head, &[warm_up, first, second(2, 100, 100, 100), late]).end(Ending::Completed)
+    folded(head, &[warm_up, first, second(2, 100, 100, 100), late])
 }
 
 #[test]
 fn users_who_wait_all_through_the_measured_time_are_part_of_what_was_measured() {
     let mut head = head(1.0, 1, 2);
     head.plan.scenarios[0].executor = Executor::Closed { users: Curve::constant(20.0) };
-    let run = stood_through(head);
+    let run = stood_through(head).end(Ending::Completed);
     assert_eq!((run.from_warm_up, run.measured.books().planned, run.warm_up.books().planned), (10, 210, 101));
     assert_eq!((run.measured.books().difference(), run.warm_up.books().difference()), (0, 0));
     let times = &run.measured.endpoints[0].outcomes[Outcome::Ok as usize].response;
@@ -142,9 +142,21 @@ fn users_who_wait_all_through_the_measured_time_are_part_of_what_was_measured() 
 
 #[test]
 fn arrivals_that_do_not_wait_for_answers_are_measured_by_when_they_are_due_alone() {
-    let run = stood_through(head(100.0, 1, 2));
+    let run = stood_through(head(100.0, 1, 2)).end(Ending::Completed);
     assert_eq!((run.from_warm_up, run.measured.books().planned, run.warm_up.books().planned), (0, 200, 111));
     assert!(!codes(&run).contains(&"books"), "{:?}", run.truth);
+}
+
+#[test]
+fn a_record_of_before_says_how_many_stood_as_its_tallies_do() {
+    let mut head = head(1.0, 1, 2);
+    head.plan.scenarios[0].executor = Executor::Closed { users: Curve::constant(20.0) };
+    let builder = stood_through(head);
+    let mut truth = builder.clone().end(Ending::Completed).truth;
+    truth.figures.from_warm_up = 0;
+    let tail = Tail { ending: Ending::Completed, truth, intervals: builder.intervals() };
+    let run = builder.finish(Some(tail));
+    assert_eq!((run.from_warm_up, run.truth.figures.from_warm_up), (10, 10));
 }
 
 #[test]
