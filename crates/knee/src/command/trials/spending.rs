@@ -14,7 +14,7 @@ use knee_engine::host;
 
 use crate::process::Seen;
 
-/// How often is looked. One look reads a line for each process of the machine, about a millisecond of CPU time.
+/// How often is looked. One look reads a line and a clock for each process of the machine, about a millisecond of CPU time.
 const PACE: Duration = Duration::from_millis(200);
 
 /// CPU time of the parts: service, stores, generator. `None` where it cannot be told.
