@@ -23,6 +23,8 @@ mod measuring;
 
 pub mod plot;
 
+mod switches;
+
 mod text;
 
 pub use document::{Block, Document, Table};

@@ -27,7 +27,8 @@ pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
     }
     let law = "The operational bound (utilization law; Denning and Buzen, Computing Surveys 10(3), 1978): every CPU second of a request comes \
                from a CPU that has one a second, so no more requests a second than CPUs / CPU time of a request. Requests \
-               count however they ended.";
+               count however they ended. What a part does without being asked is in its figure, so under a small load more \
+               would go than the CPUs are said to allow.";
     let sentences: Vec<String> = conclusion
         .workloads
         .iter()

@@ -8,7 +8,7 @@ use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation
 
 use super::made::Made;
 use super::plot::{Kind, Plot};
-use super::{books, bound, figure, measuring};
+use super::{books, bound, figure, measuring, switches};
 use crate::number;
 
 /// What a reader sees, from top to bottom.
@@ -74,6 +74,9 @@ impl Document {
         blocks.extend(conclusion.question.clone().map(Block::Paragraph));
         blocks.push(Block::Paragraph(in_short(conclusion)));
         section(&mut blocks, "Claims", claims(conclusion));
+        for (workload, _) in &conclusion.workloads {
+            section(&mut blocks, &format!("Switches: {workload}"), switches::table(conclusion, workload));
+        }
         section(&mut blocks, "Arms", arms(conclusion));
         for (workload, about) in &conclusion.workloads {
             let timeline = timeline(conclusion, workload);
@@ -184,6 +187,7 @@ fn in_short(conclusion: &Conclusion) -> String {
             effect.verdict.name()
         )
     }));
+    sentences.extend(switches::in_short(conclusion));
     sentences.extend(growing(conclusion));
     if sentences.is_empty() { "Nothing has been compared yet.".to_owned() } else { sentences.join(" ") }
 }

@@ -187,6 +187,20 @@ fn a_study_as_json_is_as_its_schema_says() {
     }
 }
 
+/// A valid trial that measured one figure, in nanoseconds.
+fn of_p50(nanos: f64) -> Told {
+    Told::Measured(Measured {
+        figures: BTreeMap::from([(Metric::P50, Figure::from(nanos))]),
+        requests: 1_000,
+        state: State::Valid,
+        reasons: Vec::new(),
+        steady: Some(true),
+        kept_up: None,
+        record: None,
+        place: Place::default(),
+    })
+}
+
 /// A study whose times grow as the root of the rows of its one arm.
 fn grown() -> Conclusion {
     let design = STUDY.find("[design]").unwrap();
@@ -204,17 +218,7 @@ metrics = ["p50"]
     let mut study = Study::new(definition.unwrap(), Options::default(), None).unwrap();
     while let Some(trial) = study.next() {
         let rows: f64 = trial.arm.rsplit(' ').next().unwrap().parse().unwrap();
-        let measured = Measured {
-            figures: BTreeMap::from([(Metric::P50, Figure::from(1e6 * (rows / 1e3).sqrt()))]),
-            requests: 1_000,
-            state: State::Valid,
-            reasons: Vec::new(),
-            steady: Some(true),
-            kept_up: None,
-            record: None,
-            place: Place::default(),
-        };
-        study.tell(&trial, Told::Measured(measured)).unwrap();
+        study.tell(&trial, of_p50(1e6 * (rows / 1e3).sqrt())).unwrap();
     }
     study.conclude()
 }
@@ -255,6 +259,63 @@ fn a_document_of_growth_says_first_whose_figures_grow() {
     let text = markdown(&Document::of(&conclusion, &made(), &plot::all(&conclusion)));
     let sentence = "How p50 under list grows from 1,000 to 8,000 (exponent): stock watch (0.50).";
     assert!(text.contains(sentence) && !text.contains("Nothing has been compared"), "{text}");
+}
+
+/// A lock that always matters, a cache that does so while the lock is coarse, pooled connections that do so once it is
+/// fine, and a log that never does.
+fn ablated() -> Conclusion {
+    let switches = r#"[switches.cache]
+default = "off"
+env = "CACHE"
+
+[switches.pool]
+default = "off"
+env = "POOL"
+
+[switches.log]
+default = "off"
+env = "LOG"
+
+[arms.best]
+on = "fine"
+switches = { cache = "on", pool = "on", log = "on" }
+
+[design]
+kind = "ablation"
+base = "stock"
+best = "best"
+metrics = ["p50"]
+"#;
+    let design = STUDY.find("[design]").unwrap();
+    let definition = Definition::read(&format!("{}{switches}", &STUDY[..design]), "study.toml", &|_| true);
+    let mut study = Study::new(definition.unwrap(), Options::default(), None).unwrap();
+    while let Some(trial) = study.next() {
+        let arm = study.arm_of(&trial).unwrap();
+        let is = |switch: &str, value: &str| arm.switches[switch] == value;
+        let millis = match (is("lock", "fine"), is("cache", "on"), is("pool", "on")) {
+            (false, false, _) => 10.0,
+            (false, true, _) => 8.0,
+            (true, _, false) => 6.0,
+            (true, _, true) => 5.0,
+        };
+        let noise = [0.0, 0.01, -0.02, 0.015, 0.005][trial.block % 5];
+        let noise = if is("log", "on") { noise } else { -noise / 2.0 };
+        study.tell(&trial, of_p50(millis * (1.0 + noise) * 1e6)).unwrap();
+    }
+    study.conclude()
+}
+
+#[test]
+fn an_ablation_says_first_which_switches_carry_the_best_arm_and_which_come_along() {
+    let text = markdown(&Document::of(&ablated(), &Made::default(), &[]));
+    let sentence = "Switches by p50 under list: faster alone and as the last step: lock; shown to be faster \
+                    alone only: cache; shown to be faster as the last step only: pool; neither is shown of one.";
+    assert!(text.contains(sentence), "{text}");
+    let rows = |name: &str| text.find(&format!("\n| {name} = ")).unwrap();
+    assert!(text.contains("| switch | p50, alone on stock | p50, as the last step to best |"), "{text}");
+    assert!(rows("lock") < rows("pool"), "what the best arm would miss most is first");
+    assert!(rows("pool") < rows("cache") && rows("pool") < rows("log"), "{text}");
+    assert!(!markdown(&document()).contains("Switches"), "a ladder has none");
 }
 
 #[test]

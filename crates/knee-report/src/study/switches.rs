@@ -1,0 +1,123 @@
+//! What each switch of an ablation is worth: alone on the base, and as the last step to the best arm.
+//!
+//! Says what the comparisons said, side by side and in order of the gain at the end; does not judge.
+
+use knee_study::metric::Metric;
+use knee_study::statistics::location;
+use knee_study::statistics::verdict::Verdict;
+use knee_study::study::{Conclusion, Effect, Relation};
+
+use super::document::Table;
+use super::figure;
+use crate::number;
+
+/// The two comparisons of a switch by one metric under one workload.
+struct Worth<'a> {
+    switch: &'a str,
+    /// The base with the switch against the base.
+    alone: &'a Effect,
+    /// The best arm against the same without the switch.
+    last: Option<&'a Effect>,
+}
+
+impl<'a> Worth<'a> {
+    /// What the switch is worth, if `alone` is the comparison of a switch on the base.
+    fn of(alone: &'a Effect, effects: &'a [Effect]) -> Option<Self> {
+        let Relation::Added(switch) = &alone.relation else { return None };
+        let removed = Relation::Removed(switch.clone());
+        let like = |effect: &&Effect| {
+            effect.relation == removed
+                && effect.metric == alone.metric
+                && effect.to.workload == alone.to.workload
+        };
+        Some(Self { switch, alone, last: effects.iter().find(like) })
+    }
+
+    fn both(&self) -> impl Iterator<Item = &'a Effect> {
+        std::iter::once(self.alone).chain(self.last)
+    }
+
+    fn is(&self, verdict: Verdict) -> [bool; 2] {
+        [self.alone.verdict == verdict, self.last.is_some_and(|last| last.verdict == verdict)]
+    }
+
+    /// How much better the last step makes it, on the scale of the differences.
+    fn gain(&self) -> f64 {
+        let Some(last) = self.last.filter(|last| !last.differences.is_empty()) else { return f64::MIN };
+        let gain = location::mean(&last.differences);
+        if last.metric.more_is_better() { gain } else { -gain }
+    }
+}
+
+/// The switches under a workload by the first metric that tells anything, those that the best arm would miss most first.
+fn worths<'a>(conclusion: &'a Conclusion, workload: &str) -> Vec<Worth<'a>> {
+    let effects = &conclusion.effects;
+    let by = |metric: &Metric| {
+        let here = effects.iter().filter(|effect| effect.metric == *metric && effect.to.workload == workload);
+        here.filter_map(|effect| Worth::of(effect, effects)).collect::<Vec<_>>()
+    };
+    let tells = |worths: &Vec<Worth<'_>>| worths.iter().any(|worth| worth.both().any(|one| one.rounds > 0));
+    let mut worths = conclusion.metrics.iter().map(by).find(tells).unwrap_or_default();
+    worths.sort_by(|a, b| b.gain().total_cmp(&a.gain()));
+    worths
+}
+
+/// A row a switch; none if the study is no ablation.
+pub(super) fn table(conclusion: &Conclusion, workload: &str) -> Table {
+    let worths = worths(conclusion, workload);
+    let mut table = Table::new(["switch", "alone", "as the last step"]);
+    let Some(first) = worths.first() else { return table };
+    let metric = first.alone.metric;
+    table.columns[1] = format!("{metric}, alone on {}", first.alone.from.arm);
+    if let Some(last) = first.last {
+        table.columns[2] = format!("{metric}, as the last step to {}", last.to.arm);
+    }
+    let set = |worth: &Worth<'_>| {
+        let arm = conclusion.arms.iter().find(|arm| arm.name == worth.alone.to.arm);
+        let value = arm.and_then(|arm| arm.differs.get(worth.switch));
+        value.map_or_else(|| worth.switch.to_owned(), |value| format!("{} = {value}", worth.switch))
+    };
+    let row = |worth: &Worth<'_>| vec![set(worth), cell(Some(worth.alone)), cell(worth.last)];
+    table.rows.extend(worths.iter().map(row));
+    table
+}
+
+fn cell(effect: Option<&Effect>) -> String {
+    let Some((effect, range)) = effect.and_then(|effect| Some((effect, effect.change?))) else {
+        return "–".to_owned();
+    };
+    let metric = effect.metric;
+    let change = figure::change(metric, range.estimate);
+    format!("{change} ({}), {}", figure::interval(metric, &range), effect.verdict.name())
+}
+
+/// Which switches carry the best arm, and which come along; nothing if the study is no ablation.
+pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
+    let workload = &conclusion.workloads.first()?.0;
+    let worths = worths(conclusion, workload);
+    let metric = worths.first()?.alone.metric;
+    let those = |verdict: Verdict, wanted: fn([bool; 2]) -> bool| {
+        let found = worths.iter().filter(|worth| wanted(worth.is(verdict)));
+        found.map(|worth| worth.switch).collect::<Vec<_>>()
+    };
+    let parts = [
+        ("faster alone and as the last step", those(Verdict::Faster, |is| is == [true, true])),
+        ("shown to be faster alone only", those(Verdict::Faster, |is| is == [true, false])),
+        ("shown to be faster as the last step only", those(Verdict::Faster, |is| is == [false, true])),
+        ("slower alone", those(Verdict::Slower, |[alone, _]| alone)),
+        ("slower as the last step", those(Verdict::Slower, |[_, last]| last)),
+    ];
+    let named: Vec<String> = parts
+        .iter()
+        .filter(|(_, switches)| !switches.is_empty())
+        .map(|(what, switches)| format!("{what}: {}", switches.join(", ")))
+        .collect();
+    let others = worths.iter().filter(|worth| !parts.iter().any(|(_, some)| some.contains(&worth.switch)));
+    let others = match others.count() {
+        0 => None,
+        1 => Some("neither is shown of one".to_owned()),
+        count => Some(format!("neither is shown of {}", number::count(count as u64))),
+    };
+    let named = named.into_iter().chain(others).collect::<Vec<_>>().join("; ");
+    Some(format!("Switches by {metric} under {workload}: {named}."))
+}
