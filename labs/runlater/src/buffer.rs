@@ -20,6 +20,8 @@ pub const ROUND: Duration = Duration::from_secs(5);
 pub struct Buffer {
     months: Mutex<HashMap<Uuid, i32>>,
     lasts: Mutex<HashMap<Uuid, Timestamp>>,
+    /// Held by a round: the last one waits for the one before, which has what is not here.
+    round: tokio::sync::Mutex<()>,
 }
 
 impl Buffer {
@@ -38,6 +40,7 @@ impl Buffer {
 
     /// Writes all that waits, one row after the other.
     pub async fn flush(&self, store: &Store) {
+        let _round = self.round.lock().await;
         let months = std::mem::take(&mut *self.months.lock());
         for (organization, count) in months {
             if let Err(problem) = store.count_executions(organization, count).await {

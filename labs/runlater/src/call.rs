@@ -38,6 +38,7 @@ use crate::signature;
 const ANSWER_MAX: usize = 256 * 1024;
 /// Connections to one host with `pool_25`.
 const LANES: usize = 25;
+const SIGNATURE: &str = "x-runlater-signature";
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What came of a call.
@@ -124,7 +125,9 @@ impl Caller {
         let headers = request.headers_mut();
         let own: HashMap<String, String> = serde_json::from_str(&work.headers).unwrap_or_default();
         for (name, value) in own {
-            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value))
+                && name != SIGNATURE
+            {
                 headers.insert(name, value);
             }
         }
@@ -201,7 +204,7 @@ fn request(method: Method, url: &str, body: String, secret: &str) -> Result<Requ
         .method(method)
         .uri(url)
         .header(USER_AGENT, "runlater")
-        .header("x-runlater-signature", signature)
+        .header(SIGNATURE, signature)
         .body(Full::new(Bytes::from(body)))
         .map_err(|error| error.to_string())
 }

@@ -18,7 +18,9 @@ use crate::refusal::Refusal;
 use crate::signature;
 use crate::stamp::Stamp;
 use crate::store::Store;
-use crate::store::create::{NewTask, Promise};
+use crate::store::create::NewTask;
+use crate::store::deed::{Answer, Deed};
+use crate::task::Task;
 
 /// Most tasks of one statement.
 const TASKS_MAX: usize = 500;
@@ -27,41 +29,22 @@ const CRON: (&str, i32) = ("GET", 3);
 const ONCE: (&str, i32) = ("POST", 5);
 const TIMEOUT_MS: i32 = 30_000;
 
-/// What is answered.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// 201 or 202, or what was promised.
-    pub status: u16,
-    /// The body.
-    pub body: String,
-}
-
-/// A key that makes a request one that is done once, however often it is sent.
-#[derive(Debug, Clone)]
-pub struct Once {
-    /// The key.
-    pub key: String,
-    /// SHA-256 of the request.
-    pub request: Vec<u8>,
-}
-
 #[derive(Serialize)]
-struct Accepted<'a> {
-    data: Receipt,
-    message: &'a str,
+struct Made<T> {
+    data: T,
+    message: &'static str,
 }
 
 #[derive(Serialize)]
 struct Receipt {
     task_id: Uuid,
-    execution_id: Uuid,
+    execution_id: Option<Uuid>,
     status: &'static str,
     scheduled_for: Stamp,
 }
 
 /// Who writes new tasks.
 pub struct Clerk {
-    store: Arc<Store>,
     group: Option<Group<NewTask, Result<(), Refusal>>>,
     path: CreatePath,
     due: Due,
@@ -71,63 +54,69 @@ pub struct Clerk {
 
 impl Clerk {
     /// Writes in the way of the switches.
-    pub fn new(store: Arc<Store>, switches: &Switches, metrics: Metrics, events: Events) -> Self {
+    pub fn new(store: &Arc<Store>, switches: &Switches, metrics: Metrics, events: Events) -> Self {
         let group = (switches.create_path == CreatePath::Group).then(|| {
-            let store = Arc::clone(&store);
+            let store = Arc::clone(store);
             Group::start(TASKS_MAX, millis(switches.batch_gap_ms), move |tasks| {
                 let store = Arc::clone(&store);
                 async move { write(&store, tasks).await }
             })
         });
-        Self { store, group, path: switches.create_path, due: switches.due, metrics, events }
+        Self { group, path: switches.create_path, due: switches.due, metrics, events }
     }
 
-    /// Writes a task. It is there when this comes back, whatever happens then.
+    /// Whether a new task is written together with others that come at the same time, and not by itself.
+    pub fn is_grouped(&self, draft: &Draft) -> bool {
+        self.group.is_some() && !matches!(draft.when, When::Cron(..))
+    }
+
+    /// Writes a task together with others. It is there when this comes back, whatever happens then.
     ///
     /// # Errors
-    /// The key was used for another request; the name of the target is none; PostgreSQL fails.
+    /// PostgreSQL fails.
     pub async fn create(
         &self,
         organization: Uuid,
         draft: Draft,
-        once: Option<Once>,
         now: Timestamp,
     ) -> Result<(NewTask, Answer), Refusal> {
         let task = self.task(organization, draft, now);
-        let answer = match task.execution {
-            Some(execution) => accepted(&task, execution),
-            None => Answer { status: 201, body: String::new() },
-        };
-        if let Some(once) = once
-            && task.execution.is_some()
-        {
-            let promise =
-                Promise { key: once.key, request: once.request, status: answer.status, body: answer.body };
-            let before = self.store.create_once(&task, &promise).await?;
-            let kept = before.unwrap_or_else(|| promise.clone());
-            if kept.request != promise.request {
-                return Err(Refusal::KeyReused);
-            }
-            return Ok((task, Answer { status: kept.status, body: kept.body }));
-        }
-        self.write(&task).await?;
-        self.events.tell(organization, || Event::Task { task_id: task.id, change: "created" });
+        let group = self.group.as_ref().ok_or(Refusal::Stopping)?;
+        group.join(task.clone()).await.ok_or(Refusal::Stopping)??;
+        self.tell(&task);
+        let answer = accepted(&task);
         Ok((task, answer))
     }
 
-    async fn write(&self, task: &NewTask) -> Result<(), Refusal> {
-        match &self.group {
-            Some(group) if task.execution.is_some() => {
-                group.join(task.clone()).await.ok_or(Refusal::Stopping)?
-            }
-            _ => {
-                let checks = self.path == CreatePath::DnsUpdate;
-                if checks {
-                    self.look_up(&task.url).await?;
-                }
-                self.store.create(task, checks).await
-            }
+    /// Writes a task as what a request does, which is to be ended with the answer.
+    ///
+    /// # Errors
+    /// The name of the target is none; PostgreSQL fails.
+    pub async fn write(
+        &self,
+        deed: &Deed<'_>,
+        draft: Draft,
+        now: Timestamp,
+    ) -> Result<(NewTask, Answer), Refusal> {
+        let task = self.task(deed.organization(), draft, now);
+        let checks = self.path == CreatePath::DnsUpdate;
+        if checks {
+            self.look_up(&task.url).await?;
         }
+        deed.create(&task, checks).await?;
+        let answer = if task.cron.is_some() { made(&deed.show(task.id).await?) } else { accepted(&task) };
+        Ok((task, answer))
+    }
+
+    /// A request that wrote a task has ended well.
+    pub fn wrote(&self, task: &NewTask) {
+        self.metrics.create_statements.inc();
+        self.metrics.created.inc();
+        self.tell(task);
+    }
+
+    fn tell(&self, task: &NewTask) {
+        self.events.tell(task.organization, || Event::Task { task_id: task.id, change: "created" });
     }
 
     /// Whether the name of a target is one.
@@ -195,15 +184,24 @@ fn name(url: &str, now: Timestamp) -> String {
     format!("{short} \u{b7} {time}")
 }
 
-fn accepted(task: &NewTask, execution: Uuid) -> Answer {
+/// The answer to a task that runs once.
+fn accepted(task: &NewTask) -> Answer {
     let data = Receipt {
         task_id: task.id,
-        execution_id: execution,
+        execution_id: task.execution,
         status: "pending",
         scheduled_for: Stamp(task.due),
     };
-    let body = Accepted { data, message: "the task is written and will be executed" };
-    Answer { status: 202, body: serde_json::to_string(&body).unwrap_or_default() }
+    encoded(202, &Made { data, message: "the task is written and will be executed" })
+}
+
+/// The answer to one that runs again and again.
+fn made(task: &Task) -> Answer {
+    encoded(201, &Made { data: task, message: "the task is written and will be executed again and again" })
+}
+
+fn encoded(status: u16, body: &impl Serialize) -> Answer {
+    Answer { status, body: serde_json::to_string(body).unwrap_or_default() }
 }
 
 async fn write(store: &Store, tasks: Vec<NewTask>) -> Vec<Result<(), Refusal>> {

@@ -50,6 +50,8 @@ pub struct StoreArgs {
 
 /// An address as it may be shown: without user and password.
 pub fn shown(address: &str) -> String {
+    // There may be a password behind it, too.
+    let address = address.split('?').next().unwrap_or_default();
     match (address.find("://"), address.rfind('@')) {
         (Some(scheme), Some(at)) if scheme < at => {
             format!("{}{}", &address[..scheme + 3], &address[at + 1..])
@@ -201,6 +203,7 @@ mod tests {
     #[test]
     fn an_address_is_shown_without_its_password() {
         assert_eq!(shown("postgres://me:secret@host/db"), "postgres://host/db");
+        assert_eq!(shown("postgres://host/db?user=me&password=secret"), "postgres://host/db");
         assert_eq!(shown("host=h password=secret"), "the address given");
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::sync::{Notify, RwLock};
+use tokio::sync::{Notify, RwLock, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -37,6 +37,8 @@ mod worker;
 
 /// How long a node that gives up still waits for its own workers.
 const LAST_WAIT: Duration = Duration::from_secs(5);
+/// Most KiB of results of which somebody is being told. Those who do not answer keep theirs for most of a minute.
+const TELLING_KIB: usize = 256 * 1024;
 /// Most results of one statement.
 const RESULTS_MAX: usize = 500;
 
@@ -56,14 +58,16 @@ pub struct Crew {
     lease: Duration,
     poll: Duration,
     beat: Duration,
-    /// Executions that this node has, up to the moment their results are written.
-    in_hand: Mutex<HashSet<Uuid>>,
+    /// Claims of executions that this node has, up to the moment their results are written.
+    in_hand: Mutex<HashSet<(Uuid, i32)>>,
     /// Held by claims, and alone by whoever looks for claims that nobody knows of.
     claiming: RwLock<()>,
     /// A claim failed: whether it took something is not known.
     is_unsure: AtomicBool,
     /// When the last sign of life was given.
     alive_at: Mutex<Instant>,
+    /// Whether this node has left; held while a sign of life is given, so that none comes afterwards.
+    is_gone: tokio::sync::Mutex<bool>,
     /// How many workers there may be at this time.
     target: AtomicUsize,
     /// There may be work.
@@ -72,8 +76,12 @@ pub struct Crew {
     sweep: AtomicBool,
     /// There may be work in queues.
     lanes: AtomicBool,
+    /// A worker that looks for one job looks in queues first.
+    is_lanes_turn: AtomicBool,
     /// Nothing new is begun.
     stop: CancellationToken,
+    /// Room for what somebody is to be told, in KiB.
+    telling: Semaphore,
     /// What is under way is given up.
     abandon: CancellationToken,
     tasks: TaskTracker,
@@ -119,11 +127,14 @@ impl Crew {
             claiming: RwLock::default(),
             is_unsure: AtomicBool::new(false),
             alive_at: Mutex::new(Instant::now()),
+            is_gone: tokio::sync::Mutex::new(false),
             target: AtomicUsize::new(switches.max_workers as usize),
             switches,
             wake: Notify::new(),
             sweep: AtomicBool::new(true),
             lanes: AtomicBool::new(true),
+            is_lanes_turn: AtomicBool::new(false),
+            telling: Semaphore::new(TELLING_KIB),
             stop: CancellationToken::new(),
             abandon: CancellationToken::new(),
             tasks: TaskTracker::new(),
@@ -155,7 +166,16 @@ impl Crew {
             // Without PostgreSQL results cannot be written, and nobody waits for it for ever.
             let _ = tokio::time::timeout(LAST_WAIT, self.tasks.wait()).await;
         }
-        self.buffer.flush(&self.store).await;
+        if tokio::time::timeout(LAST_WAIT, self.buffer.flush(&self.store)).await.is_err() {
+            tracing::warn!("what was to be written in rounds could not be written");
+        }
+        if tokio::time::timeout(LAST_WAIT, self.leave()).await.is_err() {
+            tracing::warn!("others will find out that this node is gone");
+        }
+    }
+
+    async fn leave(&self) {
+        *self.is_gone.lock().await = true;
         match self.store.leave(self.node).await {
             Ok(0) => {}
             Ok(executions) => tracing::warn!(executions, "given back for others to execute"),
@@ -189,7 +209,7 @@ impl Crew {
 
     /// Takes what is claimed into hand.
     fn hold(&self, claimed: &[Claimed]) {
-        self.in_hand.lock().extend(claimed.iter().map(|claimed| claimed.job.id));
+        self.in_hand.lock().extend(claimed.iter().map(|claimed| claimed.job.claimed()));
     }
 
     /// How long after due a call begins now.

@@ -47,12 +47,12 @@ impl Fields {
         self.object.get(name).is_some_and(Value::is_null)
     }
 
-    /// A text of up to `most` bytes. What PostgreSQL cannot keep, a zero, is none.
+    /// A text of up to `most` characters. What PostgreSQL cannot keep, a zero, is none.
     pub fn text(&mut self, name: &'static str, most: usize) -> Option<String> {
         match self.take(name)? {
             Value::String(text) if text.contains('\0') => self.refuse(name, "may not have a zero character"),
-            Value::String(text) if text.len() > most => {
-                self.refuse(name, &format!("may have {most} bytes at the most"));
+            Value::String(text) if text.len() > most && text.chars().count() > most => {
+                self.refuse(name, &format!("may have {most} characters at the most"));
             }
             Value::String(text) => return Some(text),
             _ => self.refuse(name, "has to be a text"),

@@ -17,11 +17,16 @@ use crate::config::{ServeArgs, millis};
 use crate::crew::Crew;
 use crate::refusal::said;
 use crate::store::Store;
+use crate::store::house::Looked;
 
 /// How often others are told at the most.
 const TELL_EVERY: Duration = Duration::from_millis(20);
 const CHANNEL: &str = "runlater_due";
 const AGAIN: Duration = Duration::from_millis(500);
+/// Executions of recurring tasks are written at least this long before they are due.
+const AHEAD_MIN: Duration = Duration::from_secs(10);
+/// How long a round of the scheduler may take.
+const MARGIN: Duration = Duration::from_secs(5);
 
 /// Those who want to know that there is a new task.
 pub struct Bell {
@@ -101,16 +106,28 @@ impl Bell {
     }
 }
 
-/// Writes the executions of recurring tasks, until the process ends.
+/// Writes the executions of recurring tasks before they are due, until the process ends.
 pub async fn schedule(bell: Arc<Bell>, store: Arc<Store>, every: Duration) {
+    // What is due before the next round has ended is written in this one.
+    let ahead = AHEAD_MIN.max(every + MARGIN);
     loop {
-        match store.schedule(Timestamp::now()).await {
-            Ok(Some(0) | None) => {}
-            Ok(Some(executions)) => {
-                tracing::debug!(executions, "recurring tasks are scheduled");
-                bell.ring(true);
+        let now = Timestamp::now();
+        match store.schedule(now, now.saturating_add(ahead).unwrap_or(now)).await {
+            Ok(Some(round)) => {
+                if round.executions > 0 {
+                    tracing::debug!(executions = round.executions, "recurring tasks are scheduled");
+                    bell.ring(true);
+                }
+                if round.is_full {
+                    continue;
+                }
             }
-            Err(problem) => tracing::warn!(reason = %problem, "recurring tasks are scheduled later"),
+            Ok(None) => {}
+            Err(problem) => {
+                tracing::warn!(reason = %problem, "recurring tasks are scheduled later");
+                tokio::time::sleep(AGAIN.min(every)).await;
+                continue;
+            }
         }
         let _ = timeout(every, bell.scheduler.notified()).await;
     }
@@ -118,6 +135,7 @@ pub async fn schedule(bell: Arc<Bell>, store: Arc<Store>, every: Duration) {
 
 /// Forgets what is old, until the process ends.
 pub async fn clean(store: Arc<Store>, args: ServeArgs) {
+    let (mut executions, mut tasks) = (Looked::nothing(), Looked::nothing());
     loop {
         if args.switches.rescue == Rescue::Age5min {
             match store.fail_old().await {
@@ -126,10 +144,17 @@ pub async fn clean(store: Arc<Store>, args: ServeArgs) {
                 Err(problem) => tracing::warn!(reason = %problem, "old executions fail later"),
             }
         }
-        match store.forget().await {
-            Ok(0) => {}
-            Ok(rows) => tracing::info!(rows, "forgotten"),
-            Err(problem) => tracing::warn!(reason = %problem, "old rows are still there"),
+        // Each by itself: one that fails leaves the others to be done.
+        for forgotten in [
+            store.forget_executions(&mut executions).await,
+            store.forget_tasks(&mut tasks).await,
+            store.forget_keys().await,
+        ] {
+            match forgotten {
+                Ok(0) => {}
+                Ok(rows) => tracing::info!(rows, "forgotten"),
+                Err(problem) => tracing::warn!(reason = %problem, "old rows are still there"),
+            }
         }
         if let Err(problem) = store.begin_month().await {
             tracing::warn!(reason = %problem, "the month begins later");

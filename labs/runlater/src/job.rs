@@ -82,6 +82,11 @@ pub struct Verdict {
 }
 
 impl Job {
+    /// Which claim of which execution this is; a node may have had the same execution before.
+    pub fn claimed(&self) -> (Uuid, i32) {
+        (self.id, self.claim)
+    }
+
     /// Judges what came of the call, and says when to try again.
     pub fn judge(&self, outcome: Outcome, took: Duration, retry_unit: Duration, now: Timestamp) -> Verdict {
         let mut asked = None;

@@ -44,6 +44,8 @@ pub struct Keys {
 struct Kept {
     row: KeyRow,
     until: Instant,
+    /// Not even while it is looked up again it is taken for a key after this.
+    end: Instant,
 }
 
 impl Keys {
@@ -83,7 +85,7 @@ impl Keys {
                 if kept.until > now {
                     return Ok(Some(kept.row.clone()));
                 }
-                kept.until = now + LOOKUP;
+                kept.until = kept.end.min(now + LOOKUP);
             }
         }
         let row = self.store.key(id).await?;
@@ -98,7 +100,7 @@ impl Keys {
                     let used = kept.get(id).and_then(|kept| kept.row.last_used_at);
                     let mut row = row.clone();
                     row.last_used_at = row.last_used_at.max(used);
-                    kept.insert(id.to_owned(), Kept { row, until: now + KEPT });
+                    kept.insert(id.to_owned(), Kept { row, until: now + KEPT, end: now + KEPT + LOOKUP });
                 }
                 None => drop(kept.remove(id)),
             }

@@ -167,7 +167,7 @@ fn open(args: &ServeArgs, stop: CancellationToken) -> Result<(Arc<Office>, Optio
     tokio::spawn(house::schedule(Arc::clone(&bell), Arc::clone(&store), every));
     tokio::spawn(house::clean(Arc::clone(&store), args.clone()));
     let office = Office {
-        clerk: Clerk::new(Arc::clone(&store), switches, metrics.clone(), events.clone()),
+        clerk: Clerk::new(&store, switches, metrics.clone(), events.clone()),
         keys: Keys::new(Arc::clone(&store), switches),
         limits: Limits::new(switches.rate_limit_minute, switches.rate_limit_hour),
         store,

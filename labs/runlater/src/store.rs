@@ -9,12 +9,13 @@ use tokio_postgres::{NoTls, Statement};
 
 use crate::config::switch::{self, Presence};
 use crate::config::{ServeArgs, millis};
-use crate::metric::Metrics;
+use crate::metric::{Backlog, Metrics};
 use crate::refusal::Refusal;
 
 pub mod change;
 pub mod claim;
 pub mod create;
+pub mod deed;
 pub mod house;
 pub mod key;
 pub mod list;
@@ -38,6 +39,8 @@ pub struct Store {
     list: list::Sql,
     claim: claim::Sql,
     result: result::Sql,
+    /// When the backlog was last counted, and what it was.
+    backlog: tokio::sync::Mutex<Option<(tokio::time::Instant, Backlog)>>,
     metrics: Metrics,
 }
 
@@ -58,6 +61,7 @@ impl Store {
             list: list::Sql::of(switches),
             claim: claim::Sql::of(switches),
             result: result::Sql::of(switches),
+            backlog: tokio::sync::Mutex::default(),
             metrics,
         })
     }

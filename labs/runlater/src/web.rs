@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::rejection::BytesRejection;
+use axum::extract::rejection::{BytesRejection, PathRejection};
 use axum::extract::{ConnectInfo, DefaultBodyLimit, MatchedPath, Path, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -21,10 +21,10 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::timeout::RequestBodyTimeoutLayer;
+use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutError};
 use uuid::Uuid;
 
-use crate::clerk::{Clerk, Once, request_digest};
+use crate::clerk::{Clerk, request_digest};
 use crate::draft::{Change, Draft};
 use crate::event::{Event, Events};
 use crate::house::Bell;
@@ -33,7 +33,8 @@ use crate::limit::Limits;
 use crate::metric::{self, Metrics};
 use crate::refusal::Refusal;
 use crate::store::Store;
-use crate::store::create::Promise;
+use crate::store::create::NewTask;
+use crate::store::deed::{self, Begun, Deed, Once};
 use crate::store::list::Queue;
 use crate::task::Task;
 
@@ -78,17 +79,12 @@ pub struct Office {
 
 type Shared = State<Arc<Office>>;
 type Arrived = Result<Bytes, BytesRejection>;
+type Asked = Result<Path<String>, PathRejection>;
 type Answer = Result<Response, Refusal>;
 
 #[derive(Serialize)]
 struct One<T> {
     data: T,
-}
-
-#[derive(Serialize)]
-struct Made<T> {
-    data: T,
-    message: &'static str,
 }
 
 #[derive(Serialize)]
@@ -178,98 +174,122 @@ async fn create(
     let organization = office.admit(client, &headers, now).await?;
     let body = office.body(&headers, body)?;
     let once = once(&headers, "POST", "/api/v1/tasks", &body)?;
-    let draft = Draft::read(&body, now)?;
-    let is_cron = matches!(draft.when, crate::draft::When::Cron(..));
-    if is_cron {
-        let creating = office.create_cron(organization, draft, now);
-        return office.idempotent(organization, once, creating).await;
-    }
-    let (task, answer) = office.clerk.create(organization, draft, once, now).await?;
-    office.bell.ring(task.queue.is_some());
-    Ok(answered(answer.status, answer.body))
+    let draft = match early(Draft::read(&body, now), once.as_ref())? {
+        Ok(draft) if once.is_none() && office.clerk.is_grouped(&draft) => {
+            let (task, answer) = office.clerk.create(organization, draft, now).await?;
+            office.ring(&task);
+            return Ok(answered(answer));
+        }
+        draft => draft,
+    };
+    let mut client = office.store.connect().await?;
+    let deed = match Deed::begin(&mut client, organization, once).await? {
+        Begun::New(deed) => deed,
+        Begun::Before(answer) => return Ok(answered(answer)),
+    };
+    let (task, answer) = office.clerk.write(&deed, draft?, now).await?;
+    deed.end(&answer).await?;
+    office.clerk.wrote(&task);
+    office.ring(&task);
+    Ok(answered(answer))
 }
 
 async fn show(
     State(office): Shared,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    Path(id): Path<String>,
+    id: Asked,
     headers: HeaderMap,
 ) -> Answer {
     let organization = office.admit(client, &headers, Timestamp::now()).await?;
-    encode(&One { data: office.store.show(organization, number(&id)?).await? })
+    encode(&One { data: office.store.show(organization, number(&text(id)?)?).await? })
 }
 
 async fn change(
     State(office): Shared,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     method: Method,
-    Path(id): Path<String>,
+    id: Asked,
     headers: HeaderMap,
     body: Arrived,
 ) -> Answer {
     let now = Timestamp::now();
     let organization = office.admit(client, &headers, now).await?;
     let body = office.body(&headers, body)?;
+    let id = text(id)?;
     let once = once(&headers, method.as_str(), &id, &body)?;
     let id = number(&id)?;
-    let change = Change::read(&body, now)?;
-    let changing = async {
-        let task = office.store.change(organization, id, &change, now).await?;
-        office.events.tell(organization, || Event::Task { task_id: id, change: "updated" });
-        office.bell.ring(true);
-        office.bell.ring_scheduler();
-        Ok((200, text(&One { data: task })?))
+    let change = early(Change::read(&body, now), once.as_ref())?;
+    let mut client = office.store.connect().await?;
+    let deed = match Deed::begin(&mut client, organization, once).await? {
+        Begun::New(deed) => deed,
+        Begun::Before(answer) => return Ok(answered(answer)),
     };
-    office.idempotent(organization, once, changing).await
+    let task = deed.change(id, &change?, now).await?;
+    let answer = answer(200, &One { data: task })?;
+    deed.end(&answer).await?;
+    office.events.tell(organization, || Event::Task { task_id: id, change: "updated" });
+    office.bell.ring(true);
+    office.bell.ring_scheduler();
+    Ok(answered(answer))
 }
 
 async fn delete(
     State(office): Shared,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    Path(id): Path<String>,
+    id: Asked,
     headers: HeaderMap,
 ) -> Answer {
     let organization = office.admit(client, &headers, Timestamp::now()).await?;
+    let id = text(id)?;
     let once = once(&headers, "DELETE", &id, b"")?;
     let id = number(&id)?;
-    let deleting = async {
-        office.store.delete(organization, id).await?;
-        office.events.tell(organization, || Event::Task { task_id: id, change: "deleted" });
-        Ok((204, String::new()))
+    let mut client = office.store.connect().await?;
+    let deed = match Deed::begin(&mut client, organization, once).await? {
+        Begun::New(deed) => deed,
+        Begun::Before(answer) => return Ok(answered(answer)),
     };
-    office.idempotent(organization, once, deleting).await
+    deed.delete(id).await?;
+    let answer = deed::Answer { status: 204, body: String::new() };
+    deed.end(&answer).await?;
+    office.events.tell(organization, || Event::Task { task_id: id, change: "deleted" });
+    Ok(answered(answer))
 }
 
 async fn trigger(
     State(office): Shared,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    Path(id): Path<String>,
+    id: Asked,
     headers: HeaderMap,
 ) -> Answer {
     let now = Timestamp::now();
     let organization = office.admit(client, &headers, now).await?;
+    let id = text(id)?;
     let once = once(&headers, "POST trigger", &id, b"")?;
     let id = number(&id)?;
-    let triggering = async {
-        let at = office.clerk.soon(now);
-        let execution = office.store.trigger(organization, id, at).await?;
-        office.bell.ring(true);
-        let data = json!({"execution_id": execution, "status": "pending",
-                          "scheduled_for": crate::stamp::Stamp(at)});
-        Ok((202, text(&json!({"data": data, "message": "the task will be executed once more"}))?))
+    let mut client = office.store.connect().await?;
+    let deed = match Deed::begin(&mut client, organization, once).await? {
+        Begun::New(deed) => deed,
+        Begun::Before(answer) => return Ok(answered(answer)),
     };
-    office.idempotent(organization, once, triggering).await
+    let at = office.clerk.soon(now);
+    let execution = deed.trigger(id, at).await?;
+    let data =
+        json!({"execution_id": execution, "status": "pending", "scheduled_for": crate::stamp::Stamp(at)});
+    let answer = answer(202, &json!({"data": data, "message": "the task will be executed once more"}))?;
+    deed.end(&answer).await?;
+    office.bell.ring(true);
+    Ok(answered(answer))
 }
 
 async fn executions(
     State(office): Shared,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    Path(id): Path<String>,
+    id: Asked,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answer {
     let organization = office.admit(client, &headers, Timestamp::now()).await?;
-    let id = number(&id)?;
+    let id = number(&text(id)?)?;
     let mut asked = query::Asked::read(query.as_deref(), &["limit"])?;
     let limit = asked.number("limit", 1..=PAGE_MAX, PAGE_LENGTH);
     asked.finish()?;
@@ -283,49 +303,35 @@ impl Office {
         self.keys.prove(headers, now).await
     }
 
-    async fn create_cron(
-        &self,
-        organization: Uuid,
-        draft: Draft,
-        now: Timestamp,
-    ) -> Result<(u16, String), Refusal> {
-        let (task, _) = self.clerk.create(organization, draft, None, now).await?;
-        self.bell.ring_scheduler();
-        let data = self.store.show(organization, task.id).await?;
-        Ok((201, text(&Made { data, message: "the task is written and will be executed again and again" })?))
-    }
-
-    /// Does something unless the same request was answered before: then the answer is the same.
-    async fn idempotent(
-        &self,
-        organization: Uuid,
-        once: Option<Once>,
-        doing: impl Future<Output = Result<(u16, String), Refusal>>,
-    ) -> Answer {
-        let Some(once) = once else {
-            let (status, body) = doing.await?;
-            return Ok(answered(status, body));
-        };
-        if let Some(before) = self.store.promised(organization, &once.key).await? {
-            if before.request != once.request {
-                return Err(Refusal::KeyReused);
-            }
-            return Ok(answered(before.status, before.body));
+    /// Tells those who execute that there is a new task.
+    fn ring(&self, task: &NewTask) {
+        if task.cron.is_some() {
+            self.bell.ring_scheduler();
+        } else {
+            self.bell.ring(task.queue.is_some());
         }
-        let (status, body) = doing.await?;
-        let promise = Promise { key: once.key, request: once.request, status, body };
-        self.store.promise(organization, &promise).await?;
-        Ok(answered(status, promise.body))
     }
 
     fn body(&self, headers: &HeaderMap, body: Arrived) -> Result<Bytes, Refusal> {
         is_json(headers)?;
         body.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(self.body_limit),
-            StatusCode::REQUEST_TIMEOUT => Refusal::Slow,
+            _ if is_late(&rejection) => Refusal::Slow,
             _ => Refusal::Bad(format!("the body did not arrive: {}", rejection.body_text())),
         })
     }
+}
+
+/// Whether a body did not arrive because its parts were too far apart: axum says only that it did not.
+fn is_late(rejection: &BytesRejection) -> bool {
+    let mut cause = std::error::Error::source(rejection);
+    while let Some(error) = cause {
+        if error.is::<TimeoutError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 fn seconds(now: Timestamp) -> u64 {
@@ -343,13 +349,28 @@ fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Op
     Ok(Some(Once { key: key.to_owned(), request: request_digest(method, path, body) }))
 }
 
+/// What a request asks for, as it was read. What is wrong is refused at once, unless it has a key: what was right when it
+/// was answered is answered the same, though its time may have passed since.
+fn early<T>(read: Result<T, Refusal>, once: Option<&Once>) -> Result<Result<T, Refusal>, Refusal> {
+    match read {
+        Err(refusal) if once.is_none() => Err(refusal),
+        read => Ok(read),
+    }
+}
+
+/// The part of a path that is to be an id. What is no text is the id of nothing.
+fn text(id: Asked) -> Result<String, Refusal> {
+    id.map(|Path(id)| id).map_err(|_| Refusal::NoTask)
+}
+
 /// An id from a path. What is no id is the id of nothing.
 fn number(id: &str) -> Result<Uuid, Refusal> {
     Uuid::try_parse(id).map_err(|_| Refusal::NoTask)
 }
 
-fn text(value: &impl Serialize) -> Result<String, Refusal> {
-    serde_json::to_string(value).map_err(|error| Refusal::Bad(error.to_string()))
+fn answer(status: u16, body: &impl Serialize) -> Result<deed::Answer, Refusal> {
+    let body = serde_json::to_string(body).map_err(|error| Refusal::Bad(error.to_string()))?;
+    Ok(deed::Answer { status, body })
 }
 
 fn encode(value: &impl Serialize) -> Answer {
@@ -365,12 +386,12 @@ fn json(body: Bytes) -> Response {
     response
 }
 
-fn answered(status: u16, body: String) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+fn answered(answer: deed::Answer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
     if status == StatusCode::NO_CONTENT {
         return status.into_response();
     }
-    let mut response = json(body.into());
+    let mut response = json(answer.body.into());
     *response.status_mut() = status;
     response
 }

@@ -1,11 +1,13 @@
 //! Callbacks: somebody is told of a result, three times at the most.
 //!
-//! They are not kept: what waits for its next try is lost when the node ends.
+//! They are not kept: what waits for its next try is lost when the node ends, and so is one for which there is no room
+//! because too many others do not answer.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
 
 use super::Crew;
@@ -65,6 +67,7 @@ impl Crew {
     /// four more.
     pub(super) async fn deliver(&self, url: &str, message: &impl Serialize, job: &Job) -> bool {
         let message = serde_json::to_string(message).unwrap_or_default();
+        let Some(_room) = self.room(&message, job) else { return false };
         for number in 0..TRIES {
             if number > 0 {
                 let wait = self.callback_wait * 4_u32.pow(number - 1);
@@ -83,5 +86,13 @@ impl Crew {
             }
         }
         false
+    }
+
+    /// Room for a message as long as it is being told, if there is some.
+    fn room(&self, message: &str, job: &Job) -> Option<SemaphorePermit<'_>> {
+        // The text and a copy for each try; the job is kept as long.
+        let bytes =
+            2 * message.len() + job.work.body.as_ref().map_or(0, String::len) + job.work.headers.len();
+        self.telling.try_acquire_many(u32::try_from(bytes / 1024 + 1).ok()?).ok()
     }
 }

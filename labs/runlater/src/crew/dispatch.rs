@@ -51,6 +51,28 @@ impl Horizon {
     }
 }
 
+/// When queues are looked at: they go first, so that what waits outside of them cannot hold them up for ever, and they get
+/// a half of the places, or every second one, so that they cannot either.
+struct Turn {
+    at: Instant,
+    was_taken: bool,
+}
+
+impl Turn {
+    /// How many of the free places queues may have in this round.
+    fn share(&mut self, crew: &Crew, free: usize) -> usize {
+        let is_due = crew.lanes.load(Ordering::Relaxed) || self.at.elapsed() >= crew.poll;
+        let is_turn = is_due && (free > 1 || !self.was_taken);
+        self.was_taken = is_turn;
+        if !is_turn {
+            return 0;
+        }
+        self.at = Instant::now();
+        crew.lanes.store(false, Ordering::Relaxed);
+        free.div_ceil(2)
+    }
+}
+
 impl Crew {
     /// Claims and starts calls until it is stopped.
     pub(super) async fn dispatch(self: Arc<Self>) {
@@ -58,13 +80,14 @@ impl Crew {
         self.metrics.workers.set(self.switches.max_workers.into());
         let gap = millis(self.switches.batch_gap_ms);
         let mut horizon = Horizon { since: Timestamp::UNIX_EPOCH, swept_at: None };
-        let mut lanes_at = Instant::now();
+        let mut turn = Turn { at: Instant::now(), was_taken: false };
+        self.arrive().await;
         if self.switches.workers == Workers::Managed {
             tokio::spawn(Arc::clone(&self).aim());
         }
         while !self.stop.is_cancelled() {
             let begun = Instant::now();
-            let is_full = match self.round(&places, &mut horizon, &mut lanes_at).await {
+            let is_full = match self.round(&places, &mut horizon, &mut turn).await {
                 Ok(is_full) => is_full,
                 Err(problem) => {
                     tracing::warn!(reason = %problem, "nothing can be claimed now");
@@ -85,7 +108,7 @@ impl Crew {
         self: &Arc<Self>,
         places: &Arc<Semaphore>,
         horizon: &mut Horizon,
-        lanes_at: &mut Instant,
+        turn: &mut Turn,
     ) -> Result<bool, Refusal> {
         if self.is_unsure.swap(false, Ordering::Relaxed) {
             self.reconcile().await?;
@@ -94,23 +117,35 @@ impl Crew {
         if free == 0 {
             return Ok(false);
         }
-        let began = Timestamp::now();
-        let since = horizon.begin(self);
-        let most = free.min(CLAIM_MAX);
-        let mut claimed = self.take(self.store.claim(self.node, most, since)).await?;
-        let is_full = claimed.len() >= most;
-        horizon.end(began, &claimed, is_full);
-        let is_lanes_turn = self.lanes.swap(false, Ordering::Relaxed) || lanes_at.elapsed() >= self.poll;
-        if is_lanes_turn && claimed.len() < free {
-            *lanes_at = Instant::now();
-            let more = self.take(self.store.claim_lanes(self.node, free - claimed.len())).await?;
-            claimed.extend(more);
+        let share = turn.share(self, free);
+        let mut is_full = false;
+        let mut left = free;
+        if share > 0 {
+            let claimed = self.take(self.store.claim_lanes(self.node, share)).await?;
+            is_full = claimed.len() >= share;
+            if is_full {
+                self.lanes.store(true, Ordering::Relaxed);
+            }
+            left -= claimed.len().min(left);
+            self.place_all(places, claimed);
         }
+        if left > 0 {
+            let (began, since) = (Timestamp::now(), horizon.begin(self));
+            let most = left.min(CLAIM_MAX);
+            let claimed = self.take(self.store.claim(self.node, most, since)).await?;
+            let is_filled = claimed.len() >= most;
+            horizon.end(began, &claimed, is_filled);
+            is_full |= is_filled;
+            self.place_all(places, claimed);
+        }
+        Ok(is_full)
+    }
+
+    fn place_all(self: &Arc<Self>, places: &Arc<Semaphore>, claimed: Vec<Claimed>) {
         for claimed in claimed {
             let place = Arc::clone(places).try_acquire_owned().ok();
             self.tasks.spawn(Arc::clone(self).place(claimed, place));
         }
-        Ok(is_full)
     }
 
     async fn place(self: Arc<Self>, claimed: Claimed, place: Option<OwnedSemaphorePermit>) {
@@ -153,7 +188,7 @@ impl Crew {
     /// Frees what this node took without knowing.
     pub(super) async fn reconcile(&self) -> Result<(), Refusal> {
         let _alone = self.claiming.write().await;
-        let in_hand: Vec<uuid::Uuid> = self.in_hand.lock().iter().copied().collect();
+        let in_hand: Vec<uuid::Uuid> = self.in_hand.lock().iter().map(|(id, _)| *id).collect();
         let freed = self.store.reconcile(self.node, &in_hand).await.inspect_err(|_| {
             self.is_unsure.store(true, Ordering::Relaxed);
         })?;

@@ -32,7 +32,9 @@ pub(super) async fn write(store: &Store, mut records: Vec<Record>) -> Vec<bool> 
     let mut is_unsure = false;
     loop {
         let problem = match accepted(store, &records, is_unsure).await {
-            Ok(accepted) => return records.iter().map(|record| accepted.contains(&record.job.id)).collect(),
+            Ok(accepted) => {
+                return records.iter().map(|record| accepted.contains(&record.job.claimed())).collect();
+            }
             Err(problem) => problem,
         };
         if problem.is_lasting() {
@@ -47,7 +49,11 @@ pub(super) async fn write(store: &Store, mut records: Vec<Record>) -> Vec<bool> 
     }
 }
 
-async fn accepted(store: &Store, records: &[Record], is_unsure: bool) -> Result<HashSet<Uuid>, Refusal> {
+async fn accepted(
+    store: &Store,
+    records: &[Record],
+    is_unsure: bool,
+) -> Result<HashSet<(Uuid, i32)>, Refusal> {
     let mut accepted = store.write_results(records).await?;
     if is_unsure && accepted.len() < records.len() {
         accepted.extend(store.written(records).await?);
@@ -68,7 +74,7 @@ async fn one_by_one(store: &Store, records: &mut [Record]) -> Vec<bool> {
         if let Err(problem) = &result {
             tracing::error!(reason = %problem, execution = %record.job.id, "a result is lost");
         }
-        results.push(result.is_ok_and(|accepted| accepted.contains(&record.job.id)));
+        results.push(result.is_ok_and(|accepted| accepted.contains(&record.job.claimed())));
     }
     results
 }

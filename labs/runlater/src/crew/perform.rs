@@ -33,17 +33,17 @@ enum End {
 impl Crew {
     /// Does what was claimed and is in hand; afterwards it is not.
     pub(super) async fn work(self: &Arc<Self>, claimed: Claimed) {
-        let id = claimed.job.id;
+        let held = claimed.job.claimed();
         let is_fresh = !claimed.is_loaded;
         let end = match self.loaded(claimed).await {
             Ok(Some(job)) => self.perform(Arc::new(job), is_fresh).await,
             Ok(None) => End::Known,
             Err(problem) => {
-                tracing::warn!(reason = %problem, execution = %id, "a job cannot be loaded");
+                tracing::warn!(reason = %problem, execution = %held.0, "a job cannot be loaded");
                 End::GivenUp
             }
         };
-        self.in_hand.lock().remove(&id);
+        self.in_hand.lock().remove(&held);
         if end == End::GivenUp {
             // Its row still says that this node has it: it is freed before the next claim.
             self.is_unsure.store(true, Ordering::Relaxed);

@@ -28,6 +28,7 @@ const AFTER_PROBLEM: Duration = Duration::from_millis(200);
 impl Crew {
     /// Keeps as many workers as the switch wants, until it is stopped.
     pub(super) async fn hire(self: Arc<Self>) {
+        self.arrive().await;
         if self.switches.workers == Workers::Fixed {
             for _ in 0..self.switches.max_workers {
                 self.tasks.spawn(Arc::clone(&self).toil());
@@ -108,12 +109,23 @@ impl Crew {
         if self.is_unsure.swap(false, Ordering::Relaxed) {
             self.reconcile().await?;
         }
-        if self.store.is_pending().await? {
-            let mut claimed = self.take(self.store.claim(self.node, 1, Timestamp::UNIX_EPOCH)).await?;
-            if let Some(claimed) = claimed.pop() {
-                return Ok(Some(claimed));
-            }
+        // In turn, so that neither what is in queues nor what is not can hold up the other for ever.
+        if self.is_lanes_turn.fetch_xor(true, Ordering::Relaxed) {
+            let claimed = self.seek_in_lanes().await?;
+            return if claimed.is_some() { Ok(claimed) } else { self.seek_outside().await };
         }
+        let claimed = self.seek_outside().await?;
+        if claimed.is_some() { Ok(claimed) } else { self.seek_in_lanes().await }
+    }
+
+    async fn seek_outside(&self) -> Result<Option<Claimed>, Refusal> {
+        if !self.store.is_pending().await? {
+            return Ok(None);
+        }
+        Ok(self.take(self.store.claim(self.node, 1, Timestamp::UNIX_EPOCH)).await?.pop())
+    }
+
+    async fn seek_in_lanes(&self) -> Result<Option<Claimed>, Refusal> {
         if !self.lanes.swap(false, Ordering::Relaxed) {
             return Ok(None);
         }

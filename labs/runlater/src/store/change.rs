@@ -6,8 +6,8 @@ use deadpool_postgres::Transaction;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::list::{COLUMNS, task};
-use super::{Store, kept};
+use super::deed::Deed;
+use super::list::{of_one, task};
 use crate::draft::{Change, When};
 use crate::recurrence::Recurrence;
 use crate::refusal::Refusal;
@@ -34,24 +34,20 @@ const ONCE: &str = "UPDATE tasks SET schedule_type = 'once', cron_expression = $
 const EXECUTION: &str = "INSERT INTO executions (id, task_id, scheduled_for) VALUES ($1, $2, $3)";
 /// A task that is to run at another time has only that one before it.
 const DROP_PENDING: &str = "DELETE FROM executions WHERE task_id = $1 AND status = 'pending'";
+/// Executions of a task, if it is the organization's.
+const DROP: &str =
+    "DELETE FROM executions e USING tasks t WHERE t.id = $1 AND t.organization_id = $2 AND e.task_id = $1";
 const LANE: &str = "UPDATE executions e SET lane = CASE WHEN t.queue IS NOT NULL \
     THEN t.organization_id || '/' || t.queue END FROM tasks t \
     WHERE t.id = $1 AND e.task_id = $1 AND e.status = 'pending'";
 
-impl Store {
+impl Deed<'_> {
     /// Changes a task.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails; no connection is free.
-    pub async fn change(
-        &self,
-        organization: Uuid,
-        id: Uuid,
-        change: &Change,
-        now: Timestamp,
-    ) -> Result<Task, Refusal> {
-        let mut client = self.get().await?;
-        let transaction = client.transaction().await?;
+    /// There is none; PostgreSQL fails.
+    pub async fn change(&self, id: Uuid, change: &Change, now: Timestamp) -> Result<Task, Refusal> {
+        let transaction = &self.transaction;
         let parts = &change.parts;
         let statement = transaction.prepare_cached(CHANGE).await?;
         let changed = transaction
@@ -59,7 +55,7 @@ impl Store {
                 &statement,
                 &[
                     &id,
-                    &organization,
+                    &self.organization,
                     &parts.name,
                     &parts.url,
                     &parts.method,
@@ -81,50 +77,57 @@ impl Store {
             return Err(Refusal::NoTask);
         }
         if let Some(when) = &change.when {
-            reschedule(&transaction, id, when).await?;
+            reschedule(transaction, id, when).await?;
         }
         transaction.execute(&transaction.prepare_cached(LANE).await?, &[&id]).await?;
         if change.parts.enabled == Some(true) {
-            go_on(&transaction, id, now).await?;
+            go_on(transaction, id, now).await?;
         }
-        let sql = format!("SELECT {COLUMNS} FROM tasks t WHERE t.id = $1");
-        let row = transaction.query_one(&transaction.prepare_cached(&sql).await?, &[&id]).await?;
-        transaction.commit().await?;
-        Ok(task(&row))
+        self.show(id).await
     }
 
     /// Deletes a task and its executions. A call that is under way is not stopped; its result is refused.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails; no connection is free.
-    pub async fn delete(&self, organization: Uuid, id: Uuid) -> Result<(), Refusal> {
-        let mut client = self.get().await?;
-        let transaction = client.transaction().await?;
+    /// There is none; PostgreSQL fails.
+    pub async fn delete(&self, id: Uuid) -> Result<(), Refusal> {
+        // In the order in which a result takes them, executions before their task, and then what came in between.
+        let statement = self.transaction.prepare_cached(DROP).await?;
+        self.transaction.execute(&statement, &[&id, &self.organization]).await?;
         let sql = "DELETE FROM tasks WHERE id = $1 AND organization_id = $2";
-        let statement = transaction.prepare_cached(sql).await?;
-        if transaction.execute(&statement, &[&id, &organization]).await? == 0 {
+        let statement = self.transaction.prepare_cached(sql).await?;
+        if self.transaction.execute(&statement, &[&id, &self.organization]).await? == 0 {
             return Err(Refusal::NoTask);
         }
-        let statement = transaction.prepare_cached("DELETE FROM executions WHERE task_id = $1").await?;
-        transaction.execute(&statement, &[&id]).await?;
-        Ok(transaction.commit().await?)
+        let statement = self.transaction.prepare_cached("DELETE FROM executions WHERE task_id = $1").await?;
+        self.transaction.execute(&statement, &[&id]).await?;
+        Ok(())
     }
 
     /// Writes one more execution of a task.
     ///
     /// # Errors
-    /// There is no such task; PostgreSQL fails; no connection is free.
-    pub async fn trigger(&self, organization: Uuid, id: Uuid, at: Timestamp) -> Result<Uuid, Refusal> {
-        let client = self.get().await?;
+    /// There is no such task; PostgreSQL fails.
+    pub async fn trigger(&self, id: Uuid, at: Timestamp) -> Result<Uuid, Refusal> {
         let sql = "INSERT INTO executions (id, task_id, scheduled_for, lane) SELECT $1::uuid, t.id, $4::timestamptz, \
                    CASE WHEN t.queue IS NOT NULL THEN t.organization_id || '/' || t.queue END \
                    FROM tasks t WHERE t.id = $2 AND t.organization_id = $3";
         let execution = Uuid::now_v7();
-        let statement = kept(&client, sql).await?;
-        if client.execute(&statement, &[&execution, &id, &organization, &at]).await? == 0 {
+        let statement = self.transaction.prepare_cached(sql).await?;
+        if self.transaction.execute(&statement, &[&execution, &id, &self.organization, &at]).await? == 0 {
             return Err(Refusal::NoTask);
         }
         Ok(execution)
+    }
+
+    /// A task as it stands now.
+    ///
+    /// # Errors
+    /// There is none; PostgreSQL fails.
+    pub async fn show(&self, id: Uuid) -> Result<Task, Refusal> {
+        let statement = self.transaction.prepare_cached(&of_one()).await?;
+        let row = self.transaction.query_opt(&statement, &[&id, &self.organization]).await?;
+        row.as_ref().map(task).ok_or(Refusal::NoTask)
     }
 }
 

@@ -99,7 +99,6 @@ impl Store {
     /// PostgreSQL fails. Whether something was taken is not known then.
     pub async fn claim(&self, node: i64, most: usize, since: Timestamp) -> Result<Vec<Claimed>, Refusal> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        self.metrics.claims.inc();
         let claimed = if self.claim.is_batch {
             let client = self.get_own().await?;
             let statement = kept(&client, &self.claim.take).await?;
@@ -108,6 +107,7 @@ impl Store {
         } else {
             self.claim_one(node, most).await?
         };
+        self.metrics.claims.inc();
         self.metrics.claimed.inc_by(claimed.len() as u64);
         Ok(claimed)
     }

@@ -4,9 +4,9 @@
 
 use deadpool_postgres::Transaction;
 use jiff::Timestamp;
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
+use super::deed::Deed;
 use super::{Store, kept};
 use crate::refusal::Refusal;
 
@@ -58,19 +58,6 @@ impl NewTask {
     }
 }
 
-/// An answer that is kept for the key of a request.
-#[derive(Debug, Clone)]
-pub struct Promise {
-    /// The key.
-    pub key: String,
-    /// SHA-256 of the request.
-    pub request: Vec<u8>,
-    /// The status.
-    pub status: u16,
-    /// The body.
-    pub body: String,
-}
-
 const TASK: &str = "INSERT INTO tasks (id, organization_id, name, url, method, headers, body, schedule_type, \
     cron_expression, scheduled_at, enabled, retry_attempts, timeout_ms, next_run_at, muted, callback_url, \
     expected_status_codes, expected_body_pattern, queue) \
@@ -89,41 +76,6 @@ const MANY: &str = "WITH new AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3
     INSERT INTO executions (id, task_id, scheduled_for, lane) SELECT execution, id, scheduled_at, lane FROM new";
 
 impl Store {
-    /// Writes one task and its execution in a transaction. `again` writes the task once more, as was published first.
-    ///
-    /// # Errors
-    /// PostgreSQL fails; no connection is free. Then nothing is written, or it is not known.
-    pub async fn create(&self, task: &NewTask, again: bool) -> Result<(), Refusal> {
-        let mut client = self.get().await?;
-        let transaction = client.transaction().await?;
-        insert(&transaction, task).await?;
-        if again {
-            let statement = transaction.prepare_cached(AGAIN).await?;
-            transaction.execute(&statement, &[&task.id]).await?;
-        }
-        transaction.commit().await?;
-        self.count(1);
-        Ok(())
-    }
-
-    /// Writes one task, its execution and the answer to the request, unless the key was used before: then nothing is
-    /// written, and what was promised comes back.
-    ///
-    /// # Errors
-    /// PostgreSQL fails; no connection is free. Then nothing is written, or it is not known.
-    pub async fn create_once(&self, task: &NewTask, promise: &Promise) -> Result<Option<Promise>, Refusal> {
-        let mut client = self.get().await?;
-        let transaction = client.transaction().await?;
-        // Waits for another request with this key that is under way.
-        if let Some(before) = keep(&transaction, task.organization, promise).await? {
-            return Ok(Some(before));
-        }
-        insert(&transaction, task).await?;
-        transaction.commit().await?;
-        self.count(1);
-        Ok(None)
-    }
-
     /// Writes tasks that run once, and their executions, by one statement: all or none.
     ///
     /// # Errors
@@ -156,61 +108,26 @@ impl Store {
                 ],
             )
             .await?;
-        self.count(tasks.len());
+        self.metrics.create_statements.inc();
+        self.metrics.created.inc_by(tasks.len() as u64);
         Ok(())
     }
-
-    fn count(&self, tasks: usize) {
-        self.metrics.create_statements.inc();
-        self.metrics.created.inc_by(tasks as u64);
-    }
-
-    /// What was promised for a key, if anything was.
-    ///
-    /// # Errors
-    /// PostgreSQL fails; no connection is free.
-    pub async fn promised(&self, organization: Uuid, key: &str) -> Result<Option<Promise>, Refusal> {
-        let client = self.get().await?;
-        let row = client.query_opt(&kept(&client, PROMISED).await?, &[&organization, &key]).await?;
-        Ok(row.map(|row| promise(&row, key)))
-    }
-
-    /// Keeps what was answered to a key, unless something is kept already.
-    ///
-    /// # Errors
-    /// PostgreSQL fails; no connection is free.
-    pub async fn promise(&self, organization: Uuid, promise: &Promise) -> Result<(), Refusal> {
-        let mut client = self.get().await?;
-        let transaction = client.transaction().await?;
-        keep(&transaction, organization, promise).await?;
-        Ok(transaction.commit().await?)
-    }
 }
 
-const PROMISE: &str = "INSERT INTO idempotency_keys (organization_id, key, request, status_code, response_body) \
-                       VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING";
-const PROMISED: &str = "SELECT request, status_code, response_body FROM idempotency_keys \
-                        WHERE organization_id = $1 AND key = $2";
-
-async fn keep(
-    transaction: &Transaction<'_>,
-    organization: Uuid,
-    new: &Promise,
-) -> Result<Option<Promise>, Refusal> {
-    let statement = transaction.prepare_cached(PROMISE).await?;
-    let values: [&(dyn ToSql + Sync); 5] =
-        [&organization, &new.key, &new.request, &i32::from(new.status), &new.body];
-    if transaction.execute(&statement, &values).await? == 1 {
-        return Ok(None);
+impl Deed<'_> {
+    /// Writes one task, and its execution if it has one. `again` writes a task that runs once another time, as was
+    /// published first.
+    ///
+    /// # Errors
+    /// PostgreSQL fails.
+    pub async fn create(&self, task: &NewTask, again: bool) -> Result<(), Refusal> {
+        insert(&self.transaction, task).await?;
+        if again && task.execution.is_some() {
+            let statement = self.transaction.prepare_cached(AGAIN).await?;
+            self.transaction.execute(&statement, &[&task.id]).await?;
+        }
+        Ok(())
     }
-    let statement = transaction.prepare_cached(PROMISED).await?;
-    let row = transaction.query_one(&statement, &[&organization, &new.key]).await?;
-    Ok(Some(promise(&row, &new.key)))
-}
-
-fn promise(row: &tokio_postgres::Row, key: &str) -> Promise {
-    let status = u16::try_from(row.get::<_, i32>(1)).unwrap_or_default();
-    Promise { key: key.to_owned(), request: row.get(0), status, body: row.get(2) }
 }
 
 /// Writes a task, and its execution if it has one.

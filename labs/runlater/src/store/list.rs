@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -15,7 +16,7 @@ use crate::stamp::Stamp;
 use crate::task::{Execution, Task};
 
 /// Columns of a task, in the order that [`task`] reads them.
-pub(super) const COLUMNS: &str = "t.id, t.name, t.url, t.method, t.headers::text, t.body, t.schedule_type, \
+const COLUMNS: &str = "t.id, t.name, t.url, t.method, t.headers::text, t.body, t.schedule_type, \
     t.cron_expression, t.scheduled_at, t.enabled, t.timeout_ms, t.retry_attempts, t.muted, \
     t.expected_status_codes, t.expected_body_pattern, t.queue, t.callback_url, t.next_run_at, \
     t.last_execution_at, t.inserted_at, t.updated_at";
@@ -131,8 +132,7 @@ impl Store {
     /// There is none; PostgreSQL fails; no connection is free.
     pub async fn show(&self, organization: Uuid, id: Uuid) -> Result<Task, Refusal> {
         let client = self.get().await?;
-        let sql = format!("SELECT {COLUMNS} FROM tasks t WHERE t.id = $1 AND t.organization_id = $2");
-        let row = client.query_opt(&kept(&client, &sql).await?, &[&id, &organization]).await?;
+        let row = client.query_opt(&kept(&client, &of_one()).await?, &[&id, &organization]).await?;
         row.as_ref().map(task).ok_or(Refusal::NoTask)
     }
 
@@ -155,11 +155,26 @@ impl Store {
         Ok(rows.iter().map(execution).collect())
     }
 
-    /// How executions stand, over all nodes.
+    /// How executions stand, over all nodes. Whoever asks while it is counted has the next count, with all others who do:
+    /// it reads all that waits, and anybody may ask.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn backlog(&self) -> Result<Backlog, Refusal> {
+        let asked = Instant::now();
+        let mut last = self.backlog.lock().await;
+        if let Some((begun, backlog)) = *last
+            && begun >= asked
+        {
+            return Ok(backlog);
+        }
+        let begun = Instant::now();
+        let backlog = self.count_backlog().await?;
+        *last = Some((begun, backlog));
+        Ok(backlog)
+    }
+
+    async fn count_backlog(&self) -> Result<Backlog, Refusal> {
         let client = self.get_own().await?;
         let sql = "SELECT count(*) FILTER (WHERE scheduled_for <= now()), \
                    count(*) FILTER (WHERE scheduled_for > now()), \
@@ -171,6 +186,11 @@ impl Store {
         let row = client.query_one(&kept(&client, sql).await?, &[]).await?;
         Ok(Backlog { due: row.get(0), later: row.get(1), oldest_ms: row.get(2), running: row.get(3) })
     }
+}
+
+/// $1 the task, $2 its organization.
+pub(super) fn of_one() -> String {
+    format!("SELECT {COLUMNS} FROM tasks t WHERE t.id = $1 AND t.organization_id = $2")
 }
 
 /// A row of [`COLUMNS`].

@@ -5,6 +5,7 @@
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use super::deed::Deed;
 use super::{Store, kept};
 use crate::job::Job;
 use crate::notice::{Wishes, WishesChange};
@@ -28,35 +29,6 @@ impl Store {
         Ok(wishes(&client.query_one(&kept(&client, &sql).await?, &[&organization]).await?))
     }
 
-    /// Changes what an organization wants to be told.
-    ///
-    /// # Errors
-    /// PostgreSQL fails; no connection is free.
-    pub async fn wish(&self, organization: Uuid, change: &WishesChange) -> Result<Wishes, Refusal> {
-        let client = self.get().await?;
-        let sql = format!(
-            "UPDATE organizations SET \
-             notification_webhook_url = CASE WHEN $2 THEN $3::text ELSE notification_webhook_url END, \
-             notify_on_failure = coalesce($4, notify_on_failure), \
-             notify_on_recovery = coalesce($5, notify_on_recovery) WHERE id = $1 RETURNING {COLUMNS}"
-        );
-        let url = &change.notification_webhook_url;
-        let statement = kept(&client, &sql).await?;
-        let row = client
-            .query_one(
-                &statement,
-                &[
-                    &organization,
-                    &url.is_some(),
-                    &url.as_ref().and_then(Option::as_deref),
-                    &change.notify_on_failure,
-                    &change.notify_on_recovery,
-                ],
-            )
-            .await?;
-        Ok(wishes(&row))
-    }
-
     /// Whether the run of a task before that of `job` failed; none if there was none.
     ///
     /// # Errors
@@ -67,6 +39,37 @@ impl Store {
         let statement = kept(&client, BEFORE).await?;
         let row = client.query_opt(&statement, &[&job.task_id, &job.due, &job.id, &earlier_tries]).await?;
         Ok(row.map(|row| row.get(0)))
+    }
+}
+
+impl Deed<'_> {
+    /// Changes what the organization wants to be told.
+    ///
+    /// # Errors
+    /// PostgreSQL fails.
+    pub async fn wish(&self, change: &WishesChange) -> Result<Wishes, Refusal> {
+        let sql = format!(
+            "UPDATE organizations SET \
+             notification_webhook_url = CASE WHEN $2 THEN $3::text ELSE notification_webhook_url END, \
+             notify_on_failure = coalesce($4, notify_on_failure), \
+             notify_on_recovery = coalesce($5, notify_on_recovery) WHERE id = $1 RETURNING {COLUMNS}"
+        );
+        let url = &change.notification_webhook_url;
+        let statement = self.transaction.prepare_cached(&sql).await?;
+        let row = self
+            .transaction
+            .query_one(
+                &statement,
+                &[
+                    &self.organization,
+                    &url.is_some(),
+                    &url.as_ref().and_then(Option::as_deref),
+                    &change.notify_on_failure,
+                    &change.notify_on_recovery,
+                ],
+            )
+            .await?;
+        Ok(wishes(&row))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Does not know when a cron expression comes true; [`crate::recurrence`] does.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::Store;
@@ -11,12 +11,19 @@ use crate::refusal::Refusal;
 
 /// Any number, as long as every node takes the same one: only one of them schedules.
 const SCHEDULER_LOCK: i64 = 7_206_086;
-/// Executions are written this long before they are due.
-const AHEAD: SignedDuration = SignedDuration::from_secs(10);
 /// Tasks of one round.
 const ROUND: i64 = 1000;
 /// Executions in a month after which tasks of the free tier are not executed.
 const FREE_MAX: i32 = 5000;
+
+/// What a round of the scheduler did.
+#[derive(Debug)]
+pub struct Round {
+    /// How many executions it wrote.
+    pub executions: usize,
+    /// Whether there may be more tasks than one round takes.
+    pub is_full: bool,
+}
 
 /// An execution that is to be written.
 struct Coming {
@@ -28,12 +35,12 @@ struct Coming {
 }
 
 impl Store {
-    /// Writes the executions of recurring tasks that are due soon, and those that were missed; says how many.
-    /// None if another node is at it.
+    /// Writes the executions of recurring tasks that are due until then, and those that were missed. None if another node
+    /// is at it.
     ///
     /// # Errors
     /// PostgreSQL fails; nothing is written then.
-    pub async fn schedule(&self, now: Timestamp) -> Result<Option<usize>, Refusal> {
+    pub async fn schedule(&self, now: Timestamp, soon: Timestamp) -> Result<Option<Round>, Refusal> {
         let mut client = self.get_own().await?;
         let transaction = client.transaction().await?;
         let statement = transaction.prepare_cached("SELECT pg_try_advisory_xact_lock($1)").await?;
@@ -46,7 +53,6 @@ impl Store {
                    FROM tasks t JOIN organizations o ON o.id = t.organization_id \
                    WHERE t.enabled AND t.next_run_at IS NOT NULL AND t.next_run_at <= $1 \
                    ORDER BY t.next_run_at LIMIT $2 FOR UPDATE OF t";
-        let soon = now.saturating_add(AHEAD).unwrap_or(now);
         let statement = transaction.prepare_cached(sql).await?;
         let rows = transaction.query(&statement, &[&soon, &ROUND, &FREE_MAX]).await?;
         let (mut coming, mut tasks, mut nexts) = (Vec::new(), Vec::new(), Vec::new());
@@ -63,7 +69,7 @@ impl Store {
         }
         write(&transaction, &coming, &tasks, &nexts).await?;
         transaction.commit().await?;
-        Ok(Some(coming.len()))
+        Ok(Some(Round { executions: coming.len(), is_full: rows.len() as i64 == ROUND }))
     }
 }
 

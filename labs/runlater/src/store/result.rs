@@ -39,9 +39,10 @@ impl Sql {
         // that run, and of all that ran and are not cleaned away yet. Everything else comes from what was accepted: a join of
         // two lists without an index takes the square of their length.
         let touched = if switches.last_exec_write == LastExecWrite::WithResult {
-            // A task may have ended twice in a batch, and an older end comes late.
+            // A task may have ended twice in a batch, and an older end comes late. All nodes take tasks in the same order, so that
+            // none waits for one that waits for it.
             ", touched AS (UPDATE tasks t SET last_execution_at = l.at FROM \
-             (SELECT task_id, max(at) AS at FROM done GROUP BY task_id) l \
+             (SELECT task_id, max(at) AS at FROM done GROUP BY task_id ORDER BY task_id) l \
              WHERE t.id = l.task_id AND (t.last_execution_at IS NULL OR t.last_execution_at < l.at))"
         } else {
             ""
@@ -54,21 +55,21 @@ impl Sql {
              done AS (UPDATE executions e SET status = r.status, finished_at = r.at, status_code = r.status_code, \
              duration_ms = r.duration_ms, response_body = r.response_body, error_message = r.error_message, \
              node = NULL FROM r WHERE e.id = r.id AND e.scheduled_for = r.due AND e.claim = r.claim \
-             AND e.node IS NOT NULL RETURNING e.id, e.task_id, r.at, r.next, r.next_at, r.attempt, r.lane), \
+             AND e.node IS NOT NULL RETURNING e.id, e.claim, e.task_id, r.at, r.next, r.next_at, r.attempt, r.lane), \
              again AS (INSERT INTO executions (id, task_id, scheduled_for, attempt, lane) \
              SELECT next, task_id, next_at, attempt + 1, lane FROM done WHERE next IS NOT NULL){touched} \
-             SELECT id FROM done"
+             SELECT id, claim FROM done"
         );
         Self { write, is_alone: switches.store_result == StoreResult::Each }
     }
 }
 
 impl Store {
-    /// Writes results, all or none, and says whose were accepted. The others belong to somebody else by now.
+    /// Writes results, all or none, and says which claims' were accepted. The others belong to somebody else by now.
     ///
     /// # Errors
     /// PostgreSQL fails. Whether they were written is not known then; they may be written again.
-    pub async fn write_results(&self, records: &[Record]) -> Result<HashSet<Uuid>, Refusal> {
+    pub async fn write_results(&self, records: &[Record]) -> Result<HashSet<(Uuid, i32)>, Refusal> {
         let client = if self.result.is_alone { self.get_at_last().await? } else { self.get_own().await? };
         let statement = kept(&client, &self.result.write).await?;
         let rows = client
@@ -92,22 +93,22 @@ impl Store {
             )
             .await?;
         self.metrics.result_statements.inc();
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
     /// Which of these ended as these records say: asked when it is not known whether they were written.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn written(&self, records: &[Record]) -> Result<HashSet<Uuid>, Refusal> {
+    pub async fn written(&self, records: &[Record]) -> Result<HashSet<(Uuid, i32)>, Refusal> {
         let client = self.get_own().await?;
-        let sql = "SELECT e.id FROM unnest($1::uuid[], $2::timestamptz[], $3::int[]) AS r(id, due, claim) \
+        let sql = "SELECT e.id, e.claim FROM unnest($1::uuid[], $2::timestamptz[], $3::int[]) AS r(id, due, claim) \
                    JOIN executions e ON e.id = r.id AND e.scheduled_for = r.due AND e.claim = r.claim \
                    WHERE e.finished_at IS NOT NULL";
         let statement = kept(&client, sql).await?;
         let (ids, due) = (each(records, |record| record.job.id), each(records, |record| record.job.due));
         let rows = client.query(&statement, &[&ids, &due, &each(records, |record| record.job.claim)]).await?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
     /// Writes when one task last ran.

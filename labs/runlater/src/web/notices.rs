@@ -6,8 +6,9 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, Method};
 use jiff::Timestamp;
 
-use super::{Answer, Arrived, One, Shared, encode, once, text};
+use super::{Answer, Arrived, One, Shared, answer, answered, encode, once};
 use crate::notice::WishesChange;
+use crate::store::deed::{Begun, Deed};
 
 /// What is wanted now.
 pub(super) async fn wishes(
@@ -31,9 +32,12 @@ pub(super) async fn wish(
     let body = office.body(&headers, body)?;
     let once = once(&headers, method.as_str(), "/api/v1/notifications", &body)?;
     let change = WishesChange::read(&body)?;
-    let changing = async {
-        let wishes = office.store.wish(organization, &change).await?;
-        Ok((200, text(&One { data: wishes })?))
+    let mut client = office.store.connect().await?;
+    let deed = match Deed::begin(&mut client, organization, once).await? {
+        Begun::New(deed) => deed,
+        Begun::Before(answer) => return Ok(answered(answer)),
     };
-    office.idempotent(organization, once, changing).await
+    let answer = answer(200, &One { data: deed.wish(&change).await? })?;
+    deed.end(&answer).await?;
+    Ok(answered(answer))
 }

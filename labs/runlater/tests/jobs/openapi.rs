@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, has_postgres};
+use crate::cluster::{Cluster, PATIENCE, has_postgres};
 use crate::world::{Answer, Node, send};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -118,7 +118,8 @@ async fn events_are_messages_as_the_document_has_them() {
     let made = node.create(&json!({"url": "http://127.0.0.1:9/", "delay": "1d"})).await;
     let mut text = String::new();
     while !text.contains("\"created\"") {
-        text += std::str::from_utf8(&stream.chunk().await.unwrap().expect("the stream goes on")).unwrap();
+        let chunk = tokio::time::timeout(PATIENCE, stream.chunk()).await.expect("in time");
+        text += std::str::from_utf8(&chunk.unwrap().expect("the stream goes on")).unwrap();
     }
     let data = text.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
     let message: Value = serde_json::from_str(data).unwrap();

@@ -18,7 +18,7 @@ async fn what_a_killed_worker_had_is_done_by_another_one() {
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
     let desk = Node::open(&cluster, &["--role", "api"]).await;
-    let stub = Stub::start(&["--delay", "200ms"]);
+    let stub = Stub::start(&["--delay", "3s"]);
     for query in ["batch", "single"] {
         let flags =
             [&["--role", "worker", "--claim-query", query, "--max-workers", "8"], &LEASE[..]].concat();
@@ -101,7 +101,7 @@ async fn the_result_of_a_worker_that_was_taken_for_dead_is_refused() {
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
     let desk = Node::open(&cluster, &["--role", "api"]).await;
-    let stub = Stub::start(&["--delay", "300ms"]);
+    let stub = Stub::start(&["--delay", "3s"]);
     let zombie = Node::open(&cluster, &[&["--role", "worker"], &LEASE[..]].concat()).await;
     let task = desk.create(&json!({"url": stub.url})).await;
     wait("it calls", async || stub.count("calls").await == 1).await;
@@ -138,7 +138,7 @@ async fn rescue_takes_over_after_a_lease_or_fails_what_is_older_than_five_minute
         let stub = Stub::start(&["--delay", "60s"]);
         node.call(&stub.url).await;
         wait("it is called", async || stub.count("calls").await == 1).await;
-        cluster.execute("UPDATE executions SET started_at = now() - interval '299 seconds'").await;
+        cluster.execute("UPDATE executions SET started_at = now() - interval '240 seconds'").await;
         let one = |status: &str| format!("SELECT count(*) FROM executions WHERE status = '{status}'");
         assert_eq!(cluster.number(&one("running")).await, 1, "not yet");
         cluster.execute("UPDATE executions SET started_at = now() - interval '301 seconds'").await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::called::{Catcher, Stub};
 use crate::cluster::{Cluster, has_postgres, wait};
-use crate::world::{KEY, Node, send};
+use crate::world::{KEY, Node, seed, send};
 
 fn micros(value: &Value) -> i128 {
     let time: jiff::Timestamp = value.as_str().unwrap_or_else(|| panic!("no time: {value}")).parse().unwrap();
@@ -31,7 +31,7 @@ async fn a_task_is_called_once_with_what_it_says_and_its_result_is_shown() {
     let node = Node::seeded(&cluster, &[]).await;
     let catcher = Catcher::start(&[]).await;
     let task = json!({"url": format!("{}/hook?a=1", catcher.url), "method": "post", "body": "hello",
-                      "headers": {"X-Mine": "yes"}, "name": "greet"});
+                      "headers": {"X-Mine": "yes", "X-Runlater-Signature": "mine"}, "name": "greet"});
     let created = node.create(&task).await;
     let id = created["task_id"].as_str().unwrap();
     let execution = &ended(&node, id).await[0];
@@ -219,6 +219,110 @@ async fn a_request_with_an_idempotency_key_is_done_once_and_answered_the_same() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whatever_has_an_idempotency_key_is_done_once_also_when_it_is_asked_ten_times_at_a_time() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    let node = Node::seeded(&cluster, &["--role", "api"]).await;
+    let task = node.create(&json!({"url": "http://127.0.0.1:9/", "delay": "1d"})).await;
+    let path = format!("/api/v1/tasks/{}", task["task_id"].as_str().unwrap());
+    let trigger = format!("{path}/trigger");
+    let (tasks, executions) = ("SELECT count(*) FROM tasks", "SELECT count(*) FROM executions");
+    let new = json!({"url": "http://127.0.0.1:9/", "cron": "0 0 1 1 *"});
+    for (method, path, body, status, counts) in [
+        (Method::POST, "/api/v1/tasks", new, 201, (2, 1)),
+        (Method::POST, trigger.as_str(), json!(null), 202, (2, 2)),
+        (Method::PATCH, path.as_str(), json!({"name": "another"}), 200, (2, 2)),
+        (Method::PUT, "/api/v1/notifications", json!({"notify_on_failure": false}), 200, (2, 2)),
+        (Method::DELETE, path.as_str(), json!(null), 204, (1, 0)),
+    ] {
+        let key = format!("{method}{path}");
+        let ask = || {
+            let request = node.request(method.clone(), path).header("Idempotency-Key", &key);
+            send(if body.is_null() { request } else { request.json(&body) })
+        };
+        let answers = join_all((0..10).map(|_| ask())).await;
+        let bodies: BTreeSet<&str> = answers.iter().map(|answer| answer.body.as_str()).collect();
+        let is_right = answers.iter().all(|answer| answer.status == status);
+        assert!(bodies.len() == 1 && is_right, "{method} {path}: {answers:?}");
+        assert_eq!(
+            (cluster.number(tasks).await, cluster.number(executions).await),
+            counts,
+            "{method} {path}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_right_when_it_was_answered_is_answered_the_same_when_its_time_has_passed() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    let node = Node::seeded(&cluster, &["--role", "api"]).await;
+    // Five minutes ago is the earliest time that is taken.
+    let at = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(297);
+    let task = json!({"url": "http://127.0.0.1:9/", "run_at": at.to_string()});
+    let ask =
+        || send(node.request(Method::POST, "/api/v1/tasks").header("Idempotency-Key", "one").json(&task));
+    let first = ask().await;
+    assert_eq!(first.status, 202, "{first:?}");
+    wait("its time has passed", async || node.post("/api/v1/tasks", &task).await.status == 422).await;
+    let again = ask().await;
+    assert_eq!((again.status, again.body), (202, first.body));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn neither_what_is_in_queues_nor_what_is_not_waits_for_all_of_the_other() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    let stub = Stub::start(&["--delay", "20ms"]);
+    for query in ["batch", "single"] {
+        let desk = Node::seeded(&cluster, &["--role", "api"]).await;
+        join_all((0..60).map(|_| desk.call(&stub.url))).await;
+        let queued = (0..60).map(|queue| json!({"url": stub.url, "queue": format!("q{queue}")}));
+        join_all(queued.map(|task| {
+            let desk = &desk;
+            async move { desk.create(&task).await }
+        }))
+        .await;
+        let flags = ["--role", "worker", "--claim-query", query, "--max-workers", "1"];
+        let node = Node::open(&cluster, &flags).await;
+        let ended = "SELECT count(*) FROM executions WHERE status = 'success'";
+        wait("half is done", async || cluster.number(ended).await >= 60).await;
+        for lane in ["IS NULL", "IS NOT NULL"] {
+            let done = cluster.number(&format!("{ended} AND lane {lane}")).await;
+            assert!(done >= 15, "{query}: {done} of 60 with a lane that {lane}");
+        }
+        drop(node);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn recurring_tasks_are_scheduled_in_time_however_many_are_due_together() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    seed(&cluster, 0).await;
+    cluster
+        .execute(
+            "INSERT INTO tasks (id, organization_id, name, url, schedule_type, cron_expression, next_run_at) \
+             SELECT gen_random_uuid(), o.id, 'many', 'http://127.0.0.1:9/', 'cron', '0 0 1 1 *', now() \
+             FROM organizations o, generate_series(1, 2500)",
+        )
+        .await;
+    // A round a minute: one of them has to be enough.
+    let node = Node::open(&cluster, &["--role", "api", "--scheduler-ms", "60000"]).await;
+    let written = "SELECT count(DISTINCT task_id) FROM executions";
+    wait("all are written", async || cluster.number(written).await == 2500).await;
+    drop(node);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn somebody_is_told_of_a_result_signed_and_until_it_arrives() {
     if !has_postgres() {
         return;
@@ -362,7 +466,7 @@ async fn a_list_has_pages_and_says_whether_there_is_more_even_at_its_longest() {
         return;
     }
     let cluster = Cluster::start();
-    crate::world::seed(&cluster, 101).await;
+    seed(&cluster, 101).await;
     let node = Node::open(&cluster, &["--role", "api"]).await;
     let page = async |query: &str| {
         let json = node.get(&format!("/api/v1/tasks{query}")).await.json();
@@ -389,7 +493,6 @@ async fn who_watches_is_told_of_tasks_and_executions_as_they_come() {
     let mut watching = node.request(Method::GET, "/api/v1/events").send().await.unwrap();
     let task = node.call(&stub.url).await;
     let mut told = String::new();
-    wait("the success", async || true).await;
     while !(told.contains("\"created\"") && told.contains("\"success\"") && told.contains(&task)) {
         let chunk = tokio::time::timeout(crate::cluster::PATIENCE, watching.chunk()).await.expect("in time");
         told += std::str::from_utf8(&chunk.unwrap().expect("the stream goes on")).unwrap();

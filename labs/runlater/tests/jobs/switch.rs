@@ -228,6 +228,11 @@ async fn create_path_writes_a_task_in_four_steps_in_two_or_together_with_others(
         assert_eq!(cluster.number("SELECT count(*) FROM executions").await, 12, "{value}");
         let unknown = node.post("/api/v1/tasks", &json!({"url": "http://no-such-host.invalid/"})).await;
         assert_eq!(unknown.status, if value == "dns_update" { 422 } else { 202 }, "{value}");
+        let recurring =
+            node.post("/api/v1/tasks", &json!({"url": "http://127.0.0.1:9/", "cron": "0 0 1 1 *"})).await;
+        assert_eq!(recurring.status, 201, "{value}");
+        let to_come = "SELECT count(*) FROM tasks WHERE next_run_at IS NOT NULL";
+        assert_eq!(cluster.number(to_come).await, 1, "{value}: it will be executed");
     }
 }
 
@@ -272,11 +277,9 @@ async fn db_pool_bounds_connections_and_pool_error_says_what_becomes_of_the_rest
             let refused = format!(
                 "runlater_requests_total{{route=\"/api/v1/tasks\",method=\"GET\",status=\"{status}\"}}"
             );
-            // Its figures ask the locked tables for nothing but counts, and wait for them with connections of their own.
             let all = 9 - u64::try_from(seats).unwrap();
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-            held.rollback().await.unwrap();
             wait("the others are refused", async || node.figure(&refused).await == all).await;
+            held.rollback().await.unwrap();
         };
         let (answers, ()) = tokio::join!(asking, freeing);
         let served = answers.iter().filter(|answer| answer.status == 200).count();
@@ -442,7 +445,10 @@ async fn rate_limit_refuses_what_is_too_much_and_says_when_it_is_not() {
     }
     assert_eq!(node.get("/ready").await.status, 200, "the house is not limited");
     let node = Node::open(&cluster, &["--rate-limit-minute", "1"]).await;
-    let answers = [node.get("/api/v1/tasks").await.status, node.get("/api/v1/tasks").await.status];
     // A minute may end between two requests.
-    assert!(answers == [200, 429] || answers == [200, 200], "{answers:?}");
+    let mut answers = Vec::new();
+    for _ in 0..3 {
+        answers.push(node.get("/api/v1/tasks").await.status);
+    }
+    assert!(answers[0] == 200 && answers.contains(&429), "{answers:?}");
 }

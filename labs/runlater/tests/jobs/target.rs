@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::cluster::wait;
 use crate::world::{Answer, fail, send, spawn};
 
 const ONE: &str = "018f0000-0000-7000-8000-000000000001";
@@ -83,13 +84,13 @@ async fn who_waits_for_an_execution_is_answered_when_it_is_called_for() {
 async fn a_call_with_a_long_delay_is_answered_after_one_without() {
     let stub = Stub::start(&["--delay", "600s"]);
     let slow = tokio::spawn(send(stub.request("/")));
-    while stub.counts().await["open"] != 1 {}
+    wait("it is called", async || stub.counts().await["open"] == 1).await;
     let quick = stub.get("/?delay=0ms").await;
     assert_eq!((quick.status, slow.is_finished()), (200, false));
     let counts = stub.counts().await;
     assert_eq!((counts["open"].as_u64(), counts["open_max"].as_u64()), (Some(1), Some(2)));
     slow.abort();
-    while stub.counts().await["open"] != 0 {}
+    wait("it went away", async || stub.counts().await["open"] == 0).await;
     assert_eq!(stub.counts().await["answered"], 1, "who went away was not answered");
 }
 
