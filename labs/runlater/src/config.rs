@@ -50,9 +50,11 @@ pub struct StoreArgs {
 
 /// An address as it may be shown: without user and password.
 pub fn shown(address: &str) -> String {
-    // There may be a password behind it, too.
-    let address = address.split('?').next().unwrap_or_default();
+    // What is behind it may be a password, too.
+    let (address, more) = address.split_once('?').unwrap_or((address, ""));
     match (address.find("://"), address.rfind('@')) {
+        // What ends there may be a password with a `?` in it.
+        _ if more.contains('@') => "the address given".to_owned(),
         (Some(scheme), Some(at)) if scheme < at => {
             format!("{}{}", &address[..scheme + 3], &address[at + 1..])
         }
@@ -204,6 +206,7 @@ mod tests {
     fn an_address_is_shown_without_its_password() {
         assert_eq!(shown("postgres://me:secret@host/db"), "postgres://host/db");
         assert_eq!(shown("postgres://host/db?user=me&password=secret"), "postgres://host/db");
+        assert_eq!(shown("postgres://me:sec?ret@host/db"), "the address given");
         assert_eq!(shown("host=h password=secret"), "the address given");
     }
 }

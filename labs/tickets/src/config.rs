@@ -47,6 +47,7 @@ pub struct StoreArgs {
 
 /// An address as it may be shown: without user and password.
 pub fn shown(address: &str) -> String {
+    let address = address.split_once('?').map_or(address, |(url, q)| if q.contains('@') { "" } else { url });
     match (address.find("://"), address.rfind('@')) {
         (Some(scheme), Some(at)) if scheme < at => {
             format!("{}{}", &address[..scheme + 3], &address[at + 1..])

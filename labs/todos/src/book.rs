@@ -1,6 +1,6 @@
 //! What may be done with todos: PostgreSQL, the list in memory and the encoder put together.
 //!
-//! Does not decide who waits; [`crate::desk`] does. A write that was begun is never broken off, whoever stops
+//! Does not decide who waits; [`crate::desk`] does. A write that was begun is not broken off because somebody stops
 //! waiting for it: what it did has to be told to the list in memory.
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What came of a write; whether one that failed will be done after all is not known.
+    /// What came of a write; whether one that failed will be done after all is not known, unless it was never begun.
     fn settled<T>(&self, result: Result<T, Refusal>) -> Result<T, Refusal> {
         if let (Some(cache), Err(Refusal::Postgres(_))) = (&self.cache, &result) {
             cache.doubt();

@@ -40,17 +40,25 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 pub struct StoreArgs {
     /// Address of PostgreSQL
-    #[arg(long, env = "TODOS_POSTGRES", default_value = "postgres://postgres@127.0.0.1:5432/postgres")]
+    #[arg(
+        long,
+        env = "TODOS_POSTGRES",
+        hide_env_values = true,
+        default_value = "postgres://postgres@127.0.0.1:5432/postgres"
+    )]
     pub postgres: String,
 }
 
-/// An address as it may be shown: without user and password.
+/// An address as it may be shown: without user and password, and without what is behind `?`: that may be one, too.
 pub fn shown(address: &str) -> String {
+    let (address, more) = address.split_once('?').unwrap_or((address, ""));
     match (address.find("://"), address.rfind('@')) {
+        // What ends there may be a password with a `?` in it: nothing of it is sure to be harmless.
+        _ if more.contains('@') => "the address given".to_owned(),
         (Some(scheme), Some(at)) if scheme < at => {
             format!("{}{}", &address[..scheme + 3], &address[at + 1..])
         }
-        // Words like host=... password=...: nothing of it is sure to be harmless.
+        // So it is with words like host=... password=...
         (None, _) => "the address given".to_owned(),
         _ => address.to_owned(),
     }
@@ -78,7 +86,7 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub store: StoreArgs,
     /// Address of a replica of it; read from with --replica-reads on
-    #[arg(long, env = "TODOS_REPLICA")]
+    #[arg(long, env = "TODOS_REPLICA", hide_env_values = true)]
     pub replica: Option<String>,
     /// Address to listen on; port 0 takes a free one and prints it
     #[arg(long, env = "TODOS_LISTEN", default_value = "127.0.0.1:3200")]
@@ -104,6 +112,11 @@ impl ServeArgs {
     /// How long a connection or a statement may take.
     pub fn store_timeout(&self) -> Duration {
         Duration::from_millis(self.store_timeout_ms.into())
+    }
+
+    /// How long all that a request does may take: a connection, then a statement.
+    pub fn patience(&self) -> Duration {
+        self.store_timeout() * 2
     }
 }
 
@@ -282,4 +295,24 @@ pub enum LogFormat {
     Text,
     /// One object a line
     Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_anything_that_may_be_a_password() {
+        for (address, expected) in [
+            ("postgres://me:geheim@db:5432/x", "postgres://db:5432/x"),
+            ("postgres://db/x", "postgres://db/x"),
+            ("postgres://db/x?user=me&password=geheim", "postgres://db/x"),
+            ("postgres://me:geheim@db/x?password=geheim", "postgres://db/x"),
+            ("postgres://me:ge?heim@db/x", "the address given"),
+            ("postgres://db/x?password=ge@heim", "the address given"),
+            ("host=db password=geheim", "the address given"),
+        ] {
+            assert_eq!(shown(address), expected, "{address}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::Handler;
 use crate::metric::Metrics;
@@ -40,23 +41,24 @@ impl Desk {
         &self,
         work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let patience = self.patience;
-        let work = async move {
-            let late = |_| Err(Refusal::Postgres("no answer in time".to_owned()));
-            tokio::time::timeout(patience, work).await.unwrap_or_else(late)
-        };
+        let end = Instant::now() + self.patience;
+        let work = async move { timeout_at(end, work).await.unwrap_or_else(|_| Err(Refusal::late())) };
         match self.handler {
             Handler::Async => work.await,
-            Handler::Threadpool => self.on_a_thread(work).await,
+            Handler::Threadpool => self.on_a_thread(end, work).await,
             Handler::AsyncBlocking => self.here(work),
         }
     }
 
     async fn on_a_thread<T: Send + 'static>(
         &self,
+        end: Instant,
         work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let seat = Arc::clone(&self.seats).acquire_owned().await.map_err(|_| Refusal::Stopping)?;
+        let Ok(seat) = timeout_at(end, Arc::clone(&self.seats).acquire_owned()).await else {
+            return Err(Refusal::NotBegun("no thread was free in time".to_owned()));
+        };
+        let seat = seat.map_err(|_| Refusal::Stopping)?;
         let (driver, waiting) = (self.driver.clone(), self.metrics.waiting_threads.clone());
         let thread = tokio::task::spawn_blocking(move || {
             let _seat = seat;
@@ -81,5 +83,22 @@ impl Desk {
         let result = is_done.recv().map_err(|_| Refusal::Stopping);
         self.metrics.waiting_threads.dec();
         result?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_gets_no_thread_in_time_is_refused_and_nothing_is_begun() {
+        let patience = Duration::from_millis(50);
+        let desk = Desk::new(Handler::Threadpool, Handle::current(), patience, Metrics::default());
+        let taken = desk.seats.acquire_many(SEATS as u32).await.unwrap();
+        let refused = desk.run(async { Ok(()) });
+        let refused =
+            tokio::time::timeout(Duration::from_secs(60), refused).await.expect("it waits for ever");
+        assert!(matches!(refused, Err(Refusal::NotBegun(_))), "{refused:?}");
+        drop(taken);
     }
 }

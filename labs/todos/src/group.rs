@@ -1,6 +1,7 @@
 //! One writer for all: todos that wait while a commit is under way are written together by the next one.
 //!
-//! Invariant: nobody is answered before the commit of its todo is.
+//! Invariant: nobody is answered before the commit of its todo is, or has failed. Does not keep time: the store gives a
+//! batch up that PostgreSQL does not answer, so that the next one has its turn.
 
 use std::sync::Arc;
 

@@ -33,15 +33,23 @@ pub enum Refusal {
     /// The path does not take this method.
     #[error("this path does not take this method; /openapi.json says which it takes")]
     Method,
-    /// PostgreSQL failed, or a connection was not to be had in time. Whether something was written is not known.
+    /// PostgreSQL failed, or did not answer in time. Whether something was written is not known.
     #[error("PostgreSQL: {0}")]
     Postgres(String),
+    /// A connection, or a thread to wait for it, was not to be had in time. Nothing was begun.
+    #[error("nothing was begun: {0}")]
+    NotBegun(String),
     /// What served the request came to an end before it.
     #[error("the service is stopping")]
     Stopping,
 }
 
 impl Refusal {
+    /// PostgreSQL did not answer in time.
+    pub fn late() -> Self {
+        Self::Postgres("no answer in time".to_owned())
+    }
+
     /// The status it is answered with.
     pub fn status(&self) -> StatusCode {
         match self {
@@ -51,7 +59,7 @@ impl Refusal {
             Self::Slow => StatusCode::REQUEST_TIMEOUT,
             Self::NoTodo | Self::NoPath => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Postgres(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Postgres(_) | Self::NotBegun(_) | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -65,7 +73,7 @@ impl Refusal {
             Self::NoTodo => "unknown_todo",
             Self::NoPath => "unknown_path",
             Self::Method => "bad_method",
-            Self::Postgres(_) | Self::Stopping => "store_unavailable",
+            Self::Postgres(_) | Self::NotBegun(_) | Self::Stopping => "store_unavailable",
         }
     }
 }
@@ -78,10 +86,10 @@ impl From<tokio_postgres::Error> for Refusal {
 
 impl From<deadpool_postgres::PoolError> for Refusal {
     fn from(error: deadpool_postgres::PoolError) -> Self {
-        match error {
-            deadpool_postgres::PoolError::Backend(error) => error.into(),
-            error => Self::Postgres(error.to_string()),
-        }
+        Self::NotBegun(match error {
+            deadpool_postgres::PoolError::Backend(error) => said(&error),
+            error => error.to_string(),
+        })
     }
 }
 

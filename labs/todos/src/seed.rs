@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use crate::config::{SeedArgs, shown};
 use crate::migration;
 use crate::refusal;
-use crate::store::prepare::connect;
+use crate::store::prepare::{connect, lock};
 
 /// 14 characters, so that a todo with an id of four digits takes 136 bytes of JSON, as published.
 const INSERT: &str = "INSERT INTO todos (name, description, done, created_at) \
@@ -45,6 +45,7 @@ pub async fn fill(args: &SeedArgs) -> Result<(), Problem> {
     };
     let mut client = connect(&args.store.postgres).await.map_err(problem)?;
     migration::migrate(&mut client).await.map_err(problem)?;
+    lock(&client).await.map_err(problem)?;
     if args.replace {
         client.batch_execute("TRUNCATE todos RESTART IDENTITY").await.map_err(problem)?;
     } else if count(&client).await.map_err(problem)? > 0 {

@@ -2,6 +2,7 @@
 //!
 //! Does not start PostgreSQL; it has to be there.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -97,7 +98,7 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
 
 fn open(args: &ServeArgs, driver: &Handle) -> Result<Arc<Office>, Problem> {
     let metrics = Metrics::default();
-    let node = format!("todos-{}", std::process::id());
+    let node = node();
     let store = Store::new(args, &node, metrics.clone())
         .map_err(|problem| Problem::Postgres(format!("{problem}, at {}", shown(&args.store.postgres))))?;
     let cache = args.switches.list_cache.is_on().then(|| {
@@ -106,8 +107,26 @@ fn open(args: &ServeArgs, driver: &Handle) -> Result<Arc<Office>, Problem> {
         cache
     });
     let book = Book::new(store, cache, &args.switches, driver, metrics.clone());
-    // A connection, then a statement.
-    let patience = args.store_timeout() * 2;
-    let desk = Desk::new(args.switches.handler, driver.clone(), patience, metrics.clone());
+    let desk = Desk::new(args.switches.handler, driver.clone(), args.patience(), metrics.clone());
     Ok(Arc::new(Office { book, desk, body_limit: args.body_limit, metrics }))
+}
+
+/// Who this process is to others that watch the table. In containers each may be process 1, so that is not enough: the
+/// standard hasher begins with what the system has of random bits.
+fn node() -> String {
+    let process = std::process::id();
+    format!("todos-{process}-{:016x}", RandomState::new().hash_one(process))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_nodes_are_told_apart_even_if_both_are_the_same_process_to_their_systems() {
+        let (one, other) = (node(), node());
+        assert_ne!(one, other);
+        // It is handed to PostgreSQL among other options, which spaces and backslashes would end.
+        assert!(one.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{one}");
+    }
 }

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::{Client, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use tokio::time::{Instant, timeout_at};
 use tokio_postgres::{NoTls, Row, Statement};
 
 use crate::config::{RowCount, ServeArgs, Switches, Toggle};
@@ -32,15 +33,16 @@ struct Sql {
     push_out: Option<&'static str>,
 }
 
+/// The oldest one is that which the list has last: the list in memory drops it without a question.
 const PUSH_OUT: &str = "DELETE FROM todos WHERE id IN \
-                        (SELECT id FROM todos ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)";
+                        (SELECT id FROM todos ORDER BY created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)";
 
 impl Sql {
     fn of(switches: &Switches) -> Self {
         let is_fixed = switches.row_count == RowCount::Fixed;
         let limit = switches.list_limit.number().map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
         let gone = if is_fixed {
-            "WITH gone AS (DELETE FROM todos WHERE id IN (SELECT id FROM todos ORDER BY id \
+            "WITH gone AS (DELETE FROM todos WHERE id IN (SELECT id FROM todos ORDER BY created_at, id \
              LIMIT cardinality($1::text[]) FOR UPDATE SKIP LOCKED)) "
         } else {
             ""
@@ -66,6 +68,8 @@ pub struct Store {
     replica: Option<Pool>,
     sql: Sql,
     keeps_statements: bool,
+    /// For all that a write does.
+    patience: Duration,
     metrics: Metrics,
 }
 
@@ -82,6 +86,7 @@ impl Store {
             replica: replica.map(|url| pool(url, args, node)).transpose()?,
             sql: Sql::of(switches),
             keeps_statements: switches.statement_cache.is_on(),
+            patience: args.patience(),
             metrics,
         })
     }
@@ -135,34 +140,47 @@ impl Store {
         };
         // Rolled back when it is dropped before it is committed.
         let transaction = client.transaction().await?;
+        // First: in an empty table the oldest one would be the new one.
+        if let Some(statement) = push_out {
+            transaction.execute(&statement, &[]).await?;
+        }
         let id: i32 =
             transaction.query_one(&insert, &[&draft.name, &draft.description, &draft.done]).await?.get(0);
-        if let Some(statement) = push_out {
-            transaction.execute(&statement, &[&1_i64]).await?;
-        }
         transaction.commit().await?;
         self.metrics.insert_statements.inc();
         self.metrics.created.inc();
         self.read(&client, id).await
     }
 
-    /// Makes todos in one statement; they come back in the order of the drafts.
+    /// Makes todos in one statement; they come back in the order of the drafts. Takes no longer than twice the timeout:
+    /// others queue behind it.
     ///
     /// # Errors
-    /// PostgreSQL fails; then either all were made or none.
+    /// PostgreSQL fails, or does not answer; then either all were made or none.
     pub async fn insert(&self, drafts: &[Draft]) -> Result<Vec<Todo>, Refusal> {
-        let client = self.primary.get().await?;
-        let statement = self.statement(&client, &self.sql.insert_many).await?;
-        let names: Vec<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
-        let descriptions: Vec<&str> = drafts.iter().map(|draft| draft.description.as_str()).collect();
-        let done: Vec<bool> = drafts.iter().map(|draft| draft.done).collect();
-        let rows = client.query(&statement, &[&names, &descriptions, &done]).await?;
-        let mut todos: Vec<Todo> = rows.iter().map(todo).collect();
+        let end = Instant::now() + self.patience;
+        let Ok(client) = timeout_at(end, self.primary.get()).await else {
+            return Err(Refusal::NotBegun("no connection was free in time".to_owned()));
+        };
+        let client = client?;
+        let Ok(rows) = timeout_at(end, self.insert_with(&client, drafts)).await else {
+            give_up(client);
+            return Err(Refusal::late());
+        };
+        let mut todos: Vec<Todo> = rows?.iter().map(todo).collect();
         // Ids are given as the rows are read from the arrays.
         todos.sort_unstable_by_key(|todo| todo.id);
         self.metrics.insert_statements.inc();
         self.metrics.created.inc_by(todos.len() as u64);
         Ok(todos)
+    }
+
+    async fn insert_with(&self, client: &Client, drafts: &[Draft]) -> Result<Vec<Row>, Refusal> {
+        let statement = self.statement(client, &self.sql.insert_many).await?;
+        let names: Vec<&str> = drafts.iter().map(|draft| draft.name.as_str()).collect();
+        let descriptions: Vec<&str> = drafts.iter().map(|draft| draft.description.as_str()).collect();
+        let done: Vec<bool> = drafts.iter().map(|draft| draft.done).collect();
+        Ok(client.query(&statement, &[&names, &descriptions, &done]).await?)
     }
 
     /// Says whether a todo is done.
@@ -222,6 +240,14 @@ fn todo(row: &Row) -> Todo {
         created_at: row.get(4),
         updated_at: row.get(5),
     }
+}
+
+/// Closes a connection whose statement was not answered: whoever had it next would wait behind that. PostgreSQL is asked
+/// to end the statement, too, so that sessions which nobody waits for do not pile up there.
+fn give_up(client: Client) {
+    let token = client.cancel_token();
+    drop(Client::take(client));
+    tokio::spawn(async move { token.cancel_query(NoTls).await });
 }
 
 /// Makes a pool; it connects when the first connection is wanted.

@@ -2,12 +2,14 @@
 //!
 //! Does not know how todos are kept.
 
+use std::error::Error;
+use std::iter::successors;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::rejection::BytesRejection;
+use axum::extract::rejection::{BytesRejection, PathRejection};
 use axum::extract::{DefaultBodyLimit, MatchedPath, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -16,7 +18,7 @@ use axum::routing::get;
 use bytes::Bytes;
 use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::timeout::RequestBodyTimeoutLayer;
+use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutError};
 
 use crate::book::Book;
 use crate::desk::Desk;
@@ -45,6 +47,7 @@ pub struct Office {
 
 type Shared = State<Arc<Office>>;
 type Arrived = Result<Bytes, BytesRejection>;
+type Named = Result<Path<String>, PathRejection>;
 type Answer = Result<Response, Refusal>;
 
 /// All routes.
@@ -95,8 +98,8 @@ async fn list(State(office): Shared) -> Answer {
     Ok(json(office.desk.run(office.book.clone().list()).await?))
 }
 
-async fn show(State(office): Shared, Path(id): Path<String>) -> Answer {
-    let id = number(&id)?;
+async fn show(State(office): Shared, id: Named) -> Answer {
+    let id = number(id)?;
     Ok(json(office.desk.run(office.book.clone().show(id)).await?))
 }
 
@@ -105,14 +108,14 @@ async fn create(State(office): Shared, headers: HeaderMap, body: Arrived) -> Ans
     Ok(json(office.desk.run(office.book.clone().create(draft)).await?))
 }
 
-async fn set(State(office): Shared, Path(id): Path<String>, headers: HeaderMap, body: Arrived) -> Answer {
-    let id = number(&id)?;
+async fn set(State(office): Shared, id: Named, headers: HeaderMap, body: Arrived) -> Answer {
+    let id = number(id)?;
     let change = Change::read(&office.body(&headers, body)?)?;
     Ok(json(office.desk.run(office.book.clone().set(id, change.done)).await?))
 }
 
-async fn delete(State(office): Shared, Path(id): Path<String>) -> Answer {
-    let id = number(&id)?;
+async fn delete(State(office): Shared, id: Named) -> Answer {
+    let id = number(id)?;
     office.desk.run(office.book.clone().delete(id)).await?;
     Ok(json(Bytes::from_static(b"\"OK\"")))
 }
@@ -128,9 +131,10 @@ fn json(body: Bytes) -> Response {
     response
 }
 
-/// An id from a path. What is a number, but no id that can be, is the id of nothing.
-fn number(id: &str) -> Result<i32, Refusal> {
-    let digits = id.strip_prefix('-').unwrap_or(id);
+/// An id from a path. What is a number, but no id that can be, is the id of nothing; what is not even text is no number.
+fn number(id: Named) -> Result<i32, Refusal> {
+    let Path(id) = id.map_err(|_| Refusal::BadId)?;
+    let digits = id.strip_prefix('-').unwrap_or(&id);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(Refusal::BadId);
     }
@@ -142,10 +146,16 @@ impl Office {
         is_json(headers)?;
         body.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(self.body_limit),
-            StatusCode::REQUEST_TIMEOUT => Refusal::Slow,
+            _ if is_late(&rejection) => Refusal::Slow,
             _ => Refusal::Bad(format!("the body did not arrive: {}", rejection.body_text())),
         })
     }
+}
+
+/// Whether a body is refused because nothing of it came for too long. The status does not say it, one of the causes does.
+fn is_late(rejection: &BytesRejection) -> bool {
+    let mut causes = successors(rejection.source(), |&cause| cause.source());
+    causes.any(<dyn Error>::is::<TimeoutError>)
 }
 
 /// Whether a body is said to be JSON in UTF-8, as it is.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 
-use crate::support::{Board, Browser, file_in};
+use crate::support::{Board, Browser, file_in, wait};
 
 /// Posts while the board lives, and returns the titles it was shown.
 fn post_until_dead(url: &str, dead: &AtomicBool) -> Vec<String> {
@@ -21,17 +21,25 @@ fn post_until_dead(url: &str, dead: &AtomicBool) -> Vec<String> {
     titles
 }
 
+/// Ends the users when it is dropped, whatever becomes of the test: else they would wait for ever.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Lets users post, kills the board when it has done some work, and returns what was acknowledged.
 fn kill_under_load(board: &mut Board, posts: u64) -> Vec<String> {
     let dead = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let end = End(&dead);
         let users: Vec<_> = (0..8).map(|_| scope.spawn(|| post_until_dead(&board.url, &dead))).collect();
-        while acknowledged(&board.url) < posts {
-            std::thread::yield_now();
-        }
+        wait("posts are acknowledged", || acknowledged(&board.url) >= posts);
         board.child.kill().unwrap();
         board.child.wait().unwrap();
-        dead.store(true, Ordering::Relaxed);
+        drop(end);
         users.into_iter().flat_map(|user| user.join().unwrap()).collect()
     })
 }

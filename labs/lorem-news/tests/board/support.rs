@@ -4,9 +4,14 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempDir;
+use tokio::time::Instant;
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_lorem-news");
 
@@ -90,9 +95,7 @@ impl Board {
 
     /// Asks again until a counter has reached `n`.
     pub fn wait_for(&self, name: &str, n: u64) {
-        while self.counter(name) < n {
-            std::thread::yield_now();
-        }
+        wait(name, || self.counter(name) >= n);
     }
 
     /// POST to a benchmark route.
@@ -110,6 +113,15 @@ impl Drop for Board {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Asks again until something is so.
+pub fn wait(what: &str, mut so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !so() {
+        assert!(Instant::now() < end, "{what}: waited for {PATIENCE:?}");
+        std::thread::yield_now();
     }
 }
 

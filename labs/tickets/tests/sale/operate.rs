@@ -13,7 +13,7 @@ async fn ready_says_which_store_is_away_and_sales_go_on_when_it_is_back() {
         return;
     }
     let mut stores = Stores::seeded(10, 5).await;
-    let office = Office::open(&stores, &["--store-timeout-ms", "1000"]);
+    let office = Office::open(&stores, &[]);
     assert_eq!(office.get("ready").await.status, 200);
     stores.kill_redis();
     wait("not ready", async || office.get("ready").await.status == 503).await;
@@ -80,6 +80,9 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
         "{error}"
     );
     let secret = stores.postgres.replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
+    let error = said("serve", &["--listen", "127.0.0.1:0", "--postgres", &secret]);
+    assert!(error.contains("error: ") && !error.contains("geheim"), "{error}");
+    let secret = format!("{}?password=geheim", stores.postgres.replace("/postgres", "/missing"));
     let error = said("serve", &["--listen", "127.0.0.1:0", "--postgres", &secret]);
     assert!(error.contains("error: ") && !error.contains("geheim"), "{error}");
     stores.seed(&["--units-per-ticket", "1"]);

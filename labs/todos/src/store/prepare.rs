@@ -10,6 +10,9 @@ use crate::config::{ServeArgs, Switches};
 use crate::migration;
 use crate::seed;
 
+/// Any number but that of migrations, as long as every process takes the same one.
+const LOCK: i64 = 7_206_093;
+
 /// Name of the index on `created_at`, as published.
 pub const INDEX: &str = "idx_todomodel_created_at";
 /// Name of the trigger that tells of changes.
@@ -23,14 +26,25 @@ pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
     let mut primary = connect(&args.store.postgres).await?;
     let steps = migration::migrate(&mut primary).await?;
     tracing::info!(steps, "the schema is up to date");
+    lock(&primary).await?;
     if let Some(rows) = args.switches.rows.number() {
         seed::bring_to(&primary, rows).await?;
     }
     primary.batch_execute(&wanted(&args.switches)).await?;
+    primary.execute("SELECT pg_advisory_unlock($1)", &[&LOCK]).await?;
     if let Some(replica) = args.replica.as_ref().filter(|_| args.switches.replica_reads.is_on()) {
         catch_up(&primary, &connect(replica).await?).await?;
     }
     Ok(())
+}
+
+/// Waits until nobody else makes rows, index or trigger; until it is released, or the connection ends. Two who count the
+/// rows at a time would each make what is missing, and two who make index and trigger can wait for each other.
+///
+/// # Errors
+/// PostgreSQL says no.
+pub async fn lock(client: &Client) -> Result<(), tokio_postgres::Error> {
+    client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await.map(drop)
 }
 
 fn wanted(switches: &Switches) -> String {

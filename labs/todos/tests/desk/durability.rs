@@ -49,7 +49,7 @@ async fn the_replica_has_every_acknowledged_todo_when_it_takes_over() {
             let mut cluster = Cluster::start_synchronous();
             cluster.connect().await;
             let replica = cluster.replica();
-            let flags = ["--insert", insert, "--commit", "on", "--store-timeout-ms", "1000"];
+            let flags = ["--insert", insert, "--commit", "on"];
             let mut desk = Desk::open_with(&cluster, &replica, &flags).await;
             let known = Known::default();
             let users = writing(&desk, &known, round);

@@ -6,7 +6,7 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{Cluster, has_postgres};
+use crate::cluster::{Cluster, PATIENCE, has_postgres};
 use crate::world::{Desk, send};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,7 +89,7 @@ async fn ids_paths_and_methods_that_mean_nothing_are_refused() {
         ("/todos/one", 400, "bad_id"),
         ("/todos/1.5", 400, "bad_id"),
         ("/todos/%00", 400, "bad_id"),
-        ("/todos/%ff", 400, ""),
+        ("/todos/%ff", 400, "bad_id"),
         ("/todos/1%20OR%201=1", 400, "bad_id"),
         ("/todos/0", 404, "unknown_todo"),
         ("/todos/-1", 404, "unknown_todo"),
@@ -99,8 +99,7 @@ async fn ids_paths_and_methods_that_mean_nothing_are_refused() {
         ("/etc/passwd", 404, "unknown_path"),
     ] {
         let answer = desk.get(path).await;
-        assert_eq!(answer.status, status, "{path}: {answer:?}");
-        assert!(code.is_empty() || answer.code() == code, "{path}: {answer:?}");
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{path}");
     }
     for (method, path) in [(Method::PATCH, "/todos/"), (Method::DELETE, "/todos/"), (Method::POST, "/health")]
     {
@@ -140,6 +139,28 @@ async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
     assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
     assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 0, "nothing was stored");
     desk.make("goes on").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_stalls_is_refused_as_too_slow_and_nothing_of_it_is_stored() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    let desk = Desk::open(&cluster, &[]).await;
+    let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
+    let mut stream = TcpStream::connect(desk.url.strip_prefix("http://").unwrap()).await.unwrap();
+    let cut = format!("{head}content-length: 100\r\n\r\n{{\"name\": \"half a");
+    stream.write_all(cut.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    // Its side stays open: the rest of the body may come at any time.
+    while !answer.ends_with(b"}}") {
+        let read = tokio::time::timeout(PATIENCE, stream.read_buf(&mut answer)).await.expect("no answer");
+        assert_ne!(read.unwrap(), 0, "{}", String::from_utf8_lossy(&answer));
+    }
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("\"too_slow\""), "{answer}");
+    assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 0, "nothing was stored");
 }
 
 /// Sends bytes, ends its side and reads what comes.

@@ -8,6 +8,7 @@
 
 mod cluster;
 mod durability;
+mod frozen;
 mod hostile;
 mod keep;
 mod openapi;

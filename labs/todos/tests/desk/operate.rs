@@ -1,11 +1,9 @@
 //! What the people who run it get: health, a graceful stop, clear errors, figures, and a store that went away.
 
-use std::time::Duration;
-
 use serde_json::json;
 
-use crate::cluster::{Cluster, has_postgres, signal, wait};
-use crate::world::{Desk, fail, send, succeed};
+use crate::cluster::{Cluster, PATIENCE, has_postgres, signal, wait};
+use crate::world::{Desk, PATIENT, command, fail, send, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
@@ -13,7 +11,7 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
         return;
     }
     let mut cluster = Cluster::start();
-    let desk = Desk::open(&cluster, &["--store-timeout-ms", "500"]).await;
+    let desk = Desk::open(&cluster, &[]).await;
     assert_eq!((desk.get("/ready").await.status, desk.get("/").await.body.as_str()), (200, "OK"));
     cluster.die();
     wait("not ready", async || desk.get("/ready").await.status == 503).await;
@@ -31,7 +29,7 @@ async fn a_stop_finishes_the_todo_that_is_being_written() {
     }
     let cluster = Cluster::start();
     for flags in [["--insert", "group"], ["--handler", "threadpool"]] {
-        let mut desk = Desk::open(&cluster, &flags).await;
+        let mut desk = Desk::open(&cluster, &[&flags[..], &PATIENT, &["--grace", "60"]].concat()).await;
         let mut holder = cluster.connect().await;
         let held = holder.transaction().await.unwrap();
         held.batch_execute("LOCK TABLE todos").await.unwrap();
@@ -45,7 +43,7 @@ async fn a_stop_finishes_the_todo_that_is_being_written() {
         };
         let (id, ()) = tokio::join!(desk.make("last"), stopping);
         let ended = tokio::task::spawn_blocking(move || desk.process.0.wait().unwrap());
-        let ended = tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap().unwrap();
+        let ended = tokio::time::timeout(PATIENCE, ended).await.unwrap().unwrap();
         assert!(ended.success());
         assert_eq!(cluster.number(&format!("SELECT count(*) FROM todos WHERE id = {id}")).await, 1);
     }
@@ -63,6 +61,9 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
     let error = fail(&["serve", "--listen", "127.0.0.1:0", "--postgres", &secret]);
     assert!(error.contains("error: ") && error.contains("hint: start PostgreSQL"), "{error}");
     assert!(!error.contains("geheim"), "{error}");
+    let secret = format!("{}?password=geheim", url.replace("/postgres", "/missing"));
+    let error = fail(&["serve", "--listen", "127.0.0.1:0", "--postgres", &secret]);
+    assert!(error.contains("hint: start PostgreSQL") && !error.contains("geheim"), "{error}");
     let error = fail(&["serve", "--listen", "127.0.0.1:0", "--postgres", &url, "--replica-reads", "on"]);
     assert!(error.contains("without its address") && error.contains("hint: name it"), "{error}");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -81,13 +82,49 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
         return;
     }
     let cluster = Cluster::start();
-    cluster.connect().await;
     let opened = futures_util::future::join_all((0..4).map(|_| Desk::open(&cluster, &[]))).await;
     assert_eq!(cluster.number("SELECT count(*) FROM schema_migrations").await, 2);
     for desk in &opened {
         desk.make("tea").await;
     }
     assert_eq!(succeed(&["migrate", "--postgres", &cluster.url()]).trim(), "0 steps applied");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn processes_that_start_together_make_the_rows_once_and_all_of_them_serve() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    cluster.connect().await;
+    succeed(&["migrate", "--postgres", &cluster.url()]);
+    // Held up before the rows are made, and then, when nobody asks for any, before the trigger is.
+    for flags in [&["--rows", "300"][..], &[]] {
+        let mut holder = cluster.connect().await;
+        let held = holder.transaction().await.unwrap();
+        held.batch_execute("LOCK TABLE todos IN SHARE MODE").await.unwrap();
+        let opening = futures_util::future::join_all((0..4).map(|_| Desk::open(&cluster, flags)));
+        let looking = async {
+            let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+            wait("all of them wait", async || cluster.number(waits).await == 4).await;
+            held.rollback().await.unwrap();
+        };
+        let (opened, ()) = tokio::join!(opening, looking);
+        for desk in &opened {
+            assert_eq!(desk.get("/ready").await.status, 200);
+        }
+        assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 300);
+    }
+}
+
+#[test]
+fn the_password_of_the_environment_is_not_shown_by_help() {
+    let mut help = command(&["serve", "--help"]);
+    let secret = "postgres://postgres:geheim@127.0.0.1/postgres";
+    let output = help.env("TODOS_POSTGRES", secret).env("TODOS_REPLICA", secret).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(help.contains("TODOS_POSTGRES") && help.contains("TODOS_REPLICA"), "{help}");
+    assert!(!help.contains("geheim"), "{help}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::cluster::{Cluster, has_postgres, wait};
-use crate::world::Desk;
+use crate::world::{Desk, PATIENT};
 
 /// Sessions of services that wait for a lock.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
@@ -65,8 +65,8 @@ async fn handler_decides_who_waits_for_postgres() {
     }
     let cluster = Cluster::start();
     for (handler, sessions, threads) in [("threadpool", 30, 30), ("async", 40, 0), ("async_blocking", 1, 0)] {
-        let desk =
-            Desk::open(&cluster, &[&PLAIN[..], &["--handler", handler, "--pool-max", "40"]].concat()).await;
+        let flags = [&PLAIN[..], &PATIENT, &["--handler", handler, "--pool-max", "40"]].concat();
+        let desk = Desk::open(&cluster, &flags).await;
         let mut holder = cluster.connect().await;
         let held = holder.transaction().await.unwrap();
         held.batch_execute("LOCK TABLE todos").await.unwrap();
@@ -191,13 +191,56 @@ async fn row_count_fixed_keeps_the_number_of_rows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn row_count_fixed_lets_the_first_todo_of_an_empty_table_in_and_the_next_one_takes_its_place() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    for insert in ["steps", "one", "group"] {
+        let desk = Desk::open(&cluster, &["--row-count", "fixed", "--insert", insert]).await;
+        cluster.execute("TRUNCATE todos").await;
+        for name in ["first", "second"] {
+            let id = desk.make(name).await;
+            assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 1, "{insert}: {name}");
+            assert_eq!(cluster.number("SELECT max(id)::bigint FROM todos").await, id, "{insert}: {name}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn row_count_fixed_pushes_out_the_one_that_the_list_has_last_whatever_its_id() {
+    if !has_postgres() {
+        return;
+    }
+    let cluster = Cluster::start();
+    for insert in ["steps", "one", "group"] {
+        let flags = ["--row-count", "fixed", "--insert", insert, "--list-limit", "2"];
+        let desk = Desk::open(&cluster, &flags).await;
+        cluster
+            .execute(
+                "TRUNCATE todos RESTART IDENTITY; \
+                 INSERT INTO todos (created_at) VALUES ('2020-02-02'), ('2020-01-01')",
+            )
+            .await;
+        wait("the list is kept", async || {
+            desk.ids().await == [1, 2] && desk.figure("todos_list_hits_total").await > 0
+        })
+        .await;
+        let id = desk.make("tea").await;
+        assert_eq!(desk.ids().await, [id, 1], "{insert}: the list");
+        let there = "SELECT sum(id)::bigint FROM todos";
+        assert_eq!(cluster.number(there).await, id + 1, "{insert}: the table");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pool_max_bounds_the_connections() {
     if !has_postgres() {
         return;
     }
     let cluster = Cluster::start();
     for (value, count) in [("3", 3), ("12", 12)] {
-        let desk = Desk::open(&cluster, &[&PLAIN[..], &["--pool-max", value]].concat()).await;
+        let desk = Desk::open(&cluster, &[&PLAIN[..], &PATIENT, &["--pool-max", value]].concat()).await;
         let mut holder = cluster.connect().await;
         let held = holder.transaction().await.unwrap();
         held.batch_execute("LOCK TABLE todos").await.unwrap();
@@ -259,7 +302,7 @@ async fn insert_decides_how_many_statements_a_new_todo_takes() {
         let all = cluster.statements();
         assert_eq!(all.len() - before, statements, "{value}: {:?}", &all[before..]);
     }
-    let desk = Desk::open(&cluster, &["--insert", "group"]).await;
+    let desk = Desk::open(&cluster, &[&PATIENT[..], &["--insert", "group"]].concat()).await;
     let mut holder = cluster.connect().await;
     let held = holder.transaction().await.unwrap();
     held.batch_execute("LOCK TABLE todos").await.unwrap();

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use crate::cluster::{Cluster, Running};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_todos");
+/// For services whose statements wait until the test has seen enough.
+pub const PATIENT: [&str; 2] = ["--store-timeout-ms", "60000"];
 
 /// A running service.
 pub struct Desk {
@@ -69,12 +71,14 @@ impl Desk {
     pub async fn open(cluster: &Cluster, flags: &[&str]) -> Self {
         // PostgreSQL may still be coming up.
         cluster.connect().await;
-        let mut child = command(&["serve", "--postgres", &cluster.url(), "--listen", "127.0.0.1:0"])
-            .args(["--log-level", "error"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut program = command(&["serve", "--postgres", &cluster.url(), "--listen", "127.0.0.1:0"]);
+        program.args(["--log-level", "error"]).args(flags);
+        // To read what it prints blocks, and several may be opened at a time.
+        tokio::task::spawn_blocking(move || Self::start(&mut program)).await.unwrap()
+    }
+
+    fn start(program: &mut Command) -> Self {
+        let mut child = program.stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let process = Running(child);
         let mut line = String::new();
