@@ -38,10 +38,15 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 pub struct StoreArgs {
     /// Address of PostgreSQL
-    #[arg(long, env = "TICKETS_POSTGRES", default_value = "postgres://postgres@127.0.0.1:5432/postgres")]
+    #[arg(
+        long,
+        env = "TICKETS_POSTGRES",
+        hide_env_values = true,
+        default_value = "postgres://postgres@127.0.0.1:5432/postgres"
+    )]
     pub postgres: String,
     /// Address of Redis
-    #[arg(long, env = "TICKETS_REDIS", default_value = "redis://127.0.0.1:6379/0")]
+    #[arg(long, env = "TICKETS_REDIS", hide_env_values = true, default_value = "redis://127.0.0.1:6379/0")]
     pub redis: String,
 }
 
