@@ -37,7 +37,7 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// One of several processes that `serve` started
     #[command(hide = true)]
-    Worker(Box<ServeArgs>),
+    Worker(Box<WorkerArgs>),
 }
 
 /// Where tenants and workers are.
@@ -53,16 +53,19 @@ pub struct PostgresArgs {
     pub postgres: String,
 }
 
-/// An address as it may be shown: without user and password.
+/// An address as it may be shown: without user, password and parameters, which may be passwords, too.
 pub fn shown(address: &str) -> String {
-    match (address.find("://"), address.rfind('@')) {
-        (Some(scheme), Some(at)) if scheme < at => {
-            format!("{}{}", &address[..scheme + 3], &address[at + 1..])
-        }
-        // Words like host=... password=...: nothing of it is sure to be harmless.
-        (None, _) => "the address given".to_owned(),
-        _ => address.to_owned(),
-    }
+    let harmless = || {
+        let (scheme, rest) = address.split_once("://")?;
+        let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
+        let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        // With an @ after it the question mark may have been one of the password.
+        let is_sure = is_scheme && !parameters.contains('@');
+        let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+        is_sure.then(|| format!("{scheme}://{place}"))
+    };
+    // Words like host=... password=...: nothing of it is sure to be harmless.
+    harmless().unwrap_or_else(|| "the address given".to_owned())
 }
 
 /// What `seed` takes.
@@ -101,7 +104,8 @@ pub struct ServeArgs {
     /// Largest request body, in bytes
     #[arg(long, env = "TRENOVA_BODY_LIMIT", default_value_t = 16 * 1024)]
     pub body_limit: usize,
-    /// Milliseconds that a request waits for a connection to PostgreSQL, and as long for a statement
+    /// Milliseconds that a request waits for a connection to PostgreSQL, and as long for a statement; a connection that is
+    /// silent for twice as long is given up
     #[arg(long, env = "TRENOVA_STORE_TIMEOUT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub store_timeout_ms: u32,
     /// Milliseconds that a request waits for a connection to Redis, and as long for a command
@@ -125,6 +129,27 @@ pub struct ServeArgs {
     /// The switches.
     #[command(flatten)]
     pub switches: Switches,
+}
+
+/// What one of several processes takes.
+#[derive(Debug, Clone, Args)]
+#[command(args_override_self = true)]
+pub struct WorkerArgs {
+    /// What all of them take.
+    #[command(flatten)]
+    pub serve: ServeArgs,
+    /// Which of them it is, from 0
+    #[arg(long)]
+    pub process: u16,
+}
+
+impl WorkerArgs {
+    /// What it serves with: its own part of what is divided.
+    pub fn own(&self) -> ServeArgs {
+        let mut own = self.serve.clone();
+        own.switches.process = self.process;
+        own
+    }
 }
 
 impl ServeArgs {
@@ -153,10 +178,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_shown_without_user_and_password() {
-        assert_eq!(shown("postgres://me:geheim@db:5432/x"), "postgres://db:5432/x");
-        assert_eq!(shown("redis://127.0.0.1:6379/0"), "redis://127.0.0.1:6379/0");
-        assert_eq!(shown("host=db password=geheim"), "the address given");
+    fn an_address_is_shown_without_user_password_and_parameters() {
+        for (address, expected) in [
+            ("postgres://me:geheim@db:5432/x", "postgres://db:5432/x"),
+            ("redis://127.0.0.1:6379/0", "redis://127.0.0.1:6379/0"),
+            ("postgres://h/db?password=geheim", "postgres://h/db"),
+            ("postgres://me:geheim@h/db?user=me&password=geheim", "postgres://h/db"),
+            ("redis+unix:///run/redis?pass=geheim", "redis+unix:///run/redis"),
+            ("postgres://me:ge@heim@db/x", "postgres://db/x"),
+            // What could be read in two ways.
+            ("postgres://me:ge?heim@db/x", "the address given"),
+            ("postgres://h/db?password=ge@heim", "the address given"),
+            ("host=db password=geheim", "the address given"),
+            ("host=db password=ge://heim", "the address given"),
+            ("host=db password=ge://heim@db", "the address given"),
+        ] {
+            assert_eq!(shown(address), expected, "{address}");
+        }
     }
 
     #[test]

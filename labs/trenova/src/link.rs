@@ -5,12 +5,17 @@
 use std::time::Duration;
 
 use deadpool::managed::{self, Object, Pool, PoolError, QueueMode, RecycleError};
+use parking_lot::Mutex;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, Pipeline, RedisError, ScriptInvocation};
+use tokio::time::Instant;
 
 use crate::config::ServeArgs;
 use crate::config::switch::RedisLink;
 use crate::metric::Metrics;
+
+/// How often the one connection may be made anew from the beginning.
+const ANEW: Duration = Duration::from_secs(1);
 
 /// Why Redis gave no answer.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -37,7 +42,7 @@ pub struct Link {
 
 enum Way {
     Pool(Pool<Opener>),
-    Shared(Box<ConnectionManager>),
+    Shared(Box<Shared>),
 }
 
 impl Link {
@@ -53,10 +58,10 @@ impl Link {
                     .set_number_of_retries(1)
                     .set_connection_timeout(Some(timeout))
                     .set_response_timeout(Some(timeout));
-                Way::Shared(Box::new(ConnectionManager::new_lazy_with_config(client, config)?))
+                Way::Shared(Box::new(Shared::new(client, config)?))
             }
             RedisLink::Pool => {
-                Way::Pool(pool(client, args.switches.share(args.switches.redis_pool), timeout)?)
+                Way::Pool(pool(client, args.switches.pool(args.switches.redis_pool), timeout)?)
             }
         };
         Ok(Self { way, metrics })
@@ -92,7 +97,7 @@ impl Link {
     pub async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, Fault> {
         self.count(1);
         match &self.way {
-            Way::Shared(manager) => Ok(command.query_async(&mut manager.as_ref().clone()).await?),
+            Way::Shared(shared) => shared.noted(command.query_async(&mut shared.manager()).await),
             Way::Pool(pool) => {
                 let mut line = get(pool).await?;
                 let result = command.query_async(&mut line.connection).await;
@@ -108,7 +113,7 @@ impl Link {
     pub async fn ask_all<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, Fault> {
         self.count(commands.len() as u64);
         match &self.way {
-            Way::Shared(manager) => Ok(commands.query_async(&mut manager.as_ref().clone()).await?),
+            Way::Shared(shared) => shared.noted(commands.query_async(&mut shared.manager()).await),
             Way::Pool(pool) => {
                 let mut line = get(pool).await?;
                 let result = commands.query_async(&mut line.connection).await;
@@ -124,7 +129,7 @@ impl Link {
     pub async fn call<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Fault> {
         self.count(1);
         match &self.way {
-            Way::Shared(manager) => Ok(call.invoke_async(&mut manager.as_ref().clone()).await?),
+            Way::Shared(shared) => shared.noted(call.invoke_async(&mut shared.manager()).await),
             Way::Pool(pool) => {
                 let mut line = get(pool).await?;
                 let result = call.invoke_async(&mut line.connection).await;
@@ -137,6 +142,45 @@ impl Link {
         self.metrics.redis_round_trips.inc();
         self.metrics.redis_commands.inc_by(commands);
     }
+}
+
+/// One connection for all, and since when it is this one.
+struct Shared {
+    client: Client,
+    config: ConnectionManagerConfig,
+    current: Mutex<(ConnectionManager, Instant)>,
+}
+
+impl Shared {
+    fn new(client: Client, config: ConnectionManagerConfig) -> Result<Self, RedisError> {
+        let current = Mutex::new(lazy(&client, &config)?);
+        Ok(Self { client, config, current })
+    }
+
+    fn manager(&self) -> ConnectionManager {
+        self.current.lock().0.clone()
+    }
+
+    /// A manager connects again after an error of the network, and keeps for ever what else its connecting ended with: a password
+    /// that Redis did not take. Its other errors look the same, and are rare enough for a new one.
+    fn noted<T>(&self, result: Result<T, RedisError>) -> Result<T, Fault> {
+        if result.as_ref().is_err_and(|error| !error.is_io_error()) {
+            let mut current = self.current.lock();
+            if current.1.elapsed() >= ANEW {
+                *current = lazy(&self.client, &self.config)?;
+            }
+        }
+        Ok(result?)
+    }
+}
+
+/// Connects when the first command comes.
+fn lazy(
+    client: &Client,
+    config: &ConnectionManagerConfig,
+) -> Result<(ConnectionManager, Instant), RedisError> {
+    let manager = ConnectionManager::new_lazy_with_config(client.clone(), config.clone())?;
+    Ok((manager, Instant::now()))
 }
 
 /// A connection, and whether it may go back into the pool.

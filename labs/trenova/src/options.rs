@@ -127,7 +127,7 @@ impl Desk {
             Ok(client) => client,
             Err(problem) => return vec![Err(problem); places.len()],
         };
-        let pages = alike.iter().map(|ask| self.store.page_on(&client, ask));
+        let pages = alike.iter().map(|ask| client.within(self.store.page_on(&client, ask)));
         let pages = join_all(pages).await;
         drop(client);
         let answers: Vec<Result<Bytes, Refusal>> =

@@ -110,8 +110,8 @@ impl Pass {
     pub async fn pass(&self, caller: &Caller) -> Result<Passed, Refusal> {
         let id = caller.session.ok_or(Refusal::SignIn("there is no session cookie"))?;
         let now = session::now();
-        let begun = Instant::now();
-        let known = self.memory.as_ref().and_then(|memory| memory.recall(id, begun));
+        let memory = self.memory.as_ref().map(|memory| (memory, memory.begin(Instant::now())));
+        let known = memory.and_then(|(memory, begun)| memory.recall(id, begun));
         if known.is_some() {
             self.metrics.session_hits.inc();
         }
@@ -122,13 +122,13 @@ impl Pass {
         };
         let session = self.or_made_up(found, &caller.ip, now)?;
         session.check(now, &caller.ip, self.session_idle)?;
-        if let (Some(memory), false) = (&self.memory, is_known || session.id.is_empty()) {
-            memory.keep(id, &session, begun);
+        if let (Some((memory, begun)), false) = (memory, is_known || session.id.is_empty()) {
+            memory.keep(begun, id, &session);
         }
         if !session.id.is_empty() {
             match self.refresher.put_off(id, &session, now) {
                 Some(used) => self.used(id, used),
-                None => Box::pin(self.refresh(id, &session, now)).await?,
+                None => Box::pin(self.refresh(id, now)).await?,
             }
         }
         let counting = match counting {
@@ -233,8 +233,8 @@ impl Pass {
         }
     }
 
-    async fn refresh(&self, id: SessionId, session: &Session, now: i64) -> Result<(), Refusal> {
-        match self.refresher.refresh(id, session, now).await {
+    async fn refresh(&self, id: SessionId, now: i64) -> Result<(), Refusal> {
+        match self.refresher.refresh(id, now).await {
             Ok(()) => Ok(()),
             Err(fault) if self.switches.session_failure == Failure::Open => {
                 tracing::debug!(reason = %fault, "a session was not slid on");

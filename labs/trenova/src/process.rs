@@ -17,10 +17,10 @@ use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::config::ServeArgs;
+use crate::config::{ServeArgs, WorkerArgs};
 use crate::serve::{self, Problem};
 
-/// How often a process may end before it was ready.
+/// How many processes may end before they were ready, without one that was in between.
 const FALSE_STARTS: u32 = 3;
 /// How much longer than its own grace period a process may take to stop.
 const MORE_GRACE: Duration = Duration::from_secs(3);
@@ -59,7 +59,8 @@ pub fn serve(args: &ServeArgs) -> Result<(), Problem> {
 ///
 /// # Errors
 /// It was not started by `serve`, or an address of a store is none.
-pub fn work(args: &ServeArgs) -> Result<(), Problem> {
+pub fn work(args: &WorkerArgs) -> Result<(), Problem> {
+    let args = args.own();
     let listener = TcpListener::from(io::stdin().as_fd().try_clone_to_owned()?);
     // As long as it is the standard input, too, it would take callers whom nobody serves any more.
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?).map_err(io::Error::from)?;
@@ -79,7 +80,7 @@ pub fn work(args: &ServeArgs) -> Result<(), Problem> {
             // Nothing is ever sent: a read ends when the first process hangs up or is gone.
             let _ = line.read(&mut [0]).await;
         };
-        serve::run(args, listener, ready, stop).await
+        serve::run(&args, listener, ready, stop).await
     });
     runtime.shutdown_background();
     served
@@ -94,17 +95,18 @@ struct Worker {
 /// What the first process hears.
 enum Heard {
     /// It takes requests.
-    Ready(usize, Box<Worker>),
+    Ready(u16, Box<Worker>),
     /// It is gone; whether it had been ready.
-    Gone(usize, bool),
+    Gone(u16, bool),
 }
 
 impl Worker {
-    fn start(listener: &TcpListener) -> io::Result<Self> {
+    fn start(listener: &TcpListener, number: u16) -> io::Result<Self> {
         let (ours, theirs) = Line::pair()?;
         ours.set_nonblocking(true)?;
         let child = Command::new(std::env::current_exe()?)
             .args(std::env::args_os().skip(1).map(as_worker))
+            .args(["--process", &number.to_string()])
             .stdin(Stdio::from(OwnedFd::from(listener.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(theirs)))
             .kill_on_drop(true)
@@ -112,7 +114,7 @@ impl Worker {
         Ok(Self { child, line: UnixStream::from_std(ours)? })
     }
 
-    async fn until_ready(mut self, number: usize, mut stopping: watch::Receiver<bool>) -> Heard {
+    async fn until_ready(mut self, number: u16, mut stopping: watch::Receiver<bool>) -> Heard {
         let mut byte = [0];
         let heard = tokio::select! {
             heard = self.line.read(&mut byte) => heard.unwrap_or(0),
@@ -126,7 +128,7 @@ impl Worker {
         Heard::Gone(number, false)
     }
 
-    async fn until_gone(mut self, number: usize, mut stopping: watch::Receiver<bool>) -> Heard {
+    async fn until_gone(mut self, number: u16, mut stopping: watch::Receiver<bool>) -> Heard {
         let status = tokio::select! {
             status = self.child.wait() => Some(status),
             // An error says that the first process is ending, which is the same.
@@ -139,6 +141,22 @@ impl Worker {
             let _ = self.child.wait().await;
         }
         Heard::Gone(number, true)
+    }
+}
+
+/// Processes that ended before they were ready, since one was.
+#[derive(Debug, Default)]
+struct FalseStarts(u32);
+
+impl FalseStarts {
+    fn ready(&mut self) {
+        self.0 = 0;
+    }
+
+    /// Whether there have been too many to start another one.
+    fn gone(&mut self, was_ready: bool) -> bool {
+        self.0 += u32::from(!was_ready);
+        self.0 >= FALSE_STARTS
     }
 }
 
@@ -155,10 +173,11 @@ async fn supervise(
 ) -> Result<(), Problem> {
     let (tell, stopping) = watch::channel(false);
     let mut heard = JoinSet::new();
-    for number in 0..args.switches.prefork.into() {
-        heard.spawn(Worker::start(&listener)?.until_ready(number, stopping.clone()));
+    for number in 0..args.switches.prefork {
+        heard.spawn(Worker::start(&listener, number)?.until_ready(number, stopping.clone()));
     }
-    let (mut announce, mut waiting, mut false_starts) = (Some(announce), args.switches.prefork, 0);
+    let (mut announce, mut waiting) = (Some(announce), args.switches.prefork);
+    let mut false_starts = FalseStarts::default();
     loop {
         let what = tokio::select! {
             () = &mut stop => break,
@@ -166,6 +185,7 @@ async fn supervise(
         };
         match what {
             Heard::Ready(number, worker) => {
+                false_starts.ready();
                 heard.spawn(worker.until_gone(number, stopping.clone()));
                 waiting = waiting.saturating_sub(1);
                 if waiting == 0
@@ -175,12 +195,11 @@ async fn supervise(
                 }
             }
             Heard::Gone(number, was_ready) => {
-                false_starts += u32::from(!was_ready);
-                if false_starts >= FALSE_STARTS {
+                if false_starts.gone(was_ready) {
                     return Err(Problem::Process(number));
                 }
                 tracing::warn!(process = number, "another one is started");
-                heard.spawn(Worker::start(&listener)?.until_ready(number, stopping.clone()));
+                heard.spawn(Worker::start(&listener, number)?.until_ready(number, stopping.clone()));
             }
         }
     }
@@ -194,4 +213,19 @@ async fn supervise(
         tracing::warn!("a process did not stop and is killed");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn false_starts_are_counted_from_the_last_process_that_was_ready() {
+        let mut starts = FalseStarts::default();
+        assert!(!starts.gone(false) && !starts.gone(false));
+        starts.ready();
+        assert!(!starts.gone(true), "it had been ready");
+        assert!(!starts.gone(false) && !starts.gone(false), "a service that runs for months may have some");
+        assert!(starts.gone(false), "but not one after the other");
+    }
 }

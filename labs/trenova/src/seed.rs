@@ -22,7 +22,7 @@ const USERS: &str = "\
     SELECT 'usr_01J' || upper(lpad(to_hex(n * 1000 + u), 23, '0')), 'org_01J' || upper(lpad(to_hex(n), 23, '0')),
            'bu_01J' || upper(lpad(to_hex(n), 23, '0')), 'Dispatcher ' || u, 'user' || u || '@org' || n || '.example', $3
     FROM generate_series(1, $1::bigint) n, generate_series(1, $2::bigint) u";
-/// Workers of one tenant, from one number to another; a minute apart, so that their order is one.
+/// So many more workers of one tenant, with the first numbers that it does not have; a minute apart, so that their order is one.
 const WORKERS: &str = "\
     INSERT INTO workers (id, organization_id, business_unit_id, state_id, status, type, first_name, last_name,
                          address_line1, city, postal_code, gender, created_at, updated_at)
@@ -35,7 +35,10 @@ const WORKERS: &str = "\
                [1 + n % 13] || ' ' || n,
            n || ' Main Street', 'Springfield', lpad((n % 100000)::text, 5, '0'),
            CASE n % 2 WHEN 0 THEN 'Male' ELSE 'Female' END::gender, 1700000000 + n * 60, 1700000000 + n * 60
-    FROM generate_series($4::bigint, $5::bigint) n
+    FROM (SELECT n FROM generate_series(1, $5::bigint) n
+          WHERE NOT EXISTS (SELECT FROM workers WHERE organization_id = $1 AND business_unit_id = $2
+                            AND id = 'wrk_01J' || upper(lpad(to_hex($3::bigint * 100000000 + n), 23, '0')))
+          ORDER BY n LIMIT $4::bigint) missing
     ON CONFLICT DO NOTHING";
 const DELETE_OLDEST: &str = "\
     DELETE FROM workers WHERE organization_id = $1 AND business_unit_id = $2 AND id IN
@@ -100,7 +103,9 @@ pub async fn bring_to(client: &Client, workers: u32) -> Result<(), tokio_postgre
         let count = "SELECT count(*) FROM workers WHERE organization_id = $1 AND business_unit_id = $2";
         let there: i64 = client.query_one(count, &[&organization, &business_unit]).await?.get(0);
         if there < wanted {
-            client.execute(WORKERS, &[&organization, &business_unit, &number, &(there + 1), &wanted]).await?;
+            // Up to the wanted number no more are taken than workers are there, so that enough are left.
+            let more = wanted - there;
+            client.execute(WORKERS, &[&organization, &business_unit, &number, &more, &wanted]).await?;
         } else if there > wanted {
             client.execute(DELETE_OLDEST, &[&organization, &business_unit, &wanted]).await?;
         }

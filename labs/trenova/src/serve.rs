@@ -59,7 +59,7 @@ pub enum Problem {
     System(#[from] io::Error),
     /// A process of several ended again and again.
     #[error("process {0} keeps ending before it is ready")]
-    Process(usize),
+    Process(u16),
 }
 
 /// Binds the address, so that a taken port is found before anything else is done.

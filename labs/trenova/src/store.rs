@@ -55,7 +55,7 @@ impl Store {
     pub fn new(args: &ServeArgs, metrics: Metrics) -> Result<Self, Refusal> {
         let switches = &args.switches;
         Ok(Self {
-            database: Database::new(args, metrics.clone())?,
+            database: Database::new(args, &metrics)?,
             sql: Sql::of(switches),
             columns: switches.columns,
             count: switches.count_query,
@@ -78,12 +78,19 @@ impl Store {
     /// PostgreSQL fails.
     pub async fn page(&self, ask: &Ask) -> Result<Page, Refusal> {
         if self.count == CountQuery::Parallel {
-            let choices = async { self.choices(&*self.get().await?, ask).await };
-            let count = async { self.number(&*self.get().await?, ask).await };
+            let choices = async {
+                let held = self.get().await?;
+                held.within(self.choices(&held, ask)).await
+            };
+            let count = async {
+                let held = self.get().await?;
+                held.within(self.number(&held, ask)).await
+            };
             let ((choices, _), count) = tokio::try_join!(choices, count)?;
             return Ok(Page { choices, count: Some(count) });
         }
-        self.page_on(&*self.get().await?, ask).await
+        let held = self.get().await?;
+        held.within(self.page_on(&held, ask)).await
     }
 
     /// A page of options over a connection that others may use at the same time.
@@ -176,7 +183,7 @@ impl Store {
         let of = of.texts();
         let [organization, business_unit] = tenant(&of);
         let parameters = [organization, business_unit, (&id as &(dyn ToSql + Sync), Type::TEXT)];
-        let rows = client.query_typed(&self.sql.show, &parameters).await?;
+        let rows = client.within(client.query_typed(&self.sql.show, &parameters)).await?;
         rows.first().map(worker).ok_or(Refusal::NoWorker)
     }
 
@@ -194,7 +201,7 @@ impl Store {
             [&id, &status, &kind, &draft.first_name, &draft.last_name, &draft.city, &draft.postal_code];
         let texts = texts.map(|text| (text as &(dyn ToSql + Sync), Type::TEXT));
         let parameters: Vec<_> = [organization, business_unit].into_iter().chain(texts).collect();
-        let rows = client.query_typed(&self.sql.insert, &parameters).await?;
+        let rows = client.within(client.query_typed(&self.sql.insert, &parameters)).await?;
         rows.first().map(worker).ok_or_else(|| Refusal::Postgres("no row came back".to_owned()))
     }
 
@@ -206,7 +213,7 @@ impl Store {
         let client = self.get().await?;
         let sql = "DELETE FROM workers WHERE organization_id = $1 AND business_unit_id = $2 AND id = $3";
         let [organization, business_unit] = of.texts();
-        let deleted = client.execute(sql, &[&organization, &business_unit, &id]).await?;
+        let deleted = client.within(client.execute(sql, &[&organization, &business_unit, &id])).await?;
         if deleted == 0 { Err(Refusal::NoWorker) } else { Ok(()) }
     }
 
@@ -218,7 +225,7 @@ impl Store {
         let client = self.get().await?;
         let sql = "SELECT id, name, password, organization_id, business_unit_id FROM users \
                    WHERE lower(email) = lower($1)";
-        let row = client.query_opt(sql, &[&email]).await?;
+        let row = client.within(client.query_opt(sql, &[&email])).await?;
         Ok(row.map(|row| User {
             id: row.get(0),
             name: row.get(1),
@@ -235,7 +242,8 @@ impl Store {
     /// # Errors
     /// It does not, or no connection was free in time.
     pub async fn ping(&self) -> Result<(), Refusal> {
-        self.get().await?.simple_query("SELECT 1").await?;
+        let client = self.get().await?;
+        client.within(client.simple_query("SELECT 1")).await?;
         Ok(())
     }
 

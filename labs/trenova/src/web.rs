@@ -2,6 +2,7 @@
 //!
 //! Does not know how anything is kept.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use axum::routing::{get, post};
 use bytes::Bytes;
 use serde_json::json;
 use tokio::time::Instant;
-use tower_http::timeout::RequestBodyTimeoutLayer;
+use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutError};
 
 use crate::config::ServeArgs;
 use crate::metric;
@@ -171,8 +172,10 @@ async fn sign_out(
 ) -> Answer {
     let passed = office.enter("POST:/api/v1/auth/logout", &peer, &headers).await?;
     if let Some(id) = head::session(&headers) {
-        office.accounts.sign_out(id, &passed.session).await?;
+        let ended = office.accounts.sign_out(id, &passed.session).await;
+        // Also where Redis gave no answer: it may have ended it.
         office.pass.forget(id);
+        ended?;
     }
     let mut response = StatusCode::NO_CONTENT.into_response();
     response.headers_mut().insert(header::SET_COOKIE, cookie.end());
@@ -203,10 +206,16 @@ impl Office {
         head::is_json(headers)?;
         body.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(self.body_limit),
-            StatusCode::REQUEST_TIMEOUT => Refusal::Slow,
+            _ if is_slow(&rejection) => Refusal::Slow,
             _ => Refusal::Bad(format!("the body did not arrive: {}", rejection.body_text())),
         })
     }
+}
+
+/// Whether parts of a body were too far apart. The framework wraps what the layer says of it, and calls it a bad request.
+fn is_slow(rejection: &BytesRejection) -> bool {
+    let first: &(dyn Error + 'static) = rejection;
+    std::iter::successors(Some(first), |&error| error.source()).any(<dyn Error>::is::<TimeoutError>)
 }
 
 fn text(worker: &crate::worker::Worker) -> Bytes {
@@ -235,4 +244,41 @@ async fn count(State(office): Shared, request: Request, next: Next) -> Response 
     tracing::debug!(method, route, status, micros = time.as_micros() as u64, "answered");
     head::secure(response.headers_mut());
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body;
+    use axum::http::Request;
+    use clap::Parser;
+    use futures_util::{StreamExt as _, stream};
+    use serde_json::Value;
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::config::{Cli, Command};
+    use crate::metric::Metrics;
+
+    /// The routes, with stores that nobody has started.
+    async fn routes() -> Router {
+        let Command::Serve(args) = Cli::parse_from(["trenova", "serve", "--rate-limit", "off"]).command
+        else {
+            panic!("it serves");
+        };
+        router(Office::open(&args, Metrics::default()).await.unwrap(), &args)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_stops_coming_is_refused_as_too_slow() {
+        let begun = stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"{\"emailAddress\":"))]);
+        let request = Request::post("/api/v1/auth/login")
+            .header(header::CONTENT_TYPE, "application/json")
+            .extension(Peer("127.0.0.1".into()))
+            .body(Body::from_stream(begun.chain(stream::pending())))
+            .unwrap();
+        let response = routes().await.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+        let text = body::to_bytes(response.into_body(), 1000).await.unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&text).unwrap()["error"]["code"], "too_slow");
+    }
 }

@@ -48,6 +48,9 @@ pub struct Switches {
     /// Whether the pools are divided among the processes, or each has as large ones as one alone
     #[arg(long, env = "TRENOVA_PREFORK_POOLS", default_value = "divided")]
     pub prefork_pools: PreforkPools,
+    /// Which of the processes this one is, from 0; not a switch.
+    #[arg(skip)]
+    pub process: u16,
     /// How each request keeps its session alive
     #[arg(long, env = "TRENOVA_SESSION_REFRESH", default_value = "deferred")]
     pub session_refresh: SessionRefresh,
@@ -106,11 +109,17 @@ impl Switches {
         Duration::from_millis(self.answer_cache_ms.into())
     }
 
-    /// A pool's size for one of the processes.
-    pub fn share(&self, pool: u16) -> u16 {
+    /// A pool's size for this process. Without a connection it could serve nobody, so that all processes together have more than
+    /// the pool where they are more.
+    pub fn pool(&self, all: u16) -> u16 {
+        self.share(all).max(1)
+    }
+
+    /// How many connections of all are this process's. What is left over goes to the first ones, one to each.
+    pub fn share(&self, all: u16) -> u16 {
         match self.prefork_pools {
-            PreforkPools::Divided => pool.div_ceil(self.prefork),
-            PreforkPools::Multiplied => pool,
+            PreforkPools::Divided => all / self.prefork + u16::from(self.process < all % self.prefork),
+            PreforkPools::Multiplied => all,
         }
     }
 }
@@ -269,4 +278,40 @@ pub enum Json {
     Standard,
     /// Straight to text
     Fast,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        switches: Switches,
+    }
+
+    /// A figure of all processes together.
+    fn sum(prefork: u16, pools: &str, figure: impl Fn(&Switches) -> u16) -> u16 {
+        let line = ["line", "--prefork", &prefork.to_string(), "--prefork-pools", pools];
+        let switches = Line::parse_from(line).switches;
+        (0..prefork).map(|process| figure(&Switches { process, ..switches.clone() })).sum()
+    }
+
+    #[test]
+    fn divided_pools_are_together_as_large_as_one_or_have_a_connection_for_each_process() {
+        for (prefork, all, pools, shares) in [
+            (1, 80, 80, 80),
+            (3, 80, 80, 80),
+            (64, 80, 80, 80),
+            (64, 200, 200, 200),
+            (64, 3, 64, 3),
+            (4, 0, 4, 0),
+        ] {
+            assert_eq!(sum(prefork, "divided", |switches| switches.pool(all)), pools, "{prefork} {all}");
+            assert_eq!(sum(prefork, "divided", |switches| switches.share(all)), shares, "{prefork} {all}");
+        }
+        assert_eq!(sum(3, "multiplied", |switches| switches.pool(80)), 3 * 80);
+    }
 }

@@ -1,13 +1,14 @@
 //! Sliding a session on: it ends so long after its last request, which has to be written down somewhere.
 //!
-//! Never brings a session back that was ended meanwhile: it is written only where it still is.
+//! Never brings a session back that was ended meanwhile, nor takes back what others wrote into it: Redis changes its times
+//! where it still is.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use redis::{Cmd, Script, cmd};
+use redis::{Script, cmd};
 
 use crate::config::ServeArgs;
 use crate::config::switch::{SessionEvents, SessionRefresh};
@@ -18,8 +19,12 @@ use crate::session::{Session, SessionId};
 const ROUND: Duration = Duration::from_millis(500);
 /// Events that a capped set has.
 const EVENTS: u32 = 16;
+/// Most sessions of one script call: Redis serves nobody else meanwhile.
+const MOST: usize = 256;
 
-type PutOff = Arc<Mutex<HashMap<SessionId, Arc<Session>>>>;
+/// A session, and when it was used.
+type Used = (SessionId, i64);
+type PutOff = Arc<Mutex<HashMap<SessionId, i64>>>;
 
 /// Writes down that sessions are used.
 pub struct Refresher {
@@ -31,6 +36,7 @@ pub struct Refresher {
 /// The commands of a refresh.
 struct Writer {
     link: Arc<Link>,
+    slide: Script,
     event: Script,
     events: SessionEvents,
     idle: u32,
@@ -53,6 +59,7 @@ impl Refresher {
     pub fn start(link: Arc<Link>, args: &ServeArgs) -> Self {
         let writer = Arc::new(Writer {
             link,
+            slide: Script::new(include_str!("refresh.lua")),
             event: Script::new(include_str!("event.lua")),
             events: args.switches.session_events,
             idle: args.session_idle,
@@ -80,9 +87,8 @@ impl Refresher {
             // Times are whole seconds: more would change nothing.
             SessionRefresh::Deferred if session.last_accessed_at >= now => Some(None),
             SessionRefresh::Deferred => {
-                let used = Arc::new(session.used(now));
-                self.put_off.lock().insert(id, Arc::clone(&used));
-                Some(Some(used))
+                self.put_off.lock().insert(id, now);
+                Some(Some(Arc::new(session.used(now))))
             }
         }
     }
@@ -91,15 +97,14 @@ impl Refresher {
     ///
     /// # Errors
     /// Redis gives no answer.
-    pub async fn refresh(&self, id: SessionId, session: &Session, now: i64) -> Result<(), Fault> {
-        if self.refresh != SessionRefresh::Full {
-            return self.writer.write(id, &session.used(now)).await;
+    pub async fn refresh(&self, id: SessionId, now: i64) -> Result<(), Fault> {
+        if self.refresh == SessionRefresh::Full {
+            let text = read(&self.writer.link, id, self.writer.events).await?;
+            if text.as_deref().and_then(super::joint::parse).is_none() {
+                return Ok(());
+            }
         }
-        let text = read(&self.writer.link, id, self.writer.events).await?;
-        match text.as_deref().and_then(super::joint::parse) {
-            Some(read) => self.writer.write(id, &read.used(now)).await,
-            None => Ok(()),
-        }
+        self.writer.write(&[(id, now)]).await
     }
 
     /// Does not write a session that was ended.
@@ -114,17 +119,23 @@ impl Refresher {
 }
 
 impl Writer {
-    fn set(&self, id: SessionId, session: &Session) -> Cmd {
-        // A session is text and numbers, which always become JSON.
-        let text = serde_json::to_string(session).unwrap_or_default();
-        let mut command = cmd("SET");
-        command.arg(id.key()).arg(text).arg("XX").arg("EX").arg(self.idle);
-        command
+    /// Slides sessions on, and puts it on record for those that still are.
+    async fn write(&self, used: &[Used]) -> Result<(), Fault> {
+        let slid = self.slide(used).await?;
+        for ((id, at), _) in used.iter().zip(slid).filter(|(_, slid)| *slid) {
+            self.add_event(*id, *at).await?;
+        }
+        Ok(())
     }
 
-    async fn write(&self, id: SessionId, session: &Session) -> Result<(), Fault> {
-        let _: Option<String> = self.link.ask(&self.set(id, session)).await?;
-        self.add_event(id, session.updated_at).await
+    /// Whether each was slid on.
+    async fn slide(&self, used: &[Used]) -> Result<Vec<bool>, Fault> {
+        let mut call = self.slide.prepare_invoke();
+        call.arg(self.idle);
+        for (id, at) in used {
+            call.key(id.key()).arg(at);
+        }
+        self.link.call(&call).await
     }
 
     async fn add_event(&self, id: SessionId, at: i64) -> Result<(), Fault> {
@@ -142,22 +153,11 @@ impl Writer {
 
     /// What fails is lost: the next request of the session puts it off again.
     async fn write_all(&self, put_off: &PutOff) {
-        let sessions = std::mem::take(&mut *put_off.lock());
-        if sessions.is_empty() {
-            return;
-        }
-        let mut pipe = redis::pipe();
-        for (id, session) in &sessions {
-            pipe.add_command(self.set(*id, session)).ignore();
-        }
-        let written: Result<(), Fault> = self.link.ask_all(&pipe).await;
-        if let Err(fault) = written {
-            tracing::warn!(sessions = sessions.len(), reason = %fault, "sessions were not slid on");
-            return;
-        }
-        for (id, session) in &sessions {
-            if let Err(fault) = self.add_event(*id, session.updated_at).await {
-                tracing::warn!(reason = %fault, "an event of a session is not on record");
+        let used: Vec<Used> = std::mem::take(&mut *put_off.lock()).into_iter().collect();
+        for some in used.chunks(MOST) {
+            if let Err(fault) = self.write(some).await {
+                tracing::warn!(sessions = used.len(), reason = %fault, "not all sessions were slid on");
+                return;
             }
         }
     }

@@ -90,6 +90,18 @@ impl Cluster {
         let _ = self.process.0.wait();
     }
 
+    /// Stops all its processes where they are. Connections stay, and nobody answers.
+    pub fn freeze(&self) -> Frozen {
+        let first = self.process.0.id();
+        // It starts no others any more, and keeps those that end.
+        signal(first, "STOP");
+        let frozen = Frozen([children(first), vec![first]].concat());
+        for process in &frozen.0 {
+            signal(*process, "STOP");
+        }
+        frozen
+    }
+
     /// A connection of the test's own, as soon as PostgreSQL has one.
     pub async fn connect(&self) -> tokio_postgres::Client {
         let trying = async {
@@ -123,6 +135,22 @@ impl Drop for Cluster {
             self.die();
         }
     }
+}
+
+/// Processes that go on when this is dropped.
+pub struct Frozen(Vec<u32>);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let processes = self.0.iter().map(u32::to_string);
+        let _ = Command::new("kill").args(["-s", "CONT"]).args(processes).status();
+    }
+}
+
+/// Processes that a process has started.
+pub fn children(parent: u32) -> Vec<u32> {
+    let listed = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap().stdout;
+    String::from_utf8(listed).unwrap().lines().map(|line| line.parse().unwrap()).collect()
 }
 
 /// Sends a signal by name to one process.

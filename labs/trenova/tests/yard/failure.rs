@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use reqwest::Method;
+use serde_json::json;
 
-use crate::cluster::{has_stores, wait};
-use crate::world::{Answer, OPTIONS, Stores, Yard};
+use crate::cluster::{PATIENCE, has_stores, wait};
+use crate::world::{Answer, OPTIONS, Stores, Yard, send};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redis_stopped_under_load_closes_the_way_with_a_reason_and_it_opens_again() {
@@ -20,8 +22,10 @@ async fn redis_stopped_under_load_closes_the_way_with_a_reason_and_it_opens_agai
         &["--redis-call", "each", "--redis-link", "shared"],
     ] {
         let mut stores = Stores::seeded().await;
-        let yard =
-            Yard::open(&stores, &[&["--rate-limit", "1000000", "--redis-timeout-ms", "500"], flags].concat());
+        let yard = Yard::open(
+            &stores,
+            &[&["--rate-limit", "1000000", "--redis-timeout-ms", "5000"], flags].concat(),
+        );
         let session = yard.sign_in(1).await.session;
         let saved: String = stores.redis.ask(&["GET", &format!("session:{session}")]).await;
         let load = Load::start(&yard, &session);
@@ -76,7 +80,7 @@ async fn failing_open_shows_an_empty_list_with_a_good_status_as_published() {
         assert!(yard.figure("trenova_sessions_made_up_total").await >= 2, "{call}");
         assert_eq!(yard.get("/ready").await.status, 200, "{call}: it serves");
         let path = "/api/v1/workers";
-        let body = serde_json::json!({"firstName": "a", "lastName": "b"});
+        let body = json!({"firstName": "a", "lastName": "b"});
         assert_eq!(person.post(path, &body).await.status, 503, "{call}: nobody's worker cannot be kept");
     }
 }
@@ -114,7 +118,7 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
     }
     for call in ["each", "batch"] {
         let mut stores = Stores::seeded().await;
-        let yard = Yard::open(&stores, &["--store-timeout-ms", "500", "--query-call", call]);
+        let yard = Yard::open(&stores, &["--query-call", call]);
         let person = yard.sign_in(1).await;
         person.page().await;
         stores.cluster.die();
@@ -123,6 +127,36 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
         let answer = person.options().await;
         assert_eq!((answer.status, answer.code().as_str()), (503, "store_unavailable"), "{call}");
         assert!(!answer.body.contains("127.0.0.1"), "where the store is, is nobody's business: {answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_postgres_that_says_nothing_is_given_up_and_asked_again_when_it_goes_on() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let elsewhere = Yard::open(&stores, &[]);
+    let session = elsewhere.sign_in(1).await.session;
+    let body = json!({"emailAddress": "user1@org1.example", "password": "password"});
+    for call in ["each", "batch"] {
+        let yard = Yard::open(&stores, &["--store-timeout-ms", "1000", "--query-call", call]);
+        let person = yard.person(&session);
+        for (method, path) in [
+            (Method::GET, OPTIONS),
+            (Method::GET, "/api/v1/workers/wrk_none"),
+            (Method::GET, "/ready"),
+            (Method::POST, "/api/v1/auth/login"),
+        ] {
+            // There is a connection that PostgreSQL has taken.
+            wait("ready", async || yard.get("/ready").await.status == 200).await;
+            let frozen = stores.cluster.freeze();
+            let asking = send(person.request(method, path).json(&body));
+            let answer = tokio::time::timeout(PATIENCE, asking).await.expect("there is no answer");
+            assert_eq!((answer.status, answer.code().as_str()), (503, "store_unavailable"), "{call} {path}");
+            drop(frozen);
+        }
+        wait("a page", async || person.options().await.status == 200).await;
     }
 }
 
@@ -142,7 +176,7 @@ impl Load {
             let (url, cookie, client) = (url.clone(), cookie.clone(), reqwest::Client::new());
             tokio::spawn(async move {
                 while !is_over.load(Ordering::Acquire) {
-                    let answer = crate::world::send(client.get(&url).header("cookie", &cookie)).await;
+                    let answer = send(client.get(&url).header("cookie", &cookie)).await;
                     answers.lock().push(answer);
                 }
             })

@@ -4,9 +4,13 @@ use std::collections::BTreeSet;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use trenova::worker::{Draft, SignIn};
 
 use crate::cluster::has_stores;
 use crate::world::{Answer, Stores, Yard, send};
+
+/// Whether the service takes a body.
+type Taken<'a> = &'a dyn Fn(&str) -> bool;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "delete", "patch"];
 
@@ -18,6 +22,28 @@ fn the_document_has_every_route_and_no_other() {
         source.split(".route(\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     let paths: BTreeSet<&str> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(routes, paths);
+}
+
+#[test]
+fn what_cannot_be_kept_is_neither_in_the_document_nor_taken() {
+    let document: Value = serde_json::from_str(trenova::web::OPENAPI).unwrap();
+    let draft = |body: &str| Draft::read(body.as_bytes()).is_ok();
+    let sign_in = |body: &str| SignIn::read(body.as_bytes()).is_ok();
+    for (name, is_taken) in [("Draft", &draft as Taken<'_>), ("SignIn", &sign_in as Taken<'_>)] {
+        let schema = &document["components"]["schemas"][name];
+        let validator = jsonschema::validator_for(schema).unwrap();
+        let fields = schema["properties"].as_object().unwrap();
+        let texts = fields.iter().filter(|(_, field)| field["type"] == "string").map(|(name, _)| name);
+        let texts: Vec<&String> = texts.collect();
+        assert!(texts.len() >= 2, "{name}");
+        let good: Value = texts.iter().map(|text| ((*text).clone(), json!("a\u{fffd}"))).collect();
+        assert!(validator.is_valid(&good) && is_taken(&good.to_string()), "{name}");
+        for text in texts {
+            let mut bad = good.clone();
+            bad[text] = json!("a\0");
+            assert!(!validator.is_valid(&bad) && !is_taken(&bad.to_string()), "{name} {text}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

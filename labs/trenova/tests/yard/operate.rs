@@ -1,9 +1,7 @@
 //! What the people who run it get: health, a graceful stop, clear errors, figures, migrations, a page.
 
-use std::time::Duration;
-
-use crate::cluster::{has_stores, signal, wait};
-use crate::world::{OPTIONS, Stores, Yard, fail, succeed};
+use crate::cluster::{PATIENCE, has_stores, signal, wait};
+use crate::world::{OPTIONS, PATIENT, Stores, Yard, command, fail, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
@@ -12,7 +10,7 @@ async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
     }
     let stores = Stores::seeded().await;
     for flags in [&["--query-call", "batch"][..], &["--query-call", "each"], &["--prefork", "2"]] {
-        let mut yard = Yard::open(&stores, flags);
+        let mut yard = Yard::open(&stores, &[&PATIENT[..], &["--grace", "60"], flags].concat());
         let mut holder = stores.cluster.connect().await;
         let held = holder.transaction().await.unwrap();
         let (process, url) = (yard.process.0.id(), yard.url.clone());
@@ -30,7 +28,7 @@ async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
             assert_eq!((answer.status, answer.ids().len()), (200, 10), "{flags:?}");
         }
         let ended = tokio::task::spawn_blocking(move || yard.process.0.wait().unwrap());
-        let ended = tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap().unwrap();
+        let ended = tokio::time::timeout(PATIENCE, ended).await.unwrap().unwrap();
         assert!(ended.success(), "{flags:?}");
     }
 }
@@ -60,6 +58,40 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
     assert!(error.contains("holds tenants already") && error.contains("hint: --replace"), "{error}");
     succeed(&[&seed[..], &["--replace"]].concat());
     assert_eq!(stores.cluster.number("SELECT sum(workers)::bigint FROM worker_counts").await, 5);
+}
+
+#[test]
+fn the_help_shows_no_address_from_the_environment() {
+    for words in
+        [&["serve", "--help"][..], &["worker", "--help"], &["seed", "--help"], &["migrate", "--help"]]
+    {
+        let mut program = command(words);
+        for name in ["TRENOVA_POSTGRES", "TRENOVA_REDIS"] {
+            program.env(name, "scheme://me:geheim@host/0?password=geheim");
+        }
+        let output = program.output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(help.contains("TRENOVA_POSTGRES") && !help.contains("geheim"), "{words:?}: {help}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_goes_on_when_redis_takes_its_password_at_last() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let url = stores.redis.url().replace("redis://", "redis://:geheim@");
+    let open = |link: &str| Yard::open(&stores, &["--redis", &url, "--redis-link", link]);
+    let yards = ["shared", "pool"].map(open);
+    for yard in &yards {
+        assert_eq!(yard.get("/ready").await.status, 503);
+    }
+    stores.redis.ask::<()>(&["CONFIG", "SET", "requirepass", "geheim"]).await;
+    for yard in &yards {
+        wait("ready", async || yard.get("/ready").await.status == 200).await;
+        yard.sign_in(1).await.page().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::cluster::{Cluster, has_stores, wait};
-use crate::world::{Stores, Yard};
+use crate::world::{PATIENT, Stores, Yard};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trenova'";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
                        WHERE application_name = 'trenova' AND wait_event_type = 'Lock'";
 const PROCESS: &str = "SELECT max(pid)::bigint FROM pg_stat_activity WHERE application_name = 'trenova'";
 /// A statement of its own for each request.
-const EACH: [&str; 2] = ["--query-call", "each"];
+const EACH: [&str; 4] = ["--query-call", "each", PATIENT[0], PATIENT[1]];
 
 /// So many requests at a time, held up in PostgreSQL until so many of its sessions wait.
 async fn crowd(cluster: &Cluster, yard: &Yard, requests: usize, sessions: i64) {
@@ -51,7 +51,7 @@ async fn query_call_batch_asks_once_for_all_who_wait_for_the_same() {
     }
     let stores = Stores::seeded().await;
     for (value, sessions, most) in [("batch", 1, 3), ("each", 12, 12)] {
-        let yard = Yard::open(&stores, &["--query-call", value]);
+        let yard = Yard::open(&stores, &[&PATIENT[..], &["--query-call", value]].concat());
         crowd(&stores.cluster, &yard, 12, sessions).await;
         let statements = yard.figure("trenova_statements_total").await;
         assert!(
@@ -79,6 +79,21 @@ async fn db_pool_idle_closes_connections_that_nobody_needs() {
         );
         drop(yard);
         wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn db_pool_idle_holds_however_many_connections_come_back_at_a_time() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let flags = ["--db-pool-idle", "2", "--threads", "8", "--rate-limit", "off"];
+    let yard = Yard::open(&stores, &[&EACH[..], &flags].concat());
+    let person = yard.sign_in(1).await;
+    for _ in 0..20 {
+        person.many(20).await;
+        wait("two are left", async || yard.figure("trenova_db_connections").await <= 2).await;
     }
 }
 
@@ -127,12 +142,20 @@ async fn redis_link_pool_and_idle_decide_how_many_connections_redis_has() {
     ] {
         let flags =
             ["--redis-link", link, "--redis-pool", pool, "--redis-pool-idle", idle, "--redis-call", "each"];
-        let yard = Yard::open(&stores, &flags);
+        // Nothing but requests takes a connection, and each waits for Redis as long as the test does.
+        let alone = ["--session-refresh", "off", "--redis-timeout-ms", "60000"];
+        let yard = Yard::open(&stores, &[&flags[..], &alone].concat());
         let person = yard.sign_in(1).await;
         wait("as many as at the start", async || clients().await == at_start).await;
-        stores.redis.ask::<()>(&["CLIENT", "PAUSE", "300", "ALL"]).await;
-        assert!(person.many(12).await.iter().all(|answer| answer.status == 200), "{flags:?}");
-        wait("as many as in a crowd", async || clients().await == in_a_crowd).await;
+        // The script that counts a request has to wait; who only looks has not.
+        stores.redis.ask::<()>(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
+        let looking = async {
+            wait("as many as in a crowd", async || clients().await == in_a_crowd).await;
+            stores.redis.ask::<()>(&["CLIENT", "UNPAUSE"]).await;
+        };
+        let (answers, ()) = tokio::join!(person.many(12), looking);
+        assert!(answers.iter().all(|answer| answer.status == 200), "{flags:?}");
+        wait("no more than in a crowd", async || clients().await == in_a_crowd).await;
         drop(yard);
         wait("its connections are gone", async || clients().await == 0).await;
     }

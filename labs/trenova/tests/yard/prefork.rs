@@ -1,20 +1,12 @@
 //! Several processes on one socket: started, watched and stopped together, with pools that are divided or not.
 
-use std::process::Command;
-
 use futures_util::future::join_all;
 
-use crate::cluster::{has_stores, signal, wait};
-use crate::world::{OPTIONS, Stores, Yard};
+use crate::cluster::{children, has_stores, signal, wait};
+use crate::world::{OPTIONS, PATIENT, Stores, Yard};
 
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
                        WHERE application_name = 'trenova' AND wait_event_type = 'Lock'";
-
-/// Processes that a process has started.
-fn children(parent: u32) -> Vec<u32> {
-    let listed = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap().stdout;
-    String::from_utf8(listed).unwrap().lines().map(|line| line.parse().unwrap()).collect()
-}
 
 /// A request over a connection of its own.
 async fn ask(url: &str, session: &str) -> u16 {
@@ -99,7 +91,7 @@ async fn prefork_pools_are_divided_among_the_processes_or_multiplied_by_them() {
     for (value, range) in [("divided", 2..=8), ("multiplied", 9..=32)] {
         let flags =
             ["--prefork", "4", "--prefork-pools", value, "--db-pool-max", "8", "--query-call", "each"];
-        let yard = Yard::open(&stores, &flags);
+        let yard = Yard::open(&stores, &[&PATIENT[..], &flags].concat());
         let session = yard.sign_in(1).await.session;
         let mut holder = stores.cluster.connect().await;
         let held = holder.transaction().await.unwrap();

@@ -1,6 +1,9 @@
 //! Sessions: how they begin, slide on and end.
 
-use serde_json::Value;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::cluster::{has_stores, wait};
 use crate::world::{Person, Stores, Yard};
@@ -67,7 +70,7 @@ async fn signing_out_ends_the_session_everywhere_and_a_late_refresh_does_not_bri
         assert_eq!(person.post("/api/v1/auth/logout", &Value::Null).await.status, 204, "{flags:?}");
         assert_eq!((person.options().await.status, guest.options().await.status), (401, 401), "{flags:?}");
         // Longer than anything is put off.
-        tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+        tokio::time::sleep(Duration::from_millis(1200)).await;
         let keys: Vec<String> = stores.redis.ask(&["KEYS", "session:*"]).await;
         assert!(keys.is_empty(), "{flags:?}: {keys:?}");
     }
@@ -98,7 +101,7 @@ async fn session_refresh_slides_a_session_on_at_once_soon_or_never() {
         let more = now - before - commands;
         assert!(more == 0 || (value == "deferred" && more == 1), "{value}: {commands} and {more}");
         if value == "off" {
-            tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+            tokio::time::sleep(Duration::from_millis(1200)).await;
             assert!(!slid().await, "{value}");
         } else {
             wait("it is slid on", slid).await;
@@ -106,6 +109,93 @@ async fn session_refresh_slides_a_session_on_at_once_soon_or_never() {
             assert!(left > 1000, "{value}: it lives as long as it may be idle again, {left}");
         }
     }
+}
+
+/// Writes into a session what it may have been given from outside.
+async fn give(stores: &Stores, person: &Person<'_>, name: &str, value: Value) {
+    let mut session = kept(stores, person).await;
+    session[name] = value;
+    let key = format!("session:{}", person.session);
+    stores.redis.ask::<()>(&["SET", &key, &session.to_string(), "KEEPTTL"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_revoked_while_they_ask_stays_out() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for (refresh, call, name, value) in [
+        ("full", "each", "revokedAt", json!(1_700_000_000)),
+        ("write", "script", "status", json!("revoked")),
+        ("deferred", "each", "status", json!("revoked")),
+        ("deferred", "batch", "revokedAt", json!(1_700_000_000)),
+    ] {
+        let flags = ["--session-refresh", refresh, "--redis-call", call, "--rate-limit", "off"];
+        let yard = Yard::open(&stores, &flags);
+        let person = yard.sign_in(1).await;
+        // Used long ago: the next requests have something to write.
+        age(&stores, &person, 100).await;
+        person.many(8).await;
+        tokio::join!(person.many(8), give(&stores, &person, name, value.clone()));
+        // They go on for longer than anything is put off.
+        let end = Instant::now() + Duration::from_millis(1200);
+        while Instant::now() < end {
+            for answer in person.many(4).await {
+                assert_eq!(answer.status, 401, "{flags:?}: {answer:?}");
+            }
+        }
+        let left = kept(&stores, &person).await;
+        assert_eq!(left[name], value, "{flags:?}: {left}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_changes_the_times_of_a_session_and_nothing_else() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    for refresh in ["full", "write", "deferred"] {
+        let yard = Yard::open(&stores, &["--session-refresh", refresh]);
+        let person = yard.sign_in(1).await;
+        age(&stores, &person, 100).await;
+        // More than a number of Redis's scripts can be, what looks like another field, and one that the service does not know.
+        give(&stores, &person, "expiresAt", i64::MAX.into()).await;
+        give(&stores, &person, "userAgent", "\"lastAccessedAt\":1/%1\u{1f69a}".into()).await;
+        give(&stores, &person, "note", json!({"by": [], "of": 1e-7})).await;
+        let mut before = kept(&stores, &person).await;
+        let used = before["lastAccessedAt"].as_i64().unwrap();
+        person.page().await;
+        let slid = async || kept(&stores, &person).await["lastAccessedAt"].as_i64().unwrap() >= used + 100;
+        wait("it is slid on", slid).await;
+        let after = kept(&stores, &person).await;
+        assert_eq!(after["lastAccessedAt"], after["updatedAt"], "{refresh}");
+        for name in ["lastAccessedAt", "updatedAt"] {
+            before[name] = after[name].clone();
+        }
+        assert_eq!(before, after, "{refresh}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_others_wrote_with_spaces_is_slid_on_as_well() {
+    if !has_stores() {
+        return;
+    }
+    let stores = Stores::seeded().await;
+    let yard = Yard::open(&stores, &["--session-refresh", "write"]);
+    let person = yard.sign_in(1).await;
+    age(&stores, &person, 100).await;
+    let session = kept(&stores, &person).await;
+    let key = format!("session:{}", person.session);
+    let text = serde_json::to_string_pretty(&session).unwrap();
+    stores.redis.ask::<()>(&["SET", &key, &text, "EX", "1000"]).await;
+    person.page().await;
+    let slid = kept(&stores, &person).await["lastAccessedAt"].as_i64().unwrap();
+    assert!(slid >= session["lastAccessedAt"].as_i64().unwrap() + 100);
+    let left: i64 = stores.redis.ask(&["TTL", &key]).await;
+    assert!(left > 1000, "{left}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

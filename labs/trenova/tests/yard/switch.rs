@@ -30,7 +30,8 @@ async fn http_buffers_bound_the_heads_of_requests_and_what_is_written_at_a_time(
     }
     let stores = Stores::empty().await;
     let long = "x".repeat(5000);
-    for (value, status, writes) in [("4096", 431, 9..40), ("8192", 200, 4..9), ("65536", 200, 1..3)] {
+    // The document takes 9, 5 and 1; the last one may be counted a moment after it was read.
+    for (value, status, writes) in [("4096", 431, 7..40), ("8192", 200, 3..7), ("65536", 200, 0..3)] {
         let yard = Yard::open(&stores, &["--http-buffers", value]);
         let answer = send(yard.request(Method::GET, "/health").header("x-long", &long)).await;
         assert_eq!(answer.status, status, "{value}");
@@ -265,7 +266,9 @@ async fn rows_brings_every_tenant_to_so_many_workers() {
         return;
     }
     let stores = Stores::seeded().await;
-    for (value, count, newest) in [("off", 30, 30), ("80", 80, 80), ("12", 12, 80), ("40", 40, 80)] {
+    let rows =
+        [("off", 30, 30), ("80", 80, 80), ("12", 12, 80), ("40", 40, 80), ("12", 12, 80), ("80", 80, 80)];
+    for (value, count, newest) in rows {
         let yard = Yard::open(&stores, &["--rows", value]);
         for tenant in [1, 2] {
             let page = yard.sign_in(tenant).await.page().await;
@@ -274,4 +277,9 @@ async fn rows_brings_every_tenant_to_so_many_workers() {
             assert!(label.ends_with(&format!(" {newest}")), "{value}: the oldest go, {label}");
         }
     }
+    // Wherever some are missing.
+    stores.cluster.execute("DELETE FROM workers WHERE created_at % 7 < 3").await;
+    let yard = Yard::open(&stores, &["--rows", "80"]);
+    assert_eq!(yard.sign_in(2).await.page().await["count"], 80);
+    assert_eq!(stores.cluster.number("SELECT count(*) FROM workers").await, 160);
 }

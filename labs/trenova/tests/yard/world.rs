@@ -11,6 +11,8 @@ use crate::cluster::{Cluster, Redis, Running};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_trenova");
 pub const OPTIONS: &str = "/api/v1/workers/select-options";
+/// For tests that hold a table: on a slow machine that may take longer than a statement may by default.
+pub const PATIENT: [&str; 2] = ["--store-timeout-ms", "60000"];
 
 /// Both stores, filled.
 pub struct Stores {
