@@ -78,7 +78,7 @@ impl Cluster {
         cpus: Vec<usize>,
         logs: &Path,
     ) -> Result<Self, Error> {
-        let installed = program::postgres(declared.least_version)?;
+        let installed = program::postgres(declared.min_version)?;
         let user = stepdown::for_postgres(&hands.root)?;
         let folder = hands.root.join(format!("postgres-{name}"));
         check_socket(&folder)?;

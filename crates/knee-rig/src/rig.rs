@@ -123,7 +123,7 @@ impl Rig {
             .map_err(|error| Error::folder("read", &options.study, error))?;
         let allowed = platform::allowed_cpus();
         let parent = options.temporary.clone().unwrap_or_else(std::env::temp_dir);
-        let weight = declaration.generator.weight;
+        let weight = declaration.generator.cpu_weight;
         let hands = Hands::new(options.guard.as_ref(), &parent, Arc::clone(&options.interrupt), weight)?;
         let logs = options.logs.clone().unwrap_or_else(|| hands.root.join("logs"));
         std::fs::create_dir_all(&logs).map_err(|error| Error::folder("create", &logs, error))?;
@@ -451,7 +451,7 @@ impl Rig {
     /// A cgroup for one start of a service that is to have a share of a CPU or that the generator goes before, or why
     /// there is none.
     fn group(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<NotHere>) {
-        let bounds = Bounds { share: declared.cpu_share, outweighed: self.hands.outweighed };
+        let bounds = Bounds { share: declared.cpu_limit, outweighed: self.hands.outweighed };
         if bounds == Bounds::default() {
             return (None, Vec::new());
         }
@@ -470,8 +470,8 @@ impl Drop for Rig {
 
 /// The entry of the declaration because of which a service is in a cgroup.
 fn asks_for_group(name: &str, declared: &Service) -> String {
-    match declared.cpu_share {
-        Some(_) => format!("service.{name}.cpu_share"),
+    match declared.cpu_limit {
+        Some(_) => format!("service.{name}.cpu_limit"),
         None => declaration::GENERATOR_WEIGHT.to_owned(),
     }
 }

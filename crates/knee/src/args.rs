@@ -41,7 +41,7 @@ Examples:
   knee URL -q 1000 -z 1m --warm-up 5s          1,000 requests/s, by plan
   knee URL -q 100 --stage 30s:2000,1m:2000     ramp the rate, then hold it
   knee URL -m POST -T application/json -d '{}' a body
-  knee URL -z 10s --output-format json | jq .verdict
+  knee URL -z 10s --output-format json | jq .validity
   knee report last~1                           the run before the last one
   knee sweep URL --slo 'p99<250ms'             how much can it take
   knee compare URL_A URL_B                     did the change help
@@ -349,7 +349,7 @@ pub struct OutputFlags {
     pub time_unit: Option<Unit>,
     /// Name of the record; without it the run is kept where `knee report last` finds it
     #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    pub record: Option<PathBuf>,
     /// No live screen; a line a second instead
     #[arg(long)]
     pub no_tui: bool,

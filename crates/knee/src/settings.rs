@@ -189,7 +189,7 @@ fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
         (
             later.db_url.is_some(),
             "a database of requests",
-            "every run is kept: see `knee report`; `--out FILE` names the record",
+            "every run is kept: see `knee report`; `--record FILE` names the record",
         ),
         (
             later.aws_session.is_some() || later.aws_sigv4.is_some(),

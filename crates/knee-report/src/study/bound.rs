@@ -1,10 +1,10 @@
-//! What the CPUs allow each arm, and what that says about the fastest, in words.
+//! What the CPUs allow each variant, and what that says about the fastest, in words.
 //!
 //! Does not calculate; bounds come with the conclusion.
 
 use knee_core::unit::Nanos;
 use knee_study::metric::Metric;
-use knee_study::study::{Bound, Conclusion, Part};
+use knee_study::study::{Bound, Component, Conclusion};
 
 use super::document::{Block, Table};
 use crate::number;
@@ -27,7 +27,7 @@ pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
     }
     let law = "The operational bound (utilization law; Denning and Buzen, Computing Surveys 10(3), 1978): every CPU second of a request comes \
                from a CPU that has one a second, so no more requests a second than CPUs / CPU time of a request. Requests \
-               count however they ended. What a part does without being asked is in its figure, so under a small load more \
+               count however they ended. What a component does without being asked is in its figure, so under a small load more \
                would go than the CPUs are said to allow.";
     let sentences: Vec<String> = conclusion
         .workloads
@@ -47,7 +47,7 @@ fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
     }
 }
 
-/// The arm that did most requests a second; of those that did all that were asked for, the one that took least for them.
+/// The variant that did most requests a second; of those that did all that were asked for, the one that took least for them.
 fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> {
     let here = || conclusion.bounds.iter().filter(|bound| bound.cell.workload == workload);
     let cheapest = here().filter(|bound| bound.kept_up).max_by(|a, b| a.limit.total_cmp(&b.limit));
@@ -55,11 +55,11 @@ fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> 
 }
 
 fn sentence(bound: &Bound) -> String {
-    let part = |part: &Part| match bound.costs.get(part) {
-        Some(time) => format!("{} ({})", part.name(), cost(*time)),
-        None => part.name().to_owned(),
+    let component = |component: &Component| match bound.costs.get(component) {
+        Some(time) => format!("{} ({})", component.name(), cost(*time)),
+        None => component.name().to_owned(),
     };
-    let by: Vec<String> = bound.by.iter().map(part).collect();
+    let by: Vec<String> = bound.by.iter().map(component).collect();
     let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
     let word = match bound.reached {
         _ if bound.kept_up => "it keeps up with the load, which asks for no more",
@@ -67,14 +67,14 @@ fn sentence(bound: &Bound) -> String {
         share if share >= IDLE => "the CPUs for the most part, and for the rest waiting for something else",
         _ => "something else than the CPUs bounds it: locks, disks, or a load that asks for no more",
     };
-    let unseen = if bound.costs.contains_key(&Part::Generator) {
+    let unseen = if bound.costs.contains_key(&Component::Generator) {
         ""
     } else {
         "; what the generator takes is not known, so the true bound is lower"
     };
     format!(
         "{} under {}: {} requests/s, {} of the {}/s at which the CPU time of {} would fill {cpus}: {word}{unseen}",
-        bound.cell.arm,
+        bound.cell.variant,
         bound.cell.workload,
         number::rate(bound.throughput),
         number::percent(bound.reached),
@@ -86,7 +86,7 @@ fn sentence(bound: &Bound) -> String {
 fn table(conclusion: &Conclusion) -> Table {
     let mut table = Table::new([
         "workload",
-        "arm",
+        "variant",
         "requests/s",
         "generator",
         "service",
@@ -96,15 +96,16 @@ fn table(conclusion: &Conclusion) -> Table {
         "reached",
     ]);
     table.rows.extend(conclusion.bounds.iter().map(|bound| {
-        let part = |part: Part| bound.costs.get(&part).map_or("–".to_owned(), |time| cost(*time));
+        let component =
+            |component: Component| bound.costs.get(&component).map_or("–".to_owned(), |time| cost(*time));
         let all = Nanos(bound.costs.values().map(|time| time.as_nanos()).sum());
         vec![
             bound.cell.workload.clone(),
-            bound.cell.arm.clone(),
+            bound.cell.variant.clone(),
             number::rate(bound.throughput),
-            part(Part::Generator),
-            part(Part::Service),
-            part(Part::Stores),
+            component(Component::Generator),
+            component(Component::Service),
+            component(Component::Stores),
             cost(all),
             format!("{}/s", number::rate(bound.limit)),
             number::percent(bound.reached),

@@ -3,11 +3,11 @@
 //! Does not calculate and does not judge: verdicts, intervals and noise come with what is shown.
 
 use knee_core::truth::State;
-use knee_study::beside::{Beside, Pair, Recorded};
 use knee_study::compare::{Comparison, Line};
 use knee_study::metric::Metric;
+use knee_study::record_pair::{MetricPair, RecordPair, RecordedRun};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Calibration, Figure, Told};
+use knee_study::study::{Calibration, Figure, TrialResult};
 use serde::Serialize;
 
 use super::figure;
@@ -21,7 +21,7 @@ pub const VERSION: u32 = 1;
 /// Blocks for which the floor of a machine is shown.
 const BLOCKS_SHOWN: [usize; 2] = [10, 20];
 
-/// Lost rounds that are shown; when the machine is busy all may be lost for the same reason.
+/// Lost blocks that are shown; when the machine is busy all may be lost for the same reason.
 const LOST_SHOWN: usize = 3;
 
 /// A comparison or two runs as JSON: the layout of `docs/reference/compare.schema.json`.
@@ -40,8 +40,8 @@ pub fn comparison_json(comparison: &Comparison) -> String {
 }
 
 /// Two runs beside each other, as JSON with a line feed at the end.
-pub fn beside_json(beside: &Beside) -> String {
-    pretty(&Json { format: "knee-compare", version: VERSION, kind: "records", body: beside })
+pub fn record_pair_json(pair: &RecordPair) -> String {
+    pretty(&Json { format: "knee-compare", version: VERSION, kind: "records", body: pair })
 }
 
 /// A comparison that was driven: the verdict first, as a comment on a pull request has it.
@@ -79,7 +79,7 @@ fn title(comparison: &Comparison) -> String {
 
 /// What a person could send to a colleague.
 fn in_short(comparison: &Comparison) -> String {
-    let Some(line) = comparison.metrics.first().filter(|line| line.rounds > 0) else {
+    let Some(line) = comparison.metrics.first().filter(|line| line.n_blocks > 0) else {
         return "No block could be compared: nothing was shown.".to_owned();
     };
     let change = line.change.map_or_else(String::new, |range| {
@@ -96,7 +96,7 @@ fn in_short(comparison: &Comparison) -> String {
     format!(
         "{}{needed}{change}, over {} blocks. {stops}",
         line.verdict.name(),
-        number::count(line.rounds as u64)
+        number::count(line.n_blocks as u64)
     )
 }
 
@@ -145,7 +145,7 @@ fn metrics(comparison: &Comparison) -> Table {
             verdict(line),
             either_way(metric, line.margin),
             line.noise_floor.map_or("–".to_owned(), |floor| either_way(metric, floor)),
-            change(line.detectable),
+            change(line.mde),
             line.notes.join("; "),
         ]
     }));
@@ -178,7 +178,7 @@ fn trust(comparison: &Comparison) -> Vec<String> {
             .lost
             .iter()
             .take(LOST_SHOWN)
-            .map(|lost| format!("lost: block {}, {}: {}", lost.block + 1, lost.cell.arm, lost.why)),
+            .map(|lost| format!("lost: block {}, {}: {}", lost.block + 1, lost.cell.variant, lost.why)),
     );
     let more = comparison.lost.len().saturating_sub(LOST_SHOWN);
     if more > 0 {
@@ -191,77 +191,77 @@ fn trials(comparison: &Comparison) -> Table {
     let mut table = table(["block", "side", "attempt", "state", "requests", "figures", "reasons"]);
     table.rows.extend(comparison.trials.iter().map(|entry| {
         let trial = &entry.trial;
-        let place = [(trial.block + 1).to_string(), trial.arm.clone(), trial.attempt.to_string()];
-        let rest = match &entry.told {
-            Told::Measured(measured) => {
+        let position = [(trial.block + 1).to_string(), trial.variant.clone(), trial.attempt.to_string()];
+        let rest = match &entry.result {
+            TrialResult::Measured(measured) => {
                 let known = comparison.metrics.iter().filter_map(|line| {
                     let figure = measured.figures.get(&line.metric)?;
                     Some(format!("{} {}", line.metric, figure::figure(line.metric, figure.value)))
                 });
-                let figures: Vec<String> = known.filter(|_| measured.state != State::Invalid).collect();
+                let figures: Vec<String> = known.filter(|_| measured.validity != State::Invalid).collect();
                 [
-                    measured.state.name().to_owned(),
+                    measured.validity.name().to_owned(),
                     number::count(measured.requests),
                     figures.join(", "),
-                    measured.reasons.join("; "),
+                    measured.messages(),
                 ]
             }
-            Told::Died { reason } => told("died", reason),
-            Told::NeverReady { reason } => told("never up", reason),
+            TrialResult::Died { reason } => failed_cells("died", reason),
+            TrialResult::NeverReady { reason } => failed_cells("never up", reason),
         };
-        [place.to_vec(), rest.to_vec()].concat()
+        [position.to_vec(), rest.to_vec()].concat()
     }));
     table
 }
 
-fn told(word: &str, reason: &str) -> [String; 4] {
+fn failed_cells(word: &str, reason: &str) -> [String; 4] {
     [word.to_owned(), "–".to_owned(), String::new(), reason.to_owned()]
 }
 
 /// Two runs that were made already.
-pub fn beside(beside: &Beside) -> Document {
+pub fn record_pair(pair: &RecordPair) -> Document {
     let mut blocks = vec![Block::Paragraph(
         "No verdict: from one run each nobody can tell what chance did. `knee compare URL_A URL_B` drives both in turns."
             .to_owned(),
     )];
-    blocks.push(Block::Table(runs(beside)));
-    if !beside.obstacles.is_empty() {
+    blocks.push(Block::Table(runs(pair)));
+    if !pair.obstacles.is_empty() {
         blocks.push(Block::Heading("Why these two do not compare".to_owned()));
-        blocks.push(Block::List(beside.obstacles.clone()));
+        blocks.push(Block::List(pair.obstacles.clone()));
     }
     blocks.push(Block::Heading("Figures".to_owned()));
-    blocks.push(Block::Table(pairs(beside)));
+    blocks.push(Block::Table(pairs(pair)));
     blocks.push(Block::Heading("What cannot be known from this".to_owned()));
-    blocks.push(Block::List(unknown(beside)));
+    blocks.push(Block::List(unknown(pair)));
     Document { title: "A and B, one run each".to_owned(), blocks }
 }
 
-fn runs(beside: &Beside) -> Table {
+fn runs(pair: &RecordPair) -> Table {
     let mut table = table(["run", "target", "load", "requests", "state", "record"]);
-    let row = |name: &str, run: &Recorded| {
-        let why = run.reasons.first().map_or_else(String::new, |reason| format!(": {reason}"));
+    let row = |name: &str, run: &RecordedRun| {
+        let why = run.warnings.first().map_or_else(String::new, |warning| format!(": {}", warning.message));
         vec![
             name.to_owned(),
             run.title.clone(),
             run.load.clone(),
             number::count(run.requests),
-            format!("{}{why}", run.state.name()),
+            format!("{}{why}", run.validity.name()),
             run.record.clone(),
         ]
     };
-    table.rows.extend([row("A", &beside.a), row("B", &beside.b)]);
+    table.rows.extend([row("A", &pair.a), row("B", &pair.b)]);
     table
 }
 
-fn pairs(beside: &Beside) -> Table {
+fn pairs(pair: &RecordPair) -> Table {
     let mut table = table(["metric", "A", "B", "difference", "noise", "that is"]);
-    let cell = |pair: &Pair, figure: Option<Figure>| {
+    let cell = |pair: &MetricPair, figure: Option<Figure>| {
         figure.map_or("–".to_owned(), |figure| {
             let least = if figure.at_least { "≥ " } else { "" };
             format!("{least}{}", figure::figure(pair.metric, figure.value))
         })
     };
-    table.rows.extend(beside.metrics.iter().map(|pair| {
+    table.rows.extend(pair.metrics.iter().map(|pair| {
         vec![
             pair.metric.to_string(),
             cell(pair, pair.a),
@@ -278,12 +278,12 @@ fn pairs(beside: &Beside) -> Table {
     table
 }
 
-fn unknown(beside: &Beside) -> Vec<String> {
+fn unknown(pair: &RecordPair) -> Vec<String> {
     let mut points = vec![
         "whether a difference would be there again: one run has no spread".to_owned(),
         "what else had changed between the two: a machine is not the same an hour later".to_owned(),
     ];
-    points.push(match &beside.noise {
+    points.push(match &pair.noise {
         Some(noise) => format!(
             "\"noise\" is how far two runs of the same service lie apart in 19 of 20 cases, made one right after the other on this machine ({}); runs of different times lie further apart",
             noise.of
@@ -297,8 +297,8 @@ fn unknown(beside: &Beside) -> Vec<String> {
 /// The noise of a machine. `notes` are what else is to be said of it.
 pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -> Document {
     let mut table = table(["metric", "deviation of a round", "", ""]);
-    for (place, blocks) in BLOCKS_SHOWN.iter().enumerate() {
-        table.columns[2 + place] = format!("noise floor over {blocks} blocks");
+    for (position, blocks) in BLOCKS_SHOWN.iter().enumerate() {
+        table.columns[2 + position] = format!("noise floor over {blocks} blocks");
     }
     table.rows.extend(calibration.deviations.iter().map(|(metric, deviation)| {
         let floor = |blocks: &usize| {

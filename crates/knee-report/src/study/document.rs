@@ -6,9 +6,9 @@ use knee_study::definition::Cell;
 use knee_study::metric::Metric;
 use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation};
 
-use super::made::Made;
-use super::plot::{Kind, Plot};
-use super::{books, bound, figure, measuring, switches};
+use super::plot::{Plot, PlotKind};
+use super::provenance::Provenance;
+use super::{accounting, bound, figure, measuring, switches};
 use crate::number;
 
 /// What a reader sees, from top to bottom.
@@ -67,9 +67,9 @@ impl Table {
 }
 
 impl Document {
-    /// Writes a conclusion. `plots` are shown if `made` says where they are.
-    pub fn of(conclusion: &Conclusion, made: &Made, plots: &[Plot]) -> Self {
-        let pictures = Pictures { folder: made.plots.as_deref(), plots };
+    /// Writes a conclusion. `plots` are shown if `provenance` says where they are.
+    pub fn of(conclusion: &Conclusion, provenance: &Provenance, plots: &[Plot]) -> Self {
+        let pictures = Pictures { folder: provenance.plots.as_deref(), plots };
         let mut blocks = Vec::new();
         blocks.extend(conclusion.question.clone().map(Block::Paragraph));
         blocks.push(Block::Paragraph(in_short(conclusion)));
@@ -77,30 +77,30 @@ impl Document {
         for (workload, _) in &conclusion.workloads {
             section(&mut blocks, &format!("Switches: {workload}"), switches::table(conclusion, workload));
         }
-        section(&mut blocks, "Arms", arms(conclusion));
+        section(&mut blocks, "Variants", variants(conclusion));
         for (workload, about) in &conclusion.workloads {
             let timeline = timeline(conclusion, workload);
             let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
             let heading = format!("Timeline: {workload}{about}");
-            pictured(&mut blocks, heading, pictures.of(Kind::Timeline, workload), timeline);
+            pictured(&mut blocks, heading, pictures.of(PlotKind::Timeline, workload), timeline);
             let effects = effects(conclusion, workload);
-            compared(&mut blocks, workload, pictures.of(Kind::Effects, workload), effects);
+            compared(&mut blocks, workload, pictures.of(PlotKind::Effects, workload), effects);
         }
-        let grown = conclusion.workloads.iter().flat_map(|(name, _)| pictures.of(Kind::Growth, name));
+        let grown = conclusion.workloads.iter().flat_map(|(name, _)| pictures.of(PlotKind::Growth, name));
         pictured(&mut blocks, "Growth".to_owned(), grown.collect(), growth(conclusion));
-        section(&mut blocks, "Published beside measured", beside(conclusion));
+        section(&mut blocks, "Published beside measured", published(conclusion));
         blocks.extend(bound::section(conclusion));
-        blocks.extend(measuring::section(conclusion, made));
+        blocks.extend(measuring::section(conclusion, provenance));
         blocks.push(Block::Heading("How far this can be trusted".to_owned()));
         blocks.push(Block::List(trust(conclusion)));
-        let books = books::table(conclusion);
-        if !books.rows.is_empty() {
-            blocks.push(Block::Table(books));
-            let reasons = books::reasons(conclusion);
-            if !reasons.is_empty() {
-                blocks.push(Block::List(reasons));
+        let accounting = accounting::table(conclusion);
+        if !accounting.rows.is_empty() {
+            blocks.push(Block::Table(accounting));
+            let warnings = accounting::warnings(conclusion);
+            if !warnings.is_empty() {
+                blocks.push(Block::List(warnings));
             }
-            let trials = vec![Block::Table(books::trials(conclusion))];
+            let trials = vec![Block::Table(accounting::trials(conclusion))];
             blocks.push(Block::Folded { name: "Every trial".to_owned(), inside: trials, in_text: false });
         }
         Self { title: conclusion.title.clone(), blocks }
@@ -114,7 +114,7 @@ struct Pictures<'a> {
 }
 
 impl Pictures<'_> {
-    fn of(&self, kind: Kind, workload: &str) -> Vec<Block> {
+    fn of(&self, kind: PlotKind, workload: &str) -> Vec<Block> {
         let here = self.plots.iter().filter(|plot| plot.kind == kind && plot.workload == workload);
         let shown = here.filter_map(|plot| {
             let link = match self.folder? {
@@ -175,12 +175,12 @@ fn in_short(conclusion: &Conclusion) -> String {
     sentences.extend(whole_way(conclusion).map(|effect| {
         let change = effect.change.map_or_else(String::new, |range| {
             let estimate = figure::change(effect.metric, range.estimate);
-            if effect.rounds < 2 {
-                return format!(" ({estimate} in {})", figure::counted(effect.rounds, "block"));
+            if effect.n_blocks < 2 {
+                return format!(" ({estimate} in {})", figure::counted(effect.n_blocks, "block"));
             }
             format!(" ({estimate}, {})", figure::interval(effect.metric, &range))
         });
-        let (from, to, metric) = (&effect.from.arm, &effect.to.arm, effect.metric);
+        let (from, to, metric) = (&effect.from.variant, &effect.to.variant, effect.metric);
         format!(
             "{to} against {from} by {metric} under {}: {}{change}.",
             effect.to.workload,
@@ -192,15 +192,20 @@ fn in_short(conclusion: &Conclusion) -> String {
     if sentences.is_empty() { "Nothing has been compared yet.".to_owned() } else { sentences.join(" ") }
 }
 
-/// How the first figure that was asked for grows in each arm, under the first workload.
+/// How the first figure that was asked for grows in each variant, under the first workload.
 fn growing(conclusion: &Conclusion) -> Option<String> {
     let first = conclusion.growth.first()?;
     let ends = [first.points.first()?, first.points.last()?].map(|(size, _)| number::count(*size));
     let alike = |growth: &&GrowthResult| growth.workload == first.workload && growth.metric == first.metric;
-    let arm = |growth: &GrowthResult| {
-        format!("{} {} ({})", growth.arm, growth_word(growth), number::fixed(growth.exponent.estimate, 2))
+    let variant = |growth: &GrowthResult| {
+        format!(
+            "{} {} ({})",
+            growth.variant,
+            growth_class(growth),
+            number::fixed(growth.exponent.estimate, 2)
+        )
     };
-    let arms: Vec<String> = conclusion.growth.iter().filter(alike).map(arm).collect();
+    let variants: Vec<String> = conclusion.growth.iter().filter(alike).map(variant).collect();
     let (metric, workload) = (first.metric, &first.workload);
     let of = if metric.more_is_better() {
         format!("the time of a request, by {metric},")
@@ -211,13 +216,13 @@ fn growing(conclusion: &Conclusion) -> Option<String> {
         "How {of} under {workload} grows from {} to {} (exponent): {}.",
         ends[0],
         ends[1],
-        arms.join(", ")
+        variants.join(", ")
     ))
 }
 
 /// What an exponent means, with a question mark where its interval means other things, too.
-fn growth_word(growth: &GrowthResult) -> String {
-    format!("{}{}", growth.word.name(), if growth.sure { "" } else { "?" })
+fn growth_class(growth: &GrowthResult) -> String {
+    format!("{}{}", growth.class.name(), if growth.sure { "" } else { "?" })
 }
 
 /// The effect of everything together by the first metric, under the first workload.
@@ -227,7 +232,7 @@ fn whole_way(conclusion: &Conclusion) -> Option<&Effect> {
         conclusion
             .effects
             .iter()
-            .filter(|effect| effect.primary && effect.metric == *first && effect.rounds > 0)
+            .filter(|effect| effect.primary && effect.metric == *first && effect.n_blocks > 0)
     };
     let workload = &measured().next()?.to.workload;
     let whole = |effect: &&Effect| matches!(effect.relation, Relation::SinceFirst | Relation::Whole);
@@ -244,35 +249,36 @@ fn claims(conclusion: &Conclusion) -> Table {
     table
 }
 
-fn arms(conclusion: &Conclusion) -> Table {
-    let mut table = Table::new(["arm", "what it is", "switches"]);
-    table.rows.extend(conclusion.arms.iter().map(|arm| {
+fn variants(conclusion: &Conclusion) -> Table {
+    let mut table = Table::new(["variant", "what it is", "switches"]);
+    table.rows.extend(conclusion.variants.iter().map(|variant| {
         let mut switches: Vec<String> =
-            arm.differs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        switches.extend(arm.revision.iter().map(|revision| format!("revision {revision}")));
-        let lost = arm.lost.as_ref().map_or_else(String::new, |reason| format!(" (lost: {reason})"));
-        vec![arm.name.clone(), format!("{}{lost}", arm.text), switches.join(", ")]
+            variant.differs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        switches.extend(variant.revision.iter().map(|revision| format!("revision {revision}")));
+        let lost = variant.lost.as_ref().map_or_else(String::new, |reason| format!(" (lost: {reason})"));
+        vec![variant.name.clone(), format!("{}{lost}", variant.text), switches.join(", ")]
     }));
     table
 }
 
-/// A row an arm, a column a metric that any arm has.
+/// A row a variant, a column a metric that any variant has.
 fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
-    let find = |arm: &str, metric: Metric| {
-        let cell = Cell { arm: arm.to_owned(), workload: workload.to_owned() };
+    let find = |variant: &str, metric: Metric| {
+        let cell = Cell { variant: variant.to_owned(), workload: workload.to_owned() };
         conclusion.timeline.iter().find(move |row| row.cell == cell && row.metric == metric)
     };
-    let had = |metric: &Metric| conclusion.arms.iter().any(|arm| find(&arm.name, *metric).is_some());
+    let had =
+        |metric: &Metric| conclusion.variants.iter().any(|variant| find(&variant.name, *metric).is_some());
     let metrics: Vec<Metric> = conclusion.metrics.iter().copied().filter(had).collect();
-    let mut table = Table::new(["arm"]);
+    let mut table = Table::new(["variant"]);
     table.columns.extend(metrics.iter().map(Metric::to_string));
-    for arm in &conclusion.arms {
+    for variant in &conclusion.variants {
         let figure = |metric: &Metric| {
-            find(&arm.name, *metric).map_or("–".to_owned(), |row| figure::spread(*metric, &row.spread))
+            find(&variant.name, *metric).map_or("–".to_owned(), |row| figure::spread(*metric, &row.spread))
         };
         let figures: Vec<String> = metrics.iter().map(figure).collect();
         if figures.iter().any(|figure| figure != "–") {
-            table.rows.push([vec![arm.name.clone()], figures].concat());
+            table.rows.push([vec![variant.name.clone()], figures].concat());
         }
     }
     table
@@ -297,18 +303,18 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
         let change =
             |change: Option<f64>| change.map_or("–".to_owned(), |change| figure::change(metric, change));
         let from = if effect.from.workload == workload {
-            effect.from.arm.clone()
+            effect.from.variant.clone()
         } else {
-            format!("{} under {}", effect.from.arm, effect.from.workload)
+            format!("{} under {}", effect.from.variant, effect.from.workload)
         };
         vec![
             from,
-            effect.to.arm.clone(),
+            effect.to.variant.clone(),
             metric.to_string(),
             change(effect.change.map(|range| range.estimate)),
             effect.change.map_or("–".to_owned(), |range| figure::interval(metric, &range)),
             figure::verdict(effect),
-            change(effect.detectable),
+            change(effect.mde),
             change(effect.published),
             effect.notes.join("; "),
         ]
@@ -317,7 +323,8 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
 }
 
 fn growth(conclusion: &Conclusion) -> Table {
-    let mut table = Table::new(["arm", "workload", "metric", "figures", "exponent", "last step", "that is"]);
+    let mut table =
+        Table::new(["variant", "workload", "metric", "figures", "exponent", "last step", "that is"]);
     table.rows.extend(conclusion.growth.iter().map(|growth| {
         let points: Vec<String> = growth
             .points
@@ -335,30 +342,30 @@ fn growth(conclusion: &Conclusion) -> Table {
             end(exponent.high)
         );
         vec![
-            growth.arm.clone(),
+            growth.variant.clone(),
             growth.workload.clone(),
             growth.metric.to_string(),
             points.join(", "),
             range,
             number::fixed(growth.last, 2),
-            growth_word(growth),
+            growth_class(growth),
         ]
     }));
     table
 }
 
-fn beside(conclusion: &Conclusion) -> Table {
+fn published(conclusion: &Conclusion) -> Table {
     let mut table =
-        Table::new(["arm", "workload", "metric", "published", "measured here", "measured / published"]);
-    table.rows.extend(conclusion.beside.iter().map(|beside| {
-        let metric = beside.published.metric;
+        Table::new(["variant", "workload", "metric", "published", "measured here", "measured / published"]);
+    table.rows.extend(conclusion.published.iter().map(|published| {
+        let metric = published.published.metric;
         vec![
-            beside.published.cell.arm.clone(),
-            beside.published.cell.workload.clone(),
+            published.published.cell.variant.clone(),
+            published.published.cell.workload.clone(),
             metric.to_string(),
-            figure::figure(metric, beside.published.value),
-            beside.measured.map_or("–".to_owned(), |measured| figure::spread(metric, &measured)),
-            beside.ratio.map_or("–".to_owned(), |ratio| number::fixed(ratio, 2)),
+            figure::figure(metric, published.published.value),
+            published.measured.map_or("–".to_owned(), |measured| figure::spread(metric, &measured)),
+            published.ratio.map_or("–".to_owned(), |ratio| number::fixed(ratio, 2)),
         ]
     }));
     table
@@ -387,7 +394,7 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
         format!(
             "lost: block {}, {} under {}: {}",
             lost.block + 1,
-            lost.cell.arm,
+            lost.cell.variant,
             lost.cell.workload,
             lost.why
         )

@@ -3,7 +3,7 @@
 //! Does not calculate; a range is written as it comes.
 
 use knee_study::metric::{Metric, Unit};
-use knee_study::study::{Effect, Range, Spread};
+use knee_study::study::{Effect, Estimate, Spread};
 
 use crate::number;
 
@@ -24,11 +24,11 @@ pub(super) fn counted(number: usize, one: &str) -> String {
     format!("{} {one}{many}", number::count(number as u64))
 }
 
-/// The median of rounds and how far they reach.
+/// The median of blocks and how far they reach.
 pub(super) fn spread(metric: Metric, spread: &Spread) -> String {
     let least = if spread.at_least { "≥ " } else { "" };
     let median = figure(metric, spread.median);
-    if spread.rounds < 2 {
+    if spread.n_blocks < 2 {
         return format!("{least}{median}");
     }
     format!("{least}{median} ({} – {})", figure(metric, spread.low), figure(metric, spread.high))
@@ -54,7 +54,7 @@ fn signed(value: f64, decimals: usize) -> String {
 }
 
 /// The interval of a change; a single block has none.
-pub(super) fn interval(metric: Metric, range: &Range) -> String {
+pub(super) fn interval(metric: Metric, range: &Estimate) -> String {
     if (range.low, range.high) == (None, None) {
         return "–".to_owned();
     }

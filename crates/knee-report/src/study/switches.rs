@@ -1,4 +1,4 @@
-//! What each switch of an ablation is worth: alone on the base, and as the last step to the best arm.
+//! What each switch of an ablation is worth: alone on the baseline, and as the last step to the best variant.
 //!
 //! Says what the comparisons said, side by side and in order of the gain at the end; does not judge.
 
@@ -14,14 +14,14 @@ use crate::number;
 /// The two comparisons of a switch by one metric under one workload.
 struct Worth<'a> {
     switch: &'a str,
-    /// The base with the switch against the base.
+    /// The baseline with the switch against the baseline.
     alone: &'a Effect,
-    /// The best arm against the same without the switch.
+    /// The best variant against the same without the switch.
     last: Option<&'a Effect>,
 }
 
 impl<'a> Worth<'a> {
-    /// What the switch is worth, if `alone` is the comparison of a switch on the base.
+    /// What the switch is worth, if `alone` is the comparison of a switch on the baseline.
     fn of(alone: &'a Effect, effects: &'a [Effect]) -> Option<Self> {
         let Relation::Added(switch) = &alone.relation else { return None };
         let removed = Relation::Removed(switch.clone());
@@ -49,14 +49,14 @@ impl<'a> Worth<'a> {
     }
 }
 
-/// The switches under a workload by the first metric that tells anything, those that the best arm would miss most first.
+/// The switches under a workload by the first metric that tells anything, those that the best variant would miss most first.
 fn worths<'a>(conclusion: &'a Conclusion, workload: &str) -> Vec<Worth<'a>> {
     let effects = &conclusion.effects;
     let by = |metric: &Metric| {
         let here = effects.iter().filter(|effect| effect.metric == *metric && effect.to.workload == workload);
         here.filter_map(|effect| Worth::of(effect, effects)).collect::<Vec<_>>()
     };
-    let tells = |worths: &Vec<Worth<'_>>| worths.iter().any(|worth| worth.both().any(|one| one.rounds > 0));
+    let tells = |worths: &Vec<Worth<'_>>| worths.iter().any(|worth| worth.both().any(|one| one.n_blocks > 0));
     let mut worths = conclusion.metrics.iter().map(by).find(tells).unwrap_or_default();
     worths.sort_by(|a, b| b.gain().total_cmp(&a.gain()));
     worths
@@ -68,13 +68,13 @@ pub(super) fn table(conclusion: &Conclusion, workload: &str) -> Table {
     let mut table = Table::new(["switch", "alone", "as the last step"]);
     let Some(first) = worths.first() else { return table };
     let metric = first.alone.metric;
-    table.columns[1] = format!("{metric}, alone on {}", first.alone.from.arm);
+    table.columns[1] = format!("{metric}, alone on {}", first.alone.from.variant);
     if let Some(last) = first.last {
-        table.columns[2] = format!("{metric}, as the last step to {}", last.to.arm);
+        table.columns[2] = format!("{metric}, as the last step to {}", last.to.variant);
     }
     let set = |worth: &Worth<'_>| {
-        let arm = conclusion.arms.iter().find(|arm| arm.name == worth.alone.to.arm);
-        let value = arm.and_then(|arm| arm.differs.get(worth.switch));
+        let variant = conclusion.variants.iter().find(|variant| variant.name == worth.alone.to.variant);
+        let value = variant.and_then(|variant| variant.differs.get(worth.switch));
         value.map_or_else(|| worth.switch.to_owned(), |value| format!("{} = {value}", worth.switch))
     };
     let row = |worth: &Worth<'_>| vec![set(worth), cell(Some(worth.alone)), cell(worth.last)];
@@ -91,7 +91,7 @@ fn cell(effect: Option<&Effect>) -> String {
     format!("{change} ({}), {}", figure::interval(metric, &range), effect.verdict.name())
 }
 
-/// Which switches carry the best arm, and which come along; nothing if the study is no ablation.
+/// Which switches carry the best variant, and which come along; nothing if the study is no ablation.
 pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
     let workload = &conclusion.workloads.first()?.0;
     let worths = worths(conclusion, workload);

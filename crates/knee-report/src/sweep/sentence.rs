@@ -4,13 +4,13 @@
 
 use knee_core::unit::Nanos;
 use knee_study::sweep::bound::{CpuBound, Queue};
-use knee_study::sweep::conclusion::{Named, Recovery, Saturation};
+use knee_study::sweep::conclusion::{LevelEstimate, Recovery, Saturation};
 use knee_study::sweep::cost::Worth;
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::Knee;
 use knee_study::sweep::rule::{Judged, Miss, Outcome};
 use knee_study::sweep::usl::{Law, Unfit};
-use knee_study::sweep::{Interval, Kind, Report, Trial};
+use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Report};
 
 use super::{Finding, Remark, level};
 use crate::number;
@@ -19,7 +19,7 @@ use crate::number;
 pub fn terms(report: &Report) -> Vec<String> {
     let config = &report.config;
     let load = match config.kind {
-        Kind::Connections => "closed: every connection waits for its answer".to_owned(),
+        LoadKind::Connections => "closed: every connection waits for its answer".to_owned(),
         _ => format!("open: Poisson arrivals, seed {}", config.seed),
     };
     let spent: f64 = report.trials.iter().map(|trial| trial.result.took).sum();
@@ -55,19 +55,19 @@ pub fn headline(report: &Report) -> String {
     let unit = report.unit();
     let rules = rules(report);
     match &report.capacity {
-        Named::Between { interval: Interval { low, high }, .. } => {
+        LevelEstimate::Between { interval: LevelRange { low, high }, .. } => {
             let (low, high) = (level(*low), level(*high));
             let why = upper_why(report);
             format!("The service takes {low} {unit} with {rules}; it no longer takes {high}{why}.")
         }
-        Named::AtLeast(low) => format!(
+        LevelEstimate::AtLeast(low) => format!(
             "The service takes at least {} {unit} with {rules}; the ladder ended before anything failed.",
             level(*low)
         ),
-        Named::Below(high) => {
+        LevelEstimate::Below(high) => {
             format!("Every step failed, down to {} {unit}{}.", level(*high), upper_why(report))
         }
-        Named::Refused { at_least, .. } => {
+        LevelEstimate::Refused { at_least, .. } => {
             let known = at_least.map_or("nothing that passed is known".to_owned(), |low| {
                 format!("{} {unit} passed", level(low))
             });
@@ -75,18 +75,18 @@ pub fn headline(report: &Report) -> String {
                 "No capacity is named: above that the limit may be the generator's, not the service's; {known}."
             )
         }
-        Named::Unknown => "Nothing is known: no step was made that says anything.".to_owned(),
+        LevelEstimate::Unknown => "Nothing is known: no step was made that says anything.".to_owned(),
     }
 }
 
 /// Why the upper end of the capacity failed.
 fn upper_why(report: &Report) -> String {
     let high = match &report.capacity {
-        Named::Between { interval, .. } => interval.high,
-        Named::Below(high) => *high,
+        LevelEstimate::Between { interval, .. } => interval.high,
+        LevelEstimate::Below(high) => *high,
         _ => return String::new(),
     };
-    let at = |trial: &&Trial| {
+    let at = |trial: &&FinishedStep| {
         (trial.step.load.level() - high).abs() <= 1e-9 * high && trial.judged.outcome == Outcome::Fail
     };
     let why = report.ladder().find(at).map(|trial| why(&trial.judged)).unwrap_or_default();
@@ -123,7 +123,7 @@ fn miss(miss: &Miss) -> String {
     match miss {
         Miss::Achieved { share } => format!("{} of it is answered in time", number::percent(*share)),
         Miss::Errors { share } => format!("{} failed", number::percent(*share)),
-        Miss::Slo { slo, held } => format!("{} {}", slo.figure, seconds(held.seconds)),
+        Miss::Slo { slo, held } => format!("{} {}", slo.statistic, seconds(held.seconds)),
         Miss::Backlog { per_second } => format!("backlog grows by {}/s", level(*per_second)),
         Miss::Silence => "no answer".to_owned(),
     }
@@ -153,28 +153,30 @@ pub fn findings(report: &Report) -> Vec<Finding> {
     findings
 }
 
-fn named(named: &Named, unit: &str) -> String {
+fn named(named: &LevelEstimate, unit: &str) -> String {
     match named {
-        Named::Between { interval, .. } => {
+        LevelEstimate::Between { interval, .. } => {
             format!("{} to {} {unit}", level(interval.low), level(interval.high))
         }
-        Named::AtLeast(low) => format!("at least {} {unit}", level(*low)),
-        Named::Below(high) => format!("below {} {unit}", level(*high)),
-        Named::Refused { at_least: Some(low), .. } => format!("not named; {} {unit} passed", level(*low)),
-        Named::Refused { at_least: None, .. } => "not named".to_owned(),
-        Named::Unknown => "–".to_owned(),
+        LevelEstimate::AtLeast(low) => format!("at least {} {unit}", level(*low)),
+        LevelEstimate::Below(high) => format!("below {} {unit}", level(*high)),
+        LevelEstimate::Refused { at_least: Some(low), .. } => {
+            format!("not named; {} {unit} passed", level(*low))
+        }
+        LevelEstimate::Refused { at_least: None, .. } => "not named".to_owned(),
+        LevelEstimate::Unknown => "–".to_owned(),
     }
 }
 
 fn capacity_remark(report: &Report) -> String {
     match &report.capacity {
-        Named::Between { interval, confirmed } => {
+        LevelEstimate::Between { interval, confirmed } => {
             let of = |level: f64, wanted: Outcome| {
-                let at = |trial: &&Trial| {
+                let at = |trial: &&FinishedStep| {
                     (trial.step.load.level() - level).abs() <= 1e-9 * level
                         && trial.judged.outcome != Outcome::Void
                 };
-                let here: Vec<&Trial> = report.ladder().filter(at).collect();
+                let here: Vec<&FinishedStep> = report.ladder().filter(at).collect();
                 (here.iter().filter(|trial| trial.judged.outcome == wanted).count(), here.len())
             };
             let (passed, of_low) = of(interval.low, Outcome::Pass);
@@ -182,14 +184,14 @@ fn capacity_remark(report: &Report) -> String {
             let tried = format!("{passed} of {of_low} passed, {failed} of {of_high} failed");
             if *confirmed { tried } else { format!("{tried}; not confirmed") }
         }
-        Named::Refused { why, .. } => why.join("; "),
+        LevelEstimate::Refused { why, .. } => why.join("; "),
         _ => String::new(),
     }
 }
 
 fn saturation(found: &Saturation, report: &Report) -> Finding {
-    let unit = if report.config.kind == Kind::Iterations { "iterations/s" } else { "requests/s" };
-    let Interval { low, high } = found.interval;
+    let unit = if report.config.kind == LoadKind::Iterations { "iterations/s" } else { "requests/s" };
+    let LevelRange { low, high } = found.interval;
     let (value, remark) = if !found.reached {
         (format!("at least {} {unit}", level(found.rate)), "no step was overloaded")
     } else if high > low {
@@ -201,7 +203,7 @@ fn saturation(found: &Saturation, report: &Report) -> Finding {
 }
 
 fn knee(found: &Knee, report: &Report) -> Finding {
-    let Interval { low, high } = found.interval;
+    let LevelRange { low, high } = found.interval;
     let remark = if found.at_the_end {
         "the highest level that was tried: it may be above".to_owned()
     } else if found.at_the_start {
@@ -287,9 +289,9 @@ fn queue(queue: &Queue) -> String {
     )
 }
 
-fn law(law: &Result<Law, Unfit>, kind: Kind) -> String {
+fn law(law: &Result<Law, Unfit>, kind: LoadKind) -> String {
     const NAME: &str = "Universal scalability law";
-    let unit = if kind == Kind::Iterations { "iterations/s" } else { "requests/s" };
+    let unit = if kind == LoadKind::Iterations { "iterations/s" } else { "requests/s" };
     match law {
         Ok(law) => {
             let peak = law.peak.map_or("no retrograde seen".to_owned(), |(n, x)| {

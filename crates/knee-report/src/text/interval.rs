@@ -37,9 +37,9 @@ pub fn header() -> String {
 pub fn line(point: &Point, unit: Option<Unit>) -> String {
     let moment = Moment::of(point);
     let mark = if point.warm_up { "*" } else { "" };
-    let time = |place: usize, times: Option<[Nanos; 4]>, readings: [Reading; 4]| {
-        let Some(nanos) = times.map(|times| times[place].0 as f64) else { return "–".to_owned() };
-        let sign = match readings[place] {
+    let time = |position: usize, times: Option<[Nanos; 4]>, readings: [Reading; 4]| {
+        let Some(nanos) = times.map(|times| times[position].0 as f64) else { return "–".to_owned() };
+        let sign = match readings[position] {
             Reading::AtLeast(_) => "≥",
             Reading::TooFew { .. } => "~",
             Reading::Exactly(_) | Reading::Nothing => "",

@@ -61,8 +61,8 @@ fn headline(state: State, reasons: usize, style: &Style) -> String {
 /// how many are left. `room` is 2 or more.
 fn reasons(reasons: &[Reason], room: usize, style: &Style) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for (place, reason) in reasons.iter().enumerate() {
-        let left = reasons.len() - place;
+    for (position, reason) in reasons.iter().enumerate() {
+        let left = reasons.len() - position;
         let room = room - lines.len() - usize::from(left > 1);
         let first = format!("  {}: ", reason.state.name());
         let text = format!("{} → {}", clean::line(&reason.text), clean::line(&reason.advice));
@@ -73,7 +73,7 @@ fn reasons(reasons: &[Reason], room: usize, style: &Style) -> Vec<String> {
         }
         let mut left = left;
         if room > 0 {
-            let text = if place == 0 { text } else { clean::line(&reason.text).into_owned() };
+            let text = if position == 0 { text } else { clean::line(&reason.text).into_owned() };
             lines.extend(shortened(wrap_words(&first, &text, style.width), room, style));
             left -= 1;
         }

@@ -62,8 +62,8 @@ proptest! {
     #[test]
     fn endpoints_add_up_to_the_whole(requests in requests()) {
         let view = View::of(&fixture::run(fixture::open(20.0, 20), &requests));
-        let sum = |figure: fn(&knee_report::view::part::Part) -> u64| -> u64 {
-            view.endpoints.iter().map(|endpoint| figure(&endpoint.part)).sum()
+        let sum = |figure: fn(&knee_report::view::request_stats::RequestStats) -> u64| -> u64 {
+            view.endpoints.iter().map(|endpoint| figure(&endpoint.stats)).sum()
         };
         prop_assert_eq!(sum(|part| part.books.planned), requests.len() as u64);
         prop_assert_eq!(sum(|part| part.books.planned), view.total.books.planned);

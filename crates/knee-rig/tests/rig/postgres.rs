@@ -173,7 +173,7 @@ fn a_version_that_is_not_installed_is_named_with_the_line_that_installs_it() {
         return;
     }
     let world = World::new();
-    let error = world.up("[postgres.db]\nleast_version = 99\n").err().unwrap();
+    let error = world.up("[postgres.db]\nmin_version = 99\n").err().unwrap();
     assert!(error.to_string().contains("is too old: at least 99 is asked for"), "{error}");
     assert!(error.hint().contains("99"), "{}", error.hint());
     world.assert_nothing_left();

@@ -148,11 +148,11 @@ fn a_service_stays_on_the_cpus_it_was_given_and_so_does_the_generator() {
 #[test]
 fn the_generator_goes_before_what_is_started_or_it_is_told_why_not() {
     let world = World::new();
-    let (mut rig, _) = world.running(&format!("{SERVICE}[generator]\nweight = 20\n"));
+    let (mut rig, _) = world.running(&format!("{SERVICE}[generator]\ncpu_weight = 20\n"));
     let running = rig.restart("main", &Overrides::default()).unwrap();
     let name = format!("{}-main", rig.folder().file_name().unwrap().to_str().unwrap());
     if let [not_here] = running.not_here.as_slice() {
-        assert_eq!(not_here.what, "generator.weight");
+        assert_eq!(not_here.what, "generator.cpu_weight");
         assert!(!not_here.reason.is_empty());
         return;
     }
@@ -180,12 +180,12 @@ fn the_generator_goes_before_stores_as_well() {
         return;
     }
     let world = World::new();
-    let stores = "[postgres.db]\n[redis.cache]\n[generator]\nweight = 20\n";
+    let stores = "[postgres.db]\n[redis.cache]\n[generator]\ncpu_weight = 20\n";
     let mut rig = world.up(&format!("{SERVICE}{stores}")).unwrap();
     let running = rig.start("main", &Overrides::default()).unwrap();
     let rig_name = rig.folder().file_name().unwrap().to_str().unwrap();
     if let [not_here] = running.not_here.as_slice() {
-        assert_eq!(not_here.what, "generator.weight");
+        assert_eq!(not_here.what, "generator.cpu_weight");
         assert_eq!(crate::world::groups(rig_name), Vec::<std::path::PathBuf>::new());
         return;
     }
@@ -202,12 +202,12 @@ fn a_weight_of_the_generator_that_changes_nothing_or_cannot_be_is_told() {
     let world = World::new();
     for weight in ["0", "51"] {
         let error =
-            world.up(&format!("{SERVICE}[generator]\nweight = {weight}\n")).err().unwrap().to_string();
-        assert_eq!(error, format!("`generator.weight` is {weight}, and has to be 1 to 50"));
+            world.up(&format!("{SERVICE}[generator]\ncpu_weight = {weight}\n")).err().unwrap().to_string();
+        assert_eq!(error, format!("`generator.cpu_weight` is {weight}, and has to be 1 to 50"));
     }
-    let own = "[service.main]\naddress = \"http://127.0.0.1:1\"\n[generator]\nweight = 20\n";
+    let own = "[service.main]\naddress = \"http://127.0.0.1:1\"\n[generator]\ncpu_weight = 20\n";
     let rig = world.up(own).unwrap();
-    assert_eq!(rig.not_here()[0].what, "generator.weight");
+    assert_eq!(rig.not_here()[0].what, "generator.cpu_weight");
 }
 
 #[test]
@@ -228,12 +228,12 @@ fn a_text_of_the_study_names_services_that_are_then_there() {
 #[test]
 fn a_share_of_a_cpu_is_had_or_told_to_be_impossible() {
     let world = World::new();
-    let mut rig = world.up(&format!("{SERVICE}cpu_share = 0.5\n")).unwrap();
+    let mut rig = world.up(&format!("{SERVICE}cpu_limit = 0.5\n")).unwrap();
     let running = rig.start("main", &Overrides::default()).unwrap();
     let group = std::fs::read_to_string(format!("/proc/{}/cgroup", running.pid.unwrap())).unwrap();
     let name = format!("{}-main", rig.folder().file_name().unwrap().to_str().unwrap());
     if let [not_here] = running.not_here.as_slice() {
-        assert_eq!(not_here.what, "service.main.cpu_share");
+        assert_eq!(not_here.what, "service.main.cpu_limit");
         assert!(!not_here.reason.is_empty() && !group.contains(&name));
     } else {
         assert!(group.contains(&name), "{group}");

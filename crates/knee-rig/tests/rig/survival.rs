@@ -31,7 +31,7 @@ build = "sleep 0.02"
 command = ["sh", "-c", "setsid sleep 1000 & exec HOST serve {port} {data}"]
 seed = ["sh", "-c", "sleep 0.02; echo seed >{data}/texts"]
 reset = "copy"
-cpu_share = 2.0
+cpu_limit = 2.0
 "#;
 
 const STEPS: [&str; 6] = ["up", "start", "reset", "again", "down", "end"];

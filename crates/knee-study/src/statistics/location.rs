@@ -38,8 +38,8 @@ pub fn median(values: &[f64]) -> f64 {
 /// wild without pulling it away. NaN of nothing.
 pub fn hodges_lehmann(values: &[f64]) -> f64 {
     let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
-    for (place, first) in values.iter().enumerate() {
-        means.extend(values[place..].iter().map(|second| first.midpoint(*second)));
+    for (position, first) in values.iter().enumerate() {
+        means.extend(values[position..].iter().map(|second| first.midpoint(*second)));
     }
     median(&means)
 }

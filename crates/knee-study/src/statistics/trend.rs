@@ -23,8 +23,8 @@ pub fn mann_kendall(series: &[f64]) -> Option<MannKendall> {
         return None;
     }
     let mut score = 0i64;
-    for (place, first) in series.iter().enumerate() {
-        score += series[place + 1..].iter().map(|second| sign(second - first)).sum::<i64>();
+    for (position, first) in series.iter().enumerate() {
+        score += series[position + 1..].iter().map(|second| sign(second - first)).sum::<i64>();
     }
     let spread = score_variance(series).sqrt();
     // One step towards 0, because the score moves in steps of two.
@@ -64,8 +64,8 @@ pub struct Slope {
 /// `None` below four points, of which nothing can be said, or without two different x.
 pub fn theil_sen(points: &[(f64, f64)], alpha: f64) -> Option<Slope> {
     let mut slopes = Vec::with_capacity(points.len() * points.len() / 2);
-    for (place, (x1, y1)) in points.iter().enumerate() {
-        let later = points[place + 1..].iter().filter(|(x2, _)| x2.total_cmp(x1).is_ne());
+    for (position, (x1, y1)) in points.iter().enumerate() {
+        let later = points[position + 1..].iter().filter(|(x2, _)| x2.total_cmp(x1).is_ne());
         slopes.extend(later.map(|(x2, y2)| (y2 - y1) / (x2 - x1)));
     }
     if points.len() < 4 || slopes.is_empty() {
@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn a_rise_is_found_and_noise_is_not() {
         let mut random = Random::new(1);
-        let rising: Vec<f64> = (0..40).map(|place| 0.05 * f64::from(place) + 0.3 * random.normal()).collect();
+        let rising: Vec<f64> =
+            (0..40).map(|position| 0.05 * f64::from(position) + 0.3 * random.normal()).collect();
         assert!(mann_kendall(&rising).unwrap().p < 1e-6);
         let flat: Vec<f64> = (0..40).map(|_| random.normal()).collect();
         assert!(mann_kendall(&flat).unwrap().p > 0.05);

@@ -8,7 +8,7 @@ use knee_core::estimate::{Distribution, Quantile, samples_needed};
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 
-use super::{Figure, Measured, Place};
+use super::{Figure, Measured, Placement, TrialWarning};
 use crate::metric::Metric;
 use crate::statistics::warm_up::{self, WarmUp};
 use crate::sweep::StepResult;
@@ -63,7 +63,7 @@ impl Measured {
             figures.insert(Metric::Max, Figure { value: max.as_nanos() as f64, at_least: bounded });
         }
         let window = StepResult::of(run, 1.0);
-        figures.insert(Metric::Rate, Figure::from(window.goodput));
+        figures.insert(Metric::Goodput, Figure::from(window.goodput));
         figures.insert(Metric::Errors, Figure::from(window.failed()));
         let planned = books.planned;
         // Not those that came due in it: where answers take longer than the window, others end there.
@@ -78,12 +78,17 @@ impl Measured {
         Self {
             figures,
             requests: planned,
-            state: run.truth.state,
-            reasons: run.truth.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            validity: run.truth.state,
+            warnings: run
+                .truth
+                .reasons
+                .iter()
+                .map(|reason| TrialWarning::new(&reason.code, &reason.text))
+                .collect(),
             steady: steady(run),
             kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
             record,
-            place: Place::default(),
+            placement: Placement::default(),
         }
     }
 }
@@ -197,6 +202,6 @@ mod tests {
         let why = too_few(Metric::P99, measured.requests).unwrap();
         assert_eq!(why, "p99 takes 10000 requests a trial, no trial measured more than 300");
         assert_eq!(too_few(Metric::P50, measured.requests), None);
-        assert_eq!(too_few(Metric::Rate, 0), None);
+        assert_eq!(too_few(Metric::Goodput, 0), None);
     }
 }

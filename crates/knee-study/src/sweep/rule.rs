@@ -6,7 +6,7 @@ use knee_core::truth::{Reason, State};
 
 use super::measured::StepResult;
 use super::slo::{Held, Slo};
-use super::{Config, Kind};
+use super::{Config, LoadKind};
 use crate::statistics::trend::theil_sen;
 
 /// Share of the arrivals that have to be answered in the time in which they came due.
@@ -128,14 +128,14 @@ pub fn judge(config: &Config, result: &StepResult, context: Context) -> Judged {
     Judged { outcome, misses, broken: broken.filter(|_| void.is_empty()), void }
 }
 
-fn achieved(kind: Kind, result: &StepResult) -> Option<Miss> {
+fn achieved(kind: LoadKind, result: &StepResult) -> Option<Miss> {
     let share = result.share();
     let left_over = (result.offered - result.achieved) * result.seconds;
     let missed = kind.is_open() && share < ACHIEVED_MIN && left_over > LEFT_OVER_MIN;
     missed.then_some(Miss::Achieved { share })
 }
 
-fn backlog(kind: Kind, result: &StepResult) -> Option<Miss> {
+fn backlog(kind: LoadKind, result: &StepResult) -> Option<Miss> {
     let trend = theil_sen(&result.waiting, RISE_ALPHA).filter(|_| kind.is_open())?;
     let added = trend.slope * result.seconds;
     let grows = trend.low > 0.0 && trend.slope > GROWTH_MIN * result.offered && added > LEFT_OVER_MIN;

@@ -272,8 +272,8 @@ mod tests {
 
     /// The law at these numbers in flight, with an error that alternates.
     fn steps(law: Law, error: f64) -> Vec<(f64, f64)> {
-        let sign = |place: usize| if place.is_multiple_of(2) { 1.0 } else { -1.0 };
-        let at = |(place, n): (usize, &f64)| (*n, law.throughput(*n) * (1.0 + error * sign(place)));
+        let sign = |position: usize| if position.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let at = |(position, n): (usize, &f64)| (*n, law.throughput(*n) * (1.0 + error * sign(position)));
         [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0].iter().enumerate().map(at).collect()
     }
 

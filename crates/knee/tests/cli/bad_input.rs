@@ -93,9 +93,9 @@ const BAD: &[(&str, &str, &str)] = &[
         "write stages as TIME:TARGET, as in `--stage 30s:100,1m:100`",
     ),
     (
-        "$URL -o same --out same",
-        "`-o` and `--out` both name `same`",
-        "`-o` is for the result, `--out` for the record; give them different names",
+        "$URL -o same --record same",
+        "`-o` and `--record` both name `same`",
+        "`-o` is for the result, `--record` for the record; give them different names",
     ),
     (
         "$URL -o /nowhere/result",
@@ -103,18 +103,18 @@ const BAD: &[(&str, &str, &str)] = &[
         "check the folder, its permissions and the space left",
     ),
     (
-        "$URL -o new --out $TEXT",
-        "`$TEXT` exists already, for `--out`",
+        "$URL -o new --record $TEXT",
+        "`$TEXT` exists already, for `--record`",
         "give another name, or remove it first",
     ),
     (
-        "$URL -o new --out /nowhere/record",
+        "$URL -o new --record /nowhere/record",
         "`/nowhere/record` cannot be written: no such file or directory",
         "check the folder, its permissions and the space left",
     ),
     (
-        "$URL --out /dev/full",
-        "`/dev/full` exists already, for `--out`",
+        "$URL --record /dev/full",
+        "`/dev/full` exists already, for `--record`",
         "give another name, or remove it first",
     ),
     (
@@ -124,13 +124,13 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     ("ftp://127.0.0.1/", "`ftp://127.0.0.1/` has the scheme `ftp`", "only `http` and `https` can be loaded"),
     (
-        "http://no-such-host.invalid/ --out new",
+        "http://no-such-host.invalid/ --record new",
         "the name `no-such-host.invalid` does not resolve",
         "check the spelling, or use an address",
     ),
     // Reserved for documentation (RFC 5737): nothing is there, and nothing may be sent there.
     (
-        "http://192.0.2.1/ -z 10s --out new",
+        "http://192.0.2.1/ -z 10s --record new",
         "`192.0.2.1` is a public host, and this is more than a little load",
         "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
          host gets at most 20 connections with `-q 50` or `-n 2000`",
@@ -173,7 +173,7 @@ fn a_server_that_is_not_there_is_told_before_any_load() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    home.knee(&format!("http://{address}/ -o result --out record")).run().refused(
+    home.knee(&format!("http://{address}/ -o result --record record")).run().refused(
         &format!("`{address}` refused the connection"),
         "is the server running, and does it listen on that port?",
     );

@@ -12,17 +12,17 @@ use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{Metric, Unit};
-use crate::study::{Calibration, Figure, Measured, Spent};
+use crate::study::{Calibration, Figure, Measured, Spent, TrialWarning};
 
 /// Two runs beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct RecordPair {
     /// The first.
-    pub a: Recorded,
+    pub a: RecordedRun,
     /// The second.
-    pub b: Recorded,
+    pub b: RecordedRun,
     /// Every metric that one of them has.
-    pub metrics: Vec<Pair>,
+    pub metrics: Vec<MetricPair>,
     /// Why they do not compare, whatever the figures say; empty when nothing is known to speak against it.
     pub obstacles: Vec<String>,
     /// The machine's noise, if it is known.
@@ -31,7 +31,7 @@ pub struct Beside {
 
 /// What a run says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedRun {
     /// The name of its record.
     pub record: String,
     /// What was loaded.
@@ -47,14 +47,14 @@ pub struct Recorded {
     /// Requests measured.
     pub requests: u64,
     /// Whether it can be trusted.
-    pub state: State,
+    pub validity: State,
     /// Why not.
-    pub reasons: Vec<String>,
+    pub warnings: Vec<TrialWarning>,
 }
 
 /// One metric of both runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct MetricPair {
     /// Which.
     pub metric: Metric,
     /// What A measured; `None` if it did not.
@@ -69,7 +69,7 @@ pub struct Pair {
     pub within_noise: Option<bool>,
 }
 
-impl Beside {
+impl RecordPair {
     /// Puts two runs beside each other, each with the name of its record. `noise` is that of this machine.
     pub fn of(a: (&Run, &str), b: (&Run, &str), noise: Option<Calibration>) -> Self {
         let figures = |run| Measured::of(run, Spent::default(), None);
@@ -88,8 +88,8 @@ impl Beside {
     }
 }
 
-fn recorded(run: &Run, record: &str, measured: Measured) -> Recorded {
-    Recorded {
+fn recorded(run: &Run, record: &str, measured: Measured) -> RecordedRun {
+    RecordedRun {
         record: record.to_owned(),
         title: run.head.title.clone(),
         load: load(&run.head.plan),
@@ -97,12 +97,17 @@ fn recorded(run: &Run, record: &str, measured: Measured) -> Recorded {
         build: run.head.build.clone(),
         machine: run.head.machine.clone(),
         requests: measured.requests,
-        state: measured.state,
-        reasons: measured.reasons,
+        validity: measured.validity,
+        warnings: measured.warnings,
     }
 }
 
-fn pair(metric: Metric, a: Option<Figure>, b: Option<Figure>, noise: Option<&Calibration>) -> Option<Pair> {
+fn pair(
+    metric: Metric,
+    a: Option<Figure>,
+    b: Option<Figure>,
+    noise: Option<&Calibration>,
+) -> Option<MetricPair> {
     if a.is_none() && b.is_none() {
         return None;
     }
@@ -122,7 +127,7 @@ fn pair(metric: Metric, a: Option<Figure>, b: Option<Figure>, noise: Option<&Cal
             },
         );
     let within_noise = scaled.zip(reach).map(|((a, b), reach)| (b - a).abs() <= reach);
-    Some(Pair { metric, a, b, change, noise, within_noise })
+    Some(MetricPair { metric, a, b, change, noise, within_noise })
 }
 
 /// Everything that differs besides the service, or that makes a run say nothing.
@@ -139,7 +144,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     differ("the workers of the generator", one.plan.workers.to_string(), other.plan.workers.to_string());
     differ("the time limits", limits(&one.plan), limits(&other.plan));
     differ("the machines", machine(&one.machine), machine(&other.machine));
-    differ("the places of the targets", place(one.co_located), place(other.co_located));
+    differ("the places of the targets", position(one.co_located), position(other.co_located));
     differ("the versions of knee", build(&one.build), build(&other.build));
     for (name, run) in [("A", a), ("B", b)] {
         if run.truth.state == State::Invalid {
@@ -194,13 +199,13 @@ fn machine(machine: &Machine) -> String {
     format!("{} CPUs of {cpu} under {}", machine.cores, machine.system)
 }
 
-fn place(co_located: Option<bool>) -> String {
-    let place = match co_located {
+fn position(co_located: Option<bool>) -> String {
+    let position = match co_located {
         Some(true) => "on the generator's machine",
         Some(false) => "on another machine",
         None => "not known",
     };
-    place.to_owned()
+    position.to_owned()
 }
 
 fn build(build: &Build) -> String {

@@ -1,4 +1,4 @@
-//! The figures on which the verdict rests, as JSON.
+//! The figures that the validity check looks at, as JSON.
 //!
 //! Null means that the platform cannot tell, never zero.
 
@@ -9,8 +9,8 @@ use super::{Bodies, millis, seconds};
 use crate::json::finite;
 
 #[derive(Debug, Serialize)]
-pub struct Truth {
-    own_lag_ms: Option<OwnLag>,
+pub struct Diagnostics {
+    generator_lag_ms: Option<GeneratorLag>,
     area_residual: Option<f64>,
     little_residual: Option<f64>,
     little_allowance: Option<f64>,
@@ -34,7 +34,7 @@ pub struct Truth {
 }
 
 #[derive(Debug, Serialize)]
-struct OwnLag {
+struct GeneratorLag {
     p50: f64,
     p99: f64,
     max: f64,
@@ -71,11 +71,11 @@ struct Censored {
     stuck: u64,
 }
 
-impl Truth {
+impl Diagnostics {
     pub fn of(figures: &Figures) -> Self {
         let used = |(used, limit)| Used { used, limit };
         Self {
-            own_lag_ms: figures.own_lag.map(|(p50, p99, max)| OwnLag {
+            generator_lag_ms: figures.own_lag.map(|(p50, p99, max)| GeneratorLag {
                 p50: millis(p50),
                 p99: millis(p99),
                 max: millis(max),
