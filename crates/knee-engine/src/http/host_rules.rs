@@ -1,4 +1,4 @@
-//! Which hosts connections may go to and where these are found: overrides of names, barred names and
+//! Which hosts connections may go to and where these are found: overrides of names, blocked names and
 //! networks, the choice among the addresses of a name.
 //!
 //! Plain data and arithmetic on it. Does not resolve names and does not connect.
@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use knee_core::outcome::Fault;
 
-use super::failure::{Barred, Failure};
+use super::failure::{Blocked, Failure};
 
 /// The rules of a run; by default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct HostRules {
     /// Names that are found elsewhere than name servers say.
     pub overrides: Vec<Override>,
     /// Names that may not be called.
-    pub barred_names: Vec<NamePattern>,
+    pub blocked_names: Vec<NamePattern>,
     /// Networks that may not be called.
-    pub barred_networks: Vec<Network>,
+    pub blocked_networks: Vec<IpNetwork>,
     /// Which addresses of a name may be used.
     pub policy: Policy,
     /// Which one of them is.
@@ -48,7 +48,7 @@ pub enum Select {
     /// The first one, or the one that answered last.
     #[default]
     First,
-    /// Each in turn.
+    /// Each in connection_index.
     RoundRobin,
     /// Any.
     Random,
@@ -111,12 +111,12 @@ impl Override {
 
 /// A range of addresses, written `10.0.0.0/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct IpNetwork {
     address: IpAddr,
     bits: u8,
 }
 
-impl FromStr for Network {
+impl FromStr for IpNetwork {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -129,7 +129,7 @@ impl FromStr for Network {
     }
 }
 
-impl Network {
+impl IpNetwork {
     /// Whether `address` is in it.
     pub fn holds(self, address: IpAddr) -> bool {
         let shift = |width: u8| u32::from(width - self.bits);
@@ -145,13 +145,13 @@ impl Network {
     }
 }
 
-impl Reach {
+impl HostRules {
     /// Fails for a host that may not be called.
     pub fn check_name(&self, host: &str) -> Result<(), Failure> {
-        match self.barred_names.iter().find(|pattern| pattern.fits(host)) {
+        match self.blocked_names.iter().find(|pattern| pattern.fits(host)) {
             Some(pattern) => {
                 let words = format!("hostname ({host}) is in a blocked pattern ({})", pattern.text);
-                Err(Failure::barred(Barred::Name, words))
+                Err(Failure::blocked(Blocked::Name, words))
             }
             None => Ok(()),
         }
@@ -165,9 +165,13 @@ impl Reach {
         Some(SocketAddr::new(best.to, best.to_port.unwrap_or(port)))
     }
 
-    /// The addresses to be tried, in order, of all that a name has. `turn` counts connections.
-    pub fn choose(&self, all: Arc<[SocketAddr]>, turn: usize) -> Result<Arc<[SocketAddr]>, Failure> {
-        if self.policy == Policy::Any && self.select == Select::First && self.barred_networks.is_empty() {
+    /// The addresses to be tried, in order, of all that a name has. `connection_index` counts connections.
+    pub fn choose(
+        &self,
+        all: Arc<[SocketAddr]>,
+        connection_index: usize,
+    ) -> Result<Arc<[SocketAddr]>, Failure> {
+        if self.policy == Policy::Any && self.select == Select::First && self.blocked_networks.is_empty() {
             return Ok(all);
         }
         let mut chosen = self.family(&all);
@@ -176,21 +180,21 @@ impl Reach {
         }
         let first = match self.select {
             Select::First => 0,
-            Select::RoundRobin => turn % chosen.len(),
+            Select::RoundRobin => connection_index % chosen.len(),
             // Neighbouring numbers are sent far apart (Knuth's multiplicative hash).
             Select::Random => {
-                ((turn as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize % chosen.len()
+                ((connection_index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize % chosen.len()
             }
         };
         chosen.rotate_left(first);
-        let barred =
-            |address: &SocketAddr| self.barred_networks.iter().find(|network| network.holds(address.ip()));
-        if let Some(network) = barred(&chosen[0]) {
-            let (ip, Network { address, bits }) = (chosen[0].ip(), *network);
+        let blocked =
+            |address: &SocketAddr| self.blocked_networks.iter().find(|network| network.holds(address.ip()));
+        if let Some(network) = blocked(&chosen[0]) {
+            let (ip, IpNetwork { address, bits }) = (chosen[0].ip(), *network);
             let words = format!("IP ({ip}) is in a blacklisted range ({address}/{bits})");
-            return Err(Failure::barred(Barred::Address, words));
+            return Err(Failure::blocked(Blocked::Address, words));
         }
-        chosen.retain(|address| barred(address).is_none());
+        chosen.retain(|address| blocked(address).is_none());
         Ok(chosen.into())
     }
 
@@ -228,7 +232,7 @@ mod tests {
             ("::1", "[::2]:6"),
         ];
         let overrides = overrides.map(|(from, to)| Override::new(from, to).unwrap()).to_vec();
-        let reach = Reach { overrides, ..Reach::default() };
+        let host_rules = HostRules { overrides, ..HostRules::default() };
         for (host, port, found) in [
             ("h", 80, Some("1.1.1.1:80")),
             ("H", 80, Some("1.1.1.1:80")),
@@ -240,7 +244,7 @@ mod tests {
             ("other", 80, None),
         ] {
             assert_eq!(
-                reach.address_for(host, port),
+                host_rules.address_for(host, port),
                 found.map(|found| found.parse().unwrap()),
                 "{host}:{port}"
             );
@@ -262,34 +266,35 @@ mod tests {
             ("fe80::/10", "::1", false),
         ] {
             assert_eq!(
-                network.parse::<Network>().unwrap().holds(address.parse().unwrap()),
+                network.parse::<IpNetwork>().unwrap().holds(address.parse().unwrap()),
                 holds,
                 "{network} {address}"
             );
         }
-        assert!("10.0.0.0/33".parse::<Network>().is_err());
+        assert!("10.0.0.0/33".parse::<IpNetwork>().is_err());
     }
 
     #[test]
-    fn barred_names_and_addresses_fail_with_a_reason() {
-        let reach = Reach {
-            barred_names: vec![NamePattern::new("*.bad")],
-            barred_networks: vec!["10.0.0.0/8".parse().unwrap()],
-            ..Reach::default()
+    fn blocked_names_and_addresses_fail_with_a_reason() {
+        let host_rules = HostRules {
+            blocked_names: vec![NamePattern::new("*.bad")],
+            blocked_networks: vec!["10.0.0.0/8".parse().unwrap()],
+            ..HostRules::default()
         };
-        assert_eq!(reach.check_name("x.bad").unwrap_err().barred, Some(Barred::Name));
-        assert!(reach.check_name("bad").is_ok());
-        let failure = reach.choose(addresses(&["10.0.0.1:1", "1.1.1.1:1"]), 0).unwrap_err();
+        assert_eq!(host_rules.check_name("x.bad").unwrap_err().blocked, Some(Blocked::Name));
+        assert!(host_rules.check_name("bad").is_ok());
+        let failure = host_rules.choose(addresses(&["10.0.0.1:1", "1.1.1.1:1"]), 0).unwrap_err();
         assert_eq!(failure.message.unwrap(), "IP (10.0.0.1) is in a blacklisted range (10.0.0.0/8)");
-        let left = reach.choose(addresses(&["1.1.1.1:1", "10.0.0.1:1"]), 0).unwrap();
+        let left = host_rules.choose(addresses(&["1.1.1.1:1", "10.0.0.1:1"]), 0).unwrap();
         assert_eq!(left, addresses(&["1.1.1.1:1"]));
     }
 
     #[test]
     fn families_and_turns_decide_which_address_comes_first() {
         let all = addresses(&["[::1]:1", "1.1.1.1:1", "2.2.2.2:1"]);
-        let choose =
-            |policy, select, turn| Reach { policy, select, ..Reach::default() }.choose(all.clone(), turn);
+        let choose = |policy, select, connection_index| {
+            HostRules { policy, select, ..HostRules::default() }.choose(all.clone(), connection_index)
+        };
         assert_eq!(choose(Policy::Any, Select::First, 5).unwrap(), all);
         assert_eq!(
             choose(Policy::PreferV4, Select::RoundRobin, 1).unwrap(),
@@ -297,6 +302,6 @@ mod tests {
         );
         assert_eq!(choose(Policy::OnlyV6, Select::Random, 1).unwrap(), addresses(&["[::1]:1"]));
         let v4 = addresses(&["1.1.1.1:1"]);
-        assert!(Reach { policy: Policy::OnlyV6, ..Reach::default() }.choose(v4, 0).is_err());
+        assert!(HostRules { policy: Policy::OnlyV6, ..HostRules::default() }.choose(v4, 0).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::server::{Link, Request};
 
 /// What the server does about one request.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum Behaviour {
     // Well-behaved.
     /// An ordinary answer with a short body.
     Good,
@@ -173,7 +173,7 @@ const DRIP: Duration = Duration::from_millis(1);
 /// How slowly drips without end come.
 const SLOW_DRIP: Duration = Duration::from_millis(20);
 
-impl Way {
+impl Behaviour {
     /// Whether it answers before it has read the body of the request.
     pub const fn is_early(&self) -> bool {
         matches!(self, Self::Early(_) | Self::EarlyReset)
