@@ -5,7 +5,7 @@
 use knee_core::unit::Nanos;
 use knee_engine::http::host_rules::{HostRules, NamePattern, Override, Policy, Select};
 use knee_engine::http::settings::{Settings, TlsSettings, TlsVersion};
-use knee_script::options::HttpOptions;
+use knee_k6::options::HttpOptions;
 use serde_json::Value;
 
 use crate::problem::Problem;
@@ -159,7 +159,7 @@ fn client(options: &HttpOptions) -> Result<Option<Identity>, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use knee_script::options::resolve::{Layers, resolve};
+    use knee_k6::options::resolve::{Layers, resolve};
     use serde_json::json;
 
     use super::*;
