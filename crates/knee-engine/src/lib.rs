@@ -15,7 +15,7 @@ pub mod worker;
 
 pub mod executor;
 
-pub mod shots;
+pub mod requests;
 
 pub mod http;
 
