@@ -21,7 +21,7 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use knee_core::rig::Declaration;
+use knee_core::fixture::Declaration;
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -39,8 +39,8 @@ pub struct Definition {
     /// Where the story is told that it re-tests.
     pub source: Option<String>,
     /// Services, databases and caches, before a variant changes them.
-    #[serde(deserialize_with = "stored::declaration")]
-    pub rig: Declaration,
+    #[serde(alias = "rig", deserialize_with = "stored::declaration")]
+    pub fixture: Declaration,
     /// The switches, by name.
     pub switches: BTreeMap<String, Switch>,
     /// The variants, in the order of the file.

@@ -222,7 +222,7 @@ metrics = ["p50"]
     let definition = Definition::read(&format!("{}{growth}", &STUDY[..design]), "study.toml", &|_| true);
     let mut study = Study::new(definition.unwrap(), Options::default(), None).unwrap();
     while let Some(trial) = study.next() {
-        let rows: f64 = trial.arm.rsplit(' ').next().unwrap().parse().unwrap();
+        let rows: f64 = trial.variant.rsplit(' ').next().unwrap().parse().unwrap();
         study.record_result(&trial, of_p50(1e6 * (rows / 1e3).sqrt())).unwrap();
     }
     study.conclude()
@@ -250,7 +250,7 @@ fn pictures_show_every_arm_and_comparison_with_their_words() {
 #[test]
 fn growth_is_drawn_with_its_exponent() {
     let plots = plot::all(&grown());
-    let growth = plots.iter().find(|plot| plot.kind == Kind::Growth).unwrap();
+    let growth = plots.iter().find(|plot| plot.kind == PlotKind::Growth).unwrap();
     assert_eq!(growth.file, "growth-list.svg");
     for words in ["stock: exponent 0.50 (0.50 to 0.50), watch", "1,000", "8,000", "amount of data"] {
         assert!(growth.svg.contains(words), "growth lacks {words}");

@@ -3,7 +3,7 @@
 //! Only `trials.jsonl` is read like this: in a `study.toml` an old key is an unknown one, so the declaration's own types
 //! have no aliases.
 
-use knee_core::rig::Declaration;
+use knee_core::fixture::Declaration;
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
-//! From a variant to what the rig changes about a service for it.
+//! From a variant to what the fixture changes about a service for it.
 //!
 //! Does not start anything.
 
-use knee_rig::Overrides;
+use knee_fixture::Overrides;
 use knee_study::definition::{Definition, Passed, Variant};
 
 /// What a variant changes about one service: the switches it is told, and, for the variant's own service, its
@@ -30,7 +30,7 @@ pub fn others(definition: &Definition, variant: &Variant, loaded: &str) -> Vec<S
     let mut others: Vec<String> = result.filter(|service| *service != loaded).cloned().collect();
     others.sort();
     others.dedup();
-    others.retain(|service| definition.rig.service.contains_key(service));
+    others.retain(|service| definition.fixture.service.contains_key(service));
     others
 }
 
