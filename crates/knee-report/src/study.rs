@@ -5,6 +5,8 @@
 
 mod accounting;
 
+mod block;
+
 mod bound;
 
 pub mod comparison;
@@ -27,7 +29,7 @@ mod switches;
 
 mod text;
 
-pub use document::{Block, Document, Table};
+pub use block::{Block, Document, Table};
 pub use markdown::{BEGIN, END, markdown, within};
 pub use provenance::{Provenance, Session};
 pub use text::text;

@@ -193,7 +193,7 @@ impl Comparison {
         let (a, b) = (text(A), text(B));
         let mut notes = conclusion.notes;
         if a == b {
-            notes.insert(0, "A and B are the same: whatever differs is chance".to_owned());
+            notes.insert(0, "A and B are the same service: any difference is noise".to_owned());
         }
         Self {
             verdict: first.map_or(Verdict::Undecided, |line| line.verdict),

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_arms_alternate_which_is_first_within_every_two_blocks() {
+    fn two_variants_alternate_which_is_first_within_every_two_blocks() {
         for seed in 0..20 {
             for pair in 0..10 {
                 let (one, other) = (order(seed, 2 * pair, 2), order(seed, 2 * pair + 1, 2));
@@ -100,7 +100,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_block_has_every_arm_once(seed: u64, block in 0usize..1_000, variants in 1usize..20) {
+        fn every_block_has_every_variant_once(seed: u64, block in 0usize..1_000, variants in 1usize..20) {
             let mut found = order(seed, block, variants);
             found.sort_unstable();
             prop_assert_eq!(found, (0..variants).collect::<Vec<_>>());

@@ -136,7 +136,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {
         if a != b {
-            found.push(format!("{what} differ: {a}, and {b}"));
+            found.push(format!("{what} differ: {a} and {b}"));
         }
     };
     differ("the targets", one.title.clone(), other.title.clone());
@@ -144,7 +144,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     differ("the workers of the generator", one.plan.workers.to_string(), other.plan.workers.to_string());
     differ("the time limits", limits(&one.plan), limits(&other.plan));
     differ("the machines", machine(&one.machine), machine(&other.machine));
-    differ("the places of the targets", position(one.co_located), position(other.co_located));
+    differ("the places of the targets", place(one.co_located), place(other.co_located));
     differ("the versions of knee", build(&one.build), build(&other.build));
     for (name, run) in [("A", a), ("B", b)] {
         if run.truth.state == State::Invalid {
@@ -154,8 +154,8 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
         }
         let ended = match run.ending {
             Ending::Completed => continue,
-            Ending::Interrupted | Ending::Aborted => "was ended before its time",
-            Ending::Truncated => "was cut off: its writer was killed",
+            Ending::Interrupted | Ending::Aborted => "ended early",
+            Ending::Truncated => "is truncated: its writer was killed",
         };
         found.push(format!("{name} {ended}"));
     }
@@ -165,14 +165,14 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
 /// What is sent and when, as a sentence has it.
 pub fn load(plan: &Plan) -> String {
     let scenarios: Vec<String> = plan.scenarios.iter().map(|scenario| of_scenario(plan, scenario)).collect();
-    scenarios.join(" beside ")
+    scenarios.join(" and ")
 }
 
 fn of_scenario(plan: &Plan, scenario: &Scenario) -> String {
     let by = match &scenario.executor {
-        Executor::Closed { users } => format!("{} that wait for their answers", levels(users, "connections")),
+        Executor::Closed { users } => format!("{}, closed", levels(users, "connections")),
         Executor::Open { rate, users_max, .. } => {
-            format!("{} by plan, at most {users_max} in flight", levels(rate, "requests/s"))
+            format!("{}, open, at most {users_max} in flight", levels(rate, "requests/s"))
         }
     };
     match scenario.stop {
@@ -191,7 +191,7 @@ fn levels(curve: &Curve, unit: &str) -> String {
 
 fn limits(plan: &Plan) -> String {
     let request = plan.request_timeout.map_or_else(|| "none".to_owned(), |limit| limit.to_string());
-    format!("{request} a request and {} a connection", plan.connect_timeout)
+    format!("{request} per request and {} per connection", plan.connect_timeout)
 }
 
 fn machine(machine: &Machine) -> String {
@@ -199,13 +199,13 @@ fn machine(machine: &Machine) -> String {
     format!("{} CPUs of {cpu} under {}", machine.cores, machine.system)
 }
 
-fn position(co_located: Option<bool>) -> String {
-    let position = match co_located {
+fn place(co_located: Option<bool>) -> String {
+    let place = match co_located {
         Some(true) => "on the generator's machine",
         Some(false) => "on another machine",
-        None => "not known",
+        None => "unknown",
     };
-    position.to_owned()
+    place.to_owned()
 }
 
 fn build(build: &Build) -> String {

@@ -5,8 +5,6 @@
 //! hours cancels, and whatever the runs of one process have in common counts as noise. Does not know what
 //! a round measured, and does not choose which blocks count.
 
-pub mod correlation;
-
 pub mod holm;
 
 pub mod location;

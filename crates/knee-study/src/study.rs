@@ -17,6 +17,8 @@ mod conclusion;
 
 mod effect;
 
+mod estimate;
+
 mod growth;
 
 pub(crate) mod lineup;
@@ -27,13 +29,14 @@ mod usable;
 
 mod trial;
 
-mod wording;
+pub mod wording;
 
 pub use bound::{Bound, Component};
 pub use calibration::Calibration;
 pub use claim::{ClaimResult, ClaimVerdict};
 pub use conclusion::{Conclusion, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
-pub use effect::{Effect, Estimate};
+pub use effect::Effect;
+pub use estimate::Estimate;
 pub use growth::{GrowthClass, GrowthResult};
 pub use lineup::Relation;
 pub use measured::Spent;

@@ -5,13 +5,28 @@
 use std::collections::BTreeMap;
 
 use knee_core::truth::State;
-use knee_study::study::{Conclusion, Entry, Measured, TrialResult, TrialWarning};
+use knee_study::study::{Conclusion, Entry, Measured, Totals, TrialResult, TrialWarning};
 
-use super::document::Table;
+use super::block::Table;
 use super::figure;
 use crate::number;
 
-/// What became of the trials of each variant under each workload.
+/// Trials by validity, in a sentence.
+pub(super) fn totals(totals: &Totals) -> String {
+    let mut text = format!(
+        "{}: {} valid, {} suspect, {} invalid",
+        figure::counted(totals.trials, "trial"),
+        number::count(totals.valid as u64),
+        number::count(totals.suspect as u64),
+        number::count(totals.invalid as u64),
+    );
+    if totals.broken > 0 {
+        text.push_str(&format!(", {} without a service", number::count(totals.broken as u64)));
+    }
+    text
+}
+
+/// Trials of each variant and workload by validity.
 pub(super) fn table(conclusion: &Conclusion) -> Table {
     let mut table = Table::new([
         "workload",

@@ -4,67 +4,13 @@
 
 use knee_study::definition::Cell;
 use knee_study::metric::Metric;
-use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation};
+use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation, wording};
 
+use super::block::{Block, Document, Table};
 use super::plot::{Plot, PlotKind};
 use super::provenance::Provenance;
 use super::{accounting, bound, figure, measuring, switches};
 use crate::number;
-
-/// What a reader sees, from top to bottom.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    /// The title.
-    pub title: String,
-    /// What follows.
-    pub blocks: Vec<Block>,
-}
-
-/// A part of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
-    /// A heading below the title.
-    Heading(String),
-    /// Running text.
-    Paragraph(String),
-    /// Points.
-    List(Vec<String>),
-    /// A table.
-    Table(Table),
-    /// Something to be typed, as it is.
-    Code(String),
-    /// A picture. Text leaves it out.
-    Picture {
-        /// What it shows, for those who cannot see it.
-        alt: String,
-        /// Where it is, as a link from the document writes it.
-        link: String,
-    },
-    /// What few will read: Markdown folds it.
-    Folded {
-        /// What it is.
-        name: String,
-        /// What is shown when it is opened.
-        inside: Vec<Self>,
-        /// Whether text has it; it is left out otherwise.
-        in_text: bool,
-    },
-}
-
-/// A table, all cells written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
-    /// Names of the columns.
-    pub columns: Vec<String>,
-    /// Rows, each with a cell a column.
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(super) fn new<const N: usize>(columns: [&str; N]) -> Self {
-        Self { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
-    }
-}
 
 impl Document {
     /// Writes a conclusion. `plots` are shown if `provenance` says where they are.
@@ -72,7 +18,7 @@ impl Document {
         let pictures = Pictures { folder: provenance.plots.as_deref(), plots };
         let mut blocks = Vec::new();
         blocks.extend(conclusion.question.clone().map(Block::Paragraph));
-        blocks.push(Block::Paragraph(in_short(conclusion)));
+        blocks.push(Block::List(in_short(conclusion)));
         section(&mut blocks, "Claims", claims(conclusion));
         for (workload, _) in &conclusion.workloads {
             section(&mut blocks, &format!("Switches: {workload}"), switches::table(conclusion, workload));
@@ -88,10 +34,10 @@ impl Document {
         }
         let grown = conclusion.workloads.iter().flat_map(|(name, _)| pictures.of(PlotKind::Growth, name));
         pictured(&mut blocks, "Growth".to_owned(), grown.collect(), growth(conclusion));
-        section(&mut blocks, "Published beside measured", published(conclusion));
+        section(&mut blocks, "Published and measured", published(conclusion));
         blocks.extend(bound::section(conclusion));
         blocks.extend(measuring::section(conclusion, provenance));
-        blocks.push(Block::Heading("How far this can be trusted".to_owned()));
+        blocks.push(Block::Heading("Validity".to_owned()));
         blocks.push(Block::List(trust(conclusion)));
         let accounting = accounting::table(conclusion);
         if !accounting.rows.is_empty() {
@@ -158,8 +104,8 @@ fn section(blocks: &mut Vec<Block>, heading: &str, table: Table) {
     }
 }
 
-/// What a person could send to a colleague.
-fn in_short(conclusion: &Conclusion) -> String {
+/// What a person could send to a colleague: claims, the whole way, and how many trials can be trusted.
+fn in_short(conclusion: &Conclusion) -> Vec<String> {
     let count = |verdict: ClaimVerdict| {
         let number = conclusion.claims.iter().filter(|claim| claim.verdict == verdict).count();
         (number > 0).then(|| format!("{number} {}", verdict.name()))
@@ -170,29 +116,29 @@ fn in_short(conclusion: &Conclusion) -> String {
     let mut sentences = Vec::new();
     if !counts.is_empty() {
         let claims = figure::counted(conclusion.claims.len(), "claim");
-        sentences.push(format!("Of {claims}: {}.", counts.join(", ")));
+        sentences.push(format!("{claims}: {}.", counts.join(", ")));
     }
     sentences.extend(whole_way(conclusion).map(|effect| {
-        let change = effect.change.map_or_else(String::new, |range| {
-            let estimate = figure::change(effect.metric, range.estimate);
-            if effect.n_blocks < 2 {
-                return format!(" ({estimate} in {})", figure::counted(effect.n_blocks, "block"));
-            }
-            format!(" ({estimate}, {})", figure::interval(effect.metric, &range))
-        });
         let (from, to, metric) = (&effect.from.variant, &effect.to.variant, effect.metric);
-        format!(
-            "{to} against {from} by {metric} under {}: {}{change}.",
-            effect.to.workload,
-            effect.verdict.name()
-        )
+        let change = effect.change.map_or_else(String::new, |change| {
+            let level = conclusion.confidence();
+            format!(" {},", wording::estimate(metric, &change, level, effect.n_blocks))
+        });
+        let needed =
+            effect.blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
+        let verdict = wording::verdict(metric, effect.verdict, effect.margin, conclusion.quick);
+        format!("{to} vs {from}, {}: {metric}{change} {verdict}{needed}.", effect.to.workload)
     }));
     sentences.extend(switches::in_short(conclusion));
     sentences.extend(growing(conclusion));
-    if sentences.is_empty() { "Nothing has been compared yet.".to_owned() } else { sentences.join(" ") }
+    if sentences.is_empty() {
+        sentences.push("Nothing was compared yet.".to_owned());
+    }
+    sentences.push(format!("Data: {}.", accounting::totals(&conclusion.totals)));
+    sentences
 }
 
-/// How the first figure that was asked for grows in each variant, under the first workload.
+/// How the first metric grows in each variant, under the first workload.
 fn growing(conclusion: &Conclusion) -> Option<String> {
     let first = conclusion.growth.first()?;
     let ends = [first.points.first()?, first.points.last()?].map(|(size, _)| number::count(*size));
@@ -207,13 +153,10 @@ fn growing(conclusion: &Conclusion) -> Option<String> {
     };
     let variants: Vec<String> = conclusion.growth.iter().filter(alike).map(variant).collect();
     let (metric, workload) = (first.metric, &first.workload);
-    let of = if metric.more_is_better() {
-        format!("the time of a request, by {metric},")
-    } else {
-        metric.to_string()
-    };
+    let figure =
+        if metric.more_is_better() { format!("time per request (1 / {metric})") } else { metric.to_string() };
     Some(format!(
-        "How {of} under {workload} grows from {} to {} (exponent): {}.",
+        "Growth of {figure}, {workload}, from {} to {} (exponent): {}.",
         ends[0],
         ends[1],
         variants.join(", ")
@@ -290,13 +233,14 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
         "to",
         "metric",
         "change",
-        "95 % interval",
+        "CI",
         "verdict",
-        "could see",
+        "blocks needed",
+        "MDE",
         "published",
-        "remarks",
+        "notes",
     ]);
-    table.columns[4] = format!("{} % interval", number::fixed((1.0 - conclusion.alpha) * 100.0, 0));
+    table.columns[4] = figure::interval_heading(conclusion.confidence());
     let here = conclusion.effects.iter().filter(|effect| effect.to.workload == workload);
     table.rows.extend(here.map(|effect| {
         let metric = effect.metric;
@@ -305,7 +249,7 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
         let from = if effect.from.workload == workload {
             effect.from.variant.clone()
         } else {
-            format!("{} under {}", effect.from.variant, effect.from.workload)
+            format!("{}, {}", effect.from.variant, effect.from.workload)
         };
         vec![
             from,
@@ -313,7 +257,8 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
             metric.to_string(),
             change(effect.change.map(|range| range.estimate)),
             effect.change.map_or("–".to_owned(), |range| figure::interval(metric, &range)),
-            figure::verdict(effect),
+            figure::verdict(effect, conclusion.quick),
+            figure::needed(effect.blocks_needed),
             change(effect.mde),
             change(effect.published),
             effect.notes.join("; "),
@@ -324,7 +269,7 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
 
 fn growth(conclusion: &Conclusion) -> Table {
     let mut table =
-        Table::new(["variant", "workload", "metric", "figures", "exponent", "last step", "that is"]);
+        Table::new(["variant", "workload", "metric", "figures", "exponent", "last step", "class"]);
     table.rows.extend(conclusion.growth.iter().map(|growth| {
         let points: Vec<String> = growth
             .points
@@ -355,8 +300,7 @@ fn growth(conclusion: &Conclusion) -> Table {
 }
 
 fn published(conclusion: &Conclusion) -> Table {
-    let mut table =
-        Table::new(["variant", "workload", "metric", "published", "measured here", "measured / published"]);
+    let mut table = Table::new(["variant", "workload", "metric", "published", "measured", "ratio"]);
     table.rows.extend(conclusion.published.iter().map(|published| {
         let metric = published.published.metric;
         vec![
@@ -373,42 +317,33 @@ fn published(conclusion: &Conclusion) -> Table {
 
 fn trust(conclusion: &Conclusion) -> Vec<String> {
     let totals = &conclusion.totals;
-    let count = |number: usize| number::count(number as u64);
     let mut points = vec![
         format!(
-            "{} in {}, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
-            figure::counted(totals.trials, "trial"),
+            "{} in {}, order by seed {}",
+            accounting::totals(totals),
             figure::counted(conclusion.blocks, "block"),
-            conclusion.seed,
-            count(totals.valid),
-            count(totals.suspect),
-            count(totals.invalid),
-            count(totals.broken)
+            conclusion.seed
         ),
-        format!("{} requests in trials that count", number::count(totals.requests)),
-        "intervals and verdicts are over blocks, not over requests; \"could see\" is the smallest change that so many blocks find four times in five".to_owned(),
+        format!("{} requests in usable trials", number::count(totals.requests)),
+        "intervals and verdicts are over blocks, not requests; MDE: the smallest change that this many blocks detect \
+         with 80 % power"
+            .to_owned(),
     ];
     points.extend(unknown(conclusion));
     points.extend(conclusion.notes.iter().cloned());
     points.extend(conclusion.lost.iter().map(|lost| {
-        format!(
-            "lost: block {}, {} under {}: {}",
-            lost.block + 1,
-            lost.cell.variant,
-            lost.cell.workload,
-            lost.why
-        )
+        format!("lost: block {}, {}, {}: {}", lost.block + 1, lost.cell.variant, lost.cell.workload, lost.why)
     }));
-    points.extend(conclusion.source.iter().map(|source| format!("the story that is re-tested: {source}")));
+    points.extend(conclusion.source.iter().map(|source| format!("re-tested story: {source}")));
     points
 }
 
-/// What the trials could not tell of themselves.
+/// What the trials were too short for.
 fn unknown(conclusion: &Conclusion) -> Option<String> {
     let totals = &conclusion.totals;
     (totals.steady_unknown > 0).then(|| {
         format!(
-            "{} of {} trials that count were too short to tell whether the service was steady: that takes 20 intervals of a second",
+            "{} of {} usable trials are too short to check whether the service was steady (20 intervals of 1 s)",
             number::count(totals.steady_unknown as u64),
             number::count((totals.valid + totals.suspect) as u64)
         )

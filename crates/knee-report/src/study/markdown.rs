@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::document::{Block, Document, Table};
+use super::block::{Block, Document, Table};
 use crate::clean;
 
 /// Where the results begin in a file that has them as a part.

@@ -8,7 +8,7 @@ use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_study::study::{Conclusion, Placement, TrialResult};
 
-use super::document::Block;
+use super::block::Block;
 use super::figure;
 use super::provenance::{Provenance, Session};
 use crate::number;
@@ -18,13 +18,13 @@ pub(super) fn section(conclusion: &Conclusion, provenance: &Provenance) -> Vec<B
     let mut points: Vec<String> =
         provenance.sessions.iter().map(|session| point(session, provenance)).collect();
     if points.is_empty() && !conclusion.trials.is_empty() {
-        points.push("when and on which machine was not kept with the trials".to_owned());
+        points.push("date and machine were not stored with the trials".to_owned());
     }
     points.extend(placements(conclusion));
     points.extend(weights(conclusion));
     points.extend(unavailable(conclusion));
     points.push(format!(
-        "{} in {}, in each every variant and workload once, in an order decided by seed {}",
+        "{} in {}; each block runs every variant and workload once, in an order by seed {}",
         figure::counted(conclusion.trials.len(), "trial"),
         figure::counted(conclusion.blocks, "block"),
         conclusion.seed
@@ -32,7 +32,7 @@ pub(super) fn section(conclusion: &Conclusion, provenance: &Provenance) -> Vec<B
     points.extend(margins(conclusion));
     let mut blocks = vec![Block::Heading("How it was measured".to_owned()), Block::List(points)];
     if let Some(command) = &provenance.command {
-        blocks.push(Block::Paragraph("This makes the study and its document again:".to_owned()));
+        blocks.push(Block::Paragraph("To repeat the study and this document:".to_owned()));
         blocks.push(Block::Code(command.clone()));
     }
     blocks
@@ -55,7 +55,7 @@ fn day(wall: Nanos) -> String {
 
 fn program(build: &Build) -> String {
     let commit = build.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})"));
-    let slow = if build.optimized { "" } else { ", built without optimizations" };
+    let slow = if build.optimized { "" } else { ", debug build" };
     format!("knee {}{commit}{slow}", build.version)
 }
 
@@ -93,7 +93,7 @@ fn weights(conclusion: &Conclusion) -> Vec<String> {
         .for_each(|weight| *known.entry(weight).or_default() += 1);
     let written = known.into_iter().map(|(weight, trials)| {
         let trials = figure::counted(trials, "trial");
-        format!("the generator got {weight} times the CPU time of others where both wanted the same CPU, in {trials}")
+        format!("the generator had {weight} times the CPU weight of others, in {trials}")
     });
     written.collect()
 }
@@ -112,7 +112,8 @@ fn margins(conclusion: &Conclusion) -> Option<String> {
     }
     let parts: Vec<String> =
         known.iter().map(|(margin, names)| format!("{margin} ({})", names.join(", "))).collect();
-    (!parts.is_empty()).then(|| format!("same means that the change is within {}", parts.join(", ")))
+    (!parts.is_empty())
+        .then(|| format!("equivalence margin (a smaller change is \"same\"): {}", parts.join(", ")))
 }
 
 fn unavailable(conclusion: &Conclusion) -> Vec<String> {
@@ -121,7 +122,7 @@ fn unavailable(conclusion: &Conclusion) -> Vec<String> {
         placement.unavailable.iter().for_each(|entry| *known.entry(entry).or_default() += 1);
     }
     let written = known.into_iter().map(|((what, why), trials)| {
-        format!("could not be had here, in {}: {what}: {why}", figure::counted(trials, "trial"))
+        format!("unavailable on this machine, in {}: {what}: {why}", figure::counted(trials, "trial"))
     });
     written.collect()
 }

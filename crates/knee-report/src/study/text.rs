@@ -3,7 +3,7 @@
 //! Does not calculate, does not format numbers, and does not look at a terminal: its width is a parameter. A
 //! table that is too wide for it is written row by row instead of being cut.
 
-use super::document::{Block, Document, Table};
+use super::block::{Block, Document, Table};
 use crate::clean;
 use crate::text::ink::{Palette, Tone, left, width, wrap_words};
 

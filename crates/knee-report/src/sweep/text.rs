@@ -213,7 +213,7 @@ fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
         grid.put(share(dot.level, levels, curve.log_levels), dot.achieved / most, sign);
     }
     let heading = style.palette.paint(Tone::Strong, "Answered");
-    let remark = format!("{} over {}: ● pass  ✗ fail  ? nothing can be said", curve.rate_unit, curve.unit);
+    let remark = format!("{} over {}: ● pass  ✗ fail  ? void", curve.rate_unit, curve.unit);
     let remark = cut(&remark, style.width - "Answered ".len());
     let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
     lines.extend(grid.lines());
@@ -276,7 +276,7 @@ fn verdict(view: &SweepView<'_>, style: &Style) -> Vec<String> {
         lines.extend(words("  ", reason, style));
     }
     if view.about.co_located == Some(true) {
-        let note = "the service runs on this machine: it shares the CPUs with the generator, and what is found is what the two reach together";
+        let note = "service and load generator share this machine's CPUs [co_located]";
         lines.extend(words("  note: ", note, style));
     }
     lines

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_few_milliseconds_are_told_from_the_second_before_them() {
+    fn an_interval_of_a_few_milliseconds_shows_them() {
         let point = |from, to| Point {
             from: Nanos::from_millis(from),
             to: Nanos::from_millis(to),

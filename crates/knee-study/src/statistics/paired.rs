@@ -88,16 +88,6 @@ impl Paired {
         ConfidenceInterval { low: self.mean - reach, high: self.mean + reach }
     }
 
-    /// Two-sided p of the hypothesis of no difference by the t statistic. Verdicts take the exact one of
-    /// [`super::sign_flip`] instead.
-    pub fn p_student(&self) -> f64 {
-        match self.error() {
-            error if error > 0.0 => student::p_two_sided(self.mean / error, self.n_blocks() - 1),
-            _ if self.mean == 0.0 || self.n_blocks() < 2 => 1.0,
-            _ => 0.0,
-        }
-    }
-
     /// The same without round `place` (counted from 0); `None` if none is left.
     pub fn without(&self, position: usize) -> Option<Self> {
         let mut rest = self.differences.clone();
@@ -130,17 +120,15 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_agree_exactly_have_an_interval_without_width() {
+    fn blocks_that_agree_exactly_have_an_interval_without_width() {
         let paired = Paired::new(vec![0.5; 6]).unwrap();
         assert_eq!(paired.interval(0.05), ConfidenceInterval { low: 0.5, high: 0.5 });
-        assert!(paired.p_student() < 1e-12);
         let same = Paired::new(vec![0.0; 6]).unwrap();
         assert!(same.interval(0.05).within(0.01));
-        assert!((same.p_student() - 1.0).abs() < f64::EPSILON);
     }
 
     #[test]
-    fn one_round_has_no_bounds() {
+    fn one_block_has_no_bounds() {
         let interval = Paired::new(vec![1.0]).unwrap().interval(0.05);
         assert!(!interval.excludes(0.0) && !interval.within(100.0));
         assert!(Paired::new(vec![]).is_none());
@@ -148,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_that_carries_the_effect_alone_is_named() {
+    fn a_block_that_carries_the_effect_alone_is_named() {
         let excludes = |paired: &Paired| paired.interval(0.05).excludes(0.0);
         let calm = vec![0.10, 0.11, 0.09, 0.10, 0.12, 0.11, 0.10, 0.09];
         assert!(Paired::new(calm.clone()).unwrap().moved_by(excludes).is_empty());

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_rounds_that_vary_by_five_per_cent_see_five_per_cent() {
+    fn ten_blocks_that_vary_by_five_per_cent_detect_five_per_cent() {
         // (2.2622 + 0.8834) * 0.05 / sqrt(10).
         let least = mde(0.05, 10, 0.05);
         assert!((least - 0.049_737).abs() < 1e-4, "{least}");
@@ -49,14 +49,14 @@ mod tests {
     }
 
     #[test]
-    fn half_the_margin_takes_about_four_times_the_rounds() {
+    fn half_the_margin_needs_about_four_times_the_blocks() {
         let (one, half) = (blocks_needed(0.1, 0.05, 0.05), blocks_needed(0.1, 0.025, 0.05));
         let ratio = half.unwrap() as f64 / one.unwrap() as f64;
         assert!((3.5..4.1).contains(&ratio), "{one:?} {half:?}");
     }
 
     #[test]
-    fn noise_beyond_measure_is_said_and_none_at_all_needs_two_rounds() {
+    fn extreme_noise_needs_no_practical_number_of_blocks_and_none_needs_two() {
         assert_eq!(blocks_needed(10.0, 0.01, 0.05), None);
         assert_eq!(blocks_needed(0.0, 0.05, 0.05), Some(2));
         assert!(mde(0.01, 1, 0.05).is_infinite());

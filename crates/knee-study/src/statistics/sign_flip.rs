@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn many_rounds_give_the_same_p_for_the_same_seed() {
+    fn many_blocks_give_the_same_p_for_the_same_seed() {
         let differences: Vec<f64> =
             (0..30).map(|round| 0.01 + 0.05 * f64::cos(f64::from(round * 3))).collect();
         close(p_value(&differences, 3), p_value(&differences, 3));

@@ -87,10 +87,10 @@ impl Calibration {
         });
         let floors: Vec<String> = floors.collect();
         if floors.is_empty() {
-            return format!("the noise of this machine ({}) was not measured by these metrics", self.of);
+            return format!("noise floor of this machine ({}): not measured for these metrics", self.of);
         }
         let over = wording::count(blocks, "block");
-        format!("what noise alone does on this machine over {over} ({}): {}", self.of, floors.join(", "))
+        format!("noise floor of this machine over {over} ({}): {}", self.of, floors.join(", "))
     }
 
     /// Refuses margins that were asked for and are within the noise.
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn a_report_names_the_noise_of_what_it_judges_by() {
         let words = calibration().words(&[Metric::P50, Metric::Goodput], 10);
-        assert_eq!(words, "what noise alone does on this machine over 10 blocks (a server): p50 ±3.6 %");
+        assert_eq!(words, "noise floor of this machine over 10 blocks (a server): p50 ±3.6 %");
         let words = calibration().words(&[Metric::Goodput], 10);
         assert_eq!(words, "the noise of this machine (a server) was not measured by these metrics");
     }

@@ -33,7 +33,7 @@ impl ClaimVerdict {
             Self::Confirmed => "confirmed",
             Self::Refuted => "refuted",
             Self::Undecided => "undecided",
-            Self::Untestable => "cannot be tested here",
+            Self::Untestable => "not testable",
         }
     }
 }
@@ -89,24 +89,21 @@ fn absent(study: &Study, usable: &UsableTrials<'_>, cells: &[&Cell], metric: Met
         if let Some(last) = tried.last().filter(|_| tried.iter().all(|entry| entry.usable().is_none())) {
             let trials = wording::count(tried.len(), "trial");
             let why = super::usable::why(&last.result);
-            return format!("{trials} of {} under {}, none that counts: {why}", cell.variant, cell.workload);
+            return format!("{}, {}: {trials}, none usable: {why}", cell.variant, cell.workload);
         }
     }
     let small = |cell: &&Cell| {
         let why = measured::too_few(metric, usable.largest(cell))?;
-        Some(format!("no block has this figure: {why} of {} under {}", cell.variant, cell.workload))
+        Some(format!("{}, {}: {why}", cell.variant, cell.workload))
     };
-    cells.iter().find_map(small).unwrap_or_else(|| "no block has this figure".to_owned())
+    cells.iter().find_map(small).unwrap_or_else(|| "no block measured this metric".to_owned())
 }
 
-/// What a single block says: a figure, and nothing on how far it reaches.
+/// What a single block says: a figure without an interval.
 fn alone(cell: &Cell, metric: Metric, figure: Figure) -> String {
     let least = if figure.at_least { "at least " } else { "" };
     let value = wording::figure(metric, figure.value);
-    format!(
-        "{metric} of {} under {}: {least}{value} in 1 block; a verdict needs 2",
-        cell.variant, cell.workload
-    )
+    format!("{metric}, {}, {}: {least}{value} (1 block); a verdict needs 2", cell.variant, cell.workload)
 }
 
 /// The fewest blocks that could tell a difference at all: with fewer, chance alone does what the exact test looks for.
@@ -161,49 +158,38 @@ fn by_factor(
     }
 }
 
-/// What was measured. Of a claim that is decided, as one of a tenfold change may be where it is open whether there is
-/// any, it does not say how many blocks would tell something else.
-fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>, result: ClaimVerdict) -> String {
-    let (from, to) = (&effect.from, &effect.to);
-    let variants = if from.variant == to.variant {
-        to.variant.clone()
-    } else {
-        format!("{} against {}", to.variant, from.variant)
-    };
-    let workloads = if from.workload == to.workload {
-        to.workload.clone()
-    } else {
-        format!("{} against {}", to.workload, from.workload)
-    };
-    let open = result == ClaimVerdict::Undecided;
+/// What was measured. Omits the block estimate of decided claims.
+fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>, claim: ClaimVerdict) -> String {
+    let open = claim == ClaimVerdict::Undecided;
     let few = effect.verdict == Verdict::Undecided && effect.n_blocks < least_blocks(study);
     let found = match effect.verdict {
         Verdict::Undecided if !open => String::new(),
-        verdict => format!(", {}", verdict.name()),
+        _ => format!(
+            ", {}",
+            wording::verdict(effect.metric, effect.verdict, effect.margin, study.options.quick)
+        ),
     };
     let change = effect.change.map_or_else(String::new, |change| {
-        let written = |end: f64| wording::change(effect.metric, end);
-        let end = |end: Option<f64>| end.map_or("?".to_owned(), written);
-        let range = match (change.low, change.high) {
-            // A single block has no interval.
-            (None, None) => String::new(),
-            (low, high) => format!(" ({} to {})", end(low), end(high)),
-        };
-        format!(": {}{range}{found}", written(change.estimate))
+        let confidence = effect::confidence(study);
+        let change = wording::estimate(effect.metric, &change, confidence, effect.n_blocks);
+        format!(": {change}{found}")
     });
-    let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor} times"));
+    let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor}×"));
     let needed = match (effect.verdict, effect.blocks_needed) {
         _ if !open => String::new(),
-        _ if few => format!(
-            "; {} measured both, a verdict needs {}",
-            wording::count(effect.n_blocks, "block"),
-            least_blocks(study)
-        ),
-        (Verdict::Undecided, Some(blocks)) => format!("; about {blocks} blocks would tell"),
-        (Verdict::Undecided, None) => "; no reasonable number of blocks would tell".to_owned(),
+        _ if few => format!("; a verdict needs {} blocks", least_blocks(study)),
+        (Verdict::Undecided, Some(blocks)) => format!("; ~{blocks} blocks needed"),
+        (Verdict::Undecided, None) => "; no practical number of blocks decides it".to_owned(),
         _ => String::new(),
     };
-    format!("{} of {variants} under {workloads}{change}{claimed}{needed}", effect.metric)
+    format!("{}, {}{change}{claimed}{needed}", effect.metric, sides(effect))
+}
+
+/// Both sides of an effect: `best vs stock, index`.
+fn sides(effect: &Effect) -> String {
+    let (from, to) = (&effect.from, &effect.to);
+    let versus = |from: &str, to: &str| if from == to { to.to_owned() } else { format!("{to} vs {from}") };
+    format!("{}, {}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
 }
 
 /// A claim about one cell: the interval of the mean of its blocks is held against the bound.
@@ -242,7 +228,12 @@ fn bounded(
     let claimed = [("below", below), ("above", above)]
         .map(|(word, bound)| bound.map(|bound| format!("{word} {}", written(bound))).unwrap_or_default());
     let bounds = claimed.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(" and ");
-    let range =
-        format!("{} ({} to {})", written(metric.unscaled(paired.mean())), written(low), written(high));
-    (verdict, format!("{metric} of {} under {}: {range}; claimed: {bounds}", cell.variant, cell.workload))
+    let range = format!(
+        "{} (95 % CI {} to {}, {})",
+        written(metric.unscaled(paired.mean())),
+        written(low),
+        written(high),
+        wording::count(paired.n_blocks(), "block")
+    );
+    (verdict, format!("{metric}, {}, {}: {range}; claimed: {bounds}", cell.variant, cell.workload))
 }

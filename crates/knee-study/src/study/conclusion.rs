@@ -130,6 +130,13 @@ pub struct Totals {
     pub requests: u64,
 }
 
+impl Conclusion {
+    /// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
+    pub fn confidence(&self) -> Option<f64> {
+        (!self.quick).then(|| 1.0 - self.alpha)
+    }
+}
+
 /// Draws the conclusion of a study.
 pub(super) fn draw(study: &Study) -> Conclusion {
     let usable = UsableTrials::of(&study.entries);
@@ -235,36 +242,32 @@ fn notes(study: &Study, conclusion: &Conclusion) -> Vec<String> {
     let mut notes = Vec::new();
     if !conclusion.over {
         let left = wording::count(study.remaining(), "trial");
-        notes.push(format!("the study is not over: {left} left; what it says may change"));
+        notes.push(format!("unfinished: {left} left; the results can change"));
     }
     if conclusion.quick {
-        let text = "a quick study tells large changes only: \"same\" means no change of 25 % or more (of errors: 5 points)";
-        notes.push(text.to_owned());
+        notes.push("quick study: detects only changes of 25 % or more (errors: 5 points)".to_owned());
     }
     let tests = study.definition.design.metrics.len();
     if !conclusion.quick && sign_flip::least_p(study.blocks) * tests as f64 >= conclusion.alpha {
         let blocks = wording::count(study.blocks, "block");
         let metrics = wording::count(tests, "metric");
-        notes.push(format!("{blocks} cannot show a difference by {metrics}: more blocks, or fewer metrics"));
+        notes.push(format!("{blocks} cannot decide {metrics}: use more blocks or fewer metrics"));
     }
     for variant in &conclusion.variants {
         if let Some(reason) = &variant.lost {
-            notes.push(format!("variant {} was lost, the others went on: {reason}", variant.name));
+            notes.push(format!("variant {} was lost: {reason}", variant.name));
         }
     }
     let lost = conclusion.lost.len();
     if lost > 0 {
-        notes.push(format!("{} lost although tried twice", wording::count(lost, "round")));
+        notes.push(format!("{} lost: both attempts failed", wording::count(lost, "trial")));
     }
     if conclusion.totals.suspect > 0 {
-        notes.push(format!(
-            "{} suspect; counted all the same",
-            wording::count(conclusion.totals.suspect, "trial")
-        ));
+        notes.push(format!("{} suspect; they count", wording::count(conclusion.totals.suspect, "trial")));
     }
     if conclusion.totals.unsteady > 0 {
         let unsteady = wording::count(conclusion.totals.unsteady, "trial");
-        notes.push(format!("{unsteady} measured a service that was not steady: a longer warm-up may help"));
+        notes.push(format!("{unsteady} measured an unsteady service: try a longer warm-up"));
     }
     notes.extend(
         study.calibration.as_ref().map(|noise| noise.words(&study.definition.design.metrics, study.blocks)),
@@ -285,10 +288,7 @@ fn chance(conclusion: &Conclusion) -> Vec<String> {
     pairs.dedup();
     if pairs.len() > 10 {
         let expected = pairs.len() as f64 * 0.05;
-        notes.push(format!(
-            "of {} comparisons up to {expected:.1} would be called different by chance if none were",
-            pairs.len()
-        ));
+        notes.push(format!("{} comparisons: expect up to {expected:.0} false positives", pairs.len()));
     }
     let twins: Vec<&Effect> = conclusion
         .effects
@@ -298,7 +298,7 @@ fn chance(conclusion: &Conclusion) -> Vec<String> {
     let wrong = twins.iter().filter(|twin| matches!(twin.verdict, Verdict::Faster | Verdict::Slower)).count();
     if !twins.is_empty() {
         let tests = wording::count(twins.len(), "test");
-        notes.push(format!("the baseline against itself was called different in {wrong} of {tests}"));
+        notes.push(format!("A/A test: different in {wrong} of {tests}"));
     }
     notes
 }

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::estimate::Estimate;
 use super::lineup::Pairing;
 use super::usable::UsableTrials;
 use super::{Relation, Study, wording};
@@ -27,17 +28,6 @@ const MARGIN_QUICK_OF_SHARES: f64 = 0.05;
 
 /// Skewness beyond which the mean is not the whole story.
 const SKEWED: f64 = 1.0;
-
-/// A change with its interval. Of shares the difference; of everything else `to / from - 1`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Estimate {
-    /// The best single guess.
-    pub estimate: f64,
-    /// Lower end; `None` if nothing bounds it.
-    pub low: Option<f64>,
-    /// Upper end; `None` if nothing bounds it.
-    pub high: Option<f64>,
-}
 
 /// One comparison by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -106,7 +96,12 @@ pub(super) const fn alpha(study: &Study) -> f64 {
     if study.may_extend() { verdict::ALPHA_OF_TWO } else { verdict::ALPHA }
 }
 
-/// What does not matter, as a person states it.
+/// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
+pub(super) fn confidence(study: &Study) -> Option<f64> {
+    (!study.options.quick).then(|| 1.0 - alpha(study))
+}
+
+/// The equivalence margin, as a person states it.
 pub(super) fn margin(study: &Study, metric: Metric) -> f64 {
     let share = metric.unit() == Unit::Share;
     if study.options.quick {
@@ -267,7 +262,7 @@ fn unmeasured(study: &Study, pairing: &Pairing, metric: Metric) -> Effect {
         moved_by: Vec::new(),
         published: published(study, pairing, metric),
         primary: !matches!(pairing.relation, Relation::Claim | Relation::Aa),
-        notes: vec!["no block has this figure on both sides".to_owned()],
+        notes: vec!["no block measured both sides".to_owned()],
     }
 }
 
@@ -299,24 +294,22 @@ fn published(study: &Study, pairing: &Pairing, metric: Metric) -> Option<f64> {
 fn notes(study: &Study, compared: &Compared, paired: &Paired, effect: &Effect) -> Vec<String> {
     let mut notes = Vec::new();
     if compared.at_least {
-        notes.push("some blocks only say \"at least\": requests were given up before they ended".to_owned());
+        notes.push("lower bound: requests were given up before they ended".to_owned());
     }
     if paired.n_blocks() >= 5 && location::skewness(paired.differences()).abs() > SKEWED {
         let robust = wording::change(effect.metric, effect.robust_change.unwrap_or_default());
-        notes.push(format!(
-            "the blocks lie unevenly; without the pull of the outer ones the change is {robust}"
-        ));
+        notes.push(format!("skewed blocks; robust estimate {robust}"));
     }
     if !effect.moved_by.is_empty() {
         let blocks: Vec<String> = effect.moved_by.iter().map(|block| (block + 1).to_string()).collect();
-        notes.push(format!("without block {} alone the verdict would be another", blocks.join(" or ")));
+        notes.push(format!("without block {} the verdict changes", blocks.join(" or ")));
     }
     if effect.within_margin && matches!(effect.verdict, Verdict::Faster | Verdict::Slower) {
-        notes.push("the difference is certain, and smaller than the margin".to_owned());
+        notes.push("significant, but within the margin".to_owned());
     }
     let stored = study.calibration.as_ref().and_then(|known| known.deviations.get(&effect.metric));
     if stored.is_some_and(|stored| *stored > 0.0 && paired.deviation() > 2.0 * stored) {
-        notes.push("the blocks vary more than twice as much as when this machine was calibrated".to_owned());
+        notes.push("blocks vary over twice as much as at calibration".to_owned());
     }
     notes
 }

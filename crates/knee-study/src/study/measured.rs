@@ -98,7 +98,7 @@ pub(super) fn too_few(metric: Metric, requests: u64) -> Option<String> {
     let (_, q) = QUANTILES.into_iter().find(|(known, _)| *known == metric)?;
     let needed = samples_needed(q);
     (requests < needed)
-        .then(|| format!("{metric} takes {needed} requests a trial, no trial measured more than {requests}"))
+        .then(|| format!("{metric} needs {needed} requests per trial, the largest trial has {requests}"))
 }
 
 /// Whether medians of the intervals settled: MSER-5 over those of the whole intervals between warm-up and end. It needs
@@ -200,7 +200,7 @@ mod tests {
         let measured = Measured::of(&slow(), Spent::default(), None);
         assert!(measured.figures.contains_key(&Metric::P50) && !measured.figures.contains_key(&Metric::P99));
         let why = too_few(Metric::P99, measured.requests).unwrap();
-        assert_eq!(why, "p99 takes 10000 requests a trial, no trial measured more than 300");
+        assert_eq!(why, "p99 needs 10000 requests per trial, the largest trial has 300");
         assert_eq!(too_few(Metric::P50, measured.requests), None);
         assert_eq!(too_few(Metric::Goodput, 0), None);
     }

@@ -29,16 +29,16 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The options name a variant that does not take part. Second: those that do.
-    #[error("no variant `{0}` takes part; these do: {1}")]
+    #[error("no variant `{0}` takes part; variants: {1}")]
     UnknownVariant(String, String),
     /// The options leave one variant or none.
-    #[error("with only {0} there is nothing to compare")]
+    #[error("nothing to compare with {0} alone")]
     NothingToCompare(String),
     /// No blocks at all.
-    #[error("a study of no blocks shows nothing")]
+    #[error("a study needs at least one block")]
     NoBlocks,
     /// A margin below what noise alone does here. Shares: the margin asked for, and the least allowed.
-    #[error("a margin of {:.1} % for {metric} is within the noise of this machine; {:.1} % can be told with {blocks} blocks", asked * 100.0, least * 100.0)]
+    #[error("a margin of {:.1} % for {metric} is within this machine's noise; {blocks} blocks allow {:.1} %", asked * 100.0, least * 100.0)]
     MarginWithinNoise {
         /// Of what.
         metric: Metric,
@@ -50,10 +50,10 @@ pub enum Refusal {
         blocks: usize,
     },
     /// A result for a trial that was not the next one.
-    #[error("trial {0} is not the one that was asked for")]
+    #[error("trial {0} is not the next one")]
     NotNext(usize),
     /// Stored results that are not of this study, from this trial on.
-    #[error("the stored results are of another study, or of other options: they differ at trial {0}")]
+    #[error("the stored results belong to another study or other options: they differ at trial {0}")]
     OtherStudy(usize),
 }
 

@@ -12,6 +12,7 @@ use super::knee::{self, Knee};
 use super::rule::{Broken, Outcome};
 use super::usl::{self, Law, Unfit};
 use super::{Config, FinishedStep, LevelRange, LoadKind, Purpose, StepLoad};
+use crate::statistics::student;
 
 /// What is known about a level that lies between two ends.
 #[derive(Clone, Debug, PartialEq)]
@@ -385,24 +386,8 @@ fn mean(values: &[f64]) -> (f64, LevelRange) {
         return (mean, LevelRange { low: least, high: most });
     }
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = student_975(values.len() - 1) * (variance / n).sqrt();
+    let half = student::quantile(0.975, values.len() - 1) * (variance / n).sqrt();
     (mean, LevelRange { low: mean - half, high: mean + half })
-}
-
-/// 97.5 % of Student's t distribution with so many degrees of freedom (1 or more) lie below this.
-/// From 31 on by the first terms of its expansion around the normal distribution (Abramowitz and
-/// Stegun 26.7.5), good to three digits.
-pub(super) fn student_975(freedom: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    const Z: f64 = 1.959_964;
-    match TABLE.get(freedom.max(1) - 1) {
-        Some(t) => *t,
-        None => Z + (Z.powi(3) + Z) / (4.0 * freedom as f64),
-    }
 }
 
 impl Report {

@@ -68,9 +68,9 @@ impl Broken {
     /// In words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Backlog => "the backlog grows without end",
-            Self::Errors => "over 5 % of the requests fail",
-            Self::Collapse => "it does less than under less load",
+            Self::Backlog => "the backlog keeps growing",
+            Self::Errors => "over 5 % of requests fail",
+            Self::Collapse => "goodput falls under more load",
         }
     }
 }
@@ -201,8 +201,7 @@ fn capped(result: &StepResult, context: Context) -> Option<String> {
     let service = result.service.all().quantile(0.5)?.as_secs_f64();
     (result.queued > 0 && service <= NO_SLOWER * base).then(|| {
         format!(
-            "arrivals waited for one of the {} that may be in flight, and the service was no slower than at \
-             the start: the limit is knee's own (raise `--in-flight`)",
+            "arrivals waited for one of {} in-flight slots while the service was fast: raise `--in-flight`",
             result.in_flight_cap
         )
     })

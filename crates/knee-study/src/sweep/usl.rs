@@ -8,6 +8,8 @@
 //! measured: no peak beyond the greatest N, none when κ may be zero, no model at all when it does not
 //! fit.
 
+use crate::statistics::student;
+
 /// Fewest steps.
 pub const STEPS_MIN: usize = 6;
 /// Share of the variance that the model has to explain.
@@ -257,7 +259,7 @@ fn kappa_is_above_zero(steps: &[(f64, f64)], abc: [f64; 3]) -> bool {
     let (matrix, _) = normal(steps, free, |n, _| (1.0, 0.0, gradient(abc, n)));
     // The last column of the inverse: its last entry is the variance of c in units of the noise's.
     let Some(column) = solve(matrix, [0.0, 0.0, 1.0]) else { return false };
-    abc[2] - super::conclusion::student_975(freedom) * (variance * column[2]).max(0.0).sqrt() > 0.0
+    abc[2] - student::quantile(0.975, freedom.max(1)) * (variance * column[2]).max(0.0).sqrt() > 0.0
 }
 
 #[cfg(test)]

@@ -52,18 +52,14 @@ fn an_undecided_comparison_says_how_many_blocks_would_tell() {
 }
 
 #[test]
-fn one_round_that_moves_the_verdict_is_named() {
+fn one_block_that_moves_the_verdict_is_named() {
     let conclusion = run(study(LADDER), |trial, variant, _| {
         let wild = trial.block == 6 && trial.variant == "fine";
         around(trial, planted(variant) * if wild { 2.5 } else { 1.0 }, 0.005)
     });
     let step = effect(&conclusion, "stock", "fine", Metric::P50);
     assert_eq!(step.moved_by, [6]);
-    assert!(
-        step.notes.iter().any(|note| note == "without block 7 alone the verdict would be another"),
-        "{:?}",
-        step.notes
-    );
+    assert!(step.notes.iter().any(|note| note == "without block 7 the verdict changes"), "{:?}", step.notes);
 }
 
 #[test]
@@ -96,9 +92,7 @@ fn a_quick_study_tells_large_changes_only() {
             around(trial, if variant.switches["lock"] == "fine" { millis } else { 10.0 }, 0.015)
         });
         assert_eq!(conclusion.blocks, 6);
-        assert!(
-            conclusion.notes.iter().any(|note| note.starts_with("a quick study tells large changes only"))
-        );
+        assert!(conclusion.notes.iter().any(|note| note.starts_with("quick study: detects only changes")));
         effect(&conclusion, "stock", "fine", Metric::P50).verdict
     };
     assert_eq!(quick(5.0), Verdict::Faster);
@@ -198,7 +192,7 @@ fn a_claim_of_a_tenfold_change_is_decided_where_it_is_open_whether_there_is_any_
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Undecided);
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Refuted, "{claim:?}");
-    assert!(claim.why.ends_with(" %); claimed: 10 times"), "{}", claim.why);
+    assert!(claim.why.ends_with(" blocks); claimed: 10×"), "{}", claim.why);
 }
 
 #[test]
@@ -235,7 +229,7 @@ fn growth_has_its_exponent_and_its_word() {
 }
 
 #[test]
-fn a_machine_is_calibrated_by_an_arm_against_itself() {
+fn an_aa_test_calibrates_a_machine() {
     let options = Options { aa: Some("fine".to_owned()), ..Options::default() };
     let rest = format!("{LADDER}seed = 2\n");
     let conclusion = run(study_with(&rest, options, None), |trial, _, _| around(trial, 10.0, 0.03));
@@ -262,8 +256,7 @@ fn a_margin_within_the_noise_is_refused_and_a_default_one_gives_way() {
     let asked = definition(&format!("{LADDER}margin = \"5%\"\n"));
     let refused = Study::new(asked, Options::default(), Some(calibration.clone())).unwrap_err();
     assert!(matches!(refused, Refusal::MarginWithinNoise { metric: Metric::P50, .. }));
-    let text =
-        "a margin of 5.0 % for p50 is within the noise of this machine; 11.3 % can be told with 10 blocks";
+    let text = "a margin of 5.0 % for p50 is within this machine's noise; 10 blocks allow 11.3 %";
     assert_eq!(refused.to_string(), text);
     let conclusion = run(study_with(LADDER, Options::default(), Some(calibration)), |trial, variant, _| {
         around(trial, planted(variant), 0.01)
@@ -296,7 +289,7 @@ figures = { p50 = "10ms", p99 = "50ms" }
 }
 
 #[test]
-fn identical_arms_are_rarely_called_different_all_the_way_through() {
+fn identical_variants_are_rarely_called_different_all_the_way_through() {
     let studies = 200;
     let wrong = (0..studies).filter(|seed| {
         let rest = format!("[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p50\"]\nseed = {seed}\n");
@@ -316,12 +309,7 @@ fn an_a_a_on_request_runs_the_base_twice_and_decides_nothing_else() {
     let twin = effect(&conclusion, "stock", "stock again", Metric::P50);
     assert_eq!(twin.relation, Relation::Aa);
     assert!(!matches!(twin.verdict, Verdict::Faster | Verdict::Slower));
-    assert!(
-        conclusion
-            .notes
-            .iter()
-            .any(|note| note.starts_with("the baseline against itself was called different in 0 of"))
-    );
+    assert!(conclusion.notes.iter().any(|note| note.starts_with("A/A test: different in 0 of")));
 }
 
 #[test]
@@ -330,7 +318,7 @@ fn a_metric_that_no_trial_has_is_said_to_be_missing() {
     let conclusion = run(study(rest), |trial, _, _| result(&[(Metric::P50, 1e6 + trial.number as f64)]));
     let missing = effect(&conclusion, "stock", "fine", Metric::P99);
     assert_eq!((missing.n_blocks, missing.verdict), (0, Verdict::Undecided));
-    assert_eq!(missing.notes, ["no block has this figure on both sides"]);
+    assert_eq!(missing.notes, ["no block measured both sides"]);
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Same);
 }
 
@@ -341,10 +329,7 @@ fn a_claim_on_a_percentile_that_trials_are_too_short_for_says_so() {
     let conclusion = run(study(rest), |trial, _, _| result(&[(Metric::P50, 1e6 + trial.number as f64)]));
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Undecided);
-    assert_eq!(
-        claim.why,
-        "no block has this figure: p99.9 takes 100000 requests a trial, no trial measured more than 10000 of fine under list"
-    );
+    assert_eq!(claim.why, "fine, list: p99.9 needs 100000 requests per trial, the largest trial has 10000");
 }
 
 #[test]
@@ -357,7 +342,7 @@ fn a_conclusion_can_be_drawn_at_any_time_and_stored() {
         study.record_result(&trial, around(&trial, 10.0, 0.01)).unwrap();
     }
     let conclusion = study.conclude();
-    assert_eq!(conclusion.notes[0], "the study is not over: 53 trials left; what it says may change");
+    assert_eq!(conclusion.notes[0], "unfinished: 53 trials left; the results can change");
     let stored = serde_json::to_string(&conclusion).unwrap();
     assert_eq!(serde_json::from_str::<Conclusion>(&stored).unwrap().effects.len(), conclusion.effects.len());
 }
@@ -386,9 +371,9 @@ expect = "faster"
         result(&[(Metric::P50, planted(variant) * 1e6), (Metric::Goodput, 100.0)])
     });
     let why: Vec<&str> = conclusion.claims.iter().map(|claim| claim.why.as_str()).collect();
-    assert_eq!(why[0], "p50 of stock under list: 10.0 ms in 1 block; a verdict needs 2");
+    assert_eq!(why[0], "p50, stock, list: 10.0 ms (1 block); a verdict needs 2");
     // 2 metrics at 5 %: 2 * 2/2^7 = 0.031, and 0.063 with a block less.
-    assert!(why[1].ends_with("undecided; 1 block measured both, a verdict needs 7"), "{}", why[1]);
+    assert!(why[1].ends_with("(1 block), undecided; a verdict needs 7 blocks"), "{}", why[1]);
     assert!(!why[1].contains('?'), "{}", why[1]);
     assert!(conclusion.claims.iter().all(|claim| claim.verdict == ClaimVerdict::Undecided));
 }
@@ -399,14 +384,11 @@ fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
     let options = Options { blocks: Some(1), ..Options::default() };
     let study = study_with(&format!("{LADDER}{claim}"), options, None);
     let conclusion = run(study, |_, _, _| invalid("the generator was late"));
-    assert_eq!(
-        conclusion.claims[0].why,
-        "2 trials of stock under list, none that counts: the generator was late"
-    );
+    assert_eq!(conclusion.claims[0].why, "stock, list: 2 trials, none usable: the generator was late");
 }
 
 #[test]
-fn the_cpus_bound_the_rate_of_an_arm_and_a_study_says_how_far_it_is_from_that() {
+fn the_cpus_bound_the_throughput_of_a_variant_and_a_study_says_how_close_it_gets() {
     let conclusion = run(study(LADDER), |_, _, _| {
         let costs = [
             (Metric::GeneratorCpuPerRequest, 30_000.0),

@@ -11,7 +11,7 @@ use crate::bench::{around, definition, invalid, run, study, study_with};
 const LADDER: &str = "[design]\nkind = \"ladder\"\nblocks = 8\nmetrics = [\"p50\"]\n";
 
 #[test]
-fn every_block_has_every_arm_and_workload_once_with_the_same_arrivals_for_all_arms() {
+fn every_block_has_every_variant_and_workload_once_with_the_same_arrivals() {
     let mut study = study(LADDER);
     let mut seen: BTreeMap<(usize, String), Vec<(String, u64)>> = BTreeMap::new();
     while let Some(trial) = study.next() {
@@ -29,7 +29,7 @@ fn every_block_has_every_arm_and_workload_once_with_the_same_arrivals_for_all_ar
 }
 
 #[test]
-fn an_arm_runs_all_workloads_before_the_next_arm_and_restarts_as_asked() {
+fn a_variant_runs_all_workloads_before_the_next_variant_and_restarts_as_asked() {
     let mut study = study(&format!("{LADDER}restart_every = 2\n"));
     let mut trials = Vec::new();
     while let Some(trial) = study.next() {
@@ -44,7 +44,7 @@ fn an_arm_runs_all_workloads_before_the_next_arm_and_restarts_as_asked() {
 }
 
 #[test]
-fn an_invalid_trial_is_repeated_once_on_a_fresh_process_and_then_the_round_is_lost() {
+fn an_invalid_trial_is_repeated_once_on_a_fresh_process_and_then_the_block_is_lost() {
     let conclusion = run(study(LADDER), |trial, _, _| {
         match (trial.block, trial.variant.as_str(), trial.workload.as_str(), trial.attempt) {
             (3, "fine", "list", _) | (5, "stock", "list", 1) => invalid("the generator was late"),
@@ -57,7 +57,7 @@ fn an_invalid_trial_is_repeated_once_on_a_fresh_process_and_then_the_round_is_lo
     assert_eq!(conclusion.lost.len(), 1);
     assert_eq!((conclusion.lost[0].block, conclusion.lost[0].why.as_str()), (3, "the generator was late"));
     assert!(
-        conclusion.notes.iter().any(|note| note == "1 round lost although tried twice"),
+        conclusion.notes.iter().any(|note| note == "1 trial lost: both attempts failed"),
         "{:?}",
         conclusion.notes
     );
@@ -67,7 +67,7 @@ fn an_invalid_trial_is_repeated_once_on_a_fresh_process_and_then_the_round_is_lo
 }
 
 #[test]
-fn an_arm_that_dies_twice_is_lost_and_the_others_go_on() {
+fn a_variant_that_dies_twice_is_lost_and_the_others_go_on() {
     let conclusion = run(study(LADDER), |trial, _, _| {
         if trial.variant == "fine" && trial.block == 2 {
             return TrialResult::Died { reason: "signal 11".to_owned() };
@@ -91,7 +91,7 @@ fn an_arm_that_dies_twice_is_lost_and_the_others_go_on() {
 }
 
 #[test]
-fn an_arm_that_never_comes_up_is_lost_at_once() {
+fn a_variant_that_never_comes_up_is_lost_at_once() {
     let conclusion = run(study(LADDER), |trial, _, _| {
         if trial.variant == "stock" {
             return TrialResult::NeverReady { reason: "no answer in 30 s".to_owned() };
@@ -100,16 +100,11 @@ fn an_arm_that_never_comes_up_is_lost_at_once() {
     });
     assert_eq!(conclusion.totals.broken, 1);
     assert!(conclusion.over);
-    assert!(
-        conclusion
-            .notes
-            .iter()
-            .any(|note| note.contains("stock was lost, the others went on: no answer in 30 s"))
-    );
+    assert!(conclusion.notes.iter().any(|note| note.contains("stock was lost: no answer in 30 s")));
 }
 
 #[test]
-fn a_study_of_which_all_arms_are_lost_is_over() {
+fn a_study_whose_variants_are_all_lost_is_over() {
     let conclusion = run(study(LADDER), |_, _, _| TrialResult::NeverReady { reason: "no".to_owned() });
     assert_eq!(conclusion.totals.trials, 3);
     assert!(conclusion.effects.iter().all(|effect| effect.n_blocks == 0));
@@ -134,7 +129,7 @@ fn an_undecided_study_goes_on_once_if_asked_and_no_further() {
 }
 
 #[test]
-fn some_arms_can_be_run_alone_beside_the_base() {
+fn some_variants_can_run_alone_beside_the_baseline() {
     let only = |name: &str| Options { variants: vec![name.to_owned()], ..Options::default() };
     let study = study_with(LADDER, only("cached"), None);
     let names: Vec<&str> = study.variants().iter().map(|variant| variant.name.as_str()).collect();
