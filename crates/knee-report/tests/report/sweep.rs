@@ -126,7 +126,7 @@ fn a_sweep_as_markdown() {
 fn a_sweep_that_was_limited_by_the_generator_names_no_capacity() {
     let (report, about) = (report(config(&[]), 2_000.0), about());
     let text = text::render(&SweepView::of(&report, &about), &Style::default());
-    assert!(text.contains("No capacity is named"), "{text}");
+    assert!(text.contains("Capacity unknown"), "{text}");
     assert!(text.contains("Verdict: invalid"), "{text}");
     assert!(text.contains("a worker of knee used over 90 %"), "{text}");
 }
