@@ -5,7 +5,7 @@
 use rquickjs::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::module::body::bytes_of;
+use crate::module::bytes::bytes_of;
 
 /// What `handleSummary` returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

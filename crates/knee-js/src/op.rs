@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 
-use crate::runtime::fault::Thrown;
+use crate::runtime::thrown::Thrown;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
 

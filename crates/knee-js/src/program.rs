@@ -23,7 +23,7 @@ use files::{Files, Script};
 
 /// How loud a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum LogLevel {
     /// `console.debug`.
     Debug,
     /// `console.log`, `console.info`.
@@ -35,7 +35,7 @@ pub enum Level {
 }
 
 /// Where lines go that scripts write, and that are written about them.
-pub type Narrator = Arc<dyn Fn(Level, &str) + Send + Sync>;
+pub type Narrator = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// Bounds of one VU.
 #[derive(Clone, Copy, Debug)]
@@ -190,7 +190,7 @@ impl Program {
             Ok(None) => {}
             Err(error) => {
                 let words = format!("the hashes of remote modules cannot be kept in {}: {error}", lock::NAME);
-                self.say(Level::Warn, &words);
+                self.say(LogLevel::Warn, &words);
             }
         }
     }
@@ -218,12 +218,12 @@ impl Program {
     }
 
     /// Writes a line.
-    pub fn say(&self, level: Level, line: &str) {
+    pub fn say(&self, level: LogLevel, line: &str) {
         (self.surroundings.narrator)(level, line);
     }
 
     /// Writes a line of the script's `console`.
-    pub fn print(&self, level: Level, line: &str) {
+    pub fn print(&self, level: LogLevel, line: &str) {
         (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(level, line);
     }
 

@@ -6,8 +6,8 @@ pub mod fiber;
 
 pub mod bytecode;
 
-pub mod fault;
-
 pub mod intrinsic;
 
 pub mod memory;
+
+pub mod thrown;

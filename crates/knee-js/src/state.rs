@@ -14,8 +14,8 @@ use rquickjs::{Ctx, Object, Persistent, Value};
 use crate::event_loop::EventLoop;
 use crate::op::{Op, Reply};
 use crate::program::{HttpDefaults, Program};
-use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Link;
+use crate::runtime::thrown::Thrown;
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
 use knee_k6::http::send::Targets;
@@ -66,14 +66,14 @@ pub struct State {
     /// Files of the older kind that have run, by name; while the script is loaded.
     pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
-    story: RefCell<Rc<Story>>,
+    execution_info: RefCell<Rc<ExecutionInfo>>,
     /// Promises that were rejected and that nobody has caught.
     rejections: RefCell<Vec<(Persistent<Value<'static>>, Thrown)>>,
 }
 
 /// The run as a whole, and the scenario the VU is in, as `k6/execution` shows them.
 #[derive(Debug, Default)]
-pub struct Story {
+pub struct ExecutionInfo {
     /// Counts of all VUs.
     pub tally: Arc<Tally>,
     /// Counts of the scenario's iterations.
@@ -90,7 +90,7 @@ pub struct Story {
     pub iterations: Option<u64>,
 }
 
-impl Story {
+impl ExecutionInfo {
     /// How far the scenario has come, 0 to 1.
     pub fn progress(&self, now: Nanos) -> f64 {
         match (self.iterations, self.lasts) {
@@ -232,7 +232,7 @@ impl State {
             abort: RefCell::default(),
             events: EventLoop::default(),
             required: RefCell::default(),
-            story: RefCell::default(),
+            execution_info: RefCell::default(),
             rejections: RefCell::default(),
         }
     }
@@ -276,13 +276,13 @@ impl State {
     }
 
     /// The run as a whole.
-    pub fn story(&self) -> Rc<Story> {
-        self.story.borrow().clone()
+    pub fn execution_info(&self) -> Rc<ExecutionInfo> {
+        self.execution_info.borrow().clone()
     }
 
     /// Tells what the run is.
-    pub fn set_story(&self, story: Rc<Story>) {
-        self.story.replace(story);
+    pub fn set_execution_info(&self, execution_info: Rc<ExecutionInfo>) {
+        self.execution_info.replace(execution_info);
     }
 
     /// Puts the numbers of the VU and of its iteration into its metadata, if samples are to have them.
@@ -325,7 +325,7 @@ impl State {
         }
     }
 
-    /// Called by the runtime every few thousand steps: lets others have their turn when it is
+    /// CallTimes by the runtime every few thousand steps: lets others have their turn when it is
     /// time, and says whether the script is to end.
     pub fn breathe(&self) -> bool {
         if !self.quitting.get() && !self.init.get() {

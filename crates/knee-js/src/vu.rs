@@ -14,13 +14,13 @@ use tokio::task::JoinSet;
 
 use crate::op::{Call, Ended, Op, Reply};
 use crate::program::Program;
-use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Fiber;
+use crate::runtime::thrown::Thrown;
 use crate::state::State;
 use crate::world::{self, Description, StateCell};
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
-use knee_k6::http::send::{Called, Desk, Targets};
+use knee_k6::http::send::{CallTimes, RequestSender, Targets};
 
 /// Why there is no VU.
 #[derive(Debug, thiserror::Error)]
@@ -40,13 +40,13 @@ pub enum LoadError {
 pub struct Vu {
     fiber: Fiber<Reply, Op>,
     state: Rc<State>,
-    desk: Option<Rc<Desk>>,
+    sender: Option<Rc<RequestSender>>,
     /// Clients that are not in use; the last one was used last.
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
     begun: JoinSet<(u64, Box<Answer>, Client)>,
     /// When the next request was due.
-    called: Option<Called>,
+    call_times: Option<CallTimes>,
     /// When the current call must be over.
     cut: Nanos,
 }
@@ -81,10 +81,10 @@ impl Vu {
         let vu = Self {
             fiber,
             state,
-            desk: None,
+            sender: None,
             clients: Vec::new(),
             begun: JoinSet::new(),
-            called: None,
+            call_times: None,
             cut: Nanos::MAX,
         };
         Ok((vu, description))
@@ -96,10 +96,10 @@ impl Vu {
     }
 
     /// Takes its place on a worker.
-    pub fn join(&mut self, desk: Rc<Desk>) {
-        self.state.clock.set(desk.network.clock);
-        self.state.observer.replace(desk.observer.clone());
-        self.desk = Some(desk);
+    pub fn join(&mut self, sender: Rc<RequestSender>) {
+        self.state.clock.set(sender.network.clock);
+        self.state.observer.replace(sender.observer.clone());
+        self.sender = Some(sender);
     }
 
     /// Closes the connections that are kept for later.
@@ -109,9 +109,9 @@ impl Vu {
 
     /// Calls a function of the script and waits until it is over, or until `turn.cut`.
     pub async fn call(&mut self, call: Call, turn: Turn) -> Ended {
-        let Some(desk) = self.desk.clone() else { return Ended::Cut };
+        let Some(sender) = self.sender.clone() else { return Ended::Cut };
         self.cut = turn.cut;
-        self.called = Some(Called { due: turn.due, earliest: turn.earliest });
+        self.call_times = Some(CallTimes { due: turn.due, earliest: turn.earliest });
         let mut reply = Reply::Call(call);
         loop {
             reply = match self.fiber.resume(reply) {
@@ -122,37 +122,37 @@ impl Vu {
                     }
                     return ended;
                 }
-                Some(op) => self.perform(&desk, op).await,
+                Some(op) => self.perform(&sender, op).await,
                 None => return Ended::Cut,
             };
-            if self.cut != Nanos::MAX && desk.timer.now() >= self.cut {
+            if self.cut != Nanos::MAX && sender.timer.now() >= self.cut {
                 reply = Reply::Quit;
             }
         }
     }
 
-    async fn perform(&mut self, desk: &Rc<Desk>, op: Op) -> Reply {
+    async fn perform(&mut self, sender: &Rc<RequestSender>, op: Op) -> Reply {
         match op {
             Op::Fetch(request) => {
-                let called = self.take_called(desk);
-                let mut client = self.client(desk);
-                let answer = desk.send(&mut client, &request, called, self.cut).await;
+                let call_times = self.take_call_times(sender);
+                let mut client = self.client(sender);
+                let answer = sender.send(&mut client, &request, call_times, self.cut).await;
                 self.clients.push(client);
                 Reply::Answer(answer)
             }
-            Op::FetchAll(requests) => Reply::Answers(self.fetch_all(desk, requests).await),
+            Op::FetchAll(requests) => Reply::Answers(self.fetch_all(sender, requests).await),
             Op::Begin(id, request) => {
-                let called = self.take_called(desk);
-                let (desk, mut client, cut) = (desk.clone(), self.client(desk), self.cut);
+                let call_times = self.take_call_times(sender);
+                let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 self.begun.spawn_local(async move {
-                    let answer = desk.send(&mut client, &request, called, cut).await;
+                    let answer = sender.send(&mut client, &request, call_times, cut).await;
                     (id, answer, client)
                 });
                 Reply::Go
             }
-            Op::Await(until) => Reply::Done(self.wait(desk, until).await),
+            Op::Await(until) => Reply::Done(self.wait(sender, until).await),
             Op::Sleep(until) => {
-                desk.timer.sleep_until(until.min(self.cut)).await;
+                sender.timer.sleep_until(until.min(self.cut)).await;
                 Reply::Go
             }
             Op::Breathe => {
@@ -165,20 +165,24 @@ impl Vu {
     }
 
     /// When a request that is made now was due: the first of an iteration by the plan.
-    fn take_called(&mut self, desk: &Desk) -> Called {
+    fn take_call_times(&mut self, sender: &RequestSender) -> CallTimes {
         let now = || {
-            let now = desk.network.clock.now();
-            Called { due: now, earliest: now }
+            let now = sender.network.clock.now();
+            CallTimes { due: now, earliest: now }
         };
-        self.called.take().unwrap_or_else(now)
+        self.call_times.take().unwrap_or_else(now)
     }
 
-    fn client(&mut self, desk: &Desk) -> Client {
-        self.clients.pop().unwrap_or_else(|| Client::new(desk.network.clone()))
+    fn client(&mut self, sender: &RequestSender) -> Client {
+        self.clients.pop().unwrap_or_else(|| Client::new(sender.network.clone()))
     }
 
     /// Sends requests side by side, as many at once as a batch may have, in all and to one host.
-    async fn fetch_all(&mut self, desk: &Rc<Desk>, requests: Vec<Rc<Request>>) -> Vec<Box<Answer>> {
+    async fn fetch_all(
+        &mut self,
+        sender: &Rc<RequestSender>,
+        requests: Vec<Rc<Request>>,
+    ) -> Vec<Box<Answer>> {
         let http = self.state.http.borrow().clone();
         let all = requests.len();
         let mut waiting: Vec<(usize, Rc<Request>)> = requests.into_iter().enumerate().rev().collect();
@@ -195,10 +199,10 @@ impl Vu {
                 let Some(place) = waiting.iter().rposition(|(_, request)| free(request)) else { break };
                 let (number, request) = waiting.remove(place);
                 hosts.push(request.clone());
-                let called = self.take_called(desk);
-                let (desk, mut client, cut) = (desk.clone(), self.client(desk), self.cut);
+                let call_times = self.take_call_times(sender);
+                let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 under_way.spawn_local(async move {
-                    let answer = desk.send(&mut client, &request, called, cut).await;
+                    let answer = sender.send(&mut client, &request, call_times, cut).await;
                     (number, answer, client)
                 });
             }
@@ -216,10 +220,10 @@ impl Vu {
     }
 
     /// Waits until a request that was begun is done, or until a time.
-    async fn wait(&mut self, desk: &Rc<Desk>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
+    async fn wait(&mut self, sender: &Rc<RequestSender>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
         let until = until.min(self.cut);
         let mut done = Vec::new();
-        let timer = desk.timer.clone();
+        let timer = sender.timer.clone();
         let mut sleep = std::pin::pin!(timer.sleep_until(until));
         let first = std::future::poll_fn(|ctx| {
             if let std::task::Poll::Ready(Some(joined)) = self.begun.poll_join_next(ctx) {

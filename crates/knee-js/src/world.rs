@@ -12,15 +12,16 @@ use rquickjs::{Atom, Ctx, Function, Module, Object, Promise, Runtime, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::handled::Handled;
-use crate::loader::commonjs;
 use crate::loader::finder::{self, Finder};
-use crate::module::{self, Slot, global};
+use crate::loader::require;
+use crate::module::current::Slot;
+use crate::module::{global, perform};
 use crate::op::{Call, Ended, Op, Reply, Stage};
-use crate::program::{Level, Program};
-use crate::runtime::fault::Thrown;
+use crate::program::{LogLevel, Program};
 use crate::runtime::fiber::Link;
 use crate::runtime::intrinsic;
 use crate::runtime::memory::Allowance;
+use crate::runtime::thrown::Thrown;
 use crate::state::State;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::send::Targets;
@@ -123,7 +124,7 @@ fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Descript
         return Err(Thrown::new("a world cannot be loaded twice"));
     }
     global::install(ctx).map_err(caught)?;
-    commonjs::install(ctx).map_err(caught)?;
+    require::install(ctx).map_err(caught)?;
     let module = finder::entry(ctx, state).map_err(caught)?;
     let (module, promise): (Module<'js, _>, Promise<'js>) = module.eval().map_err(caught)?;
     settle(ctx, state, Some(promise))?;
@@ -281,7 +282,7 @@ fn fulfil<'js>(
     promised: crate::event_loop::Promised,
     answer: Box<Answer>,
 ) -> rquickjs::Result<()> {
-    match module::http::settle(ctx, state, answer) {
+    match perform::settle(ctx, state, answer) {
         Ok(response) => promised.resolve.restore(ctx)?.call((response,)),
         Err(_) => promised.reject.restore(ctx)?.call((ctx.catch(),)),
     }
@@ -289,5 +290,5 @@ fn fulfil<'js>(
 
 /// Says what a script threw, as k6 does.
 pub fn tell(program: &Program, thrown: &Thrown) {
-    program.say(Level::Error, &thrown.to_string());
+    program.say(LogLevel::Error, &thrown.to_string());
 }

@@ -16,6 +16,8 @@ pub mod streamed;
 
 pub mod tags;
 
+pub mod view;
+
 /// One request and its answer; every hop of a redirect is one.
 pub struct Exchange<'a> {
     /// What was asked for, by the script; with its tags.

@@ -8,8 +8,8 @@ use rquickjs::function::This;
 use rquickjs::object::{Accessor, Property};
 use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value};
 
-use super::body::{buffer_of, bytes_of};
-use super::fault;
+use super::bytes::{buffer_of, bytes_of};
+use super::go_error;
 use crate::runtime::intrinsic::{self, Needs};
 
 /// Puts them into the global object.
@@ -160,7 +160,7 @@ fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
         buffer_of(&ctx, bytes)
     };
     let later = |ctx: Ctx<'js>, name: String| -> Result<()> {
-        Err(fault::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
+        Err(go_error::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
     };
     let show: Function<'js> = ctx.eval(CRYPTO)?;
     let functions = (

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use url::Url;
 
 use super::answer::{Answer, Headers, Timings};
-use super::auth::Scheme;
+use super::auth::{Credentials, Scheme};
 use super::cookie;
 use super::decode;
 use super::error_code;
@@ -34,7 +34,7 @@ const DECODED_MAX: u64 = 1 << 30;
 const TARGETS_MAX: usize = 1_024;
 
 /// What all VUs of one worker share.
-pub struct Desk {
+pub struct RequestSender {
     /// The way out.
     pub network: Rc<Network>,
     /// The books.
@@ -91,7 +91,7 @@ fn invalid_port(written: &str) -> String {
 
 /// When a request was due, and when it could have been sent at the soonest.
 #[derive(Clone, Copy, Debug)]
-pub struct Called {
+pub struct CallTimes {
     /// By the plan for the first request of an iteration, otherwise when the script asked.
     pub due: Nanos,
     /// See [`knee_engine::executor::Turn`].
@@ -110,19 +110,19 @@ struct Hop {
 }
 
 /// The time that one request may take.
-struct Span {
+struct Window {
     begun: Nanos,
     limit: Nanos,
 }
 
-impl Desk {
+impl RequestSender {
     /// Sends `request` with `client` and follows redirects; the answer of the last hop. Gives up
     /// at `cut` even if the request has more time.
     pub async fn send(
         &self,
         client: &mut Client,
         request: &Rc<Request>,
-        called: Called,
+        times: CallTimes,
         cut: Nanos,
     ) -> Box<Answer> {
         let mut begun = self.network.clock.now();
@@ -135,10 +135,10 @@ impl Desk {
             authorization: None,
             referer: None,
         };
-        let mut called = called;
+        let mut times = times;
         let mut left = request.redirects;
         loop {
-            let mut answer = self.hop(client, request, &hop, called, Span { begun, limit }).await;
+            let mut answer = self.hop(client, request, &hop, times, Window { begun, limit }).await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
             } else {
@@ -155,7 +155,7 @@ impl Desk {
                 }
             }
             begun = self.network.clock.now();
-            called = Called { due: begun, earliest: begun };
+            times = CallTimes { due: begun, earliest: begun };
         }
     }
 
@@ -165,8 +165,8 @@ impl Desk {
         client: &mut Client,
         request: &Rc<Request>,
         hop: &Hop,
-        called: Called,
-        Span { mut begun, limit }: Span,
+        times: CallTimes,
+        Window { mut begun, limit }: Window,
     ) -> Box<Answer> {
         if let Some(pace) = &self.pace {
             let place = pace.take(begun).min(limit);
@@ -177,7 +177,7 @@ impl Desk {
         }
         let prepared = self.prepare(request, hop);
         let endpoint = self.endpoint(request, hop);
-        let flight = self.recorder.borrow_mut().begin(endpoint, called.due, called.earliest);
+        let flight = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
         let errand = Errand { origin: &hop.target.origin, prepared: &prepared, follow: None };
         let mut sink = Collected { keep: request.keep, ..Collected::default() };
         client.set_request_limit(Some(limit));
@@ -397,17 +397,7 @@ fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
     if let Some(credentials) = &request.credentials {
         return hop.same_host.then(|| credentials.basic());
     }
-    let url = &hop.target.url;
-    if url.username().is_empty() {
-        return None;
-    }
-    let plain = |text: &str| {
-        let pair = format!("k={}", text.replace('+', "%2B"));
-        url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned())
-    };
-    let user = plain(url.username())?;
-    let password = plain(url.password().unwrap_or_default())?;
-    Some(knee_engine::http::request::basic(format!("{user}:{password}").as_bytes()))
+    Credentials::of_url(&hop.target.url, Scheme::Basic).map(|credentials| credentials.basic())
 }
 
 /// The answer to a digest challenge, unless it was answered before.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use knee_core::unit::Nanos;
 
 use super::scenario::{ExecutorSpec, ScenarioSpec, StageSpec};
-use super::span::Span;
+use crate::duration::SignedDuration;
 
 /// `1 scenario, 3 max VUs, 10m30s max duration (incl. graceful stop)`.
 pub fn headline(scenarios: &[ScenarioSpec]) -> String {
@@ -88,8 +88,8 @@ fn level(start: u32, stages: &[StageSpec], at: Nanos) -> u32 {
     from
 }
 
-fn span(nanos: Nanos) -> Span {
-    Span(i64::try_from(nanos.0).unwrap_or(i64::MAX))
+fn span(nanos: Nanos) -> SignedDuration {
+    SignedDuration(i64::try_from(nanos.0).unwrap_or(i64::MAX))
 }
 
 fn describe(scenario: &ScenarioSpec) -> String {

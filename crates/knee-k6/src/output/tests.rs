@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 
+use super::time::rfc3339;
 use super::*;
 use crate::metric::{BuiltIn, Contains, Key, Kind};
 
