@@ -14,11 +14,11 @@ use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 use knee_engine::deadline::Deadlines;
 use knee_engine::endpoints::{Endpoints, Registry};
-use knee_engine::executor::Turn;
+use knee_engine::executor::Iteration;
 use knee_engine::http::client::Network;
 use knee_engine::http::origin::Resolver;
 use knee_engine::recorder::Recorder;
-use knee_engine::run::Way;
+use knee_engine::run::HttpConfig;
 use knee_engine::timer::{Timer, WorkerTimer};
 
 use crate::loader::trouble::Trouble;
@@ -61,7 +61,7 @@ pub struct Session {
 /// What a stage outside of scenarios needs.
 pub struct StageSettings {
     /// How requests travel.
-    pub way: Way,
+    pub way: HttpConfig,
     /// How requests are made by default.
     pub http: HttpDefaults,
     /// Time limit of the stage.
@@ -121,8 +121,8 @@ impl Session {
             vu.join(Rc::new(sender(settings, timer)));
             let call = Call { export: export.into(), stage, argument: argument.map(Into::into) };
             let now = vu.state().now();
-            let turn = Turn { due: now, earliest: now, cut: now.saturating_add(timeout) };
-            let mut called = pin!(vu.call(call, turn));
+            let iteration = Iteration { due: now, earliest: now, cut: now.saturating_add(timeout) };
+            let mut called = pin!(vu.call(call, iteration));
             loop {
                 let mut pause = pin!(watch.sleep_until(watch.now().saturating_add(PACE)));
                 let ended = poll_fn(|ctx| match called.as_mut().poll(ctx) {
@@ -162,7 +162,7 @@ fn sender(settings: StageSettings, timer: WorkerTimer) -> RequestSender {
     let deadlines = Rc::new(Deadlines::default());
     let watch = (deadlines.clone(), timer.clone());
     tokio::task::spawn_local(async move { watch.0.watch(watch.1, PACE).await });
-    let Way { settings: way, defaults, tls } = settings.way;
+    let HttpConfig { settings: way, defaults, tls } = settings.way;
     let network = Network::new(clock, way, defaults, Arc::new(Resolver::default()), tls, deadlines);
     RequestSender {
         network: Rc::new(network),

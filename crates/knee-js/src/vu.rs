@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use knee_core::unit::Nanos;
-use knee_engine::executor::Turn;
+use knee_engine::executor::Iteration;
 use knee_engine::http::client::Client;
 use knee_engine::timer::Timer;
 use tokio::task::JoinSet;
@@ -107,11 +107,11 @@ impl Vu {
         self.clients.iter_mut().for_each(Client::close_idle);
     }
 
-    /// Calls a function of the script and waits until it is over, or until `turn.cut`.
-    pub async fn call(&mut self, call: Call, turn: Turn) -> Ended {
+    /// Calls a function of the script and waits until it is over, or until `iteration.cut`.
+    pub async fn call(&mut self, call: Call, iteration: Iteration) -> Ended {
         let Some(sender) = self.sender.clone() else { return Ended::Cut };
-        self.cut = turn.cut;
-        self.call_times = Some(CallTimes { due: turn.due, earliest: turn.earliest });
+        self.cut = iteration.cut;
+        self.call_times = Some(CallTimes { due: iteration.due, earliest: iteration.earliest });
         let mut reply = Reply::Call(call);
         loop {
             reply = match self.fiber.resume(reply) {

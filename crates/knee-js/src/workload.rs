@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::endpoints::Endpoints;
-use knee_engine::executor::{Turn, User};
+use knee_engine::executor::{Iteration, User};
 use knee_engine::recorder::Recorder;
 use knee_engine::timer::Timer;
-use knee_engine::worker::{Post, Workload};
+use knee_engine::worker::{UserContext, Workload};
 
 use crate::op::{Call, Ended, Stage};
 use crate::program::{HttpDefaults, Program};
@@ -171,26 +171,26 @@ impl Workload for Load {
         });
     }
 
-    fn user(self: &Arc<Self>, post: &Post, number: u64) -> ScriptUser {
+    fn user(self: &Arc<Self>, context: &UserContext, number: u64) -> ScriptUser {
         READY.with(|ready| {
-            let sender = ready.sender.borrow_mut().get_or_insert_with(|| self.sender(post)).clone();
+            let sender = ready.sender.borrow_mut().get_or_insert_with(|| self.sender(context)).clone();
             let vu = ready.vus.borrow_mut().remove(&number);
             let scenario = (number >> 32) as usize;
             if vu.is_none() {
-                return ScriptUser { scenario, ..ScriptUser::clerk(self, post, sender) };
+                return ScriptUser { scenario, ..ScriptUser::clerk(self, context, sender) };
             }
-            ScriptUser::new(self, post, sender, vu, scenario, number & u64::from(u32::MAX))
+            ScriptUser::new(self, context, sender, vu, scenario, number & u64::from(u32::MAX))
         })
     }
 }
 
 impl Load {
-    fn sender(&self, post: &Post) -> Rc<RequestSender> {
+    fn sender(&self, context: &UserContext) -> Rc<RequestSender> {
         Rc::new(RequestSender {
-            network: post.network.clone(),
-            recorder: post.recorder.clone(),
-            endpoints: post.endpoints.clone(),
-            timer: post.timer.clone(),
+            network: context.network.clone(),
+            recorder: context.recorder.clone(),
+            endpoints: context.endpoints.clone(),
+            timer: context.timer.clone(),
             observer: (self.observers)(),
             user_agent: self.http.user_agent.as_str().into(),
             pace: self.http.pace.clone(),
@@ -213,7 +213,7 @@ pub struct ScriptUser {
 
 impl ScriptUser {
     /// A user that only gives up.
-    fn clerk(load: &Arc<Load>, post: &Post, sender: Rc<RequestSender>) -> Self {
+    fn clerk(load: &Arc<Load>, context: &UserContext, sender: Rc<RequestSender>) -> Self {
         Self {
             load: load.clone(),
             vu: None,
@@ -222,14 +222,14 @@ impl ScriptUser {
             data: None,
             iteration: Cell::new(0),
             sender,
-            recorder: post.recorder.clone(),
-            endpoints: post.endpoints.clone(),
+            recorder: context.recorder.clone(),
+            endpoints: context.endpoints.clone(),
         }
     }
 
     fn new(
         load: &Arc<Load>,
-        post: &Post,
+        context: &UserContext,
         sender: Rc<RequestSender>,
         mut vu: Option<Vu>,
         scenario: usize,
@@ -259,7 +259,7 @@ impl ScriptUser {
                 iterations: part.iterations,
             }));
         }
-        let mut user = Self::clerk(load, post, sender);
+        let mut user = Self::clerk(load, context, sender);
         user.vu = vu;
         user.scenario = scenario;
         user.export = part.export.as_str().into();
@@ -269,8 +269,8 @@ impl ScriptUser {
 }
 
 impl User for ScriptUser {
-    async fn iterate(&mut self, turn: Turn) -> Nanos {
-        let Some(vu) = &mut self.vu else { return turn.due };
+    async fn iterate(&mut self, iteration: Iteration) -> Nanos {
+        let Some(vu) = &mut self.vu else { return iteration.due };
         let state = vu.state().clone();
         let number = self.iteration.get();
         self.iteration.set(number + 1);
@@ -290,7 +290,7 @@ impl User for ScriptUser {
         let begun = self.sender.network.clock.now();
         self.load.tally.begin();
         let call = Call { export: self.export.clone(), stage: Stage::Iteration, argument: self.data.clone() };
-        let ended = vu.call(call, turn).await;
+        let ended = vu.call(call, iteration).await;
         let done = self.sender.network.clock.now();
         let whole = !matches!(ended, Ended::Cut);
         self.load.tally.end(whole);
@@ -307,7 +307,7 @@ impl User for ScriptUser {
             }
             Ended::Returned(_) | Ended::Cut => {}
         }
-        let rested = begun.saturating_add(self.load.min_iteration).min(turn.cut);
+        let rested = begun.saturating_add(self.load.min_iteration).min(iteration.cut);
         if whole && rested > done {
             self.sender.timer.sleep_until(rested).await;
             return self.sender.network.clock.now();

@@ -11,7 +11,7 @@ use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
-use knee_engine::run::{self, Listeners, Way};
+use knee_engine::run::{self, HttpConfig, Listeners};
 use knee_js::loader::remote::RemoteSettings;
 use knee_js::program::{HttpDefaults, Limits, Surroundings};
 use knee_js::session::Session;
@@ -148,7 +148,8 @@ fn load(session: &Session) -> Outcome {
         system_tags: SystemTags::default(),
         counts: scenarios.iter().map(|_| Arc::default()).collect(),
     });
-    let way = Way { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
+    let way =
+        HttpConfig { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
     let listeners = Listeners { journal: None, events: Vec::new() };
     run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
     let total = total.meter();

@@ -3,24 +3,24 @@
 //! Does not decide what failed; the engine does.
 
 use knee_core::outcome::Fault;
-use knee_engine::http::failure::{Barred, Failure, Objection};
+use knee_engine::http::failure::{Blocked, Failure, TlsProblem};
 use knee_engine::http::origin::Origin;
 
 /// The number and the words of a failure without a whole answer.
 pub fn of_failure(failure: &Failure) -> (String, u16) {
     let code = code_of(failure);
-    if let Some(barred) = failure.barred {
-        let words = match barred {
-            Barred::Name => "hostname is blocked",
-            Barred::Address => "ip is blacklisted",
+    if let Some(blocked) = failure.blocked {
+        let words = match blocked {
+            Blocked::Name => "hostname is blocked",
+            Blocked::Address => "ip is blacklisted",
         };
         return (words.to_owned(), code);
     }
     let words = match failure.tls {
-        Some(Objection::UnknownIssuer) => Some("x509: unknown authority"),
-        Some(Objection::OtherName) => Some("x509: certificate doesn't match hostname"),
-        Some(Objection::OutOfDate) => Some("x509: certificate has expired or is not yet valid"),
-        Some(Objection::Alert) | None => None,
+        Some(TlsProblem::UnknownIssuer) => Some("x509: unknown authority"),
+        Some(TlsProblem::OtherName) => Some("x509: certificate doesn't match hostname"),
+        Some(TlsProblem::OutOfDate) => Some("x509: certificate has expired or is not yet valid"),
+        Some(TlsProblem::Alert) | None => None,
     };
     if let Some(words) = words {
         return (words.to_owned(), code);
@@ -41,7 +41,7 @@ pub fn of_failure(failure: &Failure) -> (String, u16) {
 /// More words for it, where k6 has more for people than for scripts.
 pub fn detail_of(failure: &Failure, origin: &Origin) -> Option<String> {
     let Origin { host, port, .. } = origin;
-    if failure.barred.is_some() || failure.tls.is_some() {
+    if failure.blocked.is_some() || failure.tls.is_some() {
         return failure.message.clone();
     }
     match failure.fault {
@@ -57,16 +57,16 @@ pub fn detail_of(failure: &Failure, origin: &Origin) -> Option<String> {
 }
 
 fn code_of(failure: &Failure) -> u16 {
-    match failure.barred {
-        Some(Barred::Name) => return 1111,
-        Some(Barred::Address) => return 1110,
+    match failure.blocked {
+        Some(Blocked::Name) => return 1111,
+        Some(Blocked::Address) => return 1110,
         None => {}
     }
     match failure.tls {
-        Some(Objection::UnknownIssuer) => return 1310,
-        Some(Objection::OtherName) => return 1311,
-        Some(Objection::Alert) => return 1010,
-        Some(Objection::OutOfDate) | None => {}
+        Some(TlsProblem::UnknownIssuer) => return 1310,
+        Some(TlsProblem::OtherName) => return 1311,
+        Some(TlsProblem::Alert) => return 1010,
+        Some(TlsProblem::OutOfDate) | None => {}
     }
     match failure.fault {
         Fault::RequestTimeout => 1050,
@@ -99,10 +99,10 @@ mod tests {
     fn what_tls_objects_to_has_the_numbers_of_k6() {
         let failure = |tls, fault| Failure { tls, ..Failure::new(fault, "words of the library") };
         for (objection, code, words) in [
-            (Objection::UnknownIssuer, 1310, "x509: unknown authority"),
-            (Objection::OtherName, 1311, "x509: certificate doesn't match hostname"),
-            (Objection::OutOfDate, 1000, "x509: certificate has expired or is not yet valid"),
-            (Objection::Alert, 1010, "words of the library"),
+            (TlsProblem::UnknownIssuer, 1310, "x509: unknown authority"),
+            (TlsProblem::OtherName, 1311, "x509: certificate doesn't match hostname"),
+            (TlsProblem::OutOfDate, 1000, "x509: certificate has expired or is not yet valid"),
+            (TlsProblem::Alert, 1010, "words of the library"),
         ] {
             let told = of_failure(&failure(Some(objection), Fault::TlsCertificate));
             assert_eq!(told, (words.to_owned(), code), "{objection:?}");

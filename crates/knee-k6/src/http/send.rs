@@ -11,9 +11,9 @@ use knee_core::clock;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::unit::Nanos;
 use knee_engine::endpoints::Endpoints;
-use knee_engine::http::client::{Client, Errand, Fetched, Network};
+use knee_engine::http::client::{Client, ClientRequest, Fetched, Network};
 use knee_engine::http::request::Prepared;
-use knee_engine::http::response::{Head, Sink};
+use knee_engine::http::response::{ResponseHead, Sink};
 use knee_engine::recorder::{Finish, Recorder};
 use knee_engine::timer::{Timer as _, WorkerTimer};
 use rustc_hash::FxHashMap;
@@ -94,7 +94,7 @@ fn invalid_port(written: &str) -> String {
 pub struct CallTimes {
     /// By the plan for the first request of an iteration, otherwise when the script asked.
     pub due: Nanos,
-    /// See [`knee_engine::executor::Turn`].
+    /// See [`knee_engine::executor::Iteration`].
     pub earliest: Nanos,
 }
 
@@ -178,7 +178,7 @@ impl RequestSender {
         let prepared = self.prepare(request, hop);
         let endpoint = self.endpoint(request, hop);
         let flight = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
-        let errand = Errand { origin: &hop.target.origin, prepared: &prepared, follow: None };
+        let errand = ClientRequest { origin: &hop.target.origin, prepared: &prepared, follow: None };
         let mut sink = Collected { keep: request.keep, ..Collected::default() };
         client.set_request_limit(Some(limit));
         let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(flight, at)).await;
@@ -468,7 +468,7 @@ struct Collected {
 }
 
 impl Sink for Collected {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), Fault> {
+    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
         self.reason.clear();
         self.reason.push_str(head.reason);
         self.headers.clear();

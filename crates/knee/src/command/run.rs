@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use knee_engine::http::request::Defaults;
 use knee_engine::http::tls;
-use knee_engine::run::Way;
+use knee_engine::run::HttpConfig;
 use knee_js::program::HttpDefaults;
 use knee_js::session::Session;
 use knee_js::state::Tally;
@@ -72,7 +72,7 @@ struct Job<'a> {
     terminal: Terminal,
     lines: &'a Lines,
     http: HttpDefaults,
-    way: Way,
+    way: HttpConfig,
     guards: Arc<[Guarded]>,
     total: Total,
     tally: Arc<Tally>,
@@ -164,10 +164,10 @@ fn http(options: &HttpOptions) -> HttpDefaults {
 }
 
 /// How requests travel. TLS is made ready whatever the script asks for: it says so only later.
-fn way(options: &HttpOptions) -> Result<Way, Problem> {
+fn way(options: &HttpOptions) -> Result<HttpConfig, Problem> {
     let settings = network::settings(options)?;
     let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
-    Ok(Way { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
+    Ok(HttpConfig { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
 }
 
 fn pairs<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {
