@@ -1,6 +1,6 @@
 //! What `handleSummary` returned: texts and bytes for stdout, stderr and files.
 //!
-//! Passes from a script's world to whoever writes, as JSON. Does not write.
+//! The VU passes it on as JSON. Does not write.
 
 use rquickjs::Value;
 use serde::{Deserialize, Serialize};

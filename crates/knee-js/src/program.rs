@@ -173,11 +173,11 @@ impl Program {
             return self.files.module(path);
         }
         if let Some(found) = replacement::find(name).filter(|_| self.surroundings.remote.replacements) {
-            self.note(format!("jslib {} answered by knee's own copy", found.library));
+            self.note(format!("jslib {}: using knee's own copy", found.library));
             return Ok(found.source.as_bytes().into());
         }
         if self.files.is_sealed() {
-            return Err(Trouble::new(format!("{name} was not imported while the script was loaded"), ""));
+            return Err(Trouble::new(format!("{name} was not imported in the init stage"), ""));
         }
         self.remote.source(name)
     }
@@ -189,7 +189,7 @@ impl Program {
             Ok(Some(path)) => self.note(format!("wrote {}: keep it with the script", path.display())),
             Ok(None) => {}
             Err(error) => {
-                let words = format!("the hashes of remote modules cannot be kept in {}: {error}", lock::NAME);
+                let words = format!("cannot write the hashes of remote modules to {}: {error}", lock::NAME);
                 self.say(LogLevel::Warn, &words);
             }
         }

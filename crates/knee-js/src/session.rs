@@ -60,7 +60,7 @@ pub struct Session {
 
 /// What a stage outside of scenarios needs.
 pub struct StageSettings {
-    /// How requests travel.
+    /// Network, TLS and connection settings.
     pub way: HttpConfig,
     /// How requests are made by default.
     pub http: HttpDefaults,
@@ -68,9 +68,9 @@ pub struct StageSettings {
     pub timeout: Nanos,
     /// k6's view of the run.
     pub observer: Rc<dyn Observer>,
-    /// Asked while the stage goes on: whether it is to end at once.
+    /// Whether the stage must end at once; polled while it runs.
     pub is_over: Rc<dyn Fn() -> bool>,
-    /// What scripts can ask about the run.
+    /// Facts of the run that scripts can read.
     pub execution_info: Rc<ExecutionInfo>,
     /// Tags of all samples.
     pub tags: Rc<[(String, String)]>,
@@ -139,7 +139,7 @@ impl Session {
     }
 }
 
-/// A script that cannot have a module fails with an error of JavaScript; what is behind it has a hint.
+/// A failed import is a JavaScript error; this finds its cause, which has a hint.
 fn reason(program: &Program, error: LoadError) -> SessionError {
     match (program.trouble(), error) {
         (Some(trouble), LoadError::Script(thrown)) if thrown.message.contains(&trouble.what) => {
@@ -155,7 +155,7 @@ fn reason(program: &Program, error: LoadError) -> SessionError {
     }
 }
 
-/// A sender with books of its own: what `setup` sends is no part of the measurement.
+/// A request sender with a recorder of its own: requests of `setup` and `teardown` are not measured.
 fn sender(settings: StageSettings, timer: WorkerTimer) -> RequestSender {
     let clock = MonotonicClock::start();
     tokio::task::spawn_local(timer.clone().drive());

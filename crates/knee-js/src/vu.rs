@@ -1,4 +1,4 @@
-//! One VU: a script on its own stack, and the side of it that sends, waits and keeps the books.
+//! One VU: a script on its own stack, and the side of it that sends, waits and accounts for requests.
 //!
 //! Does not decide when an iteration is due, nor how many there are.
 
@@ -26,7 +26,7 @@ use knee_k6::http::send::{CallTimes, RequestSender, Targets};
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// No stack.
-    #[error("a VU could not get a stack: {0}")]
+    #[error("cannot allocate a stack for a VU: {0}")]
     Stack(#[from] io::Error),
     /// The script cannot be compiled, or threw while it was evaluated.
     #[error("{0}")]
@@ -52,7 +52,7 @@ pub struct Vu {
 }
 
 impl Vu {
-    /// A VU whose script has been loaded; `number` is what it is told its `__VU` is, 0 outside of scenarios.
+    /// Loads the script into a new VU; `number` is its `__VU`, 0 outside of scenarios.
     pub fn load(
         program: &Arc<Program>,
         targets: &Rc<Targets>,
@@ -65,7 +65,7 @@ impl Vu {
             Fiber::new(stack, move |link, _first| world::live(&program, targets, link, number, &inner))?;
         let first = fiber.resume(Reply::Go);
         let refused = |words: &str| LoadError::Script(Thrown::new(words));
-        let state = cell.get().cloned().ok_or_else(|| refused("a VU did not come to life"))?;
+        let state = cell.get().cloned().ok_or_else(|| refused("a VU did not start"))?;
         let description = match first {
             Some(Op::Rest(Ended::Returned(Some(json)))) => serde_json::from_str(&json).unwrap_or_default(),
             Some(Op::Rest(Ended::Thrown(thrown))) => {
@@ -76,7 +76,7 @@ impl Vu {
                 while fiber.resume(Reply::Quit).is_some() {}
                 return Err(LoadError::Aborted(words));
             }
-            _ => return Err(refused("the script did not come to an end while it was loaded")),
+            _ => return Err(refused("the script did not finish loading")),
         };
         let vu = Self {
             fiber,
@@ -95,7 +95,7 @@ impl Vu {
         &self.state
     }
 
-    /// Takes its place on a worker.
+    /// Assigns the VU to a worker.
     pub fn join(&mut self, sender: Rc<RequestSender>) {
         self.state.clock.set(sender.network.clock);
         self.state.observer.replace(sender.observer.clone());
@@ -212,7 +212,7 @@ impl Vu {
                     answers[number] = Some(answer);
                     self.clients.push(client);
                 }
-                // A task that panicked has told why; its answer is missing.
+                // The panic was reported; the response is missing.
                 Some(Err(_)) => {}
                 None => return answers.into_iter().flatten().collect(),
             }
@@ -246,7 +246,7 @@ impl Vu {
 
 impl Drop for Vu {
     fn drop(&mut self) {
-        // A script is first cut off, wherever it is, and then sent home.
+        // First ends the running call, then the script.
         while self.fiber.resume(Reply::Quit).is_some() {}
     }
 }

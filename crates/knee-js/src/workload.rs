@@ -1,6 +1,6 @@
 //! A script as the engine's workload: its VUs, made before the run begins.
 //!
-//! Does not read options; it is told which function each scenario calls.
+//! Does not read options; callers pass in which function each scenario calls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,10 +25,10 @@ use knee_k6::http::send::{RequestSender, Targets};
 use knee_k6::observe::tags::SystemTags;
 use knee_k6::observe::{Context, Observer, Observers};
 
-/// How long a VU that ended the run waits to be ended itself.
+/// Longest wait of a VU that ended the run until the engine stops it.
 const ABORT_PAUSE: Nanos = Nanos::from_secs(1);
 
-/// What a scenario calls, and what its VUs are told.
+/// What a scenario calls, and what its VUs can read.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name.
@@ -75,7 +75,7 @@ pub struct Load {
     pub stopped: Mutex<Option<Stop>>,
     /// An iteration takes so long at the least; its VU waits for the rest.
     pub min_iteration: Nanos,
-    /// Which tags samples get by themselves; those that are metadata are told by VUs.
+    /// Which tags samples get by themselves; VUs set those that are metadata.
     pub system_tags: SystemTags,
     /// Counts of iterations, by scenario.
     pub counts: Vec<Arc<Count>>,
@@ -114,14 +114,14 @@ impl Load {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells k6's view of iterations of a scenario that never began.
+    /// Reports to k6's view iterations of a scenario that never began.
     fn dropped(&self, observer: &dyn Observer, scenario: usize, count: u64, at: Nanos) {
         let part = &self.parts[scenario];
         let context = Context { scenario: &part.name, group: "", tags: &self.tags, metadata: &[], at };
         observer.dropped(count, &context);
     }
 
-    /// Tells k6's view of iterations that were planned and for which there was no time. To be called when
+    /// Reports to k6's view iterations that were planned and for which there was no time. To be called when
     /// the plan has come to its end.
     pub fn drop_rest(&self, observer: &dyn Observer, at: Nanos) {
         for (scenario, (part, count)) in self.parts.iter().zip(&self.counts).enumerate() {
@@ -212,7 +212,7 @@ pub struct ScriptUser {
 }
 
 impl ScriptUser {
-    /// A user that only gives up.
+    /// A user without a VU: it only records dropped iterations.
     fn clerk(load: &Arc<Load>, context: &UserContext, sender: Rc<RequestSender>) -> Self {
         Self {
             load: load.clone(),
@@ -313,7 +313,7 @@ impl User for ScriptUser {
             return self.sender.network.clock.now();
         }
         if span < Nanos::from_micros(20) {
-            // An iteration that asked for nothing never waited; others want their turn too.
+            // An iteration that never waited must yield to other VUs.
             tokio::task::yield_now().await;
         }
         done

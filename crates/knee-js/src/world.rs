@@ -43,7 +43,7 @@ pub struct Description {
 /// Where a world puts its state for the VU around it.
 pub type StateCell = Rc<OnceCell<Rc<State>>>;
 
-/// Loads the script and answers calls until nobody wants anything more.
+/// Loads the script and runs calls until the VU ends it.
 pub fn live(
     program: &Arc<Program>,
     targets: Rc<Targets>,
@@ -121,7 +121,7 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
 fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Description), Thrown> {
     let caught = |error| Thrown::from_error(ctx, error);
     if ctx.store_userdata(Slot::new(state.clone())).is_err() {
-        return Err(Thrown::new("a world cannot be loaded twice"));
+        return Err(Thrown::new("a VU cannot load its script twice"));
     }
     global::install(ctx).map_err(caught)?;
     require::install(ctx).map_err(caught)?;
@@ -239,7 +239,7 @@ fn settle<'js>(
             let rejected: Option<rquickjs::Result<Value<'js>>> = promise.result();
             let thrown = |error| {
                 let thrown = caught(error);
-                // A module that is loaded is a promise to QuickJS, and to nobody else.
+                // QuickJS loads modules through promises; users do not see them.
                 if state.init.get() { thrown } else { thrown.in_promise() }
             };
             return rejected.transpose().map_err(thrown);
@@ -271,7 +271,7 @@ fn settle<'js>(
         None => Ok(None),
         Some(promise) => match promise.result::<Value<'js>>() {
             Some(result) => result.map(Some).map_err(caught),
-            None => Err(Thrown::new("a promise that is waited for can never be settled")),
+            None => Err(Thrown::new("an awaited promise can never settle")),
         },
     }
 }
@@ -288,7 +288,7 @@ fn fulfil<'js>(
     }
 }
 
-/// Says what a script threw, as k6 does.
+/// Logs what a script threw, as k6 does.
 pub fn tell(program: &Program, thrown: &Thrown) {
     program.say(LogLevel::Error, &thrown.to_string());
 }

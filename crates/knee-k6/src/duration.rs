@@ -17,7 +17,7 @@ pub enum DurationError {
     /// Nothing that could be a duration.
     #[error("time: invalid duration {0:?}")]
     Invalid(String),
-    /// A number that has to say what it counts.
+    /// A number that must say what it counts.
     #[error("time: missing unit in duration {0:?}")]
     MissingUnit(String),
     /// A unit that is none.

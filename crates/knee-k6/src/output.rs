@@ -1,7 +1,7 @@
 //! Every sample of a run, written while it goes on as k6 writes it: JSON lines or CSV.
 //!
-//! Workers hand samples over in batches and never wait: when the writer cannot follow, batches are
-//! lost, counted, and told about. Does not compute figures; the summary does.
+//! Workers hand samples over in batches and never wait: when the writer is too slow, batches are
+//! dropped, counted and reported. Does not compute figures; the summary does.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -52,7 +52,7 @@ pub struct Target {
 /// A form of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
     /// Comma-separated values.
     Csv(TimeForm),
@@ -77,7 +77,7 @@ impl Target {
     }
 }
 
-/// What the writer has to know besides samples.
+/// What the writer must know besides samples.
 pub struct Settings {
     /// Where samples go.
     pub targets: Vec<Target>,
@@ -97,7 +97,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Hands a batch over, or counts it as lost when the writer cannot follow.
+    /// Hands a batch over, or counts it as lost when the writer is too slow.
     pub fn send(&self, batch: Vec<Sample>) {
         if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) =
             self.batches.try_send(batch)
@@ -133,11 +133,11 @@ impl Writer {
     pub fn finish(self) -> Option<String> {
         let written = self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has panicked")));
         if let Err(error) = written {
-            return Some(format!("samples could not be written, the file is incomplete: {error}"));
+            return Some(format!("cannot write samples, the file is incomplete: {error}"));
         }
         let lost = self.lost.load(Ordering::Relaxed);
         (lost > 0).then(|| {
-            format!("{lost} samples are missing in the output: the disk or the packing could not follow the load; the summary has all of them")
+            format!("{lost} samples are missing from the output: the disk or the compression was too slow; the summary counts all of them")
         })
     }
 }

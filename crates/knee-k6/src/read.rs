@@ -216,7 +216,7 @@ impl Read for Value {
     }
 }
 
-/// Reads a value that has to be there.
+/// Reads a value that must be there.
 pub fn required<T: Read>(value: &Value, expected: &str) -> Result<T, ReadError> {
     T::read(value)?.ok_or_else(|| ReadError::kind(expected, value))
 }

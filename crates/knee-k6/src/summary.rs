@@ -1,6 +1,6 @@
 //! k6's end-of-test summary: everything its forms are made from, computed once.
 //!
-//! The forms lie beside it: text, the object for `handleSummary`, and two kinds of JSON. Does not
+//! Its forms are modules of their own: text, the object for `handleSummary`, and two kinds of JSON. Does not
 //! print, does not open files, and does not judge thresholds (they arrive judged).
 
 use crate::duration::SignedDuration;

@@ -1,6 +1,6 @@
-//! Thresholds: what has to hold for a run to pass, as k6 scripts write it.
+//! Thresholds: the pass criteria of a run, as k6 scripts write them.
 //!
-//! Does not know where the figures come from (see [`crate::metric`]) and does not stop a run; it says
+//! Does not know where the figures come from (see [`crate::metric`]) and does not stop a run; it reports
 //! whether one should be stopped.
 
 use std::collections::BTreeMap;

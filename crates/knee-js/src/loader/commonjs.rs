@@ -31,7 +31,6 @@ pub fn trouble(thrown: &Thrown) -> Option<Trouble> {
     let missing = |name: &&&str| thrown.message == format!("ReferenceError: {name} is not defined");
     let name = ["module", "exports"].iter().find(missing)?;
     let place = thrown.frames.first().map(|frame| format!(", {frame}")).unwrap_or_default();
-    let hint =
-        "a file with `import` or `export` has no `module.exports`: write all of it in one of the two ways";
+    let hint = "use either `import` and `export` or `module.exports` in one file, not both";
     Some(Trouble::new(format!("`{name}` is not defined{place}"), hint))
 }

@@ -33,10 +33,9 @@ const LATER: &[(&str, &str)] = &[
 ];
 
 /// Without a protocol.
-const HTTP_ALONE: &str =
-    "this version speaks HTTP alone: take the functions that use it, and their scenarios, out of the script";
+const HTTP_ALONE: &str = "this version supports only HTTP: remove the functions and scenarios that use it";
 /// Without anything in particular.
-const WITHOUT: &str = "take the import and what uses it out of the script";
+const WITHOUT: &str = "remove the import and what uses it";
 
 /// The name under which a module is imported: that of a file of the older kind stands for its exports.
 pub fn importable(ctx: &Ctx<'_>, state: &State, name: String) -> Result<String> {
@@ -151,18 +150,18 @@ fn json_module(ctx: &Ctx<'_>, name: &str, source: &str) -> Result<String> {
 /// Why modules of k6 are refused.
 fn refusal(name: &str) -> Option<Trouble> {
     if name == "k6/browser" || name.starts_with("k6/experimental/browser") {
-        let hint = "take the scenarios that use it out of the script";
+        let hint = "remove the scenarios that use it";
         return Some(Trouble::new(format!("{name} is not supported: knee has no browser"), hint));
     }
     if name.starts_with("k6/x/") {
-        let hint = "take the import out, or write what it does in JavaScript";
+        let hint = "remove the import, or write its function in JavaScript";
         return Some(Trouble::new(format!("{name} is not supported: knee has no k6 extensions"), hint));
     }
     let later = LATER.iter().find(|(known, _)| *known == name).map(|(_, hint)| *hint);
     if let Some(hint) = later.or_else(|| name.starts_with("k6/experimental/").then_some(WITHOUT)) {
         return Some(Trouble::new(format!("{name} is not supported yet"), hint));
     }
-    let unknown = || Trouble::new(format!("{name} is no module of k6"), "check the name of the import");
+    let unknown = || Trouble::new(format!("{name} is not a k6 module"), "check the name of the import");
     name.starts_with("k6/").then(unknown)
 }
 

@@ -11,7 +11,7 @@ use super::{argument, go_error};
 use crate::op::{Op, Reply};
 use knee_k6::http::request::Request;
 
-/// Sends all requests of an array or of an object; the answers have the same shape.
+/// Sends all requests of an array or of an object; the responses have the same shape.
 pub fn batch<'js>(ctx: Ctx<'js>, wanted: Value<'js>) -> Result<Value<'js>> {
     let state = state(&ctx)?;
     if state.init.get() {

@@ -28,7 +28,7 @@ impl Slot {
 /// The state of the VU that runs.
 pub fn state(ctx: &Ctx<'_>) -> Result<Rc<State>> {
     let slot = ctx.userdata::<Slot>();
-    slot.map(|slot| slot.state.clone()).ok_or_else(|| Exception::throw_internal(ctx, "no VU is running here"))
+    slot.map(|slot| slot.state.clone()).ok_or_else(|| Exception::throw_internal(ctx, "no VU is running"))
 }
 
 /// The error that ends a script when everything is to end.

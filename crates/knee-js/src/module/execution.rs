@@ -1,4 +1,4 @@
-//! `k6/execution`: where in the test a script stands, and a way to end it.
+//! `k6/execution`: the position of a script in the test, and how to end the test.
 //!
 //! While a script is loaded it stands nowhere yet, and asking throws, as in k6. So does asking for the
 //! scenario in `setup` and after the load.

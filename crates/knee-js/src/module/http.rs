@@ -1,6 +1,6 @@
-//! `k6/http`: every verb, `request`, `asyncRequest`, `batch`, `file`, cookie jars, expectations.
+//! `k6/http`: every verb, `request`, `asyncRequest`, `batch`, `file`, cookie jars, expected statuses.
 //!
-//! Turns arguments into requests and waits for answers; does not send.
+//! Turns arguments into requests and waits for responses; does not send.
 
 use std::rc::Rc;
 

@@ -1,5 +1,4 @@
-//! `response.html()`, `response.submitForm()` and `response.clickLink()`: an answer as a page, and what
-//! a person would do on it.
+//! `response.submitForm()` and `response.clickLink()`: what a user does on a page.
 //!
 //! Reads the page; the requests are sent as any other.
 

@@ -47,7 +47,7 @@ pub struct Refused {
 }
 
 /// The request that the arguments of a call ask for. Arguments of the wrong type are thrown; a
-/// URL that leads nowhere is refused, which is an answer.
+/// URL that leads nowhere is refused, which is a response.
 pub fn request<'js>(
     state: &State,
     wanted: &Wanted<'_, 'js>,

@@ -14,7 +14,7 @@ use crate::op::{Op, Reply};
 use crate::program::LogLevel;
 use crate::state::State;
 
-/// Sends a request and waits for its answer. What cannot even be sent is an answer too, with an
+/// Sends a request and waits for its response. What cannot even be sent is a response too, with an
 /// error, unless failures are thrown.
 pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> {
     let state = state(ctx)?;
@@ -29,7 +29,7 @@ pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'j
     settle(ctx, &state, answer)
 }
 
-/// An answer to a request that could not be made.
+/// The response object of a request that could not be made.
 pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Result<Value<'js>> {
     let shown = match refused.code {
         1000 | 1210 => format!("{} {:?}: {}", title(&refused.method), refused.url, refused.words),
@@ -42,7 +42,7 @@ pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> 
     Class::instance(ctx.clone(), Response::refused(refused))?.into_js(ctx)
 }
 
-/// An answer as a response object, or as what is thrown.
+/// A response as a JavaScript object, or as the error that is thrown.
 pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result<Value<'js>> {
     if let Some((words, _)) = &answer.error {
         let method = title(&answer.method);

@@ -1,4 +1,4 @@
-//! The response object: shows an answer, each part when it is asked for.
+//! k6's response object: builds each part when a script reads it.
 //!
 //! Building every part of every response would cost more than sending the request; a script reads
 //! two or three of them.

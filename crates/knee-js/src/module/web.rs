@@ -1,6 +1,6 @@
 //! Globals that scripts know from browsers: `TextEncoder`, `TextDecoder`, `crypto`.
 //!
-//! Each comes to life when it is read first, in VUs whose scripts have a word for one of them.
+//! Each is made when it is first read, in VUs whose scripts name one of them.
 
 use rand::Rng;
 use rquickjs::convert::List;

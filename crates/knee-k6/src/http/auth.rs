@@ -1,4 +1,4 @@
-//! Who asks: basic and digest authentication.
+//! Basic and digest authentication.
 //!
 //! Digest is RFC 7616 with MD5 and `qop=auth`, which is what k6 speaks.
 
@@ -45,7 +45,7 @@ impl Credentials {
         basic(format!("{}:{}", self.user, self.password).as_bytes())
     }
 
-    /// The answer to a challenge, the value of `WWW-Authenticate`; `None` if it is no digest
+    /// The reply to a challenge, the value of `WWW-Authenticate`; `None` if it is no digest
     /// challenge that can be answered. `nonce_of_client` is any text that is not used twice.
     pub fn digest(&self, challenge: &str, method: &str, uri: &str, nonce_of_client: &str) -> Option<String> {
         let rest = challenge.trim().strip_prefix("Digest")?;

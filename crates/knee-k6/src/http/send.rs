@@ -1,7 +1,7 @@
-//! Sends a script's request: cookies, authentication and redirects as k6 does them, every hop a
-//! flight of its own in the record.
+//! Sends a script's request: cookies, authentication and redirects as k6 does them, each hop a
+//! request of its own in the record.
 //!
-//! Does not know who asked; a VU calls it and waits.
+//! Does not know the VU; a VU calls it and waits.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,11 +33,11 @@ const DECODED_MAX: u64 = 1 << 30;
 /// Most URLs that a worker remembers; scripts that make up their URLs fill it over and over.
 const TARGETS_MAX: usize = 1_024;
 
-/// What all VUs of one worker share.
+/// Sends requests of all VUs of one worker.
 pub struct RequestSender {
-    /// The way out.
+    /// The connections of the worker.
     pub network: Rc<Network>,
-    /// The books.
+    /// Request accounting.
     pub recorder: Rc<RefCell<Recorder>>,
     /// Endpoints met on the way.
     pub endpoints: Endpoints,
@@ -116,7 +116,7 @@ struct Window {
 }
 
 impl RequestSender {
-    /// Sends `request` with `client` and follows redirects; the answer of the last hop. Gives up
+    /// Sends `request` with `client` and follows redirects; the response of the last hop. Gives up
     /// at `cut` even if the request has more time.
     pub async fn send(
         &self,
@@ -159,7 +159,7 @@ impl RequestSender {
         }
     }
 
-    /// One request and its answer, in the books.
+    /// One request and its response, in the record.
     async fn hop(
         &self,
         client: &mut Client,
@@ -400,7 +400,7 @@ fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
     Credentials::of_url(&hop.target.url, Scheme::Basic).map(|credentials| credentials.basic())
 }
 
-/// The answer to a digest challenge, unless it was answered before.
+/// The reply to a digest challenge, unless it was answered before.
 fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
     let credentials = request.credentials.as_ref().filter(|one| one.scheme == Scheme::Digest)?;
     if answer.status != 401 || hop.authorization.is_some() {
@@ -413,7 +413,7 @@ fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
     credentials.digest(&header, &hop.method, &uri, &nonce)
 }
 
-/// Where an answer redirects to, as Go's client goes there.
+/// Where a response redirects to, as Go's client goes there.
 fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
     if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -458,7 +458,7 @@ fn referer(url: &Url, scheme: &str) -> Option<String> {
     Some(url.into())
 }
 
-/// Collects an answer.
+/// Collects a response.
 #[derive(Default)]
 struct Collected {
     keep: Keep,
@@ -491,7 +491,7 @@ impl Sink for Collected {
     }
 }
 
-/// A header name of an answer as scripts see it.
+/// A header name of a response as scripts see it.
 pub fn shown_name(name: &[u8]) -> String {
     canonical(&String::from_utf8_lossy(name))
 }

@@ -1,6 +1,6 @@
-//! From what VUs tell to k6's metrics.
+//! Turns events of VUs into k6's metrics.
 //!
-//! One a worker; their meters are merged when the run is over. Does not print.
+//! One per worker; their meters are merged when the run is over. Does not print.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -64,7 +64,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The meter of one worker. Its lock is free except while somebody judges thresholds.
+/// The meter of one worker. Its lock is free except while thresholds are evaluated.
 pub struct Metered {
     meter: Arc<Mutex<Meter>>,
     total: Total,

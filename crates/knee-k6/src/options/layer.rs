@@ -108,13 +108,13 @@ macro_rules! layer {
 layer! {
     /// Start only when told to.
     paused: bool, "paused", Some("K6_PAUSED");
-    /// Number of users.
+    /// Number of VUs.
     vus: i64, "vus", Some("K6_VUS");
     /// How long the run takes.
     duration: SignedDuration, "duration", Some("K6_DURATION");
-    /// Iterations of all users together.
+    /// Iterations of all VUs together.
     iterations: i64, "iterations", Some("K6_ITERATIONS");
-    /// Users over time.
+    /// VUs over time.
     stages: Vec<Stage>, "stages", Some("K6_STAGES");
     /// Scenarios by name.
     scenarios: Scenarios, "scenarios", None;
@@ -156,11 +156,11 @@ layer! {
     tls_auth: Value, "tlsAuth", Some("K6_TLSAUTH");
     /// Failed requests throw.
     throw: bool, "throw", Some("K6_THROW");
-    /// What has to hold.
+    /// Pass criteria.
     thresholds: ThresholdTexts, "thresholds", None;
-    /// Networks that may not be called.
+    /// Networks that must not be called.
     blacklist_ips: Vec<String>, "blacklistIPs", Some("K6_BLACKLIST_IPS");
-    /// Hosts that may not be called.
+    /// Hosts that must not be called.
     block_hostnames: Vec<String>, "blockHostnames", Some("K6_BLOCK_HOSTNAMES");
     /// Addresses by host.
     hosts: BTreeMap<String, String>, "hosts", None;

@@ -67,11 +67,11 @@ fn warn_about(scenario: &ScenarioSpec, form: &Form, warnings: &mut Vec<String>) 
     let name = &scenario.name;
     if matches!(form.executor, Executor::ExternallyControlled { .. }) {
         warnings.push(format!(
-            "scenario {name}: `externally-controlled` runs with a fixed number of VUs here, because nothing can control it from outside"
+            "scenario {name}: `externally-controlled` runs with a fixed number of VUs, because knee has no external control"
         ));
     }
     if form.options.as_ref().is_some_and(|options| options.get("browser").is_some()) {
-        warnings.push(format!("scenario {name}: `options.browser` is ignored, there is no browser"));
+        warnings.push(format!("scenario {name}: `options.browser` is ignored: knee has no browser"));
     }
 }
 

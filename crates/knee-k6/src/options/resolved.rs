@@ -13,7 +13,7 @@ use crate::threshold::ThresholdTexts;
 pub struct Options {
     /// What runs, sorted by name; never empty.
     pub scenarios: Vec<ScenarioSpec>,
-    /// What has to hold, not yet parsed; see [`crate::threshold::compile`].
+    /// Pass criteria, not yet parsed; see [`crate::threshold::compile`].
     pub thresholds: ThresholdTexts,
     /// Tags of every sample.
     pub tags: BTreeMap<String, String>,
@@ -27,7 +27,7 @@ pub struct Options {
     pub http: HttpOptions,
     /// What concerns the course of the run.
     pub run: RunOptions,
-    /// What the user should be told, one sentence each.
+    /// What to tell the user, one sentence each.
     pub warnings: Vec<String>,
     /// All options as a script sees them in `exec.test.options`.
     pub exported: serde_json::Value,
@@ -63,9 +63,9 @@ pub struct HttpOptions {
     pub throw: bool,
     /// Addresses by host, `host` or `host:port` to `address` or `address:port`.
     pub hosts: BTreeMap<String, String>,
-    /// Hosts that may not be called, with an optional leading `*`.
+    /// Hosts that must not be called, with an optional leading `*`.
     pub block_hostnames: Vec<String>,
-    /// Networks that may not be called.
+    /// Networks that must not be called.
     pub blacklist_ips: Vec<String>,
     /// Addresses to send from.
     pub local_ips: Option<String>,

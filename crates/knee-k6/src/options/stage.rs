@@ -1,6 +1,6 @@
 //! One stage of a ramp, as options write it, and as the flag `--stage 10s:50` does.
 //!
-//! Does not judge: a stage without a target is told about with its scenario.
+//! Does not validate: a stage without a target is reported with its scenario.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! Selections and elements in the hands of scripts.
+//! Selections and elements as scripts see them.
 //!
-//! What can be called on them stands beside: of selections in the module above, of elements in `element.rs`.
+//! Their methods are elsewhere: of selections in `html.rs`, of elements in `element.rs`.
 
 use knee_k6::html;
 use rquickjs::class::{Class, Trace, Tracer};
@@ -11,7 +11,7 @@ pub fn show<'js>(ctx: &Ctx<'js>, selection: html::Selection) -> Result<Value<'js
     Class::instance(ctx.clone(), Selection { inner: selection })?.into_js(ctx)
 }
 
-/// A selection in the hands of a script.
+/// A selection as scripts see it.
 #[derive(JsLifetime)]
 pub struct Selection {
     /// The nodes.
@@ -31,7 +31,7 @@ impl<'js> IntoJs<'js> for Selection {
     }
 }
 
-/// A node in the hands of a script.
+/// A node as scripts see it.
 #[derive(JsLifetime)]
 pub struct Element {
     /// The selection of this node alone.

@@ -47,7 +47,7 @@ impl Faults {
         span.to_nanos()
     }
 
-    /// Users made beforehand and at most.
+    /// VUs made beforehand and at most.
     fn arrival_vus(&mut self, pre_allocated: Option<i64>, max: Option<i64>) -> (u32, u32) {
         let Some(pre_allocated) = pre_allocated else {
             self.when(true, "the number of preAllocatedVUs isn't specified");

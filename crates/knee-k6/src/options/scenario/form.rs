@@ -89,7 +89,7 @@ executors! {
 }
 
 impl Default for Executor {
-    /// What runs when options say nothing: one iteration of one user.
+    /// What runs when options say nothing: one iteration of one VU.
     fn default() -> Self {
         Self::PerVuIterations { vus: None, iterations: None, max_duration: None }
     }

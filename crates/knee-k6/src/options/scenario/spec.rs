@@ -21,45 +21,45 @@ pub struct ScenarioSpec {
     pub env: BTreeMap<String, String>,
     /// Tags of its samples.
     pub tags: BTreeMap<String, String>,
-    /// Who starts iterations, and how many.
+    /// When iterations start, and how many.
     pub executor: ExecutorSpec,
 }
 
-/// Who starts iterations.
+/// When iterations start, and how many.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecutorSpec {
     /// A number of iterations, whoever is free takes the next.
     SharedIterations {
-        /// Users; 1 or more.
+        /// VUs; 1 or more.
         vus: u32,
-        /// Iterations of all users together; at least `vus`.
+        /// Iterations of all VUs together; at least `vus`.
         iterations: u64,
         /// The scenario ends here at the latest.
         max_duration: Nanos,
     },
-    /// A number of iterations for every user.
+    /// A number of iterations for every VU.
     PerVuIterations {
-        /// Users; 1 or more.
+        /// VUs; 1 or more.
         vus: u32,
         /// Iterations of each; 1 or more.
         iterations: u64,
         /// The scenario ends here at the latest.
         max_duration: Nanos,
     },
-    /// Users that iterate until time is up.
+    /// VUs that iterate until time is up.
     ConstantVus {
-        /// Users; 1 or more.
+        /// VUs; 1 or more.
         vus: u32,
         /// How long.
         duration: Nanos,
     },
-    /// A number of users that changes over time.
+    /// A number of VUs that changes over time.
     RampingVus {
-        /// Users at the start.
+        /// VUs at the start.
         start_vus: u32,
         /// How their number moves; one or more.
         stages: Vec<StageSpec>,
-        /// How long a user that is taken away may go on with its iteration.
+        /// How long a VU that is taken away may go on with its iteration.
         graceful_ramp_down: Nanos,
     },
     /// Iterations start at an even pace.
@@ -70,9 +70,9 @@ pub enum ExecutorSpec {
         time_unit: Nanos,
         /// How long.
         duration: Nanos,
-        /// Users made beforehand.
+        /// VUs made beforehand.
         pre_allocated_vus: u32,
-        /// Most users; at least `pre_allocated_vus`.
+        /// Most VUs; at least `pre_allocated_vus`.
         max_vus: u32,
     },
     /// Iterations start at a pace that changes over time.
@@ -83,16 +83,16 @@ pub enum ExecutorSpec {
         time_unit: Nanos,
         /// How the pace moves; one or more.
         stages: Vec<StageSpec>,
-        /// Users made beforehand.
+        /// VUs made beforehand.
         pre_allocated_vus: u32,
-        /// Most users; at least `pre_allocated_vus`.
+        /// Most VUs; at least `pre_allocated_vus`.
         max_vus: u32,
     },
-    /// Users whose number others would change; here it stays as it starts.
+    /// VUs whose number others would change; here it stays as it starts.
     ExternallyControlled {
-        /// Users.
+        /// VUs.
         vus: u32,
-        /// Most users.
+        /// Most VUs.
         max_vus: u32,
         /// How long; zero for ever.
         duration: Nanos,
@@ -104,7 +104,7 @@ pub enum ExecutorSpec {
 pub struct StageSpec {
     /// How long it takes; zero is a jump.
     pub duration: Nanos,
-    /// Users, or iterations per time unit, at its end.
+    /// VUs, or iterations per time unit, at its end.
     pub target: u32,
 }
 
@@ -137,7 +137,7 @@ impl ExecutorSpec {
         }
     }
 
-    /// The most users it can have.
+    /// The most VUs it can have.
     pub fn max_vus(&self) -> u32 {
         match self {
             Self::SharedIterations { vus, .. }
