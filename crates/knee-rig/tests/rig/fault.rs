@@ -175,18 +175,15 @@ fn on_a_disk_of(size: &str, declaration: &str) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         !said.contains("unshare") && !said.contains("mount"),
-        "{said}; KNEE_WITHOUT_MOUNTS=1 leaves this test out"
+        "{said}; without the feature mount-tests this test is left out"
     );
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg_attr(not(feature = "mount-tests"), ignore = "needs mounts of its own: --features mount-tests")]
 fn a_full_disk_is_told_as_that() {
-    if std::env::var("KNEE_WITHOUT_MOUNTS").is_ok_and(|value| value == "1") {
-        println!("not tried: the environment says that tests may not mount here");
-        return;
-    }
     let full = "error: no space left for ";
     let seed = format!("{SERVICE}seed = [\"sh\", \"-c\", \"head -c 2M /dev/zero >{{data}}/x\"]\n");
     assert!(on_a_disk_of("1m", &seed).contains(&format!("{full}the seed of `main`")));
@@ -195,7 +192,7 @@ fn a_full_disk_is_told_as_that() {
     );
     assert!(on_a_disk_of("1m", &copy).contains(&format!("{full}a copy of `")));
     // In a world of mounts of a user's own there is nobody that the root of that world can step down to.
-    if rustix::process::geteuid().is_root() && crate::world::has_postgres() {
+    if rustix::process::geteuid().is_root() && cfg!(feature = "postgres-tests") {
         assert!(
             on_a_disk_of("10m", "[postgres.db]\n").contains(&format!("{full}initdb for PostgreSQL `db`"))
         );

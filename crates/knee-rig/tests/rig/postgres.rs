@@ -3,7 +3,7 @@
 use knee_rig::{Overrides, Rig};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-use crate::world::{World, has_postgres};
+use crate::world::World;
 
 /// A cluster and a service that lives in it; the seed is SQL by the rig's own address.
 const CLUSTER: &str = r#"
@@ -40,10 +40,8 @@ pub fn url(rig: &Rig, name: &str) -> String {
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_cluster_has_its_settings_and_extensions_and_wants_a_password() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let (rig, _) = world.running(CLUSTER);
     let url = url(&rig, "postgres.db");
@@ -61,10 +59,8 @@ fn a_cluster_has_its_settings_and_extensions_and_wants_a_password() {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn all_connections_of_a_cluster_compete_for_cpus_as_one_or_it_is_told_why_not() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let rig = world.up("[postgres.db]\n").unwrap();
     let store = rig.stores().remove(0);
@@ -80,10 +76,8 @@ fn all_connections_of_a_cluster_compete_for_cpus_as_one_or_it_is_told_why_not() 
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_reset_waits_for_backends_that_do_not_know_yet_that_their_clients_are_gone() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let (mut rig, _) = world.running(&CLUSTER.replace("max_connections = 33", "max_connections = 8"));
     let url = url(&rig, "postgres.db");
@@ -106,10 +100,8 @@ fn a_reset_waits_for_backends_that_do_not_know_yet_that_their_clients_are_gone()
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_template_brings_the_database_back() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let (mut rig, _) = world.running(CLUSTER);
     let url = url(&rig, "postgres.db");
@@ -124,10 +116,8 @@ fn a_template_brings_the_database_back() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn an_arm_changes_settings_and_the_next_one_has_the_declared_ones_again() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let (mut rig, _) = world.running(CLUSTER);
     let more = [("max_connections".to_owned(), knee_core::rig::Setting::Int(44))].into();
@@ -140,10 +130,8 @@ fn an_arm_changes_settings_and_the_next_one_has_the_declared_ones_again() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_replica_sees_what_was_written_and_a_synchronous_one_before_the_commit_returns() {
-    if !has_postgres() {
-        return;
-    }
     for (kind, state) in [("sync", "sync"), ("async", "async")] {
         let world = World::new();
         let declaration = CLUSTER.replace("[postgres.db]", &format!("[postgres.db]\nreplica = \"{kind}\""));
@@ -168,10 +156,8 @@ fn a_replica_sees_what_was_written_and_a_synchronous_one_before_the_commit_retur
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_version_that_is_not_installed_is_named_with_the_line_that_installs_it() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let error = world.up("[postgres.db]\nleast_version = 99\n").err().unwrap();
     assert!(error.to_string().contains("is too old: at least 99 is asked for"), "{error}");
@@ -180,10 +166,8 @@ fn a_version_that_is_not_installed_is_named_with_the_line_that_installs_it() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_setting_or_extension_that_does_not_exist_is_told_in_the_words_of_the_server() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let error = world.up("[postgres.db]\nsettings = { max_conections = 1 }\n").err().unwrap().to_string();
     assert!(error.starts_with("PostgreSQL `db` ended before it was up (exit code 1)"), "{error}");

@@ -3,7 +3,7 @@
 use knee_rig::Overrides;
 
 use crate::postgres::url;
-use crate::world::{World, has_redis};
+use crate::world::World;
 
 const SERVER: &str = r#"
 [redis.cache]
@@ -26,10 +26,8 @@ fn ask<T: redis::FromRedisValue>(url: &str, words: &[&str]) -> T {
 }
 
 #[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
 fn a_server_has_its_settings_wants_a_password_and_is_gone_with_its_rig() {
-    if !has_redis() {
-        return;
-    }
     let world = World::new();
     let rig = world.up(SERVER).unwrap_or_else(|error| panic!("{error}\n{}", error.hint()));
     let url = url(&rig, "redis.cache");
@@ -45,10 +43,8 @@ fn a_server_has_its_settings_wants_a_password_and_is_gone_with_its_rig() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
 fn a_reset_brings_every_key_of_every_database_back_and_no_other() {
-    if !has_redis() {
-        return;
-    }
     let world = World::new();
     let (mut rig, _) = world.running(SERVER);
     let url = url(&rig, "redis.cache");
@@ -69,10 +65,8 @@ fn a_reset_brings_every_key_of_every_database_back_and_no_other() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
 fn an_arm_with_other_directives_has_the_seeded_keys() {
-    if !has_redis() {
-        return;
-    }
     let world = World::new();
     let (mut rig, _) = world.running(SERVER);
     let more = [("appendonly".to_owned(), knee_core::rig::Setting::Bool(false))].into();
@@ -84,10 +78,8 @@ fn an_arm_with_other_directives_has_the_seeded_keys() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "redis-tests"), ignore = "needs Redis: --features redis-tests")]
 fn a_directive_that_does_not_exist_is_told_in_the_words_of_the_server() {
-    if !has_redis() {
-        return;
-    }
     let world = World::new();
     let error = world.up("[redis.cache]\nsettings = { maxmemori = 1 }\n").err().unwrap().to_string();
     assert!(error.starts_with("Redis `cache` ended before it was up (exit code 1)"), "{error}");

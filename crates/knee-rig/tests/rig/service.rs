@@ -2,7 +2,7 @@
 
 use knee_rig::{Exit, Overrides};
 
-use crate::world::{SERVICE, World, get, has_postgres, has_redis, try_get};
+use crate::world::{SERVICE, World, get, try_get};
 
 #[test]
 fn a_service_that_was_started_answers_and_is_gone_with_its_rig() {
@@ -175,10 +175,11 @@ fn assert_twentieth(group: &std::path::Path) {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[cfg_attr(
+    not(all(feature = "postgres-tests", feature = "redis-tests")),
+    ignore = "needs PostgreSQL and Redis: --features postgres-tests,redis-tests"
+)]
 fn the_generator_goes_before_stores_as_well() {
-    if !has_postgres() || !has_redis() {
-        return;
-    }
     let world = World::new();
     let stores = "[postgres.db]\n[redis.cache]\n[generator]\nweight = 20\n";
     let mut rig = world.up(&format!("{SERVICE}{stores}")).unwrap();

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::world::{World, filled, groups, has_postgres, has_redis, host, processes_about, try_get};
+use crate::world::{World, filled, groups, host, processes_about, try_get};
 
 /// Everything at once: a replica, Redis, a build, a seed, and a service that leaves its group.
 const ALL: &str = r#"
@@ -149,10 +149,11 @@ fn children(pid: i32) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(
+    not(all(feature = "postgres-tests", feature = "redis-tests")),
+    ignore = "needs PostgreSQL and Redis: --features postgres-tests,redis-tests"
+)]
 fn databases_and_caches_of_a_killed_program_are_gone_with_their_ports_and_shared_memory() {
-    if !has_postgres() || !has_redis() {
-        return;
-    }
     for step in ["start", "reset", "again", "down"] {
         let world = World::new();
         let mut host = Host::start(&world, ALL, "guard");
@@ -177,10 +178,11 @@ fn databases_and_caches_of_a_killed_program_are_gone_with_their_ports_and_shared
 }
 
 #[test]
+#[cfg_attr(
+    not(all(feature = "postgres-tests", feature = "redis-tests")),
+    ignore = "needs PostgreSQL and Redis: --features postgres-tests,redis-tests"
+)]
 fn a_program_that_is_killed_while_a_cluster_is_made_leaves_nothing() {
-    if !has_postgres() || !has_redis() {
-        return;
-    }
     // A file or folder by which one sees how far it is.
     for sign in [
         "postgres-db",
@@ -272,10 +274,8 @@ fn rigs_that_stand_are_left_alone_by_other_rigs() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 fn a_cluster_that_others_killed_leaves_no_shared_memory() {
-    if !has_postgres() {
-        return;
-    }
     let world = World::new();
     let rig = world.up("[postgres.db]\n").unwrap_or_else(|error| panic!("{error}\n{}", error.hint()));
     let memory = shared_memory(&world);

@@ -144,21 +144,3 @@ pub fn try_get(url: &str, path: &str) -> std::io::Result<String> {
     stream.read_to_string(&mut answer)?;
     Ok(answer.split_once("\r\n\r\n").map(|(_, body)| body.to_owned()).unwrap_or_default())
 }
-
-/// Whether tests with PostgreSQL run here.
-pub fn has_postgres() -> bool {
-    wanted("KNEE_WITHOUT_POSTGRES")
-}
-
-/// Whether tests with Redis run here.
-pub fn has_redis() -> bool {
-    wanted("KNEE_WITHOUT_REDIS")
-}
-
-fn wanted(without: &str) -> bool {
-    let without = std::env::var(without).is_ok_and(|value| value == "1");
-    if without {
-        println!("not tried: the environment says that this machine does not have it");
-    }
-    !without
-}
