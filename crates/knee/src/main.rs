@@ -14,7 +14,7 @@ use knee::settings::output::Sink;
 
 fn main() -> ExitCode {
     // Before anything else, and before a thread is started.
-    if let Some(code) = knee_rig::guard::main(std::env::args_os()) {
+    if let Some(code) = knee_fixture::supervisor::main(std::env::args_os()) {
         return code;
     }
     if let Some(exit) = serve_demo() {
