@@ -152,6 +152,9 @@ pub struct SweepOutputFlags {
     /// Form of the result [default: text]
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<SweepFormat>,
+    /// Write everything as JSON too
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
     /// Draw the curve as an SVG too
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
