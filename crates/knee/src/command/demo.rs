@@ -1,4 +1,4 @@
-//! `knee demo`: bring up a small server and load it, so that a newcomer sees the main job at once.
+//! `knee demo`: start a small server and load it, so that a newcomer sees a load test at once.
 //!
 //! The server is another process of this program; see [`crate::demo`].
 
@@ -9,7 +9,7 @@ use crate::problem::Problem;
 
 use super::load::load;
 
-/// What is sent when no amount was asked for: half of what the server can take.
+/// The load when none is given: half of the server's capacity.
 const RATE: &str = "2000";
 const DURATION: &str = "10s";
 
@@ -17,12 +17,12 @@ const DURATION: &str = "10s";
 ///
 /// # Errors
 ///
-/// When the server cannot be brought up, and as [`load`].
+/// When the server cannot be started, and as [`load`].
 pub fn demo(args: DemoArgs, narrate: fn(&str)) -> Result<Exit, (Problem, Exit)> {
     let demo = Demo::spawn(args.listen).map_err(|error| {
         let problem = Problem::new(
             format!("the demo server cannot be started on {}: {error}", args.listen),
-            "give another address with --listen",
+            "give another address with `--listen`",
         );
         (problem, Exit::Configuration)
     })?;
