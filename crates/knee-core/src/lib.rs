@@ -26,6 +26,6 @@ pub mod truth;
 
 pub mod record;
 
-pub mod rig;
+pub mod fixture;
 
 pub mod event;

@@ -1,7 +1,7 @@
-//! A whole run: starts the workers, collects their intervals, keeps the journal, sums up.
+//! A whole run: starts the workers, merges their intervals, writes the journal, returns the result.
 //!
-//! The calling thread becomes the collector and returns with the finished run. What goes wrong
-//! with the journal or a subscriber never stops a run; it is told as a warning.
+//! The calling thread becomes the collector and returns with the finished run. An error of the
+//! journal or a listener never stops a run; an error of the journal is reported as a warning.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -30,75 +30,76 @@ use crate::http::request::Defaults;
 use crate::http::settings::Settings;
 use crate::recorder::{Recorder, Share};
 use crate::timer::WorkerTimer;
-use crate::worker::{Part, Post, Rolled, Workload, conduct};
+use crate::worker::{Assignment, IntervalReport, UserContext, Workload, conduct};
 
-/// Why a run could not be made. Failures of the target are not among them: they are data.
+/// Why a run failed. Failures of the target are not errors here: they are data.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A worker could not get a thread, a runtime or a timer.
-    #[error("a worker could not be started: {0}")]
+    #[error("cannot start a worker: {0}")]
     Worker(#[from] io::Error),
-    /// A worker ended before its time: a bug in this program.
+    /// A worker ended too early: a bug in this program.
     #[error("a worker ended unexpectedly; this is a bug")]
     WorkerLost,
 }
 
-/// Where the journal of a run goes.
+/// Receives the intervals of a run, to keep them.
 pub trait Journal {
-    /// One complete interval.
+    /// Writes one complete interval.
     fn interval(&mut self, interval: &Interval) -> io::Result<()>;
 
-    /// The end.
+    /// Writes the end of the run.
     fn tail(&mut self, tail: &Tail) -> io::Result<()>;
 }
 
-/// How requests travel: the same for all workers.
+/// HTTP settings, the same for all workers.
 #[derive(Clone, Debug)]
-pub struct Way {
-    /// How connections are made and answers are read.
+pub struct HttpConfig {
+    /// How connections are opened and responses are read.
     pub settings: Arc<Settings>,
-    /// Default headers.
+    /// What all requests have in common.
     pub defaults: Defaults,
     /// TLS, if any URL needs it.
     pub tls: Option<Arc<ClientConfig>>,
 }
 
-/// Who is told while the run goes on.
+/// What receives intervals and events during the run.
 pub struct Listeners {
-    /// The journal, if the run is kept. After its first error it is not written any more.
+    /// The journal, if the run is saved. Nothing is written after its first error.
     pub journal: Option<Box<dyn Journal>>,
-    /// Screens. A full channel loses the event, never delays the run.
+    /// Screens. A full channel loses the event and never delays the run.
     pub events: Vec<SyncSender<Event>>,
 }
 
-/// Makes one run.
+/// Makes one run and returns its result.
 pub fn run<W: Workload>(
     head: Head,
     workload: &Arc<W>,
-    way: &Way,
+    http: &HttpConfig,
     control: &Control,
     listeners: Listeners,
 ) -> Result<Run, RunError> {
     host::raise_descriptor_limit();
     let plan = Arc::new(head.plan.clone());
-    let (reports, inbox) = mpsc::channel();
+    let (messages, inbox) = mpsc::channel();
     let budgets = budgets(&plan);
     let resolver = Arc::new(Resolver::default());
     let endpoints = Arc::new(Registry::new(&plan.endpoints));
     let start =
-        Arc::new(Start { ready: Barrier::new(usize::from(plan.workers) + 1), clock: OnceLock::new() });
+        Arc::new(StartBarrier { ready: Barrier::new(usize::from(plan.workers) + 1), clock: OnceLock::new() });
     let mut spares = Vec::new();
     for index in 0..u32::from(plan.workers) {
         let (spare, returned) = mpsc::channel();
         spares.push(spare);
-        let part = Part { plan: plan.clone(), index, budgets: budgets.clone(), control: control.clone() };
-        let seat = Seat {
-            part,
-            way: way.clone(),
+        let assignment =
+            Assignment { plan: plan.clone(), index, budgets: budgets.clone(), control: control.clone() };
+        let worker_thread = WorkerThread {
+            assignment,
+            http: http.clone(),
             resolver: resolver.clone(),
             endpoints: endpoints.clone(),
             start: start.clone(),
-            reports: reports.clone(),
+            messages: messages.clone(),
             returned,
             measured_from: head.measured_from,
         };
@@ -106,12 +107,12 @@ pub fn run<W: Workload>(
         thread::Builder::new()
             .name(format!("knee-worker-{index}"))
             .stack_size(1 << 20)
-            .spawn(move || seat.work(&workload))?;
+            .spawn(move || worker_thread.work(&workload))?;
     }
-    drop(reports);
-    let run = Collector::new(head, control, listeners, spares, endpoints).collect(&inbox, &start);
+    drop(messages);
+    let run = IntervalCollector::new(head, control, listeners, spares, endpoints).collect(&inbox, &start);
     if run.is_err() {
-        // Workers that could start must not go on sending load that nobody records.
+        // Workers that did start must not send load that nothing records.
         control.abort();
     }
     run
@@ -122,55 +123,55 @@ fn budgets(plan: &Plan) -> Vec<Option<Arc<AtomicU64>>> {
     plan.scenarios.iter().map(|scenario| budget(scenario.stop.requests())).collect()
 }
 
-/// The moment at which all workers begin.
-struct Start {
+/// Starts all workers at the same time.
+struct StartBarrier {
     ready: Barrier,
     clock: OnceLock<MonotonicClock>,
 }
 
-impl Start {
-    /// Waits for all others and returns the clock that reads zero at that moment.
+impl StartBarrier {
+    /// Waits for all others and returns a clock that reads zero at that time.
     fn clock(&self) -> MonotonicClock {
         self.ready.wait();
         *self.clock.get_or_init(MonotonicClock::start)
     }
 }
 
-/// What a worker tells the collector.
-enum Report {
-    /// It runs on this thread.
+/// A message of a worker to the collector.
+enum WorkerMessage {
+    /// The thread of the worker.
     Thread(u32, ThreadId),
-    /// It cannot begin.
+    /// The worker cannot start.
     Failed(io::Error),
-    /// An interval of this worker; with the number of its open connections.
-    Rolled(u32, Box<Rolled>, u64),
+    /// An interval of the worker, and the number of its open connections.
+    Interval(u32, Box<IntervalReport>, u64),
 }
 
-/// Everything a worker's thread needs.
-struct Seat {
-    part: Part,
-    way: Way,
+/// What a worker's thread needs.
+struct WorkerThread {
+    assignment: Assignment,
+    http: HttpConfig,
     resolver: Arc<Resolver>,
     endpoints: Arc<Registry>,
-    start: Arc<Start>,
-    reports: Sender<Report>,
+    start: Arc<StartBarrier>,
+    messages: Sender<WorkerMessage>,
     returned: Receiver<Share>,
     measured_from: Nanos,
 }
 
-impl Seat {
+impl WorkerThread {
     fn work<W: Workload>(self, workload: &Arc<W>) {
-        let index = self.part.index;
-        // The collector waits for this before it waits for anything else; it cannot be gone.
-        let _ = self.reports.send(Report::Thread(index, host::thread_id()));
+        let index = self.assignment.index;
+        // The collector waits for this message first, so it still exists.
+        let _ = self.messages.send(WorkerMessage::Thread(index, host::thread_id()));
         let runtime = WorkerTimer::runtime();
-        workload.prepare(&self.part.users());
+        workload.prepare(&self.assignment.users());
         let clock = self.start.clock();
-        self.part.control.begin(clock);
-        let reports = self.reports.clone();
+        self.assignment.control.begin(clock);
+        let messages = self.messages.clone();
         let worked = runtime.and_then(|runtime| runtime.block_on(self.conduct(workload, clock)));
         if let Err(error) = worked {
-            let _ = reports.send(Report::Failed(error));
+            let _ = messages.send(WorkerMessage::Failed(error));
         }
     }
 
@@ -178,56 +179,61 @@ impl Seat {
         let timer = WorkerTimer::new(clock)?;
         tokio::task::spawn_local(timer.clone().drive());
         let deadlines = Rc::new(Deadlines::default());
-        let Way { settings, defaults, tls } = self.way;
+        let HttpConfig { settings, defaults, tls } = self.http;
         let pace = watch_pace(&settings);
         let watch = (deadlines.clone(), timer.clone());
         tokio::task::spawn_local(async move { watch.0.watch(watch.1, pace).await });
         let network = Network::new(clock, settings, defaults, self.resolver, tls, deadlines);
         let recorder = Rc::new(std::cell::RefCell::new(Recorder::new(self.measured_from)));
         let endpoints = Endpoints::new(self.endpoints);
-        let post =
-            Post { network: Rc::new(network), recorder: recorder.clone(), endpoints, timer: timer.clone() };
-        let (index, network) = (self.part.index, post.network.clone());
-        let (reports, returned) = (self.reports, self.returned);
-        let roll = move |rolled: Rolled| {
-            let report = Report::Rolled(index, Box::new(rolled), network.connections_open());
-            // A collector that is gone has given up the run; nothing is left to tell.
-            let _ = reports.send(report);
+        let context = UserContext {
+            network: Rc::new(network),
+            recorder: recorder.clone(),
+            endpoints,
+            timer: timer.clone(),
+        };
+        let (index, network) = (self.assignment.index, context.network.clone());
+        let (messages, returned) = (self.messages, self.returned);
+        let roll = move |report: IntervalReport| {
+            let message = WorkerMessage::Interval(index, Box::new(report), network.connections_open());
+            // Without a collector the run has failed: the report is of no use.
+            let _ = messages.send(message);
             returned.try_recv().unwrap_or_default()
         };
         let spawn = |task| drop(tokio::task::spawn_local(task));
-        conduct(&self.part, timer, recorder, &spawn, |number| workload.user(&post, number), roll).await;
+        conduct(&self.assignment, timer, recorder, &spawn, |number| workload.user(&context, number), roll)
+            .await;
         Ok(())
     }
 }
 
-/// How often time limits are looked at: a hundredth of the shortest, between 1 ms and 20 ms.
+/// How often time limits are checked: a hundredth of the shortest, between 1 ms and 20 ms.
 fn watch_pace(settings: &Settings) -> Nanos {
     let shortest = settings.request_timeout.unwrap_or(Nanos::MAX).min(settings.connect_timeout);
     Nanos(shortest.0 / 100).clamp(Nanos::from_millis(1), Nanos::from_millis(20))
 }
 
-/// An interval of which not all workers have reported.
+/// An interval that some workers have not reported yet.
 struct Pending {
     interval: Interval,
-    parts: usize,
+    reported: usize,
 }
 
-/// So many intervals are kept for their memory: a listener looks at one, and another one is being put together.
-const TOLD_MAX: usize = 3;
+/// Number of published intervals kept for their memory: a listener can hold one while the next is merged.
+const PUBLISHED_MAX: usize = 3;
 
-/// An empty interval, with the memory of one that nobody looks at any more if there is one.
-fn blank(told: &mut VecDeque<Arc<Interval>>) -> Interval {
-    let free = told.iter_mut().position(|interval| Arc::get_mut(interval).is_some());
-    let taken = free.and_then(|place| told.remove(place)).and_then(Arc::into_inner);
+/// An empty interval. Reuses the memory of a published one that no listener holds, if there is one.
+fn empty_interval(published: &mut VecDeque<Arc<Interval>>) -> Interval {
+    let free = published.iter_mut().position(|interval| Arc::get_mut(interval).is_some());
+    let taken = free.and_then(|place| published.remove(place)).and_then(Arc::into_inner);
     taken.map_or_else(Interval::default, |mut interval| {
         interval.clear();
         interval
     })
 }
 
-/// Puts the workers' shares together, interval by interval.
-struct Collector {
+/// Merges the workers' shares, interval by interval.
+struct IntervalCollector {
     head: Arc<Head>,
     control: Control,
     journal: Option<Box<dyn Journal>>,
@@ -236,18 +242,18 @@ struct Collector {
     endpoints: Arc<Registry>,
     builder: RunBuilder,
     pending: BTreeMap<u64, Pending>,
-    /// Workers that have reported their last interval, by number of that interval.
+    /// Number of the last interval of each worker; `None` while the worker runs.
     finished: Vec<Option<u64>>,
     connections: Vec<u64>,
     from: Nanos,
     intervals: u64,
     stopping: bool,
-    /// Intervals that were told of. Their memory is used again when nobody looks at them any more: taken anew
-    /// here and given back by another thread every second, it would leave holes that grow with the run.
-    told: VecDeque<Arc<Interval>>,
+    /// Published intervals. Their memory is reused once no listener holds them: allocated here and freed by another
+    /// thread every second, it would fragment the heap more and more.
+    published: VecDeque<Arc<Interval>>,
 }
 
-impl Collector {
+impl IntervalCollector {
     fn new(
         head: Head,
         control: &Control,
@@ -270,71 +276,71 @@ impl Collector {
             from: Nanos::ZERO,
             intervals: 0,
             stopping: false,
-            told: VecDeque::new(),
+            published: VecDeque::new(),
         }
     }
 
-    fn collect(mut self, inbox: &Receiver<Report>, start: &Start) -> Result<Run, RunError> {
+    fn collect(mut self, inbox: &Receiver<WorkerMessage>, start: &StartBarrier) -> Result<Run, RunError> {
         let mut threads = vec![0; self.spares.len()];
         let mut known = 0;
         while known < threads.len() {
             match inbox.recv() {
-                Ok(Report::Thread(worker, thread)) => {
+                Ok(WorkerMessage::Thread(worker, thread)) => {
                     threads[worker as usize] = thread;
                     known += 1;
                 }
-                Ok(Report::Failed(error)) => return Err(error.into()),
-                Ok(Report::Rolled(..)) | Err(_) => return Err(RunError::WorkerLost),
+                Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
+                Ok(WorkerMessage::Interval(..)) | Err(_) => return Err(RunError::WorkerLost),
             }
         }
         let mut sampler = Sampler::start(threads);
-        self.tell(&Event::Started(self.head.clone()));
+        self.send_event(&Event::Started(self.head.clone()));
         start.clock();
         while self.finished.iter().any(Option::is_none) || !self.pending.is_empty() {
             match inbox.recv() {
-                Ok(Report::Rolled(worker, rolled, connections)) => {
-                    self.take(worker as usize, *rolled, connections);
+                Ok(WorkerMessage::Interval(worker, report, connections)) => {
+                    self.take(worker as usize, *report, connections);
                     self.flush(&mut sampler);
                 }
-                Ok(Report::Failed(error)) => return Err(error.into()),
-                Ok(Report::Thread(..)) | Err(_) => return Err(RunError::WorkerLost),
+                Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
+                Ok(WorkerMessage::Thread(..)) | Err(_) => return Err(RunError::WorkerLost),
             }
         }
         Ok(self.finish())
     }
 
     /// Adds one worker's share to its interval.
-    fn take(&mut self, worker: usize, rolled: Rolled, connections: u64) {
-        if rolled.stopped && !self.stopping {
+    fn take(&mut self, worker: usize, report: IntervalReport, connections: u64) {
+        if report.stopped && !self.stopping {
             self.stopping = true;
-            self.tell(&Event::Stopping { interrupted: true });
+            self.send_event(&Event::Stopping { interrupted: true });
         }
-        let told = &mut self.told;
-        let blank = || Pending { interval: blank(told), parts: 0 };
-        let pending = self.pending.entry(rolled.index).or_insert_with(blank);
-        pending.parts += 1;
+        let published = &mut self.published;
+        let empty_interval = || Pending { interval: empty_interval(published), reported: 0 };
+        let pending = self.pending.entry(report.index).or_insert_with(empty_interval);
+        pending.reported += 1;
         let interval = &mut pending.interval;
-        interval.to = interval.to.max(rolled.to);
-        interval.backlog += rolled.backlog;
-        let mut share = rolled.share;
+        interval.to = interval.to.max(report.to);
+        interval.backlog += report.backlog;
+        let mut share = report.share;
         interval.warm_up.merge(&share.warm_up);
         interval.measured.merge(&share.measured);
         interval.concurrency.merge_beside(&share.concurrency);
         share.clear();
-        // A worker that has ended has no use for it.
+        // A worker that has ended does not need it.
         let _ = self.spares[worker].send(share);
         self.connections[worker] = connections;
-        if rolled.last {
-            self.finished[worker] = Some(rolled.index);
+        if report.last {
+            self.finished[worker] = Some(report.index);
         }
     }
 
-    /// Publishes every interval that is complete, in order.
+    /// Publishes all complete intervals in order.
     fn flush(&mut self, sampler: &mut Sampler) {
         while let Some(first) = self.pending.first_entry() {
             let index = *first.key();
             let ended = self.finished.iter().flatten().filter(|last| **last < index).count();
-            if first.get().parts + ended < self.spares.len() {
+            if first.get().reported + ended < self.spares.len() {
                 return;
             }
             let mut interval = first.remove().interval;
@@ -343,7 +349,7 @@ impl Collector {
             interval.to = interval.to.max(self.from);
             self.from = interval.to;
             interval.connections_open = self.connections.iter().sum();
-            interval.endpoints_met = self.endpoints.news();
+            interval.endpoints_met = self.endpoints.take_new();
             interval.instrument = sampler.sample(interval.connections_open);
             self.publish(interval);
         }
@@ -358,16 +364,16 @@ impl Collector {
         }
         self.builder.add(&interval);
         let interval = Arc::new(interval);
-        self.tell(&Event::Interval(interval.clone()));
-        self.told.push_back(interval);
-        if self.told.len() > TOLD_MAX {
-            self.told.pop_front();
+        self.send_event(&Event::Interval(interval.clone()));
+        self.published.push_back(interval);
+        if self.published.len() > PUBLISHED_MAX {
+            self.published.pop_front();
         }
     }
 
     fn lose_journal(&mut self, error: &io::Error) {
         self.journal = None;
-        self.tell(&Event::Warning(format!("the record is incomplete: {error}")));
+        self.send_event(&Event::Warning(format!("the record is incomplete: {error}")));
     }
 
     fn finish(mut self) -> Run {
@@ -384,13 +390,13 @@ impl Collector {
         {
             self.lose_journal(&error);
         }
-        self.tell(&Event::Ended(Arc::new(run.clone())));
+        self.send_event(&Event::Ended(Arc::new(run.clone())));
         run
     }
 
-    fn tell(&self, event: &Event) {
+    fn send_event(&self, event: &Event) {
         for listener in &self.events {
-            // A screen that is full or gone misses this; the run does not wait for it.
+            // A screen whose channel is full or closed misses this; the run does not wait for it.
             let _ = listener.try_send(event.clone());
         }
     }

@@ -15,7 +15,7 @@ use knee::store;
 
 fn main() -> ExitCode {
     // Before anything else, and before a thread is started.
-    if let Some(code) = knee_rig::guard::main(std::env::args_os()) {
+    if let Some(code) = knee_fixture::supervisor::main(std::env::args_os()) {
         return code;
     }
     if let Some(exit) = serve_demo() {

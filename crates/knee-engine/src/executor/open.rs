@@ -1,8 +1,8 @@
-//! The open model: arrivals follow the plan, whether or not earlier ones were answered.
+//! The open model: arrivals follow the plan, whether or not earlier requests have a response.
 //!
 //! Users pull arrivals from a schedule that is pure arithmetic. An arrival that finds every user
-//! busy simply stays in the schedule and keeps its due time, so a backlog of a million costs no
-//! memory, nothing is ever skipped, and nothing is re-anchored after a stall.
+//! busy stays in the schedule and keeps its due time. A backlog of a million costs no memory, no
+//! arrival is skipped, and a stall does not shift later due times.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -13,45 +13,45 @@ use std::task::{Context, Poll, Waker};
 use knee_core::plan::Overflow;
 use knee_core::unit::Nanos;
 
-use super::{Gate, Turn, User};
+use super::{Gate, Iteration, User};
 use crate::timer::Timer;
 
-/// Hands the arrivals of one worker to its users.
+/// Assigns the arrivals of one worker to its users.
 pub struct Dispatch<S: Iterator<Item = Nanos>> {
-    /// The arrivals not yet handed out; the first is peeked at.
+    /// Arrivals not yet assigned.
     schedule: RefCell<std::iter::Peekable<S>>,
-    /// Users without work, longest idle first, so that load spreads over all connections.
+    /// Idle users, longest idle first, so that load spreads over all connections.
     idle: RefCell<VecDeque<usize>>,
-    seats: RefCell<Vec<Seat>>,
-    /// The pacer, when it waits for a user to become idle.
+    slots: RefCell<Vec<UserSlot>>,
+    /// The pacer's waker while it waits for an idle user.
     pacer: Cell<Option<Waker>>,
-    /// Arrivals handed out or given up.
+    /// Arrivals assigned or given up.
     taken: Cell<u64>,
-    /// A second walk through the same arrivals, which counts those that came due.
+    /// A second iterator over the same arrivals; it counts those that came due.
     came_due: RefCell<CameDue<S>>,
     gate: Gate,
     rules: Rules,
 }
 
-/// What an arrival has to expect.
+/// What happens to arrivals that must wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How long it may wait for a user; longer and it is given up. No limit if `None`.
+    /// Maximum wait for a user; after it, the arrival is given up. `None` for no limit.
     pub patience: Option<Nanos>,
-    /// What becomes of it if every user is busy.
+    /// What happens if every user is busy.
     pub overflow: Overflow,
-    /// When its turn must be over.
+    /// When iterations must be over.
     pub cut: Nanos,
 }
 
 #[derive(Default)]
-struct Seat {
+struct UserSlot {
     waker: Option<Waker>,
-    /// What the pacer handed to an idle user. `None` while there is nothing.
-    turn: Option<Turn>,
+    /// What the pacer assigned to this idle user, if anything.
+    iteration: Option<Iteration>,
 }
 
-/// Counts the arrivals of a schedule up to a moment that only moves on.
+/// Counts the arrivals of a schedule up to a time that never goes back.
 struct CameDue<S: Iterator<Item = Nanos>> {
     schedule: std::iter::Peekable<S>,
     count: u64,
@@ -67,14 +67,14 @@ impl<S: Iterator<Item = Nanos>> CameDue<S> {
 }
 
 impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
-    /// Hands out `schedule` to `users` users while `gate` is open.
+    /// Assigns the arrivals of `schedule` to `users` users while `gate` is open.
     pub fn new(schedule: S, users: usize, gate: Gate, rules: Rules) -> Rc<Self> {
         Rc::new(Self {
             came_due: RefCell::new(CameDue { schedule: schedule.clone().peekable(), count: 0 }),
             taken: Cell::new(0),
             schedule: RefCell::new(schedule.peekable()),
             idle: RefCell::new(VecDeque::with_capacity(users)),
-            seats: RefCell::new((0..users).map(|_| Seat::default()).collect()),
+            slots: RefCell::new((0..users).map(|_| UserSlot::default()).collect()),
             pacer: Cell::new(None),
             gate,
             rules,
@@ -83,7 +83,7 @@ impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
 }
 
 impl<S: Iterator<Item = Nanos>> Dispatch<S> {
-    /// The next arrival's due time; `None` when there is none before the gate closes.
+    /// The next arrival's due time; `None` if there is none before the gate closes.
     fn peek(&self) -> Option<Nanos> {
         self.schedule.borrow_mut().peek().copied().filter(|due| *due < self.gate.closes())
     }
@@ -95,57 +95,63 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         Some(due)
     }
 
-    const fn turn(&self, due: Nanos, earliest: Nanos) -> Turn {
-        Turn { due, earliest, cut: self.rules.cut }
+    const fn iteration(&self, due: Nanos, earliest: Nanos) -> Iteration {
+        Iteration { due, earliest, cut: self.rules.cut }
     }
 
-    /// A turn for the user at `seat`, who has been free since `free`; `None` when no more will come.
-    fn poll_turn(&self, seat: usize, free: Nanos, now: Nanos, ctx: &mut Context<'_>) -> Poll<Option<Turn>> {
-        let mut seats = self.seats.borrow_mut();
-        let place = &mut seats[seat];
-        if let Some(turn) = place.turn.take() {
+    /// The next iteration of the user at `slot`, free since `free`; `None` when no more will come.
+    fn poll_iteration(
+        &self,
+        slot: usize,
+        free: Nanos,
+        now: Nanos,
+        ctx: &mut Context<'_>,
+    ) -> Poll<Option<Iteration>> {
+        let mut slots = self.slots.borrow_mut();
+        let place = &mut slots[slot];
+        if let Some(iteration) = place.iteration.take() {
             place.waker = None;
-            return Poll::Ready(Some(turn));
+            return Poll::Ready(Some(iteration));
         }
         let Some(due) = self.peek() else {
-            // If a user took the last arrival itself, the pacer waits for somebody to become idle
-            // and does not know that it has nothing left to hand out.
+            // If a user took the last arrival itself, the pacer still waits for an idle user and
+            // does not know that no arrival is left.
             if let Some(pacer) = self.pacer.take() {
                 pacer.wake();
             }
             return Poll::Ready(None);
         };
         if place.waker.is_some() {
-            // Idle already: the pacer will come. The waker is that of the same task for ever.
+            // Idle already: the pacer will wake it. The waker is always that of the same task.
             return Poll::Pending;
         }
         if due <= now {
             self.take();
-            return Poll::Ready(Some(self.turn(due, due.max(free))));
+            return Poll::Ready(Some(self.iteration(due, due.max(free))));
         }
         place.waker = Some(ctx.waker().clone());
-        self.idle.borrow_mut().push_back(seat);
+        self.idle.borrow_mut().push_back(slot);
         if let Some(pacer) = self.pacer.take() {
             pacer.wake();
         }
         Poll::Pending
     }
 
-    /// Hands every arrival that is due to a user that is idle.
+    /// Assigns due arrivals to idle users until either runs out.
     fn hand_out(&self, now: Nanos) {
         let mut idle = self.idle.borrow_mut();
-        let mut seats = self.seats.borrow_mut();
+        let mut slots = self.slots.borrow_mut();
         while !idle.is_empty() && self.peek().is_some_and(|due| due <= now) {
-            let (Some(seat), Some(due)) = (idle.pop_front(), self.take()) else { return };
-            seats[seat].turn = Some(self.turn(due, due));
-            if let Some(waker) = &seats[seat].waker {
+            let (Some(slot), Some(due)) = (idle.pop_front(), self.take()) else { return };
+            slots[slot].iteration = Some(self.iteration(due, due));
+            if let Some(waker) = &slots[slot].waker {
                 waker.wake_by_ref();
             }
         }
     }
 
     /// Waits until a user is idle, which means that no arrival is overdue.
-    async fn somebody_idle(&self) {
+    async fn any_user_idle(&self) {
         poll_fn(|ctx| {
             if self.idle.borrow().is_empty() && self.peek().is_some() {
                 self.pacer.set(Some(ctx.waker().clone()));
@@ -156,11 +162,11 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         .await;
     }
 
-    /// Sends every idle user home. To be called when the gate has closed early.
+    /// Ends every idle user. To be called when the gate closed early.
     pub fn dismiss(&self) {
         self.idle.borrow_mut().clear();
-        for seat in self.seats.borrow_mut().iter() {
-            if let Some(waker) = &seat.waker {
+        for slot in self.slots.borrow_mut().iter() {
+            if let Some(waker) = &slot.waker {
                 waker.wake_by_ref();
             }
         }
@@ -169,7 +175,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         }
     }
 
-    /// How many arrivals are due at `now` and wait for a user.
+    /// Number of arrivals due at `now` that wait for a user.
     pub fn backlog(&self, now: Nanos) -> u64 {
         let due = self.came_due.borrow_mut().by(now.min(self.gate.closes()));
         due.saturating_sub(self.taken.get())
@@ -180,12 +186,12 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         self.peek().is_some()
     }
 
-    /// Takes the arrivals that are due by `now` and that no user took up, those just handed to a
-    /// user included, and calls `give_up` with each. To be called when the run is over.
+    /// Calls `give_up` for each arrival that is due by `now` and was not started, including those
+    /// just assigned to a user. To be called at the end of the run.
     pub fn give_up_rest(&self, now: Nanos, mut give_up: impl FnMut(Nanos)) {
-        for seat in self.seats.borrow_mut().iter_mut() {
-            if let Some(turn) = seat.turn.take() {
-                give_up(turn.due);
+        for slot in self.slots.borrow_mut().iter_mut() {
+            if let Some(iteration) = slot.iteration.take() {
+                give_up(iteration.due);
             }
         }
         while self.peek().is_some_and(|due| due <= now) {
@@ -196,8 +202,8 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
     }
 }
 
-/// Hands arrivals to idle users when they are due, until there are none left. Where the rules
-/// say that an arrival does not wait, `give_up` is told of each that found every user busy.
+/// Assigns arrivals to idle users when they are due, until none is left. If arrivals must not
+/// wait, calls `give_up` for each that finds every user busy.
 pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
     timer: T,
     dispatch: Rc<Dispatch<S>>,
@@ -206,7 +212,7 @@ pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
     let drops = dispatch.rules.overflow == Overflow::Drop;
     while let Some(due) = dispatch.peek() {
         if !drops {
-            dispatch.somebody_idle().await;
+            dispatch.any_user_idle().await;
         }
         timer.sleep_until(due).await;
         let now = timer.now();
@@ -215,26 +221,27 @@ pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
             dispatch.take().into_iter().for_each(|due| give_up(due, now));
         }
     }
-    // Users that idle beyond the last arrival have nothing to wait for.
+    // No arrival is left for users that are still idle.
     dispatch.dismiss();
 }
 
-/// Lets `user` act on every arrival it can get.
+/// Runs one iteration of `user` for every arrival it gets.
 pub async fn run_user<T: Timer, U: User, S: Iterator<Item = Nanos>>(
     timer: T,
     mut user: U,
-    seat: usize,
+    slot: usize,
     dispatch: Rc<Dispatch<S>>,
 ) {
     let mut free = Nanos::ZERO;
     loop {
-        let turn = poll_fn(|ctx| dispatch.poll_turn(seat, free, timer.now(), ctx)).await;
-        let Some(turn) = turn else { return };
-        let limit = dispatch.rules.patience.map_or(Nanos::MAX, |patience| turn.due.saturating_add(patience));
-        if turn.earliest > limit {
-            user.give_up(turn.due, limit);
+        let iteration = poll_fn(|ctx| dispatch.poll_iteration(slot, free, timer.now(), ctx)).await;
+        let Some(iteration) = iteration else { return };
+        let limit =
+            dispatch.rules.patience.map_or(Nanos::MAX, |patience| iteration.due.saturating_add(patience));
+        if iteration.earliest > limit {
+            user.give_up(iteration.due, limit);
         } else {
-            free = user.iterate(turn).await;
+            free = user.iterate(iteration).await;
         }
     }
 }

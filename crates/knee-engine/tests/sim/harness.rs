@@ -1,4 +1,4 @@
-//! A plan's way through the engine on simulated time, and what came of it.
+//! Runs a plan through the engine on simulated time and collects the results.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -13,12 +13,12 @@ use knee_core::schedule::{Arrivals, Curve};
 use knee_core::tally::{Concurrency, Tally};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
-use knee_engine::executor::{Turn, User};
+use knee_engine::executor::{Iteration, User};
 use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
 use knee_engine::timer::Timer;
-use knee_engine::worker::{Part, Rolled, conduct};
+use knee_engine::worker::{Assignment, IntervalReport, conduct};
 
-use crate::target::{Answer, Target};
+use crate::target::{Response, Target};
 use crate::world::{SimTimer, World};
 
 pub const fn secs(secs: u64) -> Nanos {
@@ -52,13 +52,13 @@ pub fn closed(users: u32, stop: Stop) -> Plan {
     plan(Executor::Closed { users: Curve::constant(f64::from(users)) }, stop)
 }
 
-/// Something done to the run from outside at a given time.
-pub enum Wish {
+/// A signal to the run at a given time.
+pub enum StopSignal {
     Stop(Nanos),
     Abort(Nanos),
 }
 
-/// Everything a run left behind.
+/// The results of a run.
 #[derive(Default)]
 pub struct Outcomes {
     pub warm_up: Tally,
@@ -66,7 +66,7 @@ pub struct Outcomes {
     pub concurrency: Concurrency,
     /// When each request was due, in the order of sending.
     pub dues: Vec<Nanos>,
-    /// Requests sent before they were due: must be none.
+    /// Requests sent before they were due; must be zero.
     pub early: u64,
     /// Ends of the intervals, by worker.
     pub interval_ends: Vec<Vec<Nanos>>,
@@ -78,18 +78,22 @@ pub fn run(plan: &Plan, target: Target) -> Outcomes {
     run_with(plan, target, None)
 }
 
-pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
+pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outcomes {
     let mut world = World::new();
     let control = Control::new();
     let target = Rc::new(target);
     let log = Rc::new(Log::default());
-    let shares: Rc<RefCell<Vec<Vec<Rolled>>>> = Rc::default();
+    let shares: Rc<RefCell<Vec<Vec<IntervalReport>>>> = Rc::default();
     let left = Rc::new(Cell::new(plan.workers));
     let budgets: Vec<_> =
         plan.scenarios.iter().map(|one| one.stop.requests().map(|n| Arc::new(AtomicU64::new(n)))).collect();
     for index in 0..u32::from(plan.workers) {
-        let part =
-            Part { plan: Arc::new(plan.clone()), index, budgets: budgets.clone(), control: control.clone() };
+        let assignment = Assignment {
+            plan: Arc::new(plan.clone()),
+            index,
+            budgets: budgets.clone(),
+            control: control.clone(),
+        };
         let recorder = Rc::new(RefCell::new(Recorder::new(plan.warm_up)));
         let (timer, spawner) = (world.timer.clone(), world.spawner());
         let (target, log, shares, left) = (target.clone(), log.clone(), shares.clone(), left.clone());
@@ -106,23 +110,23 @@ pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
                 log: log.clone(),
                 timeout,
             };
-            let roll = |rolled| {
-                shares.borrow_mut()[index as usize].push(rolled);
+            let roll = |report| {
+                shares.borrow_mut()[index as usize].push(report);
                 Share::default()
             };
-            conduct(&part, timer.clone(), recorder.clone(), &spawn, make, roll).await;
+            conduct(&assignment, timer.clone(), recorder.clone(), &spawn, make, roll).await;
             left.set(left.get() - 1);
         });
     }
-    if let Some(wish) = wish {
+    if let Some(signal) = signal {
         let (timer, control) = (world.timer.clone(), control.clone());
         world.spawn(async move {
-            match wish {
-                Wish::Stop(at) => {
+            match signal {
+                StopSignal::Stop(at) => {
                     timer.sleep_until(at).await;
                     control.stop();
                 }
-                Wish::Abort(at) => {
+                StopSignal::Abort(at) => {
                     timer.sleep_until(at).await;
                     control.abort();
                 }
@@ -134,18 +138,18 @@ pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
     sum_up(&log, &shares.borrow(), world.timer.now())
 }
 
-fn sum_up(log: &Log, shares: &[Vec<Rolled>], ended: Nanos) -> Outcomes {
+fn sum_up(log: &Log, shares: &[Vec<IntervalReport>], ended: Nanos) -> Outcomes {
     let mut outcomes = Outcomes { ended, early: log.early.get(), ..Outcomes::default() };
     outcomes.dues.clone_from(&log.dues.borrow());
     for worker in shares {
         let mut concurrency = Concurrency::default();
-        for rolled in worker {
-            outcomes.warm_up.merge(&rolled.share.warm_up);
-            outcomes.measured.merge(&rolled.share.measured);
-            concurrency.merge_after(&rolled.share.concurrency);
+        for report in worker {
+            outcomes.warm_up.merge(&report.share.warm_up);
+            outcomes.measured.merge(&report.share.measured);
+            concurrency.merge_after(&report.share.concurrency);
         }
         outcomes.concurrency.merge_beside(&concurrency);
-        outcomes.interval_ends.push(worker.iter().map(|rolled| rolled.to).collect());
+        outcomes.interval_ends.push(worker.iter().map(|report| report.to).collect());
     }
     outcomes
 }
@@ -166,15 +170,15 @@ struct SimUser {
 }
 
 impl User for SimUser {
-    async fn iterate(&mut self, turn: Turn) -> Nanos {
+    async fn iterate(&mut self, iteration: Iteration) -> Nanos {
         let sent = self.timer.now();
-        self.log.dues.borrow_mut().push(turn.due);
-        self.log.early.set(self.log.early.get() + u64::from(sent < turn.due));
-        let flight = self.recorder.borrow_mut().begin(EndpointId(0), turn.due, turn.earliest);
+        self.log.dues.borrow_mut().push(iteration.due);
+        self.log.early.set(self.log.early.get() + u64::from(sent < iteration.due));
+        let flight = self.recorder.borrow_mut().begin(EndpointId(0), iteration.due, iteration.earliest);
         self.recorder.borrow_mut().sent(flight, sent);
         let limit = self.timeout.map_or(Nanos::MAX, |timeout| sent + timeout);
-        let (at, outcome, fault) = match self.target.answer(sent) {
-            Answer::At(at, outcome, fault) if at <= limit => (at, outcome, fault),
+        let (at, outcome, fault) = match self.target.respond(sent) {
+            Response::At(at, outcome, fault) if at <= limit => (at, outcome, fault),
             _ => (limit, Outcome::Timeout, Some(Fault::RequestTimeout)),
         };
         self.timer.sleep_until(at).await;
@@ -198,7 +202,7 @@ impl User for SimUser {
 }
 
 impl Outcomes {
-    /// Books and times as text, for exact expectations. Milliseconds, rounded down.
+    /// Outcomes and times as text, for exact expectations. Milliseconds, rounded down.
     pub fn text(&self) -> String {
         let books = self.measured.books();
         assert_eq!(books.difference(), 0, "the books do not balance: {books:?}");
