@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+mod cycle;
 mod header;
 mod identifier;
 mod layering;
@@ -56,6 +57,7 @@ type Rule = fn(&Tree) -> Vec<Violation>;
 const RULES: &[(&str, Rule)] = &[
     ("layering", layering::check),
     ("purity", purity::check),
+    ("cycle", cycle::check),
     ("header", header::check),
     ("path", path::check),
     ("leftover", leftover::check),
