@@ -83,7 +83,7 @@ impl Lines {
     pub fn release(&self, narrate: fn(&str)) {
         let Some(held) = self.held().take() else { return };
         if held.lost > 0 {
-            narrate(&format!("note: {} earlier lines of the script are left out", held.lost));
+            narrate(&format!("note: {} earlier lines of the script were dropped", held.lost));
         }
         held.lines.iter().for_each(|line| narrate(line));
     }
@@ -187,7 +187,7 @@ mod tests {
         lines.console()(LogLevel::Info, "after");
         let heard = HEARD.lock().unwrap();
         assert_eq!(heard.len(), HELD_MAX + 2);
-        assert_eq!(heard[..2], ["note: 2 earlier lines of the script are left out", "2"]);
+        assert_eq!(heard[..2], ["note: 2 earlier lines of the script were dropped", "2"]);
         assert_eq!(heard.last().unwrap(), "after");
     }
 
