@@ -2,6 +2,8 @@
 
 use std::io::Read as _;
 
+use knee_core::unit::Nanos;
+
 use super::time::rfc3339;
 use super::*;
 use crate::metric::{BuiltIn, Contains, Key, Kind};
