@@ -8,7 +8,11 @@ use crate::server::Server;
 /// What is wrong, the error and the hint. $URL stands for a server that must not see a
 /// request, and $TEXT for a file that is no certificate.
 const BAD: &[(&str, &str, &str)] = &[
-    ("", "no URL is given", "write `knee http://127.0.0.1:8080/`, or try `knee demo`; `knee --help` lists flags and commands"),
+    (
+        "",
+        "no URL is given",
+        "write `knee http://127.0.0.1:8080/`, or try `knee demo`; `knee --help` lists flags and commands",
+    ),
     (
         "archive script.js",
         "`archive` is a k6 command that knee does not have",
@@ -126,20 +130,18 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "http://no-such-host.invalid/ --out new",
         "the name `no-such-host.invalid` does not resolve",
-        "check the spelling, or use an address",
+        "check the spelling, or use an IP address",
     ),
     // Reserved for documentation (RFC 5737): nothing is there, and nothing may be sent there.
     (
         "http://192.0.2.1/ -z 10s --out new",
         "this load is above the limit for a public host, `192.0.2.1`",
-        "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
-         host gets at most 20 connections with `-q 50` or `-n 2000`",
+        "if you may load it, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "http://192.0.2.1/ -z 10s --allow-host 192.0.2.2",
         "this load is above the limit for a public host, `192.0.2.1`",
-        "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
-         host gets at most 20 connections with `-q 50` or `-n 2000`",
+        "if you may load it, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "report nothing",
@@ -173,10 +175,9 @@ fn a_server_that_is_not_there_is_told_before_any_load() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    home.knee(&format!("http://{address}/ -o result --out record")).run().refused(
-        &format!("`{address}` refused the connection"),
-        "start the server, or check the port",
-    );
+    home.knee(&format!("http://{address}/ -o result --out record"))
+        .run()
+        .refused(&format!("`{address}` refused the connection"), "start the server, or check the port");
     assert!(home.files().is_empty(), "{:?}", home.files());
 }
 
@@ -187,7 +188,7 @@ fn a_file_that_is_no_record_is_told_as_that() {
         let file = home.file("file", content);
         let finished = home.knee("report").arg(&file).run();
         assert_eq!((finished.code, finished.stdout.as_str()), (Some(104), ""), "{content:?}");
-        assert!(finished.stderr.contains("hint: give a file that knee wrote"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("hint: give the file of a saved run"), "{}", finished.stderr);
     }
 }
 
