@@ -103,6 +103,8 @@ enum Subcommands {
     Compare(Box<CompareArgs>),
     /// Measure the noise floor of this machine
     Calibrate(Box<CalibrateArgs>),
+    /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
+    Tour(TourArgs),
 }
 
 /// What to do, as typed.
@@ -124,6 +126,8 @@ pub enum Invocation {
     Compare(Box<CompareArgs>),
     /// Measure the noise floor of this machine.
     Calibrate(Box<CalibrateArgs>),
+    /// Show the main commands on a demo server.
+    Tour(TourArgs),
 }
 
 /// `knee URL`.
@@ -173,9 +177,26 @@ pub struct DemoArgs {
     /// Serve without loading, until interrupted
     #[arg(long, help_heading = "Demo server")]
     pub serve_only: bool,
+    /// Workers of the demo server; each serves one request at a time [default: 8]
+    #[arg(long, value_name = "N", help_heading = "Demo server", allow_hyphen_values = true)]
+    pub server_workers: Option<String>,
+    /// Mean time that a worker needs per request [default: 2ms]
+    #[arg(long, value_name = "TIME", help_heading = "Demo server", allow_hyphen_values = true)]
+    pub server_time: Option<String>,
     /// The load.
     #[command(flatten)]
     pub flags: LoadFlags,
+    #[command(flatten)]
+    help: HelpFlag,
+}
+
+/// `knee tour`.
+#[derive(Args, Clone, Debug)]
+#[command(max_term_width = 80, disable_help_flag = true)]
+pub struct TourArgs {
+    /// A few seconds per part, for tests
+    #[arg(long, hide = true)]
+    pub brief: bool,
     #[command(flatten)]
     help: HelpFlag,
 }
@@ -500,6 +521,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
+        Some(Subcommands::Tour(args)) => Invocation::Tour(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }

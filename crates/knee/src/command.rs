@@ -8,6 +8,8 @@ pub mod report;
 
 pub mod demo;
 
+pub mod tour;
+
 pub mod run;
 
 pub mod sweep;

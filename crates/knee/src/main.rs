@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{calibrate, compare, demo, load, report, run, study, sweep};
+use knee::command::{calibrate, compare, demo, load, report, run, study, sweep, tour};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
@@ -43,6 +43,7 @@ fn main() -> ExitCode {
             store::begin_series("calibrate", args.url.as_deref().unwrap_or("demo"));
             calibrate::calibrate(&args, say)
         }
+        Ok(Invocation::Tour(args)) => tour::tour(&args, say),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }
@@ -59,12 +60,10 @@ fn main() -> ExitCode {
 
 /// The hidden command behind `knee demo`: this process is the server.
 fn serve_demo() -> Option<Exit> {
-    let mut words = std::env::args().skip(1);
-    if words.next().as_deref() != Some(demo_server::COMMAND) {
-        return None;
-    }
-    let listen = words.next()?.parse().ok()?;
-    match demo_server::run_child(listen) {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let (listen, service) = demo_server::child(&words)?;
+    match demo_server::run_child(listen, &service) {
         Ok(()) => Some(Exit::Ok),
         Err(error) => {
             say(&Problem::new(format!("the demo server failed: {error}"), "").to_string());

@@ -148,6 +148,9 @@ pub struct SweepOutputFlags {
     /// Result format [default: text]
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<SweepFormat>,
+    /// Also write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
     /// Also draw the curve as SVG
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

@@ -103,7 +103,7 @@ pub(super) fn take(
 fn take_as(
     kind: Kind,
     load: &Load,
-    way: &Way,
+    way: &HttpConfig,
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Taken, Failed> {

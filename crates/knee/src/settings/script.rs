@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use knee_k6::options::Layer;
 use knee_k6::options::layer::FlagError;
-use knee_k6::options::read::Read;
 use knee_k6::output::Target;
+use knee_k6::read::Read;
 
 use super::read_file;
 use crate::args::{RunArgs, RunForeignFlags, RunReportFlags};

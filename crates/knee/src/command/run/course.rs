@@ -16,10 +16,10 @@ use knee_engine::host;
 use knee_engine::run::{self, Listeners};
 use knee_js::op::{Ended, Stage};
 use knee_js::session::StageSettings;
-use knee_js::state::Story;
+use knee_js::state::ExecutionInfo;
 use knee_js::workload::{Load, Part, Stop};
 use knee_k6::metric::BuiltIn;
-use knee_k6::observe::metered::View;
+use knee_k6::observe::view::View;
 use knee_k6::options::scenario::ScenarioSpec;
 use knee_k6::output::{self, Outlet, Writer};
 use knee_k6::threshold::Guarded;
@@ -183,14 +183,18 @@ impl Job<'_> {
         timeout: Nanos,
         view: &View,
     ) -> Result<Option<String>, Failed> {
-        let story = Story { tally: self.tally.clone(), options: self.exported.clone(), ..Story::default() };
+        let execution_info = ExecutionInfo {
+            tally: self.tally.clone(),
+            options: self.exported.clone(),
+            ..ExecutionInfo::default()
+        };
         let settings = StageSettings {
             way: self.way.clone(),
             http: self.http.clone(),
             timeout,
             observer: view.observer(),
             is_over: self.patience(stage),
-            story: Rc::new(story),
+            execution_info: Rc::new(execution_info),
             tags: pairs(&self.options.tags).into(),
             system_tags: self.system_tags,
         };

@@ -13,10 +13,11 @@ use knee_core::truth::State;
 
 use knee_js::handled::{Handled, Piece};
 use knee_js::op::Stage;
-use knee_js::program::Level;
+use knee_js::program::LogLevel;
+use knee_k6::duration::SignedDuration;
 use knee_k6::metric::BuiltIn;
-use knee_k6::observe::metered::{Total, View};
-use knee_k6::options::Span;
+use knee_k6::observe::metered::Total;
+use knee_k6::observe::view::View;
 use knee_k6::summary::text::{Style, render as k6_text};
 use knee_k6::summary::{Summary, data, export, machine};
 use knee_k6::threshold::{Verdict, judge};
@@ -49,13 +50,13 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
 fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
     let meter = job.total.meter();
     if let Some(words) = meter.groups().complaint() {
-        job.session.program.say(Level::Warn, &words);
+        job.session.program.say(LogLevel::Warn, &words);
     }
-    let elapsed = Span(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
+    let elapsed = SignedDuration(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
     let complete = course.fault.is_none() && !course.interrupted;
     if course.run.is_some() && complete && meter.sink(BuiltIn::Iterations.id()).is_none() {
         let words = "No script iterations fully finished, consider making the test duration longer";
-        job.session.program.say(Level::Warn, words);
+        job.session.program.say(LogLevel::Warn, words);
     }
     let (judged, verdict) = judge(&job.guards, |name| meter.find(name).cloned(), elapsed, true);
     let summary = Summary {
