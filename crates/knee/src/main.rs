@@ -43,7 +43,10 @@ fn main() -> ExitCode {
             store::begin_series("calibrate", args.url.as_deref().unwrap_or("demo"));
             calibrate::calibrate(&args, say)
         }
-        Ok(Invocation::Tour(args)) => tour::tour(&args, say),
+        Ok(Invocation::Tour(args)) => {
+            store::begin_series("tour", "demo");
+            tour::tour(&args, say)
+        }
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }
