@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::record::{Head, Run};
-use crate::tally::Interval;
+use crate::interval::Interval;
 
 /// Something that happened to a run.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! What this machine and this process say of themselves: the instrument's look at itself.
 //!
-//! Samples; does not judge (`knee_core::truth` does). What a platform cannot tell is `None`.
+//! Samples; does not judge (`knee_core::validity` does). What a platform cannot tell is `None`.
 
 use knee_core::record::Machine;
-use knee_core::truth::{InstrumentSample, WorkerSample};
+use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::unit::Nanos;
 
 #[cfg(all(target_os = "linux", not(knee_portable)))]
@@ -64,7 +64,7 @@ impl Sampler {
 
     /// What happened since the last call (or the start). `connections_open` is the number of connections that are
     /// open to all targets together.
-    pub fn sample(&mut self, connections_open: u64) -> InstrumentSample {
+    pub fn sample(&mut self, connections_open: u64) -> GeneratorSample {
         let now = platform::read(&self.workers);
         let before = &self.last;
         let span = now.monotonic.since(before.monotonic).as_secs_f64().max(1e-9);
@@ -80,7 +80,7 @@ impl Sampler {
                 },
             })
             .collect();
-        let sample = InstrumentSample {
+        let sample = GeneratorSample {
             workers,
             throttled: difference(now.throttled, before.throttled),
             steal: share(now.cpu_times, before.cpu_times, |times| times.steal),

@@ -16,7 +16,7 @@ use knee_core::event::Event;
 use knee_core::plan::Plan;
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Ending, Head, Run, Tail};
-use knee_core::tally::Interval;
+use knee_core::interval::Interval;
 use knee_core::unit::Nanos;
 use rustls::ClientConfig;
 
@@ -344,7 +344,7 @@ impl Collector {
             self.from = interval.to;
             interval.connections_open = self.connections.iter().sum();
             interval.endpoints_met = self.endpoints.news();
-            interval.instrument = sampler.sample(interval.connections_open);
+            interval.generator = sampler.sample(interval.connections_open);
             self.publish(interval);
         }
     }
@@ -378,7 +378,7 @@ impl Collector {
         };
         let builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
         let run = builder.end(ending.clone());
-        let tail = Tail { ending, truth: run.truth.clone(), intervals: self.intervals };
+        let tail = Tail { ending, truth: run.validity.clone(), intervals: self.intervals };
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.tail(&tail)
         {

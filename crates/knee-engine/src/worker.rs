@@ -283,7 +283,7 @@ impl<T: Timer> Start<'_, T> {
             gate,
         };
         match &scenario.executor {
-            Executor::Closed { users } => self.closed(place, users, &running, user),
+            Executor::Closed { vus: users } => self.closed(place, users, &running, user),
             Executor::Open { rate, arrivals, .. } => {
                 let schedule = self.arrivals(scenario, rate, *arrivals);
                 running.dispatch = Some(self.open(place, schedule, &running, user));

@@ -19,7 +19,7 @@ use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::tally::EndpointTally;
-use knee_core::truth::TruthBlock;
+use knee_core::validity::ValidityReport;
 use knee_core::unit::Nanos;
 
 use bars::Bar;
@@ -36,7 +36,7 @@ pub struct View {
     /// How the run ended.
     pub ending: Ending,
     /// The verdict and what was judged.
-    pub truth: TruthBlock,
+    pub truth: ValidityReport,
     /// When what was measured.
     pub span: Span,
     /// Requests a second.
@@ -107,7 +107,7 @@ impl View {
             foreign: Foreign::of(&tally, &response, &total, &series, window),
             head: run.head.clone(),
             ending: run.ending.clone(),
-            truth: run.truth.clone(),
+            truth: run.validity.clone(),
             span,
             total,
             endpoints: endpoints(run),

@@ -40,7 +40,7 @@ fn exactly_as_many_requests_are_sent_as_asked_for() {
 fn no_requests_at_all_is_a_run_too() {
     let server = Server::start(|_| Way::Good);
     let run = Drive::closed(&server.url("/"), 0, 3).run();
-    assert_eq!(run.measured.books().planned, 0);
+    assert_eq!(run.measured.accounting().planned, 0);
     assert_eq!(run.ending, Ending::Completed);
     assert_eq!(server.all_closed().requests.len(), 0);
 }
@@ -53,7 +53,7 @@ fn what_is_open_at_the_end_is_censored_with_its_age() {
     drive.grace = Nanos::from_millis(100);
     let run = drive.run();
     assert_eq!(count(&run, Outcome::Censored), 3);
-    assert_eq!(run.measured.books().planned, 3);
+    assert_eq!(run.measured.accounting().planned, 3);
     let ages = &all(&run).outcomes[Outcome::Censored as usize].service;
     assert_eq!(ages.count(), 3);
     // Sent before the last arrival could come, open until the grace period was over.
@@ -69,7 +69,7 @@ fn answers_within_the_grace_period_count() {
     drive.stop = Stop::At(Nanos::from_millis(50));
     let run = drive.run();
     assert_eq!(count(&run, Outcome::Ok), 3);
-    assert_eq!(run.measured.books().planned, 3);
+    assert_eq!(run.measured.accounting().planned, 3);
     assert_eq!(run.ending, Ending::Completed);
 }
 
@@ -80,7 +80,7 @@ fn arrivals_that_no_connection_became_free_for_are_unsent() {
     drive.stop = Stop::At(Nanos::from_millis(500));
     drive.settings.request_timeout = Some(Nanos::from_millis(100));
     let run = drive.run();
-    let books = run.measured.books();
+    let books = run.measured.accounting();
     assert_eq!(books.planned, 50);
     assert!(books.count(Outcome::Unsent) > 0, "{books:?}");
     assert!(books.count(Outcome::Timeout) > 0, "{books:?}");
@@ -114,7 +114,7 @@ fn a_stop_lets_what_is_in_flight_finish() {
         assert_eq!(run.ending, Ending::Interrupted);
         let seen = server.all_closed().requests.len() as u64;
         assert_eq!(count(&run, Outcome::Ok), seen);
-        assert_eq!(run.measured.books().planned, seen);
+        assert_eq!(run.measured.accounting().planned, seen);
     }
 }
 
@@ -153,7 +153,7 @@ fn warm_up_is_kept_apart_and_nothing_is_lost_between() {
     drive.stop = Stop::At(Nanos::from_millis(300));
     drive.warm_up = Nanos::from_millis(100);
     let run = drive.run();
-    let (warm_up, measured) = (run.warm_up.books(), run.measured.books());
+    let (warm_up, measured) = (run.warm_up.accounting(), run.measured.accounting());
     assert!(warm_up.planned > 0 && measured.planned > 0);
     let seen = server.all_closed().requests.len() as u64;
     assert_eq!(warm_up.count(Outcome::Ok) + measured.count(Outcome::Ok), seen);
@@ -167,8 +167,8 @@ fn warm_up_of_an_open_run_is_decided_by_due_times_alone() {
     drive.stop = Stop::At(Nanos::from_millis(300));
     drive.warm_up = Nanos::from_millis(100);
     let run = drive.run();
-    assert_eq!(run.warm_up.books().planned, 10);
-    assert_eq!(run.measured.books().planned, 20);
+    assert_eq!(run.warm_up.accounting().planned, 10);
+    assert_eq!(run.measured.accounting().planned, 20);
     server.all_closed();
 }
 
@@ -192,7 +192,7 @@ fn every_request_is_in_exactly_one_interval() {
     let drive = Drive { interval: Nanos::from_millis(5), ..Drive::open(&server.url("/"), 300, 10, 1_000.0) };
     let (run, intervals) = drive.watched().unwrap();
     assert!(intervals.len() > 20, "{}", intervals.len());
-    let planned: u64 = intervals.iter().map(|interval| interval.measured.books().planned).sum();
+    let planned: u64 = intervals.iter().map(|interval| interval.measured.accounting().planned).sum();
     assert_eq!(planned, 300);
     let short: u64 = faults(&run).iter().map(|(_, count)| count).sum();
     assert_eq!(faults(&run), [(Fault::ShortBody, short)]);

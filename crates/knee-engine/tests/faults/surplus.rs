@@ -62,6 +62,6 @@ fn an_answer_that_comes_before_its_request_is_not_kept_for_it() {
     let server =
         Server::start(|request| if request.connection < BAD { Way::LateSecondAnswer } else { Way::Good });
     let run = Drive::closed(&server.url("/"), REQUESTS, 3).run();
-    assert_eq!(run.measured.books().ended(), REQUESTS);
+    assert_eq!(run.measured.accounting().ended(), REQUESTS);
     server.all_closed();
 }

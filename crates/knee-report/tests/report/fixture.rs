@@ -8,8 +8,9 @@ use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Build, Ending, Head, Machine, Run};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::tally::{EndpointTally, Interval, Phase, Tally};
-use knee_core::truth::{Figures, InstrumentSample, Reason, State, TruthBlock, WorkerSample};
+use knee_core::interval::Interval;
+use knee_core::tally::{EndpointTally, Phase, Tally};
+use knee_core::validity::{Figures, GeneratorSample, Warning, Validity, ValidityReport, WorkerSample};
 use knee_core::unit::Nanos;
 use knee_report::locust::Follower;
 
@@ -75,7 +76,7 @@ pub fn open(rate: f64, seconds: u64) -> Plan {
 
 /// A plan of one closed scenario.
 pub fn closed(users: f64, stop: Stop) -> Plan {
-    plan(Executor::Closed { users: Curve::constant(users) }, stop)
+    plan(Executor::Closed { vus: Curve::constant(users) }, stop)
 }
 
 fn plan(executor: Executor, stop: Stop) -> Plan {
@@ -95,7 +96,7 @@ fn plan(executor: Executor, stop: Stop) -> Plan {
 /// of the warm-up are kept apart.
 pub fn run(plan: Plan, requests: &[Request]) -> Run {
     let mut run = judged(plan, requests);
-    run.truth = truth();
+    run.validity = truth();
     run
 }
 
@@ -133,7 +134,7 @@ fn intervals(requests: &[Request], ended: u64, measured_from: Nanos) -> Vec<Inte
         .map(|place| Interval {
             from: Nanos(place * SECOND),
             to: Nanos(((place + 1) * SECOND).min(ended)),
-            instrument: instrument(),
+            generator: instrument(),
             ..Interval::default()
         })
         .collect();
@@ -166,8 +167,8 @@ fn count(tally: &mut EndpointTally, request: &Request) {
     }
     let Some(service) = request.service else { return };
     tally.outcomes[request.outcome as usize].service.record(Nanos(service));
-    tally.lag.record(Nanos(request.lag));
-    tally.own_lag.record(Nanos(request.lag.min(40_000)));
+    tally.send_delay.record(Nanos(request.lag));
+    tally.generator_lag.record(Nanos(request.lag.min(40_000)));
     tally.bytes_sent += 68;
     let Some(status) = request.status else { return };
     tally.note_status(status, 1);
@@ -198,9 +199,9 @@ fn head(mut plan: Plan) -> Head {
     }
 }
 
-fn truth() -> TruthBlock {
-    TruthBlock {
-        state: State::Valid,
+fn truth() -> ValidityReport {
+    ValidityReport {
+        state: Validity::Valid,
         reasons: Vec::new(),
         notes: vec!["the target runs on this machine and shares its CPUs".into()],
         figures: Figures {
@@ -226,8 +227,8 @@ fn truth() -> TruthBlock {
     }
 }
 
-fn instrument() -> InstrumentSample {
-    InstrumentSample {
+fn instrument() -> GeneratorSample {
+    GeneratorSample {
         workers: vec![
             WorkerSample { cpu: 0.43, run_delay: Some(0.002) },
             WorkerSample { cpu: 0.31, run_delay: Some(0.001) },
@@ -299,14 +300,14 @@ pub fn overload() -> Run {
         })
         .collect();
     let mut run = run(open(2_000.0, 10), &requests);
-    run.truth.state = State::Suspect;
-    run.truth.reasons = vec![reason("rate"), reason("in_flight"), reason("censored"), reason("ports")];
-    run.truth.figures.censored = Some((40, Nanos::from_secs(33)));
+    run.validity.validity = Validity::Suspect;
+    run.validity.warnings = vec![reason("rate"), reason("in_flight"), reason("censored"), reason("ports")];
+    run.validity.diagnostics.censored = Some((40, Nanos::from_secs(33)));
     run
 }
 
 /// A reason with words of about the length that real ones have.
-pub fn reason(code: &str) -> Reason {
+pub fn reason(code: &str) -> Warning {
     let (text, advice) = match code {
         "rate" => (
             "only 47.5 % of the offered rate was answered",
@@ -319,7 +320,7 @@ pub fn reason(code: &str) -> Reason {
         "lag" => ("own lag p99 was 31 ms", "give the generator CPUs of its own"),
         _ => ("40 requests were still open at the end", "raise the grace period with --grace"),
     };
-    Reason { code: code.into(), state: State::Suspect, text: text.into(), advice: advice.into() }
+    Warning { code: code.into(), state: Validity::Suspect, text: text.into(), advice: advice.into() }
 }
 
 /// A server that refuses every connection.
@@ -328,10 +329,10 @@ pub fn all_refused() -> Run {
     let requests: Vec<_> =
         (0..500u64).map(|k| Request::failed(k * 1_000_000, 1_000, 80_000, Fault::Refused, message)).collect();
     let mut run = run(closed(5.0, Stop::Requests(500)), &requests);
-    run.truth.state = State::Invalid;
-    run.truth.reasons = vec![Reason {
+    run.validity.validity = Validity::Invalid;
+    run.validity.warnings = vec![Warning {
         code: "no_answers".into(),
-        state: State::Invalid,
+        state: Validity::Invalid,
         text: "no request was answered".into(),
         advice: "check that the server is running and that the URL is right".into(),
     }];
@@ -345,19 +346,19 @@ pub fn empty() -> Run {
     run.ended = Nanos::ZERO;
     run.series.clear();
     run.ending = Ending::Interrupted;
-    run.truth.figures = Figures::default();
-    run.truth.notes.clear();
+    run.validity.diagnostics = Figures::default();
+    run.validity.notes.clear();
     run
 }
 
 /// A run whose writer was killed after four seconds of ten.
 pub fn truncated() -> Run {
     let mut run = build(open(12_000.0, 10), &healthy_requests(), 4).finish(None);
-    run.truth = truth();
-    run.truth.state = State::Suspect;
-    run.truth.reasons = vec![Reason {
+    run.validity = truth();
+    run.validity.validity = Validity::Suspect;
+    run.validity.warnings = vec![Warning {
         code: "truncated".into(),
-        state: State::Suspect,
+        state: Validity::Suspect,
         text: "the record has no end".into(),
         advice: "run again; the program was killed while it measured".into(),
     }];
@@ -407,8 +408,8 @@ pub fn hostile() -> Run {
     run.endpoints = vec![Endpoint { name: bite.into() }, Endpoint { name: format!("=cmd|{bite}") }];
     run.measured.endpoints.push(run.measured.endpoints[0].clone());
     run.measured.endpoints[0].note_fault(Fault::MalformedHead, 1, Some(bite));
-    run.truth.reasons[0].text = bite.into();
-    run.truth.notes = vec![bite.into()];
+    run.validity.warnings[0].text = bite.into();
+    run.validity.notes = vec![bite.into()];
     run.head.build.version = format!("0.1.0{bite}");
     run.head.machine.cpu = Some(bite.into());
     run

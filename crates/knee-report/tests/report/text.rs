@@ -2,7 +2,7 @@
 
 use knee_core::record::Run;
 use knee_core::tally::Phase;
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
 use knee_report::clean::is_hostile;
 use knee_report::number::Unit;
@@ -420,9 +420,9 @@ fn no_line_is_wider_than_asked_for() {
 fn the_truth_block_has_six_lines_at_the_most_and_says_what_it_leaves_out() {
     let mut run = fixture::overload();
     for reasons in 0..12 {
-        run.truth.reasons =
+        run.validity.warnings =
             (0..reasons).map(|k| fixture::reason(["rate", "in_flight", "lag"][k % 3])).collect();
-        run.truth.notes = vec!["a note of some length that may not fit any more".into(); 4];
+        run.validity.notes = vec!["a note of some length that may not fit any more".into(); 4];
         let block = truth(&run);
         assert!(block.len() <= text::TRUTH_LINES_MAX, "{block:#?}");
         assert!(block[0].starts_with("Verdict: suspect"));
@@ -437,7 +437,7 @@ fn the_truth_block_has_six_lines_at_the_most_and_says_what_it_leaves_out() {
 #[test]
 fn a_reason_of_any_length_leaves_room_for_the_figures() {
     let mut run = fixture::all_refused();
-    run.truth.reasons[0].text = "very long words ".repeat(100);
+    run.validity.warnings[0].text = "very long words ".repeat(100);
     let block = truth(&run);
     assert_eq!(block.len(), text::TRUTH_LINES_MAX);
     assert!(block[4].ends_with('…') && block[5].contains("own lag"), "{block:#?}");
@@ -446,8 +446,8 @@ fn a_reason_of_any_length_leaves_room_for_the_figures() {
 #[test]
 fn every_state_is_a_word() {
     let mut run = fixture::healthy_open();
-    for (state, word) in [(State::Valid, "valid"), (State::Suspect, "suspect"), (State::Invalid, "invalid")] {
-        run.truth.state = state;
+    for (state, word) in [(Validity::Valid, "valid"), (Validity::Suspect, "suspect"), (Validity::Invalid, "invalid")] {
+        run.validity.validity = state;
         assert!(truth(&run)[0].starts_with(&format!("Verdict: {word}, ")));
     }
 }

@@ -5,7 +5,7 @@
 
 use knee_core::outcome::{Blame, Fault};
 use knee_core::record::Point;
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
 
 use super::figure;
@@ -39,8 +39,8 @@ impl Signs {
             return;
         }
         self.intervals += 1;
-        self.lag = self.lag.max(point.own_lag_p99);
-        let cpu = point.instrument.busiest();
+        self.lag = self.lag.max(point.generator_lag_p99);
+        let cpu = point.generator.busiest();
         self.intervals_hot += u64::from(cpu.is_some_and(|cpu| cpu > CPU_INVALID));
         self.cpu = self.cpu.into_iter().chain(cpu).reduce(f64::max);
         self.ended += point.ended();
@@ -51,32 +51,32 @@ impl Signs {
     }
 
     /// The worst sign, and the words for it.
-    pub fn worst(&self) -> (State, String) {
+    pub fn worst(&self) -> (Validity, String) {
         let signs = [self.lag(), self.cpu(), self.own_faults()];
         let worst =
             signs.into_iter().flatten().reduce(|one, other| if other.0 > one.0 { other } else { one });
-        worst.unwrap_or_else(|| (State::Valid, "nothing speaks against the numbers".to_owned()))
+        worst.unwrap_or_else(|| (Validity::Valid, "nothing speaks against the numbers".to_owned()))
     }
 
-    fn lag(&self) -> Option<(State, String)> {
+    fn lag(&self) -> Option<(Validity, String)> {
         let lag = self.lag.filter(|lag| *lag > LAG_SUSPECT)?;
-        let state = if lag > LAG_INVALID { State::Invalid } else { State::Suspect };
+        let state = if lag > LAG_INVALID { Validity::Invalid } else { Validity::Suspect };
         Some((state, format!("requests went out late: lag p99 up to {lag}")))
     }
 
-    fn cpu(&self) -> Option<(State, String)> {
+    fn cpu(&self) -> Option<(Validity, String)> {
         let cpu = self.cpu.filter(|cpu| *cpu > CPU_SUSPECT)?;
         // A tenth of the intervals, and more than a moment.
         let often = self.intervals_hot * 10 >= self.intervals && self.intervals_hot > 1;
-        let state = if often { State::Invalid } else { State::Suspect };
+        let state = if often { Validity::Invalid } else { Validity::Suspect };
         Some((state, format!("a worker used up to {} of its CPU", figure::percent(cpu))))
     }
 
-    fn own_faults(&self) -> Option<(State, String)> {
+    fn own_faults(&self) -> Option<(Validity, String)> {
         let share = self.own_faults as f64 / self.ended.max(1) as f64;
         let state = match share {
-            _ if share > OWN_FAULTS.1 => State::Invalid,
-            _ if share > OWN_FAULTS.0 => State::Suspect,
+            _ if share > OWN_FAULTS.1 => Validity::Invalid,
+            _ if share > OWN_FAULTS.0 => Validity::Suspect,
             _ => return None,
         };
         Some((state, format!("{} requests failed on this machine", self.own_faults)))
@@ -85,7 +85,7 @@ impl Signs {
 
 #[cfg(test)]
 mod tests {
-    use knee_core::truth::{InstrumentSample, WorkerSample};
+    use knee_core::generator::{GeneratorSample, WorkerSample};
 
     use super::*;
 
@@ -93,8 +93,8 @@ mod tests {
         let workers = vec![WorkerSample { cpu: 0.1, run_delay: None }, WorkerSample { cpu, run_delay: None }];
         Point {
             by_outcome: [100, 0, 0, 0, 0, 0],
-            own_lag_p99: Some(lag),
-            instrument: InstrumentSample { workers, ..InstrumentSample::default() },
+            generator_lag_p99: Some(lag),
+            generator: GeneratorSample { workers, ..GeneratorSample::default() },
             ..Point::default()
         }
     }
@@ -102,15 +102,15 @@ mod tests {
     #[test]
     fn the_worst_sign_is_told() {
         let mut signs = Signs::default();
-        assert_eq!(signs.worst().0, State::Valid);
+        assert_eq!(signs.worst().0, Validity::Valid);
         signs.add(&point(0.5, Nanos::from_micros(50)), [].into_iter());
-        assert_eq!(signs.worst().0, State::Valid);
+        assert_eq!(signs.worst().0, Validity::Valid);
         signs.add(&point(0.8, Nanos::from_micros(50)), [].into_iter());
-        assert_eq!(signs.worst(), (State::Suspect, "a worker used up to 80 % of its CPU".to_owned()));
+        assert_eq!(signs.worst(), (Validity::Suspect, "a worker used up to 80 % of its CPU".to_owned()));
         signs.add(&point(0.5, Nanos::from_millis(150)), [].into_iter());
         assert_eq!(
             signs.worst(),
-            (State::Invalid, "requests went out late: lag p99 up to 150 ms".to_owned())
+            (Validity::Invalid, "requests went out late: lag p99 up to 150 ms".to_owned())
         );
     }
 
@@ -121,15 +121,15 @@ mod tests {
             &Point { warm_up: true, ..point(1.0, Nanos::from_secs(1)) },
             [(Fault::PortsExhausted, 9)].into_iter(),
         );
-        assert_eq!(signs.worst().0, State::Valid);
+        assert_eq!(signs.worst().0, Validity::Valid);
     }
 
     #[test]
     fn only_faults_of_this_machine_are_a_sign() {
         let mut signs = Signs::default();
         signs.add(&point(0.5, Nanos::ZERO), [(Fault::Refused, 90)].into_iter());
-        assert_eq!(signs.worst().0, State::Valid);
+        assert_eq!(signs.worst().0, Validity::Valid);
         signs.add(&point(0.5, Nanos::ZERO), [(Fault::PortsExhausted, 5)].into_iter());
-        assert_eq!(signs.worst(), (State::Invalid, "5 requests failed on this machine".to_owned()));
+        assert_eq!(signs.worst(), (Validity::Invalid, "5 requests failed on this machine".to_owned()));
     }
 }

@@ -10,7 +10,7 @@ use zstd::bulk::Compressor;
 
 use super::{FRAME_BYTES_MAX, MAGIC, Note, VERSION, kind};
 use crate::record::{Head, Tail};
-use crate::tally::Interval;
+use crate::interval::Interval;
 
 /// zstd's own default: a frame of one interval takes well under a millisecond.
 const LEVEL: i32 = 3;

@@ -2,7 +2,7 @@
 //!
 //! Null means that the platform cannot tell, never zero.
 
-use knee_core::truth::Figures;
+use knee_core::validity::Figures;
 use serde::Serialize;
 
 use super::{Bodies, millis, seconds};

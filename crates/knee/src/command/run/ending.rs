@@ -9,7 +9,7 @@ use std::path::Path;
 
 use knee_core::clock;
 use knee_core::record::{Ending, Run};
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 
 use knee_report::text::{self as report, Palette};
 use knee_script::metric::BuiltIn;
@@ -149,7 +149,7 @@ fn own_part(job: &Job<'_>, course: &Course) -> String {
 
 /// Whether there is anything that k6's summary does not say.
 fn has_requests(run: &Run) -> bool {
-    run.measured.all().books().planned > 0
+    run.measured.all().accounting().planned > 0
 }
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
@@ -212,7 +212,7 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
     let ending = course.run.as_ref().map(|run| &run.ending);
     // Without a request nothing was measured that could be invalid; the script may still judge itself.
     let invalid =
-        course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid && has_requests(run));
+        course.run.as_ref().is_some_and(|run| run.validity.validity == Validity::Invalid && has_requests(run));
     let facts = Facts {
         invalid: invalid && !job.args.report.no_verdict_exit,
         interrupted: course.interrupted

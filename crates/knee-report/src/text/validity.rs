@@ -3,7 +3,7 @@
 //!
 //! The JSON has all reasons and figures; this says so where it leaves some out.
 
-use knee_core::truth::{Figures, Reason, State};
+use knee_core::validity::{Figures, Warning, Validity};
 use knee_core::unit::Nanos;
 
 use super::Style;
@@ -16,7 +16,7 @@ pub const LINES_MAX: usize = 6;
 
 /// The block for a run. Its first line begins with `Verdict: ` and the state.
 pub fn lines(view: &View, style: &Style) -> Vec<String> {
-    let truth = &view.truth;
+    let truth = &view.validity;
     let mut lines = vec![headline(truth.state, truth.reasons.len(), style)];
     let mut figures =
         wrap("  ", figures(&truth.figures, style).iter().map(String::as_str), "; ", style.width);
@@ -35,16 +35,16 @@ pub fn lines(view: &View, style: &Style) -> Vec<String> {
     lines
 }
 
-fn headline(state: State, reasons: usize, style: &Style) -> String {
+fn headline(state: Validity, reasons: usize, style: &Style) -> String {
     let tone = match state {
-        State::Valid => Tone::Good,
-        State::Suspect => Tone::Warn,
-        State::Invalid => Tone::Bad,
+        Validity::Valid => Tone::Good,
+        Validity::Suspect => Tone::Warn,
+        Validity::Invalid => Tone::Bad,
     };
     let meaning = match state {
-        State::Valid => "nothing speaks against these figures",
-        State::Suspect => "something may have bent these figures",
-        State::Invalid => "these figures must not be used",
+        Validity::Valid => "nothing speaks against these figures",
+        Validity::Suspect => "something may have bent these figures",
+        Validity::Invalid => "these figures must not be used",
     };
     let count = match reasons {
         0 => String::new(),
@@ -59,7 +59,7 @@ fn headline(state: State, reasons: usize, style: &Style) -> String {
 
 /// The reasons, the worst first, in `room` lines: whole ones, then one without its advice, then
 /// how many are left. `room` is 2 or more.
-fn reasons(reasons: &[Reason], room: usize, style: &Style) -> Vec<String> {
+fn reasons(reasons: &[Warning], room: usize, style: &Style) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (place, reason) in reasons.iter().enumerate() {
         let left = reasons.len() - place;
@@ -86,7 +86,7 @@ fn reasons(reasons: &[Reason], room: usize, style: &Style) -> Vec<String> {
 }
 
 /// How many reasons there is no room for, and which: a name says more than a number.
-fn left_out(reasons: &[Reason], style: &Style) -> String {
+fn left_out(reasons: &[Warning], style: &Style) -> String {
     let noun = if reasons.len() == 1 { "reason" } else { "reasons" };
     let codes: Vec<_> = reasons.iter().map(|reason| clean::line(&reason.code)).collect();
     let text = format!("  {} more {noun} in the JSON's verdict.reasons: {}", reasons.len(), codes.join(", "));
