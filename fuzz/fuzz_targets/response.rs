@@ -6,7 +6,7 @@
 #![no_main]
 
 use knee_core::outcome::Fault;
-use knee_engine::http::response::{Head, Progress, ResponseReader, Sink};
+use knee_engine::http::response::{Progress, ResponseHead, ResponseReader, Sink};
 use libfuzzer_sys::fuzz_target;
 
 /// Most body bytes of an answer here.
@@ -20,7 +20,7 @@ struct Reading {
 }
 
 impl Sink for Reading {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), Fault> {
+    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
         assert!((200..=999).contains(&head.status));
         self.heads += 1;
         Ok(())

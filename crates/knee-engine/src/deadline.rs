@@ -1,6 +1,6 @@
 //! Time limits of requests, at next to no cost for requests that keep them.
 //!
-//! Each user has one seat in a list that a task of the worker looks through at a steady pace.
+//! Each user has one slot in a list that a task of the worker looks through at a steady pace.
 //! Setting a limit is a store to memory; there is no timer per request. A limit is noticed up to
 //! one pace late, but what it ends is recorded as having ended at the limit.
 
@@ -17,11 +17,11 @@ use crate::timer::Timer;
 /// All limits of one worker.
 #[derive(Debug, Default)]
 pub struct Deadlines {
-    seats: RefCell<Vec<Rc<Seat>>>,
+    slots: RefCell<Vec<Rc<DeadlineSlot>>>,
 }
 
 #[derive(Debug, Default)]
-struct Seat {
+struct DeadlineSlot {
     at: Cell<Nanos>,
     passed: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -30,7 +30,7 @@ struct Seat {
 /// The limit of one user.
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    seat: Rc<Seat>,
+    slot: Rc<DeadlineSlot>,
 }
 
 /// The limit passed before the work was done.
@@ -38,14 +38,14 @@ pub struct Deadline {
 pub struct Elapsed;
 
 impl Deadlines {
-    /// A seat for one more user.
-    pub fn seat(&self) -> Deadline {
-        let seat = Rc::new(Seat { at: Cell::new(Nanos::MAX), ..Seat::default() });
-        self.seats.borrow_mut().push(seat.clone());
-        Deadline { seat }
+    /// A slot for one more user.
+    pub fn add_user(&self) -> Deadline {
+        let slot = Rc::new(DeadlineSlot { at: Cell::new(Nanos::MAX), ..DeadlineSlot::default() });
+        self.slots.borrow_mut().push(slot.clone());
+        Deadline { slot }
     }
 
-    /// Looks through all seats every `pace`, for ever.
+    /// Looks through all slots every `pace`, for ever.
     pub async fn watch<T: Timer>(&self, timer: T, pace: Nanos) {
         let mut next = timer.now();
         loop {
@@ -53,10 +53,10 @@ impl Deadlines {
             next = next.max(timer.now()).saturating_add(pace);
             timer.sleep_until(next).await;
             let now = timer.now();
-            for seat in self.seats.borrow().iter().filter(|seat| seat.at.get() <= now) {
-                seat.at.set(Nanos::MAX);
-                seat.passed.set(true);
-                if let Some(waker) = seat.waker.borrow_mut().take() {
+            for slot in self.slots.borrow().iter().filter(|slot| slot.at.get() <= now) {
+                slot.at.set(Nanos::MAX);
+                slot.passed.set(true);
+                if let Some(waker) = slot.waker.borrow_mut().take() {
                     waker.wake();
                 }
             }
@@ -71,20 +71,20 @@ impl Deadline {
         if at == Nanos::MAX {
             return Ok(work.await);
         }
-        self.seat.passed.set(false);
-        self.seat.at.set(at);
+        self.slot.passed.set(false);
+        self.slot.at.set(at);
         let mut registered = false;
         let result = poll_fn(|ctx| {
             if let Poll::Ready(output) = work.as_mut().poll(ctx) {
                 return Poll::Ready(Ok(output));
             }
-            if self.seat.passed.get() {
+            if self.slot.passed.get() {
                 return Poll::Ready(Err(Elapsed));
             }
             // The waker of a spawned task stays the same; storing it once a call is enough.
             if !registered {
                 registered = true;
-                let mut waker = self.seat.waker.borrow_mut();
+                let mut waker = self.slot.waker.borrow_mut();
                 if !waker.as_ref().is_some_and(|waker| waker.will_wake(ctx.waker())) {
                     *waker = Some(ctx.waker().clone());
                 }
@@ -92,7 +92,7 @@ impl Deadline {
             Poll::Pending
         })
         .await;
-        self.seat.at.set(Nanos::MAX);
+        self.slot.at.set(Nanos::MAX);
         result
     }
 }

@@ -39,7 +39,7 @@ impl Registry {
     }
 
     /// Endpoints met since the last call.
-    pub fn news(&self) -> Vec<(EndpointId, Endpoint)> {
+    pub fn take_new(&self) -> Vec<(EndpointId, Endpoint)> {
         std::mem::take(&mut self.lock().news)
     }
 
@@ -102,8 +102,8 @@ mod tests {
         assert_eq!(one.id("planned"), EndpointId(0));
         assert_eq!(one.id("new"), EndpointId(1));
         assert_eq!(other.id("new"), EndpointId(1));
-        assert_eq!(registry.news(), [(EndpointId(1), Endpoint { name: "new".into() })]);
-        assert_eq!(registry.news(), []);
+        assert_eq!(registry.take_new(), [(EndpointId(1), Endpoint { name: "new".into() })]);
+        assert_eq!(registry.take_new(), []);
     }
 
     #[test]

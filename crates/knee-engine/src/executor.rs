@@ -16,7 +16,7 @@ pub mod open;
 
 /// One call on a user to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct Iteration {
     /// When the request should be sent.
     pub due: Nanos,
     /// When it could be sent at the soonest: `due`, or when a user became free for it.
@@ -30,9 +30,9 @@ pub struct Turn {
 /// Somebody who sends requests one after the other: a connection of the one-liner, a VU of a script.
 pub trait User {
     /// Acts once, records what came of it, and returns when it was done.
-    fn iterate(&mut self, turn: Turn) -> impl Future<Output = Nanos>;
+    fn iterate(&mut self, iteration: Iteration) -> impl Future<Output = Nanos>;
 
-    /// Records a turn that was due at `due` and given up at `at` without being taken.
+    /// Records a iteration that was due at `due` and given up at `at` without being taken.
     fn give_up(&mut self, due: Nanos, at: Nanos);
 }
 

@@ -18,7 +18,7 @@ pub mod origin;
 
 pub mod peer;
 
-pub mod reach;
+pub mod host_rules;
 
 pub mod tls;
 

@@ -15,9 +15,11 @@ pub mod worker;
 
 pub mod executor;
 
-pub mod shots;
+pub mod requests;
 
 pub mod http;
+
+pub mod loop_probe;
 
 pub mod recorder;
 

@@ -13,6 +13,7 @@ use std::thread;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
+use knee_core::generator::{GeneratorSample, LoopLag};
 use knee_core::plan::Plan;
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Ending, Head, Run, Tail};
@@ -28,9 +29,10 @@ use crate::http::client::Network;
 use crate::http::origin::Resolver;
 use crate::http::request::Defaults;
 use crate::http::settings::Settings;
+use crate::loop_probe::LoopProbe;
 use crate::recorder::{Recorder, Share};
 use crate::timer::WorkerTimer;
-use crate::worker::{Part, Post, Rolled, Workload, conduct};
+use crate::worker::{Assignment, IntervalReport, UserContext, Workload, conduct};
 
 /// Why a run could not be made. Failures of the target are not among them: they are data.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +56,7 @@ pub trait Journal {
 
 /// How requests travel: the same for all workers.
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct HttpConfig {
     /// How connections are made and answers are read.
     pub settings: Arc<Settings>,
     /// Default headers.
@@ -75,30 +77,31 @@ pub struct Listeners {
 pub fn run<W: Workload>(
     head: Head,
     workload: &Arc<W>,
-    way: &Way,
+    http: &HttpConfig,
     control: &Control,
     listeners: Listeners,
 ) -> Result<Run, RunError> {
     host::raise_descriptor_limit();
     let plan = Arc::new(head.plan.clone());
-    let (reports, inbox) = mpsc::channel();
+    let (messages, inbox) = mpsc::channel();
     let budgets = budgets(&plan);
     let resolver = Arc::new(Resolver::default());
     let endpoints = Arc::new(Registry::new(&plan.endpoints));
     let start =
-        Arc::new(Start { ready: Barrier::new(usize::from(plan.workers) + 1), clock: OnceLock::new() });
+        Arc::new(StartBarrier { ready: Barrier::new(usize::from(plan.workers) + 1), clock: OnceLock::new() });
     let mut spares = Vec::new();
     for index in 0..u32::from(plan.workers) {
         let (spare, returned) = mpsc::channel();
         spares.push(spare);
-        let part = Part { plan: plan.clone(), index, budgets: budgets.clone(), control: control.clone() };
-        let seat = Seat {
-            part,
-            way: way.clone(),
+        let assignment =
+            Assignment { plan: plan.clone(), index, budgets: budgets.clone(), control: control.clone() };
+        let worker_thread = WorkerThread {
+            assignment,
+            http: http.clone(),
             resolver: resolver.clone(),
             endpoints: endpoints.clone(),
             start: start.clone(),
-            reports: reports.clone(),
+            messages: messages.clone(),
             returned,
             measured_from: head.measured_from,
         };
@@ -106,10 +109,10 @@ pub fn run<W: Workload>(
         thread::Builder::new()
             .name(format!("knee-worker-{index}"))
             .stack_size(1 << 20)
-            .spawn(move || seat.work(&workload))?;
+            .spawn(move || worker_thread.work(&workload))?;
     }
-    drop(reports);
-    let run = Collector::new(head, control, listeners, spares, endpoints).collect(&inbox, &start);
+    drop(messages);
+    let run = IntervalCollector::new(head, control, listeners, spares, endpoints).collect(&inbox, &start);
     if run.is_err() {
         // Workers that could start must not go on sending load that nobody records.
         control.abort();
@@ -123,12 +126,12 @@ fn budgets(plan: &Plan) -> Vec<Option<Arc<AtomicU64>>> {
 }
 
 /// The moment at which all workers begin.
-struct Start {
+struct StartBarrier {
     ready: Barrier,
     clock: OnceLock<MonotonicClock>,
 }
 
-impl Start {
+impl StartBarrier {
     /// Waits for all others and returns the clock that reads zero at that moment.
     fn clock(&self) -> MonotonicClock {
         self.ready.wait();
@@ -137,40 +140,47 @@ impl Start {
 }
 
 /// What a worker tells the collector.
-enum Report {
+enum WorkerMessage {
     /// It runs on this thread.
     Thread(u32, ThreadId),
     /// It cannot begin.
     Failed(io::Error),
-    /// An interval of this worker; with the number of its open connections.
-    Rolled(u32, Box<Rolled>, u64),
+    /// An interval of this worker.
+    Interval(u32, Box<WorkerInterval>),
+}
+
+/// An interval of a worker.
+struct WorkerInterval {
+    report: IntervalReport,
+    connections_open: u64,
+    loop_lag: LoopLag,
 }
 
 /// Everything a worker's thread needs.
-struct Seat {
-    part: Part,
-    way: Way,
+struct WorkerThread {
+    assignment: Assignment,
+    http: HttpConfig,
     resolver: Arc<Resolver>,
     endpoints: Arc<Registry>,
-    start: Arc<Start>,
-    reports: Sender<Report>,
+    start: Arc<StartBarrier>,
+    messages: Sender<WorkerMessage>,
     returned: Receiver<Share>,
     measured_from: Nanos,
 }
 
-impl Seat {
+impl WorkerThread {
     fn work<W: Workload>(self, workload: &Arc<W>) {
-        let index = self.part.index;
+        let index = self.assignment.index;
         // The collector waits for this before it waits for anything else; it cannot be gone.
-        let _ = self.reports.send(Report::Thread(index, host::thread_id()));
+        let _ = self.messages.send(WorkerMessage::Thread(index, host::thread_id()));
         let runtime = WorkerTimer::runtime();
-        workload.prepare(&self.part.users());
+        workload.prepare(&self.assignment.users());
         let clock = self.start.clock();
-        self.part.control.begin(clock);
-        let reports = self.reports.clone();
+        self.assignment.control.begin(clock);
+        let messages = self.messages.clone();
         let worked = runtime.and_then(|runtime| runtime.block_on(self.conduct(workload, clock)));
         if let Err(error) = worked {
-            let _ = reports.send(Report::Failed(error));
+            let _ = messages.send(WorkerMessage::Failed(error));
         }
     }
 
@@ -178,25 +188,35 @@ impl Seat {
         let timer = WorkerTimer::new(clock)?;
         tokio::task::spawn_local(timer.clone().drive());
         let deadlines = Rc::new(Deadlines::default());
-        let Way { settings, defaults, tls } = self.way;
+        let HttpConfig { settings, defaults, tls } = self.http;
         let pace = watch_pace(&settings);
         let watch = (deadlines.clone(), timer.clone());
         tokio::task::spawn_local(async move { watch.0.watch(watch.1, pace).await });
+        let probe = Rc::new(LoopProbe::default());
+        let watch = (probe.clone(), timer.clone());
+        tokio::task::spawn_local(async move { watch.0.watch(watch.1).await });
         let network = Network::new(clock, settings, defaults, self.resolver, tls, deadlines);
         let recorder = Rc::new(std::cell::RefCell::new(Recorder::new(self.measured_from)));
         let endpoints = Endpoints::new(self.endpoints);
-        let post =
-            Post { network: Rc::new(network), recorder: recorder.clone(), endpoints, timer: timer.clone() };
-        let (index, network) = (self.part.index, post.network.clone());
-        let (reports, returned) = (self.reports, self.returned);
-        let roll = move |rolled: Rolled| {
-            let report = Report::Rolled(index, Box::new(rolled), network.connections_open());
+        let context = UserContext {
+            network: Rc::new(network),
+            recorder: recorder.clone(),
+            endpoints,
+            timer: timer.clone(),
+        };
+        let (index, network) = (self.assignment.index, context.network.clone());
+        let (messages, returned) = (self.messages, self.returned);
+        let roll = move |report: IntervalReport| {
+            let loop_lag = probe.take(report.to);
+            let interval = WorkerInterval { report, connections_open: network.connections_open(), loop_lag };
+            let message = WorkerMessage::Interval(index, Box::new(interval));
             // A collector that is gone has given up the run; nothing is left to tell.
-            let _ = reports.send(report);
+            let _ = messages.send(message);
             returned.try_recv().unwrap_or_default()
         };
         let spawn = |task| drop(tokio::task::spawn_local(task));
-        conduct(&self.part, timer, recorder, &spawn, |number| workload.user(&post, number), roll).await;
+        conduct(&self.assignment, timer, recorder, &spawn, |number| workload.user(&context, number), roll)
+            .await;
         Ok(())
     }
 }
@@ -210,16 +230,16 @@ fn watch_pace(settings: &Settings) -> Nanos {
 /// An interval of which not all workers have reported.
 struct Pending {
     interval: Interval,
-    parts: usize,
+    workers: usize,
 }
 
 /// So many intervals are kept for their memory: a listener looks at one, and another one is being put together.
-const TOLD_MAX: usize = 3;
+const PUBLISHED_MAX: usize = 3;
 
 /// An empty interval, with the memory of one that nobody looks at any more if there is one.
-fn blank(told: &mut VecDeque<Arc<Interval>>) -> Interval {
-    let free = told.iter_mut().position(|interval| Arc::get_mut(interval).is_some());
-    let taken = free.and_then(|place| told.remove(place)).and_then(Arc::into_inner);
+fn empty_interval(published: &mut VecDeque<Arc<Interval>>) -> Interval {
+    let free = published.iter_mut().position(|interval| Arc::get_mut(interval).is_some());
+    let taken = free.and_then(|place| published.remove(place)).and_then(Arc::into_inner);
     taken.map_or_else(Interval::default, |mut interval| {
         interval.clear();
         interval
@@ -227,7 +247,7 @@ fn blank(told: &mut VecDeque<Arc<Interval>>) -> Interval {
 }
 
 /// Puts the workers' shares together, interval by interval.
-struct Collector {
+struct IntervalCollector {
     head: Arc<Head>,
     control: Control,
     journal: Option<Box<dyn Journal>>,
@@ -244,10 +264,10 @@ struct Collector {
     stopping: bool,
     /// Intervals that were told of. Their memory is used again when nobody looks at them any more: taken anew
     /// here and given back by another thread every second, it would leave holes that grow with the run.
-    told: VecDeque<Arc<Interval>>,
+    published: VecDeque<Arc<Interval>>,
 }
 
-impl Collector {
+impl IntervalCollector {
     fn new(
         head: Head,
         control: &Control,
@@ -270,62 +290,65 @@ impl Collector {
             from: Nanos::ZERO,
             intervals: 0,
             stopping: false,
-            told: VecDeque::new(),
+            published: VecDeque::new(),
         }
     }
 
-    fn collect(mut self, inbox: &Receiver<Report>, start: &Start) -> Result<Run, RunError> {
+    fn collect(mut self, inbox: &Receiver<WorkerMessage>, start: &StartBarrier) -> Result<Run, RunError> {
         let mut threads = vec![0; self.spares.len()];
         let mut known = 0;
         while known < threads.len() {
             match inbox.recv() {
-                Ok(Report::Thread(worker, thread)) => {
+                Ok(WorkerMessage::Thread(worker, thread)) => {
                     threads[worker as usize] = thread;
                     known += 1;
                 }
-                Ok(Report::Failed(error)) => return Err(error.into()),
-                Ok(Report::Rolled(..)) | Err(_) => return Err(RunError::WorkerLost),
+                Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
+                Ok(WorkerMessage::Interval(..)) | Err(_) => return Err(RunError::WorkerLost),
             }
         }
         let mut sampler = Sampler::start(threads);
-        self.tell(&Event::Started(self.head.clone()));
+        self.send_event(&Event::Started(self.head.clone()));
         start.clock();
         while self.finished.iter().any(Option::is_none) || !self.pending.is_empty() {
             match inbox.recv() {
-                Ok(Report::Rolled(worker, rolled, connections)) => {
-                    self.take(worker as usize, *rolled, connections);
+                Ok(WorkerMessage::Interval(worker, interval)) => {
+                    self.take(worker as usize, *interval);
                     self.flush(&mut sampler);
                 }
-                Ok(Report::Failed(error)) => return Err(error.into()),
-                Ok(Report::Thread(..)) | Err(_) => return Err(RunError::WorkerLost),
+                Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
+                Ok(WorkerMessage::Thread(..)) | Err(_) => return Err(RunError::WorkerLost),
             }
         }
         Ok(self.finish())
     }
 
     /// Adds one worker's share to its interval.
-    fn take(&mut self, worker: usize, rolled: Rolled, connections: u64) {
-        if rolled.stopped && !self.stopping {
+    fn take(&mut self, worker: usize, interval: WorkerInterval) {
+        let WorkerInterval { report, connections_open, loop_lag } = interval;
+        if let Some(at) = report.stopped.filter(|_| !self.stopping) {
             self.stopping = true;
-            self.tell(&Event::Stopping { interrupted: true });
+            self.builder.stop(at);
+            self.send_event(&Event::Stopping { interrupted: true });
         }
-        let told = &mut self.told;
-        let blank = || Pending { interval: blank(told), parts: 0 };
-        let pending = self.pending.entry(rolled.index).or_insert_with(blank);
-        pending.parts += 1;
+        let published = &mut self.published;
+        let empty_interval = || Pending { interval: empty_interval(published), workers: 0 };
+        let pending = self.pending.entry(report.index).or_insert_with(empty_interval);
+        pending.workers += 1;
         let interval = &mut pending.interval;
-        interval.to = interval.to.max(rolled.to);
-        interval.backlog += rolled.backlog;
-        let mut share = rolled.share;
+        interval.to = interval.to.max(report.to);
+        interval.backlog += report.backlog;
+        let mut share = report.share;
         interval.warm_up.merge(&share.warm_up);
         interval.measured.merge(&share.measured);
         interval.concurrency.merge_beside(&share.concurrency);
+        interval.generator.loop_lag.get_or_insert_default().merge_beside(&loop_lag);
         share.clear();
         // A worker that has ended has no use for it.
         let _ = self.spares[worker].send(share);
-        self.connections[worker] = connections;
-        if rolled.last {
-            self.finished[worker] = Some(rolled.index);
+        self.connections[worker] = connections_open;
+        if report.last {
+            self.finished[worker] = Some(report.index);
         }
     }
 
@@ -334,7 +357,7 @@ impl Collector {
         while let Some(first) = self.pending.first_entry() {
             let index = *first.key();
             let ended = self.finished.iter().flatten().filter(|last| **last < index).count();
-            if first.get().parts + ended < self.spares.len() {
+            if first.get().workers + ended < self.spares.len() {
                 return;
             }
             let mut interval = first.remove().interval;
@@ -343,8 +366,9 @@ impl Collector {
             interval.to = interval.to.max(self.from);
             self.from = interval.to;
             interval.connections_open = self.connections.iter().sum();
-            interval.endpoints_met = self.endpoints.news();
-            interval.generator = sampler.sample(interval.connections_open);
+            interval.endpoints_met = self.endpoints.take_new();
+            let loop_lag = interval.generator.loop_lag.take();
+            interval.generator = GeneratorSample { loop_lag, ..sampler.sample(interval.connections_open) };
             self.publish(interval);
         }
     }
@@ -358,16 +382,16 @@ impl Collector {
         }
         self.builder.add(&interval);
         let interval = Arc::new(interval);
-        self.tell(&Event::Interval(interval.clone()));
-        self.told.push_back(interval);
-        if self.told.len() > TOLD_MAX {
-            self.told.pop_front();
+        self.send_event(&Event::Interval(interval.clone()));
+        self.published.push_back(interval);
+        if self.published.len() > PUBLISHED_MAX {
+            self.published.pop_front();
         }
     }
 
     fn lose_journal(&mut self, error: &io::Error) {
         self.journal = None;
-        self.tell(&Event::Warning(format!("the record is incomplete: {error}")));
+        self.send_event(&Event::Warning(format!("the record is incomplete: {error}")));
     }
 
     fn finish(mut self) -> Run {
@@ -378,17 +402,22 @@ impl Collector {
         };
         let builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
         let run = builder.end(ending.clone());
-        let tail = Tail { ending, truth: run.validity.clone(), intervals: self.intervals };
+        let tail = Tail {
+            ending,
+            stopped: run.stopped,
+            validity: run.validity.clone(),
+            intervals: self.intervals,
+        };
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.tail(&tail)
         {
             self.lose_journal(&error);
         }
-        self.tell(&Event::Ended(Arc::new(run.clone())));
+        self.send_event(&Event::Ended(Arc::new(run.clone())));
         run
     }
 
-    fn tell(&self, event: &Event) {
+    fn send_event(&self, event: &Event) {
         for listener in &self.events {
             // A screen that is full or gone misses this; the run does not wait for it.
             let _ = listener.try_send(event.clone());

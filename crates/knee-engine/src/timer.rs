@@ -1,11 +1,8 @@
-//! Waiting until a point on the run's clock: the interface, and the real thing per worker.
+//! Waiting until a point on the run's clock: the interface, and its implementation per platform.
 //!
-//! The pacer and the executors know only [`Timer`], so that the same code runs on simulated
-//! time in tests. Does not decide what is due when; `knee_core::schedule` does.
+//! Does not decide what is due when; `knee_core::schedule` does.
 
-use std::future::Future;
-
-use knee_core::unit::Nanos;
+mod interface;
 
 #[cfg(all(target_os = "linux", not(knee_portable)))]
 #[path = "timer/linux.rs"]
@@ -16,13 +13,5 @@ mod platform;
 
 pub mod queue;
 
+pub use interface::Timer;
 pub use platform::WorkerTimer;
-
-/// A clock that can be waited on.
-pub trait Timer: Clone + 'static {
-    /// Time since the start of the run.
-    fn now(&self) -> Nanos;
-
-    /// Completes at `at` or as soon after as the platform can; at once if `at` has passed.
-    fn sleep_until(&self, at: Nanos) -> impl Future<Output = ()>;
-}

@@ -20,7 +20,7 @@ use crate::control::{Control, Request};
 use crate::endpoints::Endpoints;
 use crate::executor::budget::Budget;
 use crate::executor::open::Dispatch;
-use crate::executor::{Gate, Turn, User, closed, open};
+use crate::executor::{Gate, Iteration, User, closed, open};
 use crate::http::client::Network;
 use crate::recorder::{Recorder, Share};
 use crate::timer::{Timer, WorkerTimer};
@@ -41,12 +41,12 @@ pub trait Workload: Send + Sync + 'static {
 
     /// The user with this number, which is unique in the run: the scenario's place in the plan in
     /// the upper 32 bits, the user's place in the scenario in the lower. Of a user that is only ever
-    /// asked to give up, the lower bits are all set ([`CLERK`]). `post` is where it works.
-    fn user(self: &Arc<Self>, post: &Post, number: u64) -> Self::User;
+    /// asked to give up, the lower bits are all set ([`UNSENT_RECORDER`]). `context` is where it works.
+    fn user(self: &Arc<Self>, context: &UserContext, number: u64) -> Self::User;
 }
 
 /// What a worker offers to its users.
-pub struct Post {
+pub struct UserContext {
     /// The way out.
     pub network: Rc<Network>,
     /// The books.
@@ -57,9 +57,9 @@ pub struct Post {
     pub timer: WorkerTimer,
 }
 
-/// Which part of the run a worker has.
+/// Which assignment of the run a worker has.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct Assignment {
     /// The whole plan.
     pub plan: Arc<Plan>,
     /// This worker's number, from 0.
@@ -71,15 +71,15 @@ pub struct Part {
 }
 
 /// The place in its scenario of a user that only gives up.
-pub const CLERK: u32 = u32::MAX;
+pub const UNSENT_RECORDER: u32 = u32::MAX;
 
 /// A user's number in the run.
 const fn number_of(scenario: usize, user: u32) -> u64 {
     (scenario as u64) << 32 | user as u64
 }
 
-impl Part {
-    /// This worker's users of a scenario: dealt out in turn.
+impl Assignment {
+    /// This worker's users of a scenario: dealt out in iteration.
     fn users_of(&self, scenario: &Scenario) -> impl Iterator<Item = u32> + use<> {
         (self.index..scenario.users_max()).step_by(usize::from(self.plan.workers))
     }
@@ -91,9 +91,9 @@ impl Part {
     }
 }
 
-/// A part's share in one interval.
+/// A assignment's share in one interval.
 #[derive(Debug)]
-pub struct Rolled {
+pub struct IntervalReport {
     /// Number of the interval, from 0.
     pub index: u64,
     /// Where it really ended.
@@ -102,8 +102,8 @@ pub struct Rolled {
     pub share: Share,
     /// Arrivals that were due and not taken when it ended.
     pub backlog: u64,
-    /// Whether arrivals ended because somebody asked for it.
-    pub stopped: bool,
+    /// When arrivals were ended because somebody asked for it.
+    pub stopped: Option<Nanos>,
     /// Whether no more will follow.
     pub last: bool,
 }
@@ -112,16 +112,16 @@ pub struct Rolled {
 pub type Spawn<'a> = &'a dyn Fn(Pin<Box<dyn Future<Output = ()>>>);
 
 /// The users of one worker, as far as their conductor sees them.
-struct Crew {
+struct ActiveTasks {
     /// Tasks that have not ended.
     tasks: Cell<usize>,
-    /// Users within a turn.
+    /// Users within a iteration.
     busy: Cell<usize>,
     draining: Cell<bool>,
     conductor: Cell<Option<Waker>>,
 }
 
-impl Crew {
+impl ActiveTasks {
     /// Wakes the conductor if what happened may have been the last thing it waits for.
     fn ring(&self) {
         let over = self.tasks.get() == 0 || (self.draining.get() && self.busy.get() == 0);
@@ -133,45 +133,45 @@ impl Crew {
 
 /// That a task exists; dropped with it. A value inside of the task and not a future around it,
 /// which would have the task's state twice, for every connection.
-struct Presence {
-    crew: Rc<Crew>,
+struct TaskGuard {
+    active: Rc<ActiveTasks>,
     /// Also counted among the users of a scenario.
     alive: Option<Rc<Cell<usize>>>,
 }
 
-impl Presence {
-    fn new(crew: &Rc<Crew>, alive: Option<&Rc<Cell<usize>>>) -> Self {
-        crew.tasks.set(crew.tasks.get() + 1);
+impl TaskGuard {
+    fn new(active: &Rc<ActiveTasks>, alive: Option<&Rc<Cell<usize>>>) -> Self {
+        active.tasks.set(active.tasks.get() + 1);
         if let Some(alive) = alive {
             alive.set(alive.get() + 1);
         }
-        Self { crew: crew.clone(), alive: alive.cloned() }
+        Self { active: active.clone(), alive: alive.cloned() }
     }
 }
 
-impl Drop for Presence {
+impl Drop for TaskGuard {
     fn drop(&mut self) {
-        self.crew.tasks.set(self.crew.tasks.get() - 1);
+        self.active.tasks.set(self.active.tasks.get() - 1);
         if let Some(alive) = &self.alive {
             alive.set(alive.get() - 1);
         }
-        self.crew.ring();
+        self.active.ring();
     }
 }
 
-/// A user whose turns are noticed by its crew.
-struct Watched<U> {
+/// A user whose iterations are noticed by its active.
+struct CountedUser<U> {
     user: U,
-    presence: Presence,
+    guard: TaskGuard,
 }
 
-impl<U: User> User for Watched<U> {
-    async fn iterate(&mut self, turn: Turn) -> Nanos {
-        let crew = &self.presence.crew;
-        crew.busy.set(crew.busy.get() + 1);
-        let done = self.user.iterate(turn).await;
-        crew.busy.set(crew.busy.get() - 1);
-        crew.ring();
+impl<U: User> User for CountedUser<U> {
+    async fn iterate(&mut self, iteration: Iteration) -> Nanos {
+        let active = &self.guard.active;
+        active.busy.set(active.busy.get() + 1);
+        let done = self.user.iterate(iteration).await;
+        active.busy.set(active.busy.get() - 1);
+        active.ring();
         done
     }
 
@@ -184,7 +184,7 @@ impl<U: User> User for Watched<U> {
 type Arrivals = std::iter::StepBy<std::iter::Skip<Schedule>>;
 
 /// An executor under way.
-struct Running {
+struct RunningScenario {
     gate: Gate,
     dispatch: Option<Rc<Dispatch<Arrivals>>>,
     /// Tasks of its users that have not ended.
@@ -194,7 +194,7 @@ struct Running {
     grace: Nanos,
 }
 
-impl Running {
+impl RunningScenario {
     /// Whether no arrival can come any more. A scenario that ends at a time lasts until then,
     /// even if its last arrival was earlier; one that ends by number is over with its last request.
     fn is_over(&self, now: Nanos) -> bool {
@@ -204,78 +204,83 @@ impl Running {
     }
 }
 
-/// Runs `part` from start to end: starts its users, hands out `roll`ed intervals, stops arrivals
+/// Runs `assignment` from start to end: starts its users, hands out `roll`ed intervals, stops arrivals
 /// when the plan or somebody says so, waits for the grace period, and closes the books.
 ///
 /// `user` makes a user by its number; `roll` takes an interval and gives back a cleared one.
 pub async fn conduct<T: Timer, U: User + 'static>(
-    part: &Part,
+    assignment: &Assignment,
     timer: T,
     recorder: Rc<RefCell<Recorder>>,
     spawn: Spawn<'_>,
     user: impl Fn(u64) -> U,
-    mut roll: impl FnMut(Rolled) -> Share,
+    mut roll: impl FnMut(IntervalReport) -> Share,
 ) {
-    let crew = Rc::new(Crew {
+    let active = Rc::new(ActiveTasks {
         tasks: Cell::new(0),
         busy: Cell::new(0),
         draining: Cell::new(false),
         conductor: Cell::new(None),
     });
-    let start = Start { part, timer: &timer, spawn, crew: &crew };
-    let running: Vec<Running> =
-        part.plan.scenarios.iter().enumerate().map(|(place, _)| start.scenario(place, &user)).collect();
-    let mut stage = Stage {
-        part,
+    let starter = ScenarioStarter { assignment, timer: &timer, spawn, active: &active };
+    let running: Vec<RunningScenario> = assignment
+        .plan
+        .scenarios
+        .iter()
+        .enumerate()
+        .map(|(place, _)| starter.scenario(place, &user))
+        .collect();
+    let mut worker = WorkerLoop {
+        assignment,
         timer,
-        crew,
+        active,
         running,
         recorder,
         interval: 0,
         interval_from: Nanos::ZERO,
-        stopped: false,
+        stopped: None,
     };
     loop {
-        let now = stage.timer.now();
-        stage.obey(now);
-        if stage.is_over(now) {
+        let now = worker.timer.now();
+        worker.stop_if_asked(now);
+        if worker.is_over(now) {
             break;
         }
-        while stage.interval_ends() <= now {
-            stage.roll(now, false, &mut roll);
+        while worker.interval_ends() <= now {
+            worker.roll(now, false, &mut roll);
         }
-        stage.wait(now).await;
+        worker.wait(now).await;
     }
-    let now = stage.timer.now();
-    // Nobody of the crew may act any more; this one only knows how to give up.
-    for (place, running) in stage.running.iter().enumerate() {
+    let now = worker.timer.now();
+    // Nobody of the active may act any more; this one only knows how to give up.
+    for (place, running) in worker.running.iter().enumerate() {
         let Some(dispatch) = &running.dispatch else { continue };
-        let mut clerk = user(number_of(place, CLERK));
-        dispatch.give_up_rest(now, |due| clerk.give_up(due, now));
+        let mut unsent_recorder = user(number_of(place, UNSENT_RECORDER));
+        dispatch.give_up_rest(now, |due| unsent_recorder.give_up(due, now));
     }
-    stage.recorder.borrow_mut().censor_all(now);
+    worker.recorder.borrow_mut().censor_all(now);
     // After a stall the first of several intervals holds what was counted; the others are empty.
-    while stage.interval_ends() < now {
-        stage.roll(now, false, &mut roll);
+    while worker.interval_ends() < now {
+        worker.roll(now, false, &mut roll);
     }
-    stage.roll(now, true, &mut roll);
+    worker.roll(now, true, &mut roll);
 }
 
 /// What starting a scenario needs.
-struct Start<'a, T> {
-    part: &'a Part,
+struct ScenarioStarter<'a, T> {
+    assignment: &'a Assignment,
     timer: &'a T,
     spawn: Spawn<'a>,
-    crew: &'a Rc<Crew>,
+    active: &'a Rc<ActiveTasks>,
 }
 
-impl<T: Timer> Start<'_, T> {
-    fn scenario<U: User + 'static>(&self, place: usize, user: &impl Fn(u64) -> U) -> Running {
-        let plan = &self.part.plan;
+impl<T: Timer> ScenarioStarter<'_, T> {
+    fn scenario<U: User + 'static>(&self, place: usize, user: &impl Fn(u64) -> U) -> RunningScenario {
+        let plan = &self.assignment.plan;
         let scenario = &plan.scenarios[place];
         let gate = Gate::new(scenario.ends().unwrap_or(Nanos::MAX));
         let grace = scenario.terms.grace.unwrap_or(plan.grace);
-        let mut running = Running {
+        let mut running = RunningScenario {
             dispatch: None,
             alive: Rc::default(),
             by_number: scenario.stop.requests().is_some() || scenario.terms.turns_per_user.is_some(),
@@ -296,24 +301,24 @@ impl<T: Timer> Start<'_, T> {
         &self,
         place: usize,
         users: &Curve,
-        running: &Running,
+        running: &RunningScenario,
         user: &impl Fn(u64) -> U,
     ) {
-        let scenario = &self.part.plan.scenarios[place];
+        let scenario = &self.assignment.plan.scenarios[place];
         let terms = &scenario.terms;
         let later = |at: Nanos| at.saturating_add(terms.start);
-        for number in self.part.users_of(scenario) {
+        for number in self.assignment.users_of(scenario) {
             let spans = users.active(number).into_iter().map(|(from, until)| (later(from), later(until)));
-            let shift = closed::Shift {
+            let schedule = closed::UserSchedule {
                 spans: spans.collect(),
-                turns: terms.turns_per_user.unwrap_or(u64::MAX),
-                budget: Budget::new(self.part.budgets[place].clone()),
+                iterations: terms.turns_per_user.unwrap_or(u64::MAX),
+                budget: Budget::new(self.assignment.budgets[place].clone()),
                 gate: running.gate.clone(),
                 cut: running.gate.closes().saturating_add(running.grace),
                 ramp_down: terms.ramp_down,
             };
-            let user = self.watched(user(number_of(place, number)), running);
-            (self.spawn)(Box::pin(closed::run_user(self.timer.clone(), user, shift)));
+            let user = self.counted(user(number_of(place, number)), running);
+            (self.spawn)(Box::pin(closed::run_user(self.timer.clone(), user, schedule)));
         }
     }
 
@@ -321,33 +326,33 @@ impl<T: Timer> Start<'_, T> {
         &self,
         place: usize,
         schedule: Arrivals,
-        running: &Running,
+        running: &RunningScenario,
         user: &impl Fn(u64) -> U,
     ) -> Rc<Dispatch<Arrivals>> {
-        let scenario = &self.part.plan.scenarios[place];
-        let numbers: Vec<u32> = self.part.users_of(scenario).collect();
+        let scenario = &self.assignment.plan.scenarios[place];
+        let numbers: Vec<u32> = self.assignment.users_of(scenario).collect();
         let rules = open::Rules {
-            patience: self.part.plan.request_timeout,
+            patience: self.assignment.plan.request_timeout,
             overflow: scenario.terms.overflow,
             cut: running.gate.closes().saturating_add(running.grace),
         };
         let dispatch = Dispatch::new(schedule, numbers.len(), running.gate.clone(), rules);
-        for (seat, number) in numbers.into_iter().enumerate() {
-            let user = self.watched(user(number_of(place, number)), running);
-            (self.spawn)(Box::pin(open::run_user(self.timer.clone(), user, seat, dispatch.clone())));
+        for (slot, number) in numbers.into_iter().enumerate() {
+            let user = self.counted(user(number_of(place, number)), running);
+            (self.spawn)(Box::pin(open::run_user(self.timer.clone(), user, slot, dispatch.clone())));
         }
-        let mut clerk = user(number_of(place, CLERK));
-        let presence = Presence::new(self.crew, None);
+        let mut unsent_recorder = user(number_of(place, UNSENT_RECORDER));
+        let guard = TaskGuard::new(self.active, None);
         let give_up = move |due, at| {
-            let _ = &presence; // lives as long as the pacer
-            clerk.give_up(due, at);
+            let _ = &guard; // lives as long as the pacer
+            unsent_recorder.give_up(due, at);
         };
         (self.spawn)(Box::pin(open::pace(self.timer.clone(), dispatch.clone(), give_up)));
         dispatch
     }
 
-    fn watched<U>(&self, user: U, running: &Running) -> Watched<U> {
-        Watched { user, presence: Presence::new(self.crew, Some(&running.alive)) }
+    fn counted<U>(&self, user: U, running: &RunningScenario) -> CountedUser<U> {
+        CountedUser { user, guard: TaskGuard::new(self.active, Some(&running.alive)) }
     }
 
     /// This worker's arrivals of a scenario that is open: each n-th, where n is the number of
@@ -359,37 +364,37 @@ impl<T: Timer> Start<'_, T> {
         arrivals: knee_core::schedule::Arrivals,
     ) -> Arrivals {
         let end = scenario.ends().map_or(Nanos::MAX, |ends| ends.since(scenario.terms.start));
-        let manned = u32::from(self.part.plan.workers).min(scenario.users_max()).max(1);
+        let manned = u32::from(self.assignment.plan.workers).min(scenario.users_max()).max(1);
         let all = scenario.stop.requests().unwrap_or(u64::MAX);
-        let count = if self.part.index < manned { all } else { 0 };
+        let count = if self.assignment.index < manned { all } else { 0 };
         Schedule::new(rate.clone(), arrivals, end, count)
             .starting(scenario.terms.start)
-            .skip(self.part.index as usize)
+            .skip(self.assignment.index as usize)
             .step_by(manned as usize)
     }
 }
 
 /// A run under way, as its conductor sees it.
-struct Stage<'a, T> {
-    part: &'a Part,
+struct WorkerLoop<'a, T> {
+    assignment: &'a Assignment,
     timer: T,
-    crew: Rc<Crew>,
-    running: Vec<Running>,
+    active: Rc<ActiveTasks>,
+    running: Vec<RunningScenario>,
     recorder: Rc<RefCell<Recorder>>,
     /// Number of the current interval.
     interval: u64,
     /// Where the current interval should have begun.
     interval_from: Nanos,
-    stopped: bool,
+    stopped: Option<Nanos>,
 }
 
-impl<T: Timer> Stage<'_, T> {
+impl<T: Timer> WorkerLoop<'_, T> {
     /// Stops arrivals if somebody asked for it.
-    fn obey(&mut self, now: Nanos) {
-        if self.part.control.request() == Request::Run || self.stopped {
+    fn stop_if_asked(&mut self, now: Nanos) {
+        if self.assignment.control.request() == Request::Run || self.stopped.is_some() {
             return;
         }
-        self.stopped = true;
+        self.stopped = Some(now);
         for running in &self.running {
             running.gate.close(now);
             if let Some(dispatch) = &running.dispatch {
@@ -404,25 +409,26 @@ impl<T: Timer> Stage<'_, T> {
     }
 
     fn grace_ends(&self) -> Nanos {
-        let ends = |running: &Running| running.gate.closes().saturating_add(running.grace);
+        let ends = |running: &RunningScenario| running.gate.closes().saturating_add(running.grace);
         self.running.iter().map(ends).max().unwrap_or(Nanos::ZERO)
     }
 
     fn is_over(&self, now: Nanos) -> bool {
         let arrivals_over = self.running.iter().all(|running| running.is_over(now));
-        self.crew.draining.set(arrivals_over);
+        self.active.draining.set(arrivals_over);
         let waiting = || self.running.iter().flat_map(|running| &running.dispatch).any(|one| one.has_more());
-        (arrivals_over && self.crew.busy.get() == 0 && !waiting())
+        (arrivals_over && self.active.busy.get() == 0 && !waiting())
             || now >= self.grace_ends()
-            || self.part.control.request() == Request::Abort
+            || self.assignment.control.request() == Request::Abort
     }
 
-    fn roll(&mut self, now: Nanos, last: bool, roll: &mut impl FnMut(Rolled) -> Share) {
+    fn roll(&mut self, now: Nanos, last: bool, roll: &mut impl FnMut(IntervalReport) -> Share) {
         let share = self.recorder.borrow_mut().roll(now);
         let backlog =
             self.running.iter().filter_map(|one| one.dispatch.as_ref()).map(|one| one.backlog(now)).sum();
-        let rolled = Rolled { index: self.interval, to: now, share, backlog, stopped: self.stopped, last };
-        let cleared = roll(rolled);
+        let report =
+            IntervalReport { index: self.interval, to: now, share, backlog, stopped: self.stopped, last };
+        let cleared = roll(report);
         self.recorder.borrow_mut().reuse(cleared);
         self.interval += 1;
         self.interval_from = self.interval_ends();
@@ -432,7 +438,7 @@ impl<T: Timer> Stage<'_, T> {
     /// warm-up ends and where arrivals end, so that both fall between two intervals. The same for
     /// every worker, whatever happens.
     fn interval_ends(&self) -> Nanos {
-        let plan = &self.part.plan;
+        let plan = &self.assignment.plan;
         let from = self.interval_from;
         let width = plan.interval.0.max(1);
         let grid = Nanos((from.0 / width + 1).saturating_mul(width));
@@ -451,12 +457,12 @@ impl<T: Timer> Stage<'_, T> {
         let mut sleep = std::pin::pin!(self.timer.sleep_until(wake));
         let mut waited = false;
         poll_fn(|ctx| {
-            // Polled again means woken, by the timer or by the crew; the caller looks why.
+            // Polled again means woken, by the timer or by the active; the caller looks why.
             if sleep.as_mut().poll(ctx).is_ready() || waited {
                 return Poll::Ready(());
             }
             waited = true;
-            self.crew.conductor.set(Some(ctx.waker().clone()));
+            self.active.conductor.set(Some(ctx.waker().clone()));
             Poll::Pending
         })
         .await;

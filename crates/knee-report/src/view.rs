@@ -35,8 +35,8 @@ pub struct View {
     pub head: Head,
     /// How the run ended.
     pub ending: Ending,
-    /// The verdict and what was judged.
-    pub truth: ValidityReport,
+    /// The validity check and what was judged.
+    pub validity: ValidityReport,
     /// When what was measured.
     pub span: Span,
     /// Requests a second.
@@ -107,7 +107,7 @@ impl View {
             foreign: Foreign::of(&tally, &response, &total, &series, window),
             head: run.head.clone(),
             ending: run.ending.clone(),
-            truth: run.validity.clone(),
+            validity: run.validity.clone(),
             span,
             total,
             endpoints: endpoints(run),

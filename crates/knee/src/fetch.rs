@@ -1,12 +1,12 @@
 //! Fetches the modules that scripts import over https.
 //!
-//! Keeps nothing and judges nothing; `knee_script::loader::remote` does. Not for measuring: requests of a load
+//! Keeps nothing and judges nothing; `knee_js::loader::remote` does. Not for measuring: requests of a load
 //! take another way.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use knee_script::loader::remote::{BYTES_MAX, Fetch, REDIRECTS_MAX};
+use knee_js::loader::remote::{BYTES_MAX, Fetch, REDIRECTS_MAX};
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use url::Url;

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use knee_core::plan::{Endpoint, Plan};
 use knee_engine::http::settings::Settings;
-use knee_engine::shots::Shot;
+use knee_engine::requests::RequestTemplate;
 
 use crate::args::{LaterFlags, LoadArgs};
 use crate::problem::{Problem, reason};
@@ -80,7 +80,7 @@ pub struct Load {
     /// How connections are made and answers are read.
     pub http: Settings,
     /// What is sent.
-    pub shots: Vec<Shot>,
+    pub requests: Vec<RequestTemplate>,
     /// Seed of everything random: arrivals, and which of several URLs and bodies comes next.
     pub seed: u64,
     /// Where it goes, for titles: the URL without credentials.
@@ -108,8 +108,8 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
     let amount = amount::amount(&flags.amount, surroundings.cpus, &mut notes)?;
     let http = connection::settings(&flags.connection, &flags.request)?;
     let urls = request::urls(args.url.as_deref(), flags.request.urls_from_file.as_deref())?;
-    let (shots, names) = request::shots(&flags.request, &urls)?;
-    let targets = target::targets(&shots, &http, surroundings.resolve)?;
+    let (requests, names) = request::requests(&flags.request, &urls)?;
+    let targets = target::targets(&requests, &http, surroundings.resolve)?;
 
     let plan = Plan {
         scenarios: vec![amount.scenario],
@@ -126,7 +126,7 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
         plan,
         http,
         title: request::title(&urls),
-        shots,
+        requests,
         seed: amount.seed,
         targets,
         allowed_hosts: flags.amount.allow_hosts.clone(),

@@ -34,8 +34,9 @@ mod tests {
     fn exactly_the_number_asked_for_is_handed_out() {
         let budget = Budget::new(Some(Arc::new(AtomicU64::new(1_234))));
         let others = budget.clone();
-        let taken =
-            (0..5_000).filter(|turn| if turn % 3 == 0 { others.take() } else { budget.take() }).count();
+        let taken = (0..5_000)
+            .filter(|iteration| if iteration % 3 == 0 { others.take() } else { budget.take() })
+            .count();
         assert_eq!(taken, 1_234);
         assert!(Budget::new(None).take());
     }

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, Waker};
 use knee_core::plan::Overflow;
 use knee_core::unit::Nanos;
 
-use super::{Gate, Turn, User};
+use super::{Gate, Iteration, User};
 use crate::timer::Timer;
 
 /// Hands the arrivals of one worker to its users.
@@ -22,7 +22,7 @@ pub struct Dispatch<S: Iterator<Item = Nanos>> {
     schedule: RefCell<std::iter::Peekable<S>>,
     /// Users without work, longest idle first, so that load spreads over all connections.
     idle: RefCell<VecDeque<usize>>,
-    seats: RefCell<Vec<Seat>>,
+    slots: RefCell<Vec<UserSlot>>,
     /// The pacer, when it waits for a user to become idle.
     pacer: Cell<Option<Waker>>,
     /// Arrivals handed out or given up.
@@ -40,15 +40,15 @@ pub struct Rules {
     pub patience: Option<Nanos>,
     /// What becomes of it if every user is busy.
     pub overflow: Overflow,
-    /// When its turn must be over.
+    /// When its iteration must be over.
     pub cut: Nanos,
 }
 
 #[derive(Default)]
-struct Seat {
+struct UserSlot {
     waker: Option<Waker>,
     /// What the pacer handed to an idle user. `None` while there is nothing.
-    turn: Option<Turn>,
+    iteration: Option<Iteration>,
 }
 
 /// Counts the arrivals of a schedule up to a moment that only moves on.
@@ -74,7 +74,7 @@ impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
             taken: Cell::new(0),
             schedule: RefCell::new(schedule.peekable()),
             idle: RefCell::new(VecDeque::with_capacity(users)),
-            seats: RefCell::new((0..users).map(|_| Seat::default()).collect()),
+            slots: RefCell::new((0..users).map(|_| UserSlot::default()).collect()),
             pacer: Cell::new(None),
             gate,
             rules,
@@ -95,17 +95,23 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         Some(due)
     }
 
-    const fn turn(&self, due: Nanos, earliest: Nanos) -> Turn {
-        Turn { due, earliest, cut: self.rules.cut }
+    const fn iteration(&self, due: Nanos, earliest: Nanos) -> Iteration {
+        Iteration { due, earliest, cut: self.rules.cut }
     }
 
-    /// A turn for the user at `seat`, who has been free since `free`; `None` when no more will come.
-    fn poll_turn(&self, seat: usize, free: Nanos, now: Nanos, ctx: &mut Context<'_>) -> Poll<Option<Turn>> {
-        let mut seats = self.seats.borrow_mut();
-        let place = &mut seats[seat];
-        if let Some(turn) = place.turn.take() {
+    /// A iteration for the user at `slot`, who has been free since `free`; `None` when no more will come.
+    fn poll_iteration(
+        &self,
+        slot: usize,
+        free: Nanos,
+        now: Nanos,
+        ctx: &mut Context<'_>,
+    ) -> Poll<Option<Iteration>> {
+        let mut slots = self.slots.borrow_mut();
+        let place = &mut slots[slot];
+        if let Some(iteration) = place.iteration.take() {
             place.waker = None;
-            return Poll::Ready(Some(turn));
+            return Poll::Ready(Some(iteration));
         }
         let Some(due) = self.peek() else {
             // If a user took the last arrival itself, the pacer waits for somebody to become idle
@@ -121,10 +127,10 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         }
         if due <= now {
             self.take();
-            return Poll::Ready(Some(self.turn(due, due.max(free))));
+            return Poll::Ready(Some(self.iteration(due, due.max(free))));
         }
         place.waker = Some(ctx.waker().clone());
-        self.idle.borrow_mut().push_back(seat);
+        self.idle.borrow_mut().push_back(slot);
         if let Some(pacer) = self.pacer.take() {
             pacer.wake();
         }
@@ -134,18 +140,18 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
     /// Hands every arrival that is due to a user that is idle.
     fn hand_out(&self, now: Nanos) {
         let mut idle = self.idle.borrow_mut();
-        let mut seats = self.seats.borrow_mut();
+        let mut slots = self.slots.borrow_mut();
         while !idle.is_empty() && self.peek().is_some_and(|due| due <= now) {
-            let (Some(seat), Some(due)) = (idle.pop_front(), self.take()) else { return };
-            seats[seat].turn = Some(self.turn(due, due));
-            if let Some(waker) = &seats[seat].waker {
+            let (Some(slot), Some(due)) = (idle.pop_front(), self.take()) else { return };
+            slots[slot].iteration = Some(self.iteration(due, due));
+            if let Some(waker) = &slots[slot].waker {
                 waker.wake_by_ref();
             }
         }
     }
 
     /// Waits until a user is idle, which means that no arrival is overdue.
-    async fn somebody_idle(&self) {
+    async fn any_user_idle(&self) {
         poll_fn(|ctx| {
             if self.idle.borrow().is_empty() && self.peek().is_some() {
                 self.pacer.set(Some(ctx.waker().clone()));
@@ -159,8 +165,8 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
     /// Sends every idle user home. To be called when the gate has closed early.
     pub fn dismiss(&self) {
         self.idle.borrow_mut().clear();
-        for seat in self.seats.borrow_mut().iter() {
-            if let Some(waker) = &seat.waker {
+        for slot in self.slots.borrow_mut().iter() {
+            if let Some(waker) = &slot.waker {
                 waker.wake_by_ref();
             }
         }
@@ -183,9 +189,9 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
     /// Takes the arrivals that are due by `now` and that no user took up, those just handed to a
     /// user included, and calls `give_up` with each. To be called when the run is over.
     pub fn give_up_rest(&self, now: Nanos, mut give_up: impl FnMut(Nanos)) {
-        for seat in self.seats.borrow_mut().iter_mut() {
-            if let Some(turn) = seat.turn.take() {
-                give_up(turn.due);
+        for slot in self.slots.borrow_mut().iter_mut() {
+            if let Some(iteration) = slot.iteration.take() {
+                give_up(iteration.due);
             }
         }
         while self.peek().is_some_and(|due| due <= now) {
@@ -206,7 +212,7 @@ pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
     let drops = dispatch.rules.overflow == Overflow::Drop;
     while let Some(due) = dispatch.peek() {
         if !drops {
-            dispatch.somebody_idle().await;
+            dispatch.any_user_idle().await;
         }
         timer.sleep_until(due).await;
         let now = timer.now();
@@ -223,18 +229,19 @@ pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
 pub async fn run_user<T: Timer, U: User, S: Iterator<Item = Nanos>>(
     timer: T,
     mut user: U,
-    seat: usize,
+    slot: usize,
     dispatch: Rc<Dispatch<S>>,
 ) {
     let mut free = Nanos::ZERO;
     loop {
-        let turn = poll_fn(|ctx| dispatch.poll_turn(seat, free, timer.now(), ctx)).await;
-        let Some(turn) = turn else { return };
-        let limit = dispatch.rules.patience.map_or(Nanos::MAX, |patience| turn.due.saturating_add(patience));
-        if turn.earliest > limit {
-            user.give_up(turn.due, limit);
+        let iteration = poll_fn(|ctx| dispatch.poll_iteration(slot, free, timer.now(), ctx)).await;
+        let Some(iteration) = iteration else { return };
+        let limit =
+            dispatch.rules.patience.map_or(Nanos::MAX, |patience| iteration.due.saturating_add(patience));
+        if iteration.earliest > limit {
+            user.give_up(iteration.due, limit);
         } else {
-            free = user.iterate(turn).await;
+            free = user.iterate(iteration).await;
         }
     }
 }

@@ -13,12 +13,12 @@ use knee_core::unit::Nanos;
 use rustls::ClientConfig;
 use url::Url;
 
-use super::connection::{Answer, Bench, Connection, Look, SCRATCH, Traffic};
+use super::connection::{Connection, IdleState, Response, SCRATCH, Traffic, WorkerIo};
 use super::failure::Failure;
 use super::origin::{Origin, Resolver, destination};
 use super::peer::Peer;
 use super::request::{Defaults, Prepared, serialize};
-use super::response::{Head, Sink};
+use super::response::{ResponseHead, Sink};
 use super::settings::Settings;
 use super::tls::Session;
 use crate::deadline::{Deadline, Deadlines, Elapsed};
@@ -26,7 +26,7 @@ use crate::recorder::{Counts, Marks};
 
 /// Idle for longer than this, a connection is looked at before it is used: the kernel has had
 /// the time to tell that the server closed it.
-const LOOK_AFTER: Nanos = Nanos::from_micros(200);
+const IDLE_CHECK_AFTER: Nanos = Nanos::from_micros(200);
 
 /// What all clients of one worker share.
 pub struct Network {
@@ -71,18 +71,18 @@ impl Network {
         self.open.get()
     }
 
-    fn bench(&self) -> Bench<'_> {
-        Bench { clock: self.clock, scratch: &self.scratch }
+    fn worker_io(&self) -> WorkerIo<'_> {
+        WorkerIo { clock: self.clock, scratch: &self.scratch }
     }
 }
 
 /// A connection that is counted while it exists.
-struct Counted {
+struct CountedConnection {
     connection: Connection,
     network: Rc<Network>,
 }
 
-impl Drop for Counted {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.network.open.set(self.network.open.get() - 1);
     }
@@ -93,9 +93,9 @@ pub struct Client {
     network: Rc<Network>,
     deadline: Deadline,
     /// Idle connections by origin; one-liners have one.
-    idle: Vec<(Arc<Origin>, Counted)>,
+    idle: Vec<(Arc<Origin>, CountedConnection)>,
     /// Connections opened, and as many as there were clients before this one: for taking
-    /// `connect_to` entries in turn, also when each client opens one connection.
+    /// `connect_to` entries in connection_index, also when each client opens one connection.
     opened: usize,
     /// When the next requests must be done, instead of the time limit of the settings.
     request_limit: Option<Nanos>,
@@ -103,18 +103,18 @@ pub struct Client {
 
 /// A request to be sent.
 #[derive(Clone, Copy)]
-pub struct Errand<'a> {
+pub struct ClientRequest<'a> {
     /// Where to.
     pub origin: &'a Arc<Origin>,
     /// Its bytes.
     pub prepared: &'a Prepared,
     /// Its method, headers and URL, where redirects are to be followed.
-    pub follow: Option<Follow<'a>>,
+    pub follow: Option<FollowRedirects<'a>>,
 }
 
 /// What following a redirect needs.
 #[derive(Clone, Copy)]
-pub struct Follow<'a> {
+pub struct FollowRedirects<'a> {
     /// Method of the first request.
     pub method: &'a str,
     /// URL of the first request.
@@ -127,7 +127,7 @@ pub struct Follow<'a> {
     pub hosts: &'a [String],
 }
 
-/// What became of an errand.
+/// What became of an request.
 #[derive(Debug)]
 pub struct Fetched {
     /// When: last byte read, fault met, or time limit reached.
@@ -162,7 +162,7 @@ impl Fetched {
 impl Client {
     /// A client without connections.
     pub fn new(network: Rc<Network>) -> Self {
-        let deadline = network.deadlines.seat();
+        let deadline = network.deadlines.add_user();
         let opened = network.resolver.next_client();
         Self { network, deadline, idle: Vec::new(), opened, request_limit: None }
     }
@@ -170,6 +170,11 @@ impl Client {
     /// The settings of the run.
     pub fn settings(&self) -> &Settings {
         &self.network.settings
+    }
+
+    /// The time on the run's clock.
+    pub fn now(&self) -> Nanos {
+        self.network.clock.now()
     }
 
     /// From now on requests, and connections for them, have time until `at` on the run's clock,
@@ -190,22 +195,23 @@ impl Client {
         self.network.clock.now()
     }
 
-    /// Sends a request, follows redirects as far as the settings and the errand allow, and reads
+    /// Sends a request, follows redirects as far as the settings and the request allow, and reads
     /// the final answer into `sink`. `on_sent` is called when the first byte goes out.
     pub async fn fetch<S: Sink>(
         &mut self,
-        errand: Errand<'_>,
+        request: ClientRequest<'_>,
         sink: &mut S,
         mut on_sent: impl FnMut(Nanos),
     ) -> Fetched {
-        let mut trip = Trip::default();
-        let mut hops_left = if errand.follow.is_some() { self.network.settings.redirects } else { 0 };
-        let mut tap = Tap { sink, redirect: None, watch: hops_left > 0 };
-        let first = self.exchange(errand.origin, errand.prepared, &mut tap, &mut trip, &mut on_sent).await;
+        let mut state = FetchState::default();
+        let mut hops_left = if request.follow.is_some() { self.network.settings.redirects } else { 0 };
+        let mut sink = RedirectSink { sink, redirect: None, watch: hops_left > 0 };
+        let first =
+            self.exchange(request.origin, request.prepared, &mut sink, &mut state, &mut on_sent).await;
         let mut result = first;
         // Where the last hop went from; nothing is copied for the many requests that have none.
         let mut from = None;
-        while let (Ok(_), Some(redirect), Some(follow)) = (&result, tap.redirect.take(), errand.follow) {
+        while let (Ok(_), Some(redirect), Some(follow)) = (&result, sink.redirect.take(), request.follow) {
             let (url, method) = from.get_or_insert_with(|| (follow.url.clone(), follow.method.to_owned()));
             let next = match redirect.target(url, follow.hosts) {
                 Ok(Some(next)) => next,
@@ -223,11 +229,11 @@ impl Client {
             let Some(origin) = Origin::of(&next).map(Arc::new) else { break };
             *url = next;
             hops_left -= 1;
-            trip.counts.redirects += 1;
-            tap.watch = hops_left > 0;
-            result = self.exchange(&origin, &prepared, &mut tap, &mut trip, &mut on_sent).await;
+            state.counts.redirects += 1;
+            sink.watch = hops_left > 0;
+            result = self.exchange(&origin, &prepared, &mut sink, &mut state, &mut on_sent).await;
         }
-        Fetched { done: trip.done, marks: trip.marks, counts: trip.counts, peer: trip.peer, result }
+        Fetched { done: state.done, marks: state.marks, counts: state.counts, peer: state.peer, result }
     }
 
     /// One request and its answer; sent again once on a new connection if the server closed a
@@ -237,44 +243,44 @@ impl Client {
         origin: &Arc<Origin>,
         prepared: &Prepared,
         sink: &mut S,
-        trip: &mut Trip,
+        state: &mut FetchState,
         on_sent: &mut impl FnMut(Nanos),
     ) -> Result<u16, Failure> {
         loop {
-            let mut counted = self.connection(origin, trip).await?;
+            let mut counted = self.connection(origin, state).await?;
             let reused = counted.connection.is_used();
-            trip.peer = counted.connection.peer();
-            let bench = self.network.bench();
-            let limit = self.request_limit.unwrap_or_else(|| trip.limit(&self.network));
+            state.peer = counted.connection.peer();
+            let worker_io = self.network.worker_io();
+            let limit = self.request_limit.unwrap_or_else(|| state.limit(&self.network));
             let exchange = counted.connection.exchange(
-                bench,
+                worker_io,
                 &prepared.bytes,
                 prepared.is_head,
                 sink,
-                &mut trip.marks,
+                &mut state.marks,
                 &mut *on_sent,
             );
             let ended = self.deadline.limit(limit, pin!(exchange)).await;
-            trip.moved(counted.connection.traffic());
+            state.moved(counted.connection.traffic());
             // Limits are looked at in steps; what came after one and was noticed first is still late.
             match ended {
                 Ok(Ok(answer)) if answer.done <= limit => {
-                    trip.answered(&answer);
+                    state.answered(&answer);
                     if answer.keep_alive && self.network.settings.keep_alive {
                         self.idle.push((origin.clone(), counted));
                     }
                     return Ok(answer.status);
                 }
                 Ok(Err(broken)) if broken.at <= limit => {
-                    trip.done = broken.at;
+                    state.done = broken.at;
                     let harmless = reused && !broken.answered && prepared.is_idempotent;
-                    if !harmless || !is_hang_up(broken.failure.fault) || trip.counts.resent > 0 {
+                    if !harmless || !is_hang_up(broken.failure.fault) || state.counts.resent > 0 {
                         return Err(broken.failure);
                     }
-                    trip.counts.resent += 1;
+                    state.counts.resent += 1;
                 }
                 Ok(_) | Err(Elapsed) => {
-                    trip.done = limit;
+                    state.done = limit;
                     return Err(Fault::RequestTimeout.into());
                 }
             }
@@ -282,39 +288,43 @@ impl Client {
     }
 
     /// An idle connection that still seems alive, or a new one.
-    async fn connection(&mut self, origin: &Arc<Origin>, trip: &mut Trip) -> Result<Counted, Failure> {
+    async fn connection(
+        &mut self,
+        origin: &Arc<Origin>,
+        state: &mut FetchState,
+    ) -> Result<CountedConnection, Failure> {
         while let Some(place) = self.idle.iter().rposition(|(known, _)| known == origin) {
             let (_, mut counted) = self.idle.swap_remove(place);
             let since = counted.connection.idle_since();
-            if self.network.clock.now().since(since) < LOOK_AFTER {
+            if self.network.clock.now().since(since) < IDLE_CHECK_AFTER {
                 return Ok(counted);
             }
-            match counted.connection.look(self.network.bench()).await {
-                Look::Quiet => return Ok(counted),
-                Look::Closed => {}
-                Look::Unsolicited => trip.counts.surplus += 1,
+            match counted.connection.check_idle(self.network.worker_io()).await {
+                IdleState::Quiet => return Ok(counted),
+                IdleState::Closed => {}
+                IdleState::Unsolicited => state.counts.surplus += 1,
             }
         }
         let connect_by = self.network.clock.now().saturating_add(self.network.settings.connect_timeout);
         // A request that was sent before, and is to be sent again or elsewhere, has a limit already.
-        let answer_by = if trip.marks.sent == Nanos::ZERO { Nanos::MAX } else { trip.limit(&self.network) };
+        let answer_by = if state.marks.sent == Nanos::ZERO { Nanos::MAX } else { state.limit(&self.network) };
         let answer_by = self.request_limit.unwrap_or(answer_by);
         let limit = connect_by.min(answer_by);
-        let turn = self.opened;
+        let connection_index = self.opened;
         self.opened += 1;
         let late = Cell::new(Fault::ConnectTimeout);
         // On the heap: opening is rare and its state is large, TLS above all.
-        let mut opening = Box::pin(open(&self.network, origin, turn, &mut trip.marks, &late));
+        let mut opening = Box::pin(open(&self.network, origin, connection_index, &mut state.marks, &late));
         let opened = self.deadline.limit(limit, opening.as_mut()).await;
         drop(opening);
-        trip.done = self.network.clock.now();
+        state.done = self.network.clock.now();
         let connection = opened.unwrap_or_else(|Elapsed| {
-            trip.done = limit;
+            state.done = limit;
             Err(if answer_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
         })?;
-        trip.counts.connections += 1;
+        state.counts.connections += 1;
         self.network.open.set(self.network.open.get() + 1);
-        Ok(Counted { connection, network: self.network.clone() })
+        Ok(CountedConnection { connection, network: self.network.clone() })
     }
 }
 
@@ -325,7 +335,7 @@ const fn is_hang_up(fault: Fault) -> bool {
 
 /// Headers for the next hop: credentials stay with the origin they were meant for, and what
 /// describes a body goes with the body.
-fn next_headers(follow: Follow<'_>, next: &Url, bodiless: bool) -> Vec<(String, Vec<u8>)> {
+fn next_headers(follow: FollowRedirects<'_>, next: &Url, bodiless: bool) -> Vec<(String, Vec<u8>)> {
     const SECRET: &[&str] = &["authorization", "cookie", "host"];
     const OF_BODY: &[&str] = &["content-length", "content-type", "content-encoding", "transfer-encoding"];
     let among = |names: &[&str], name: &str| names.iter().any(|known| name.eq_ignore_ascii_case(known));
@@ -349,7 +359,7 @@ fn with_credentials(mut next: Url, first: &Url) -> Url {
 async fn open(
     network: &Rc<Network>,
     origin: &Origin,
-    turn: usize,
+    connection_index: usize,
     marks: &mut Marks,
     late: &Cell<Fault>,
 ) -> Result<Connection, Failure> {
@@ -358,9 +368,9 @@ async fn open(
     let mut connection = if let Some(path) = &settings.unix_socket {
         Connection::unix(path, settings.body_max).await?
     } else {
-        settings.reach.check_name(&origin.host)?;
-        let (host, port) = destination(settings, origin, turn);
-        let addresses = if let Some(address) = settings.reach.address_for(host, port) {
+        settings.host_rules.check_name(&origin.host)?;
+        let (host, port) = destination(settings, origin, connection_index);
+        let addresses = if let Some(address) = settings.host_rules.address_for(host, port) {
             Arc::new([address])
         } else if let Some(known) = network.resolver.known(host, port) {
             known
@@ -372,7 +382,7 @@ async fn open(
             begun = looked_up;
             found
         };
-        let addresses = settings.reach.choose(addresses, turn)?;
+        let addresses = settings.host_rules.choose(addresses, connection_index)?;
         late.set(Fault::ConnectTimeout);
         connect_any(network, host, port, &addresses).await?
     };
@@ -381,7 +391,7 @@ async fn open(
     if origin.tls {
         let config = network.tls.clone().ok_or(Fault::TlsHandshake)?;
         let session = Session::new(config, &origin.host)?;
-        connection.secure(session, network.bench()).await?;
+        connection.secure(session, network.worker_io()).await?;
         marks.tls += network.clock.now().since(connected);
     }
     Ok(connection)
@@ -393,7 +403,7 @@ async fn look_up(
     host: &str,
     port: u16,
 ) -> Result<Arc<[std::net::SocketAddr]>, Failure> {
-    let _turn = network.lookup.lock().await;
+    let _guard = network.lookup.lock().await;
     let (resolver, family) = (network.resolver.clone(), network.settings.family);
     let host = host.to_owned();
     tokio::task::spawn_blocking(move || resolver.resolve(&host, port, family))
@@ -425,14 +435,14 @@ async fn connect_any(
 
 /// A request with all its hops.
 #[derive(Debug, Default)]
-struct Trip {
+struct FetchState {
     marks: Marks,
     counts: Counts,
     done: Nanos,
     peer: Option<Peer>,
 }
 
-impl Trip {
+impl FetchState {
     /// When the time limit of the request is reached: counted from its first byte.
     fn limit(&self, network: &Network) -> Nanos {
         let Some(timeout) = network.settings.request_timeout else { return Nanos::MAX };
@@ -440,7 +450,7 @@ impl Trip {
         sent.saturating_add(timeout)
     }
 
-    fn answered(&mut self, answer: &Answer) {
+    fn answered(&mut self, answer: &Response) {
         self.done = answer.done;
         self.counts.surplus += u32::from(answer.surplus);
     }
@@ -453,7 +463,7 @@ impl Trip {
 }
 
 /// Passes an answer on, unless it is a redirect that is to be followed.
-struct Tap<'a, S> {
+struct RedirectSink<'a, S> {
     sink: &'a mut S,
     redirect: Option<Redirect>,
     /// Whether redirects are to be followed.
@@ -491,8 +501,8 @@ impl Redirect {
     }
 }
 
-impl<S: Sink> Sink for Tap<'_, S> {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), Fault> {
+impl<S: Sink> Sink for RedirectSink<'_, S> {
+    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
         if self.watch && matches!(head.status, 301 | 302 | 303 | 307 | 308) {
             let location = head.headers.iter().find(|line| line.name.eq_ignore_ascii_case("location"));
             self.redirect =

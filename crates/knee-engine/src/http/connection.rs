@@ -20,10 +20,10 @@ use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use super::failure::Failure;
 use super::peer::Peer;
 use super::response::{Progress, ResponseReader, Sink};
-use super::tls::{Session, Standing};
+use super::tls::{Session, SessionState};
 use crate::recorder::Marks;
 
-/// Size of the buffer into which the connections of a worker read in turn.
+/// Size of the buffer into which the connections of a worker read in connection_index.
 pub const SCRATCH: usize = 64 * 1024;
 
 /// A byte stream to the server.
@@ -68,7 +68,7 @@ pub struct Connection {
 
 /// What an exchange needs from its worker.
 #[derive(Clone, Copy)]
-pub struct Bench<'a> {
+pub struct WorkerIo<'a> {
     /// The run's clock.
     pub clock: MonotonicClock,
     /// Buffer for reading; borrowed only while a connection is polled.
@@ -77,7 +77,7 @@ pub struct Bench<'a> {
 
 /// A whole answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Answer {
+pub struct Response {
     /// Status code.
     pub status: u16,
     /// When its last byte was read.
@@ -90,7 +90,7 @@ pub struct Answer {
 
 /// An exchange without a whole answer.
 #[derive(Debug)]
-pub struct Broken {
+pub struct ExchangeError {
     /// What went wrong.
     pub failure: Failure,
     /// When it was noticed.
@@ -157,9 +157,9 @@ impl Connection {
     }
 
     /// Agrees on TLS.
-    pub async fn secure(&mut self, session: Session, bench: Bench<'_>) -> Result<(), Failure> {
+    pub async fn secure(&mut self, session: Session, worker_io: WorkerIo<'_>) -> Result<(), Failure> {
         let mut session = Box::new(session);
-        poll_fn(|ctx| self.poll_handshake(ctx, &mut session, bench)).await?;
+        poll_fn(|ctx| self.poll_handshake(ctx, &mut session, worker_io)).await?;
         if let Some(peer) = &mut self.peer {
             peer.tls = Some(session.agreed());
         }
@@ -171,33 +171,33 @@ impl Connection {
         &mut self,
         ctx: &mut Context<'_>,
         session: &mut Session,
-        bench: Bench<'_>,
+        worker_io: WorkerIo<'_>,
     ) -> Poll<Result<(), Failure>> {
         let broken = |error: &io::Error| Failure { fault: Fault::TlsHandshake, ..Failure::exchanging(error) };
-        let mut standing = Standing::Handshaking;
+        let mut session_state = SessionState::Handshaking;
         loop {
             while !session.pending().is_empty() {
                 let count =
                     ready!(self.stream.poll_write(ctx, session.pending())).map_err(|error| broken(&error))?;
                 session.advance(count);
             }
-            match standing {
-                Standing::Open => return Poll::Ready(Ok(())),
-                Standing::Closed => {
+            match session_state {
+                SessionState::Open => return Poll::Ready(Ok(())),
+                SessionState::Closed => {
                     return Poll::Ready(Err(Failure::new(
                         Fault::TlsHandshake,
                         "closed during the handshake",
                     )));
                 }
-                Standing::Handshaking => {}
+                SessionState::Handshaking => {}
             }
-            let mut scratch = bench.scratch.borrow_mut();
+            let mut scratch = worker_io.scratch.borrow_mut();
             let count = ready!(self.stream.poll_read(ctx, &mut scratch)).map_err(|error| broken(&error))?;
             if count == 0 {
                 return Poll::Ready(Err(Failure::new(Fault::TlsHandshake, "closed during the handshake")));
             }
             // Application data cannot come before the first request; if it does, it is unsolicited.
-            standing = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited))?;
+            session_state = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited))?;
         }
     }
 
@@ -223,20 +223,20 @@ impl Connection {
 
     /// What has come in since the last exchange, as far as the kernel has told: costs no system
     /// call when nothing has.
-    pub async fn look(&mut self, bench: Bench<'_>) -> Look {
+    pub async fn check_idle(&mut self, worker_io: WorkerIo<'_>) -> IdleState {
         poll_fn(|ctx| {
-            let mut scratch = bench.scratch.borrow_mut();
+            let mut scratch = worker_io.scratch.borrow_mut();
             let look = match self.stream.poll_read(ctx, &mut scratch) {
-                Poll::Pending => Look::Quiet,
-                Poll::Ready(Ok(0) | Err(_)) => Look::Closed,
+                Poll::Pending => IdleState::Quiet,
+                Poll::Ready(Ok(0) | Err(_)) => IdleState::Closed,
                 Poll::Ready(Ok(count)) => match &mut self.tls {
-                    None => Look::Unsolicited,
+                    None => IdleState::Unsolicited,
                     // Session tickets and key updates are part of TLS and nobody's answer.
                     Some(session) => {
                         match session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited)) {
-                            Ok(Standing::Open) => Look::Quiet,
-                            Err(failure) if failure.fault == Fault::Unsolicited => Look::Unsolicited,
-                            Ok(_) | Err(_) => Look::Closed,
+                            Ok(SessionState::Open) => IdleState::Quiet,
+                            Err(failure) if failure.fault == Fault::Unsolicited => IdleState::Unsolicited,
+                            Ok(_) | Err(_) => IdleState::Closed,
                         }
                     }
                 },
@@ -250,30 +250,30 @@ impl Connection {
     /// byte is handed over. After anything but a whole answer the connection must be dropped.
     pub async fn exchange<S: Sink>(
         &mut self,
-        bench: Bench<'_>,
+        worker_io: WorkerIo<'_>,
         request: &[u8],
         is_head: bool,
         sink: &mut S,
         marks: &mut Marks,
         on_sent: impl FnOnce(Nanos),
-    ) -> Result<Answer, Broken> {
+    ) -> Result<Response, ExchangeError> {
         self.reader.expect(is_head);
         (self.written, self.received) = (0, 0);
         if let Some(session) = &mut self.tls {
-            session.encrypt(request).map_err(|failure| Broken {
+            session.encrypt(request).map_err(|failure| ExchangeError {
                 failure: Failure { fault: Fault::TlsBroken, ..failure },
-                at: bench.clock.now(),
+                at: worker_io.clock.now(),
                 answered: false,
             })?;
         }
-        let sent = bench.clock.now();
+        let sent = worker_io.clock.now();
         on_sent(sent);
         if marks.sent == Nanos::ZERO {
             marks.sent = sent;
         }
         (marks.sent_last, marks.sent_all, marks.first_byte) = (sent, Nanos::ZERO, Nanos::ZERO);
         let mut exchange = Exchange { request, write_error: None, sink, marks };
-        let result = poll_fn(|ctx| self.poll_exchange(ctx, bench, &mut exchange)).await;
+        let result = poll_fn(|ctx| self.poll_exchange(ctx, worker_io, &mut exchange)).await;
         self.used = true;
         match result {
             Ok((done, surplus)) => {
@@ -281,9 +281,9 @@ impl Connection {
                 let whole = self.written == request.len();
                 let open = !self.tls.as_ref().is_some_and(|session| session.is_closed());
                 let keep_alive = self.reader.keep_alive() && !surplus && whole && open;
-                Ok(Answer { status: self.reader.status(), done, surplus, keep_alive })
+                Ok(Response { status: self.reader.status(), done, surplus, keep_alive })
             }
-            Err((failure, at)) => Err(Broken { failure, at, answered: self.reader.begun() }),
+            Err((failure, at)) => Err(ExchangeError { failure, at, answered: self.reader.begun() }),
         }
     }
 
@@ -292,21 +292,21 @@ impl Connection {
     fn poll_exchange<S: Sink>(
         &mut self,
         ctx: &mut Context<'_>,
-        bench: Bench<'_>,
+        worker_io: WorkerIo<'_>,
         exchange: &mut Exchange<'_, S>,
     ) -> Poll<Result<(Nanos, bool), (Failure, Nanos)>> {
         if self.written < exchange.request.len() && exchange.write_error.is_none() {
             match self.poll_send(ctx, exchange) {
-                Poll::Ready(Ok(())) => exchange.marks.sent_all = bench.clock.now(),
+                Poll::Ready(Ok(())) => exchange.marks.sent_all = worker_io.clock.now(),
                 // The server may have answered and closed: what it said counts more.
                 Poll::Ready(Err(error)) => exchange.write_error = Some(error),
                 Poll::Pending => {}
             }
         }
-        let mut scratch = bench.scratch.borrow_mut();
+        let mut scratch = worker_io.scratch.borrow_mut();
         loop {
             let read = ready!(self.stream.poll_read(ctx, &mut scratch));
-            let now = bench.clock.now();
+            let now = worker_io.clock.now();
             let progress = match read {
                 Ok(0) => self.take_end(exchange),
                 Ok(count) => {
@@ -355,7 +355,7 @@ impl Connection {
         };
         let mut progress = Progress::More;
         let received = &mut self.received;
-        let standing = session.receive(bytes, &mut |plain| {
+        let session_state = session.receive(bytes, &mut |plain| {
             *received += plain.len() as u64;
             progress = match progress {
                 Progress::More => reader.feed(plain, sink)?,
@@ -366,11 +366,11 @@ impl Connection {
         // With TLS 1.3 a server refuses a client's certificate after the client took the handshake
         // for finished; only an answer proves that it was.
         let agreed = self.used || reader.begun();
-        let standing = standing.map_err(|failure| match failure.fault {
+        let session_state = session_state.map_err(|failure| match failure.fault {
             Fault::TlsHandshake if agreed => Failure { fault: Fault::TlsBroken, ..failure },
             _ => failure,
         })?;
-        if progress == Progress::More && standing == Standing::Closed {
+        if progress == Progress::More && session_state == SessionState::Closed {
             reader.feed_end(sink)?;
             return Ok(Progress::Complete { surplus: 0 });
         }
@@ -404,7 +404,7 @@ fn has_route(address: SocketAddr) -> bool {
 
 /// What has come in on an idle connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum IdleState {
     /// Nothing.
     Quiet,
     /// Its end.

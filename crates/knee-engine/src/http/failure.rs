@@ -17,14 +17,14 @@ pub struct Failure {
     /// What was said about it, for the sample of messages; often nothing more than the fault says.
     pub message: Option<String>,
     /// Which rule of the run forbade it, if one did.
-    pub barred: Option<Barred>,
+    pub blocked: Option<Blocked>,
     /// What TLS has against it, where that is known more closely than by the fault.
-    pub tls: Option<Objection>,
+    pub tls: Option<TlsProblem>,
 }
 
 /// What one side of a TLS session has against the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Objection {
+pub enum TlsProblem {
     /// Nobody who is trusted has signed the server's certificate.
     UnknownIssuer,
     /// The server's certificate is for other names.
@@ -37,7 +37,7 @@ pub enum Objection {
 
 /// What a rule of the run forbids to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Barred {
+pub enum Blocked {
     /// A host name.
     Name,
     /// An address.
@@ -46,7 +46,7 @@ pub enum Barred {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, message: None, barred: None, tls: None }
+        Self { fault, message: None, blocked: None, tls: None }
     }
 }
 
@@ -59,12 +59,12 @@ impl Failure {
         let harmless = message.chars().take(MESSAGE_MAX);
         let harmless =
             harmless.map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char });
-        Self { fault, message: Some(harmless.collect()), barred: None, tls: None }
+        Self { fault, message: Some(harmless.collect()), blocked: None, tls: None }
     }
 
     /// A rule of the run forbids it. The way to the host is closed, by whomever.
-    pub fn barred(barred: Barred, message: impl std::fmt::Display) -> Self {
-        Self { barred: Some(barred), ..Self::new(Fault::Unreachable, message) }
+    pub fn blocked(blocked: Blocked, message: impl std::fmt::Display) -> Self {
+        Self { blocked: Some(blocked), ..Self::new(Fault::Unreachable, message) }
     }
 
     /// An error while opening a connection.

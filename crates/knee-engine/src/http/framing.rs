@@ -5,7 +5,7 @@
 use knee_core::outcome::Fault;
 
 /// Longest chunk extension, and longest trailer section, that is read past.
-const ASIDE_MAX: u32 = 16 * 1024;
+const SKIPPED_MAX: u32 = 16 * 1024;
 
 /// How the end of a body is known, and how far it has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Chunked {
             }
             (Self::Size(size, 1..) | Self::Extension(size, _), b'\r') => Self::SizeEnd(size),
             (Self::Size(size, 1..), b';' | b' ' | b'\t') => Self::Extension(size, 0),
-            (Self::Extension(size, length), byte) if byte != b'\n' && length < ASIDE_MAX => {
+            (Self::Extension(size, length), byte) if byte != b'\n' && length < SKIPPED_MAX => {
                 Self::Extension(size, length + 1)
             }
             (Self::SizeEnd(0), b'\n') => Self::Trailer(0, 0),
@@ -112,7 +112,7 @@ impl Chunked {
             (Self::DataEnd, b'\r') => Self::DataEndLf,
             (Self::DataEndLf, b'\n') => Self::Size(0, 0),
             (Self::Trailer(all, line), b'\r') => Self::TrailerLf(all, line),
-            (Self::Trailer(all, line), byte) if byte != b'\n' && all < ASIDE_MAX => {
+            (Self::Trailer(all, line), byte) if byte != b'\n' && all < SKIPPED_MAX => {
                 Self::Trailer(all + 1, line + 1)
             }
             (Self::TrailerLf(_, 0), b'\n') => return Ok(true),
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn extensions_and_trailers_without_end_are_refused() {
         let mut extension = b"5;".to_vec();
-        extension.resize(ASIDE_MAX as usize + 10, b'x');
+        extension.resize(SKIPPED_MAX as usize + 10, b'x');
         assert_eq!(read(Framing::CHUNKED, &extension, 4096), Err(Fault::BadChunk));
         let mut trailer = b"0\r\n".to_vec();
-        trailer.resize(ASIDE_MAX as usize + 10, b'x');
+        trailer.resize(SKIPPED_MAX as usize + 10, b'x');
         assert_eq!(read(Framing::CHUNKED, &trailer, 4096), Err(Fault::BadChunk));
     }
 

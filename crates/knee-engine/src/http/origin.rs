@@ -108,9 +108,13 @@ fn fits(family: AddressFamily, address: IpAddr) -> bool {
     }
 }
 
-/// Host and port that connections for `origin` go to: as `connect_to` says, in turn where it has
-/// several entries for it (`turn` counts connections), otherwise its own.
-pub fn destination<'a>(settings: &'a Settings, origin: &'a Origin, turn: usize) -> (&'a str, u16) {
+/// Host and port that connections for `origin` go to: as `connect_to` says, in connection_index where it has
+/// several entries for it (`connection_index` counts connections), otherwise its own.
+pub fn destination<'a>(
+    settings: &'a Settings,
+    origin: &'a Origin,
+    connection_index: usize,
+) -> (&'a str, u16) {
     let applies = |entry: &&ConnectTo| entry.from.1 == origin.port && entry.from.0 == origin.host;
     let count = settings.connect_to.iter().filter(applies).count();
     if count == 0 {
@@ -120,7 +124,7 @@ pub fn destination<'a>(settings: &'a Settings, origin: &'a Origin, turn: usize) 
         .connect_to
         .iter()
         .filter(applies)
-        .nth(turn % count)
+        .nth(connection_index % count)
         .map_or((origin.host.as_str(), origin.port), |entry| (entry.to.0.as_str(), entry.to.1))
 }
 
@@ -145,7 +149,8 @@ mod tests {
         let entry = |to: &str| ConnectTo { from: ("h".into(), 80), to: (to.into(), 9) };
         let settings = Settings { connect_to: vec![entry("a"), entry("b")], ..Settings::default() };
         let origin = origin("http://h/");
-        let hosts: Vec<_> = (0..4).map(|turn| destination(&settings, &origin, turn).0).collect();
+        let hosts: Vec<_> =
+            (0..4).map(|connection_index| destination(&settings, &origin, connection_index).0).collect();
         assert_eq!(hosts, ["a", "b", "a", "b"]);
         let other = Origin { port: 81, ..origin };
         assert_eq!(destination(&settings, &other, 0), ("h", 81));

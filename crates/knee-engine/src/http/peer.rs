@@ -12,19 +12,19 @@ pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
     /// What TLS agreed on, if it was used.
-    pub tls: Option<Agreed>,
+    pub tls: Option<NegotiatedTls>,
 }
 
 /// What a TLS handshake agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Agreed {
+pub struct NegotiatedTls {
     /// The version, as in `tls1.3`; empty if it has no name.
     pub version: &'static str,
     /// The cipher suite by its registered name; empty if it has none.
     pub suite: &'static str,
 }
 
-impl Agreed {
+impl NegotiatedTls {
     /// From the library's names.
     pub fn new(version: Option<ProtocolVersion>, suite: Option<CipherSuite>) -> Self {
         let version = match version {

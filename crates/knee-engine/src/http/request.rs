@@ -4,8 +4,6 @@
 
 use url::Url;
 
-use crate::shots::{Shot, ShotBody};
-
 /// A request ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prepared {
@@ -35,24 +33,6 @@ impl Default for Defaults {
             keep_alive: true,
             accept_encoding: true,
         }
-    }
-}
-
-/// The forms of a shot: one for each body it may have.
-pub fn prepare(shot: &Shot, defaults: &Defaults) -> Vec<Prepared> {
-    let empty: &[u8] = &[];
-    match &shot.body {
-        ShotBody::Empty => vec![serialize(&shot.method, &shot.url, &shot.headers, None, defaults)],
-        ShotBody::Fixed(body) => {
-            vec![serialize(&shot.method, &shot.url, &shot.headers, Some(body), defaults)]
-        }
-        ShotBody::Choice(bodies) => bodies
-            .iter()
-            .map(|body| {
-                let body = if body.is_empty() { empty } else { body };
-                serialize(&shot.method, &shot.url, &shot.headers, Some(body), defaults)
-            })
-            .collect(),
     }
 }
 

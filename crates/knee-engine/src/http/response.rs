@@ -21,7 +21,7 @@ const INTERIM_MAX: u8 = 64;
 /// Receives what is read, in order: one head, then its body in pieces.
 pub trait Sink {
     /// The final head. A fault ends the request.
-    fn head(&mut self, head: &Head<'_>) -> Result<(), Fault>;
+    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault>;
 
     /// The next bytes of the body, as received. A fault ends the request.
     fn body(&mut self, bytes: &[u8]) -> Result<(), Fault>;
@@ -32,7 +32,7 @@ pub trait Sink {
 
 /// The final head of an answer.
 #[derive(Debug)]
-pub struct Head<'a> {
+pub struct ResponseHead<'a> {
     /// Status code, 200 to 999.
     pub status: u16,
     /// What stands behind the status code.
@@ -56,7 +56,7 @@ pub enum Progress {
 /// Reads one answer after the other from a connection.
 #[derive(Debug)]
 pub struct ResponseReader {
-    stage: Stage,
+    state: ReadState,
     head_request: bool,
     body_max: u64,
     /// Status of the final head; 0 before it.
@@ -69,7 +69,7 @@ pub struct ResponseReader {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum ReadState {
     Head,
     Body(Framing),
     Done,
@@ -87,7 +87,7 @@ impl ResponseReader {
     /// A reader that refuses bodies over `body_max` bytes.
     pub const fn new(body_max: u64) -> Self {
         Self {
-            stage: Stage::Done,
+            state: ReadState::Done,
             head_request: false,
             body_max,
             status: 0,
@@ -100,7 +100,7 @@ impl ResponseReader {
 
     /// Expects the answer to one request. An answer to a `HEAD` request never has a body.
     pub fn expect(&mut self, head_request: bool) {
-        self.stage = Stage::Head;
+        self.state = ReadState::Head;
         self.head_request = head_request;
         (self.status, self.keep_alive, self.interim, self.body_received) = (0, false, 0, 0);
         self.partial.clear();
@@ -118,22 +118,22 @@ impl ResponseReader {
 
     /// Whether the connection may be used again after this answer.
     pub fn keep_alive(&self) -> bool {
-        self.keep_alive && self.stage == Stage::Done
+        self.keep_alive && self.state == ReadState::Done
     }
 
     /// Whether any byte of the answer has arrived.
     pub fn begun(&self) -> bool {
-        self.stage != Stage::Head || self.interim > 0 || !self.partial.is_empty()
+        self.state != ReadState::Head || self.interim > 0 || !self.partial.is_empty()
     }
 
     /// Whether the end of the connection is the end of the answer.
     pub fn is_until_close(&self) -> bool {
-        self.stage == Stage::Body(Framing::UntilClose)
+        self.state == ReadState::Body(Framing::UntilClose)
     }
 
     /// Takes the next bytes of the connection.
     pub fn feed<S: Sink>(&mut self, mut input: &[u8], sink: &mut S) -> Result<Progress, Fault> {
-        while self.stage == Stage::Head {
+        while self.state == ReadState::Head {
             match self.feed_head(input, sink)? {
                 Some(used) => input = &input[used..],
                 None => return Ok(Progress::More),
@@ -144,18 +144,18 @@ impl ResponseReader {
 
     /// The connection has ended.
     pub fn feed_end<S: Sink>(&mut self, sink: &mut S) -> Result<(), Fault> {
-        match self.stage {
-            Stage::Body(Framing::UntilClose) => {
-                self.stage = Stage::Done;
+        match self.state {
+            ReadState::Body(Framing::UntilClose) => {
+                self.state = ReadState::Done;
                 sink.end()
             }
-            Stage::Head if !self.begun() => Err(Fault::ClosedEarly),
-            Stage::Head => {
+            ReadState::Head if !self.begun() => Err(Fault::ClosedEarly),
+            ReadState::Head => {
                 let parsed = parse_head(&self.partial, self.head_request, sink);
                 Err(parsed.err().unwrap_or(Fault::MalformedHead))
             }
-            Stage::Body(_) => Err(Fault::ShortBody),
-            Stage::Done => Ok(()),
+            ReadState::Body(_) => Err(Fault::ShortBody),
+            ReadState::Done => Ok(()),
         }
     }
 
@@ -202,17 +202,17 @@ impl ResponseReader {
             // The count is checked where the next head is parsed; saturating keeps it a fault.
             self.interim = self.interim.saturating_add(1);
             if self.interim > INTERIM_MAX {
-                self.stage = Stage::Body(Framing::Length(0));
+                self.state = ReadState::Body(Framing::Length(0));
             }
             return;
         }
         self.status = facts.status;
         self.keep_alive = facts.keep_alive;
-        self.stage = Stage::Body(facts.framing);
+        self.state = ReadState::Body(facts.framing);
     }
 
     fn feed_body<S: Sink>(&mut self, mut input: &[u8], sink: &mut S) -> Result<Progress, Fault> {
-        let Stage::Body(framing) = &mut self.stage else {
+        let ReadState::Body(framing) = &mut self.state else {
             return Ok(Progress::Complete { surplus: input.len() });
         };
         if self.status == 0 {
@@ -235,7 +235,7 @@ impl ResponseReader {
         if !complete {
             return Ok(Progress::More);
         }
-        self.stage = Stage::Done;
+        self.state = ReadState::Done;
         sink.end()?;
         Ok(Progress::Complete { surplus: input.len() })
     }
@@ -269,7 +269,11 @@ fn parse_head<S: Sink>(
         _ => return Err(Fault::MalformedHead),
     };
     if status >= 200 {
-        sink.head(&Head { status, reason: response.reason.unwrap_or(""), headers: response.headers })?;
+        sink.head(&ResponseHead {
+            status,
+            reason: response.reason.unwrap_or(""),
+            headers: response.headers,
+        })?;
     }
     Ok(Some((used, facts)))
 }

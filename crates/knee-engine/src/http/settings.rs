@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use knee_core::unit::Nanos;
 
-use super::reach::Reach;
+use super::host_rules::HostRules;
 
 /// Settings of the request path.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Settings {
     /// Most bytes of a body after decoding; more is a fault.
     pub decoded_max: u64,
     /// Which hosts may be called, and where they are found.
-    pub reach: Reach,
+    pub host_rules: HostRules,
     /// TLS.
     pub tls: TlsSettings,
 }
@@ -51,7 +51,7 @@ impl Default for Settings {
             decode: true,
             body_max: 1 << 40,
             decoded_max: 64 << 20,
-            reach: Reach::default(),
+            host_rules: HostRules::default(),
             tls: TlsSettings::default(),
         }
     }

@@ -14,8 +14,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use super::failure::{Failure, Objection};
-use super::peer::Agreed;
+use super::failure::{Failure, TlsProblem};
+use super::peer::NegotiatedTls;
 use super::settings::{TlsSettings, TlsVersion};
 
 /// Why TLS could not be set up before the run.
@@ -143,7 +143,7 @@ pub struct Session {
 
 /// How a session stands after all received records were processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum SessionState {
     /// The handshake goes on; more records are needed.
     Handshaking,
     /// Requests may be sent.
@@ -165,9 +165,9 @@ impl Session {
     }
 
     /// What the handshake has agreed on.
-    pub fn agreed(&self) -> Agreed {
+    pub fn agreed(&self) -> NegotiatedTls {
         let suite = self.connection.negotiated_cipher_suite().map(|suite| suite.suite());
-        Agreed::new(self.connection.protocol_version(), suite)
+        NegotiatedTls::new(self.connection.protocol_version(), suite)
     }
 
     /// Whether the peer has ended the stream in order.
@@ -194,18 +194,18 @@ impl Session {
         &mut self,
         bytes: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
-    ) -> Result<Standing, Failure> {
+    ) -> Result<SessionState, Failure> {
         if self.incoming.is_empty() {
-            let (used, standing) = self.process(bytes, deliver)?;
+            let (used, session_state) = self.process(bytes, deliver)?;
             self.incoming.extend_from_slice(&bytes[used..]);
-            return Ok(standing);
+            return Ok(session_state);
         }
         let mut incoming = std::mem::take(&mut self.incoming);
         incoming.extend_from_slice(bytes);
-        let (used, standing) = self.process(&mut incoming, deliver)?;
+        let (used, session_state) = self.process(&mut incoming, deliver)?;
         incoming.drain(..used);
         self.incoming = incoming;
-        Ok(standing)
+        Ok(session_state)
     }
 
     /// Encrypts a request; its records are pending afterwards.
@@ -235,12 +235,12 @@ impl Session {
         &mut self,
         incoming: &mut [u8],
         deliver: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
-    ) -> Result<(usize, Standing), Failure> {
+    ) -> Result<(usize, SessionState), Failure> {
         let mut used = 0;
         loop {
             let status = self.connection.process_tls_records(&mut incoming[used..]);
             let discard = status.discard;
-            let standing = match status.state.map_err(failure_of)? {
+            let session_state = match status.state.map_err(failure_of)? {
                 ConnectionState::EncodeTlsData(mut data) => {
                     encode(&mut self.outgoing, |out| data.encode(out))?;
                     None
@@ -256,17 +256,17 @@ impl Session {
                     }
                     None
                 }
-                ConnectionState::BlockedHandshake => Some(Standing::Handshaking),
-                ConnectionState::WriteTraffic(_) => Some(Standing::Open),
+                ConnectionState::BlockedHandshake => Some(SessionState::Handshaking),
+                ConnectionState::WriteTraffic(_) => Some(SessionState::Open),
                 ConnectionState::PeerClosed => {
                     self.peer_closed = true;
                     None
                 }
-                _ => Some(Standing::Closed),
+                _ => Some(SessionState::Closed),
             };
             used += discard;
-            if let Some(standing) = standing {
-                return Ok((used, if self.peer_closed { Standing::Closed } else { standing }));
+            if let Some(session_state) = session_state {
+                return Ok((used, if self.peer_closed { SessionState::Closed } else { session_state }));
             }
         }
     }
@@ -300,22 +300,22 @@ fn failure_of(error: rustls::Error) -> Failure {
         rustls::Error::DecryptError | rustls::Error::PeerSentOversizedRecord => Fault::TlsBroken,
         _ => Fault::TlsHandshake,
     };
-    Failure { tls: objection(&error), ..Failure::new(fault, error) }
+    Failure { tls: tls_problem(&error), ..Failure::new(fault, error) }
 }
 
-fn objection(error: &rustls::Error) -> Option<Objection> {
+fn tls_problem(error: &rustls::Error) -> Option<TlsProblem> {
     use rustls::CertificateError as Certificate;
     match error {
-        rustls::Error::AlertReceived(_) => Some(Objection::Alert),
+        rustls::Error::AlertReceived(_) => Some(TlsProblem::Alert),
         rustls::Error::InvalidCertificate(why) => match why {
-            Certificate::UnknownIssuer => Some(Objection::UnknownIssuer),
+            Certificate::UnknownIssuer => Some(TlsProblem::UnknownIssuer),
             Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {
-                Some(Objection::OtherName)
+                Some(TlsProblem::OtherName)
             }
             Certificate::Expired
             | Certificate::ExpiredContext { .. }
             | Certificate::NotValidYet
-            | Certificate::NotValidYetContext { .. } => Some(Objection::OutOfDate),
+            | Certificate::NotValidYetContext { .. } => Some(TlsProblem::OutOfDate),
             _ => None,
         },
         _ => None,

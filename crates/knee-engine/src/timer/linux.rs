@@ -21,7 +21,7 @@ use rustix::time::{
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::{LocalOptions, LocalRuntime};
 
-use super::Timer;
+use super::interface::Timer;
 use super::queue::SleeperQueue;
 
 /// The alarm is set at most this much early, so this is also the longest look at the clock.

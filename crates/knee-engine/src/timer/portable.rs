@@ -10,7 +10,7 @@ use knee_core::unit::Nanos;
 
 use tokio::runtime::{LocalOptions, LocalRuntime};
 
-use super::Timer;
+use super::interface::Timer;
 
 /// The timer of one worker thread.
 #[derive(Clone, Debug)]

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use knee_core::outcome::{Fault, Outcome};
 
+use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::identity::{Certificate, Greeting};
 use crate::server::{Seen, Server};
-use crate::way::Way;
 
 /// What a request is to become.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,12 +27,12 @@ pub const BAD: u64 = 5;
 const RATES: [f64; 3] = [100.0, 500.0, 2_000.0];
 
 /// Makes the same request meet `way` in every kind of run.
-pub fn check(way: &Way, ends: Ends) {
+pub fn check(behaviour: &Behaviour, ends: Ends) {
     for drive in runs() {
-        on_new_connections(way, ends, drive);
+        on_new_connections(behaviour, ends, drive);
     }
-    on_kept_connections(way, ends);
-    over_tls(way, ends);
+    on_kept_connections(behaviour, ends);
+    over_tls(behaviour, ends);
 }
 
 /// One closed run and one open run a rate; the address comes later.
@@ -46,75 +46,75 @@ pub fn runs() -> impl Iterator<Item = fn(&str) -> Drive> {
 }
 
 /// The first request of each of the first connections meets `way`.
-fn on_new_connections(way: &Way, ends: Ends, drive: impl Fn(&str) -> Drive) {
-    let server = misbehaving(way, |_| Greeting::Plain);
+fn on_new_connections(behaviour: &Behaviour, ends: Ends, drive: impl Fn(&str) -> Drive) {
+    let server = misbehaving(behaviour, |_| Greeting::Plain);
     let drive = drive(&server.url("/"));
     // Time limits are set only where time is what is tested.
-    verify(way, ends, BAD, &drive, &server);
+    verify(behaviour, ends, BAD, &drive, &server);
 }
 
-fn over_tls(way: &Way, ends: Ends) {
-    let server = misbehaving(way, |_| Greeting::Tls(Certificate::Good));
+fn over_tls(behaviour: &Behaviour, ends: Ends) {
+    let server = misbehaving(behaviour, |_| Greeting::Tls(Certificate::Good));
     let drive = Drive::closed(&server.secure_url("/"), REQUESTS, 3).trusting();
-    verify(way, ends, BAD, &drive, &server);
+    verify(behaviour, ends, BAD, &drive, &server);
 }
 
-fn misbehaving(way: &Way, greet: fn(u64) -> Greeting) -> Server {
-    let way = way.clone();
+fn misbehaving(behaviour: &Behaviour, greet: fn(u64) -> Greeting) -> Server {
+    let behaviour = behaviour.clone();
     Server::greeting(greet, move |request| {
-        if request.connection < BAD && request.place == 0 { way.clone() } else { Way::Good }
+        if request.connection < BAD && request.place == 0 { behaviour.clone() } else { Behaviour::Good }
     })
 }
 
 /// The second request of a few connections meets `way`. Where no byte of an answer came, it may
 /// have been on its way when the server closed an idle connection, so it is sent once more.
-fn on_kept_connections(way: &Way, ends: Ends) {
+fn on_kept_connections(behaviour: &Behaviour, ends: Ends) {
     let bad = AtomicU64::new(0);
-    let script = way.clone();
+    let script = behaviour.clone();
     let server = Server::start(move |request| {
         let second = request.place == 1 && bad.fetch_add(1, Ordering::SeqCst) < 4;
-        if second { script.clone() } else { Way::Good }
+        if second { script.clone() } else { Behaviour::Good }
     });
     let drive = Drive::closed(&server.url("/"), REQUESTS, 3);
-    if way.is_hang_up() {
+    if behaviour.is_hang_up() {
         let run = drive.run();
-        assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{way:?}: {:?}", faults(&run));
-        assert_eq!(all(&run).resent, 4, "{way:?}");
+        assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{behaviour:?}: {:?}", faults(&run));
+        assert_eq!(all(&run).resent, 4, "{behaviour:?}");
         server.all_closed();
     } else {
-        verify(way, ends, 4, &drive, &server);
+        verify(behaviour, ends, 4, &drive, &server);
     }
 }
 
 /// Makes the run, and expects `bad` requests to end so and all others well.
-pub fn verify(way: &Way, ends: Ends, bad: u64, drive: &Drive, server: &Server) -> Seen {
+pub fn verify(behaviour: &Behaviour, ends: Ends, bad: u64, drive: &Drive, server: &Server) -> Seen {
     let run = drive.run();
     let tally = all(&run);
     let seen = server.all_closed();
     match ends {
         In(fault) => {
-            assert_eq!(faults(&run), [(fault, bad)], "{way:?}: {:?}", tally.faults);
-            assert_eq!(count(&run, Outcome::Ok), REQUESTS - bad, "{way:?}");
+            assert_eq!(faults(&run), [(fault, bad)], "{behaviour:?}: {:?}", tally.faults);
+            assert_eq!(count(&run, Outcome::Ok), REQUESTS - bad, "{behaviour:?}");
         }
         With(status) => {
             // Connections may be kept after these, so that fewer than `bad` are there to meet it.
             let met = tally.status.iter().find(|(known, _)| *known == status).map_or(0, |(_, met)| *met);
-            assert!(met > 0 && (met <= bad || status == 200), "{way:?}: {:?}", tally.status);
+            assert!(met > 0 && (met <= bad || status == 200), "{behaviour:?}: {:?}", tally.status);
             let good = (200..400).contains(&status);
             let ok = if good { REQUESTS } else { REQUESTS - met };
-            assert_eq!(count(&run, Outcome::Ok), ok, "{way:?}");
-            assert_eq!(count(&run, Outcome::HttpError), REQUESTS - ok, "{way:?}");
+            assert_eq!(count(&run, Outcome::Ok), ok, "{behaviour:?}");
+            assert_eq!(count(&run, Outcome::HttpError), REQUESTS - ok, "{behaviour:?}");
         }
     }
-    assert_eq!(tally.resent, 0, "{way:?}");
-    assert_eq!(seen.after_fault, 0, "{way:?}: nothing is sent on a connection that went wrong");
-    assert_eq!(seen.requests.len() as u64, REQUESTS, "{way:?}: each request is sent once");
+    assert_eq!(tally.resent, 0, "{behaviour:?}");
+    assert_eq!(seen.after_fault, 0, "{behaviour:?}: nothing is sent on a connection that went wrong");
+    assert_eq!(seen.requests.len() as u64, REQUESTS, "{behaviour:?}: each request is sent once");
     seen
 }
 
 macro_rules! answers {
-    ($($name:ident: $way:expr => $ends:expr;)*) => {
-        $(#[test] fn $name() { check(&$way, $ends); })*
+    ($($name:ident: $behaviour:expr => $ends:expr;)*) => {
+        $(#[test] fn $name() { check(&$behaviour, $ends); })*
     };
 }
 
@@ -122,58 +122,58 @@ use Ends::{In, With};
 
 answers! {
     // Hanging up.
-    a_reset_instead_of_an_answer_is_a_reset: Way::ResetAtOnce => In(Fault::Reset);
-    a_reset_within_the_head_is_a_reset: Way::ResetInHead => In(Fault::Reset);
-    a_reset_within_the_body_is_a_reset: Way::ResetInBody => In(Fault::Reset);
-    the_end_instead_of_an_answer_is_closed_early: Way::EndAtOnce => In(Fault::ClosedEarly);
-    the_end_within_the_head_is_a_malformed_head: Way::EndInHead => In(Fault::MalformedHead);
-    the_end_before_the_announced_length_is_a_short_body: Way::EndInBody => In(Fault::ShortBody);
-    the_end_within_a_chunk_is_a_short_body: Way::EndInChunk => In(Fault::ShortBody);
-    the_end_between_chunks_is_a_short_body: Way::EndBetweenChunks => In(Fault::ShortBody);
+    a_reset_instead_of_an_answer_is_a_reset: Behaviour::ResetAtOnce => In(Fault::Reset);
+    a_reset_within_the_head_is_a_reset: Behaviour::ResetInHead => In(Fault::Reset);
+    a_reset_within_the_body_is_a_reset: Behaviour::ResetInBody => In(Fault::Reset);
+    the_end_instead_of_an_answer_is_closed_early: Behaviour::EndAtOnce => In(Fault::ClosedEarly);
+    the_end_within_the_head_is_a_malformed_head: Behaviour::EndInHead => In(Fault::MalformedHead);
+    the_end_before_the_announced_length_is_a_short_body: Behaviour::EndInBody => In(Fault::ShortBody);
+    the_end_within_a_chunk_is_a_short_body: Behaviour::EndInChunk => In(Fault::ShortBody);
+    the_end_between_chunks_is_a_short_body: Behaviour::EndBetweenChunks => In(Fault::ShortBody);
 
     // Not HTTP.
-    the_greeting_of_another_protocol_is_a_malformed_head: Way::Garbage => In(Fault::MalformedHead);
-    random_bytes_are_a_malformed_head: Way::RandomBytes(7) => In(Fault::MalformedHead);
-    a_page_without_a_head_is_a_malformed_head: Way::NoHead => In(Fault::MalformedHead);
-    a_version_that_does_not_exist_is_a_malformed_head: Way::OtherVersion => In(Fault::MalformedHead);
-    a_tls_alert_on_a_plain_connection_is_a_malformed_head: Way::TlsAlert => In(Fault::MalformedHead);
-    empty_lines_without_end_are_a_malformed_head: Way::EmptyLines => In(Fault::MalformedHead);
-    another_protocol_unasked_is_an_unexpected_upgrade: Way::Upgrade => In(Fault::UnexpectedUpgrade);
+    the_greeting_of_another_protocol_is_a_malformed_head: Behaviour::Garbage => In(Fault::MalformedHead);
+    random_bytes_are_a_malformed_head: Behaviour::RandomBytes(7) => In(Fault::MalformedHead);
+    a_page_without_a_head_is_a_malformed_head: Behaviour::NoHead => In(Fault::MalformedHead);
+    a_version_that_does_not_exist_is_a_malformed_head: Behaviour::OtherVersion => In(Fault::MalformedHead);
+    a_tls_alert_on_a_plain_connection_is_a_malformed_head: Behaviour::TlsAlert => In(Fault::MalformedHead);
+    empty_lines_without_end_are_a_malformed_head: Behaviour::EmptyLines => In(Fault::MalformedHead);
+    another_protocol_unasked_is_an_unexpected_upgrade: Behaviour::Upgrade => In(Fault::UnexpectedUpgrade);
 
     // Heads.
-    hundreds_of_header_lines_are_too_large_a_head: Way::ManyHeaders => In(Fault::HeadTooLarge);
-    a_header_line_without_end_is_too_large_a_head: Way::LongHeader => In(Fault::HeadTooLarge);
-    cookies_without_end_are_too_large_a_head: Way::CookieFlood => In(Fault::HeadTooLarge);
-    a_nul_in_a_header_is_a_malformed_head: Way::NulInHeader => In(Fault::MalformedHead);
-    a_folded_header_is_a_malformed_head: Way::FoldedHeader => In(Fault::MalformedHead);
-    a_header_without_a_colon_is_a_malformed_head: Way::NoColon => In(Fault::MalformedHead);
-    interim_answers_without_end_are_too_many: Way::InterimFlood => In(Fault::TooManyInterim);
+    hundreds_of_header_lines_are_too_large_a_head: Behaviour::ManyHeaders => In(Fault::HeadTooLarge);
+    a_header_line_without_end_is_too_large_a_head: Behaviour::LongHeader => In(Fault::HeadTooLarge);
+    cookies_without_end_are_too_large_a_head: Behaviour::CookieFlood => In(Fault::HeadTooLarge);
+    a_nul_in_a_header_is_a_malformed_head: Behaviour::NulInHeader => In(Fault::MalformedHead);
+    a_folded_header_is_a_malformed_head: Behaviour::FoldedHeader => In(Fault::MalformedHead);
+    a_header_without_a_colon_is_a_malformed_head: Behaviour::NoColon => In(Fault::MalformedHead);
+    interim_answers_without_end_are_too_many: Behaviour::InterimFlood => In(Fault::TooManyInterim);
 
     // Framing.
-    a_chunk_size_that_is_no_number_is_a_bad_chunk: Way::BadChunkSize => In(Fault::BadChunk);
-    a_chunk_size_beyond_all_numbers_is_a_bad_chunk: Way::HugeChunkSize => In(Fault::BadChunk);
-    a_chunk_longer_than_it_says_is_a_bad_chunk: Way::LongChunk => In(Fault::BadChunk);
-    a_chunk_extension_without_end_is_a_bad_chunk: Way::EndlessExtension => In(Fault::BadChunk);
-    a_trailer_without_end_is_a_bad_chunk: Way::EndlessTrailer => In(Fault::BadChunk);
+    a_chunk_size_that_is_no_number_is_a_bad_chunk: Behaviour::BadChunkSize => In(Fault::BadChunk);
+    a_chunk_size_beyond_all_numbers_is_a_bad_chunk: Behaviour::HugeChunkSize => In(Fault::BadChunk);
+    a_chunk_longer_than_it_says_is_a_bad_chunk: Behaviour::LongChunk => In(Fault::BadChunk);
+    a_chunk_extension_without_end_is_a_bad_chunk: Behaviour::EndlessExtension => In(Fault::BadChunk);
+    a_trailer_without_end_is_a_bad_chunk: Behaviour::EndlessTrailer => In(Fault::BadChunk);
     a_length_beside_chunks_is_conflicting_framing:
-        Way::Framing("Content-Length: 5\r\nTransfer-Encoding: chunked") => In(Fault::ConflictingFraming);
+        Behaviour::Framing("Content-Length: 5\r\nTransfer-Encoding: chunked") => In(Fault::ConflictingFraming);
     a_transfer_coding_that_is_not_chunked_is_conflicting_framing:
-        Way::Framing("Transfer-Encoding: gzip") => In(Fault::ConflictingFraming);
+        Behaviour::Framing("Transfer-Encoding: gzip") => In(Fault::ConflictingFraming);
     two_lengths_that_differ_are_a_bad_length:
-        Way::Framing("Content-Length: 5\r\nContent-Length: 6") => In(Fault::BadLength);
-    a_negative_length_is_a_bad_length: Way::Framing("Content-Length: -5") => In(Fault::BadLength);
+        Behaviour::Framing("Content-Length: 5\r\nContent-Length: 6") => In(Fault::BadLength);
+    a_negative_length_is_a_bad_length: Behaviour::Framing("Content-Length: -5") => In(Fault::BadLength);
     a_length_beyond_all_numbers_is_a_bad_length:
-        Way::Framing("Content-Length: 99999999999999999999") => In(Fault::BadLength);
-    a_list_of_lengths_is_a_bad_length: Way::Framing("Content-Length: 5, 5") => In(Fault::BadLength);
-    a_length_in_hexadecimal_is_a_bad_length: Way::Framing("Content-Length: 0x5") => In(Fault::BadLength);
-    a_length_with_a_sign_is_a_bad_length: Way::Framing("Content-Length: +5") => In(Fault::BadLength);
+        Behaviour::Framing("Content-Length: 99999999999999999999") => In(Fault::BadLength);
+    a_list_of_lengths_is_a_bad_length: Behaviour::Framing("Content-Length: 5, 5") => In(Fault::BadLength);
+    a_length_in_hexadecimal_is_a_bad_length: Behaviour::Framing("Content-Length: 0x5") => In(Fault::BadLength);
+    a_length_with_a_sign_is_a_bad_length: Behaviour::Framing("Content-Length: +5") => In(Fault::BadLength);
 
     // Odd, and yet right.
-    an_interim_answer_before_the_final_one_is_read_past: Way::Continue => With(200);
-    lines_that_end_in_a_line_feed_alone_are_read: Way::BareLineFeeds => With(200);
-    http_1_0_may_keep_its_connection: Way::OldAndKept => With(200);
-    a_body_without_length_lasts_until_the_end: Way::UntilClose => With(200);
-    a_slow_answer_in_time_is_an_answer: Way::DripInTime => With(200);
-    every_status_of_three_digits_is_a_status: Way::Status(999) => With(999);
-    a_server_error_is_an_answer: Way::Status(503) => With(503);
+    an_interim_answer_before_the_final_one_is_read_past: Behaviour::Continue => With(200);
+    lines_that_end_in_a_line_feed_alone_are_read: Behaviour::BareLineFeeds => With(200);
+    http_1_0_may_keep_its_connection: Behaviour::OldAndKept => With(200);
+    a_body_without_length_lasts_until_the_end: Behaviour::UntilClose => With(200);
+    a_slow_answer_in_time_is_an_answer: Behaviour::DripInTime => With(200);
+    every_status_of_three_digits_is_a_status: Behaviour::Status(999) => With(999);
+    a_server_error_is_an_answer: Behaviour::Status(503) => With(503);
 }

@@ -7,10 +7,10 @@ use knee_core::outcome::{Fault, Outcome};
 
 use crate::answers::Ends::{In, With};
 use crate::answers::check;
+use crate::behaviour::Behaviour;
 use crate::drive::{BODY_MAX, Drive, count, faults};
 use crate::server::Server;
 use crate::shortages::in_child;
-use crate::way::Way;
 
 /// `body` in a content coding.
 pub fn encode(coding: &str, body: &[u8]) -> Vec<u8> {
@@ -39,23 +39,23 @@ pub fn encode(coding: &str, body: &[u8]) -> Vec<u8> {
 pub const CODINGS: [&str; 4] = ["gzip", "deflate", "br", "zstd"];
 
 /// An answer that decodes to `size` zeros.
-fn bomb(coding: &'static str, size: usize) -> Way {
-    Way::Coded(coding, encode(coding, &vec![0; size]))
+fn bomb(coding: &'static str, size: usize) -> Behaviour {
+    Behaviour::Coded(coding, encode(coding, &vec![0; size]))
 }
 
 #[test]
 fn chunks_without_end_meet_the_body_limit() {
-    check(&Way::EndlessChunks, In(Fault::BodyLimit));
+    check(&Behaviour::EndlessChunks, In(Fault::BodyLimit));
 }
 
 #[test]
 fn a_body_without_end_meets_the_body_limit() {
-    check(&Way::EndlessBody, In(Fault::BodyLimit));
+    check(&Behaviour::EndlessBody, In(Fault::BodyLimit));
 }
 
 #[test]
 fn a_length_beyond_the_body_limit_meets_it() {
-    check(&Way::HugeLength, In(Fault::BodyLimit));
+    check(&Behaviour::HugeLength, In(Fault::BodyLimit));
 }
 
 #[test]
@@ -75,14 +75,14 @@ fn a_body_that_decodes_to_just_the_limit_is_whole() {
 #[test]
 fn a_body_that_is_not_encoded_as_it_says_fails_to_decode() {
     for coding in CODINGS {
-        check(&Way::Coded(coding, b"plain text".to_vec()), In(Fault::DecodeFailed));
+        check(&Behaviour::Coded(coding, b"plain text".to_vec()), In(Fault::DecodeFailed));
     }
 }
 
 #[test]
 fn a_body_in_another_coding_than_it_says_fails_to_decode() {
-    check(&Way::Coded("br", encode("gzip", b"hello hello hello hello")), In(Fault::DecodeFailed));
-    check(&Way::Coded("gzip", encode("zstd", b"hello hello hello hello")), In(Fault::DecodeFailed));
+    check(&Behaviour::Coded("br", encode("gzip", b"hello hello hello hello")), In(Fault::DecodeFailed));
+    check(&Behaviour::Coded("gzip", encode("zstd", b"hello hello hello hello")), In(Fault::DecodeFailed));
 }
 
 #[test]
@@ -91,13 +91,13 @@ fn an_encoded_body_that_was_cut_off_fails_to_decode() {
     for coding in CODINGS {
         let mut body = encode(coding, &text);
         body.truncate(body.len() - 9);
-        check(&Way::Coded(coding, body), In(Fault::DecodeFailed));
+        check(&Behaviour::Coded(coding, body), In(Fault::DecodeFailed));
     }
 }
 
 #[test]
 fn a_coding_nobody_knows_is_left_alone() {
-    check(&Way::Coded("rot13", b"uryyb".to_vec()), With(200));
+    check(&Behaviour::Coded("rot13", b"uryyb".to_vec()), With(200));
 }
 
 #[test]
@@ -119,8 +119,18 @@ fn floods_and_bombs_do_not_grow_the_memory() {
     // Only a process of its own has a peak of its own; the server floods from the other one.
     const MIB: u64 = 1_024;
     let ways = || {
-        let mut ways = vec![Way::EndlessChunks, Way::EndlessBody, Way::LongHeader, Way::CookieFlood];
-        ways.extend([Way::EndlessTrailer, Way::EndlessExtension, Way::InterimFlood, Way::EmptyLines]);
+        let mut ways = vec![
+            Behaviour::EndlessChunks,
+            Behaviour::EndlessBody,
+            Behaviour::LongHeader,
+            Behaviour::CookieFlood,
+        ];
+        ways.extend([
+            Behaviour::EndlessTrailer,
+            Behaviour::EndlessExtension,
+            Behaviour::InterimFlood,
+            Behaviour::EmptyLines,
+        ]);
         ways.extend(CODINGS.map(|coding| bomb(coding, 256 << 20)));
         ways
     };
@@ -142,7 +152,7 @@ fn floods_and_bombs_do_not_grow_the_memory() {
             // Ten connections at once; the largest thing each may hold is a head of 256 KiB or a
             // window of 8 MiB.
             let grown = peak_kib() - before;
-            assert!(grown < 96 * MIB, "way {number} took {grown} KiB");
+            assert!(grown < 96 * MIB, "behaviour {number} took {grown} KiB");
         }
     });
 }

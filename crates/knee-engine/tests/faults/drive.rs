@@ -17,8 +17,8 @@ use knee_engine::control::Control;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
 use knee_engine::http::tls;
-use knee_engine::run::{Listeners, RunError, Way as Road, run};
-use knee_engine::shots::{Shot, ShotBody, Volley};
+use knee_engine::requests::{RequestBody, RequestSet, RequestTemplate};
+use knee_engine::run::{HttpConfig, Listeners, RunError, run};
 use url::Url;
 
 use crate::identity;
@@ -30,7 +30,7 @@ pub const BODY_MAX: u64 = 1 << 20;
 /// Everything that decides what a run does; adjust what matters.
 #[derive(Clone)]
 pub struct Drive {
-    pub shots: Vec<Shot>,
+    pub requests: Vec<RequestTemplate>,
     pub settings: Settings,
     pub defaults: Defaults,
     pub executor: Executor,
@@ -44,12 +44,12 @@ pub struct Drive {
 }
 
 /// One GET of `url`.
-pub fn shot(url: &str) -> Shot {
-    Shot {
+pub fn request(url: &str) -> RequestTemplate {
+    RequestTemplate {
         method: "GET".to_owned(),
         url: Url::parse(url).unwrap(),
         headers: Vec::new(),
-        body: ShotBody::Empty,
+        body: RequestBody::Empty,
         weight: 1.0,
         endpoint: EndpointId(0),
     }
@@ -60,7 +60,7 @@ impl Drive {
     pub fn closed(url: &str, requests: u64, users: u32) -> Self {
         let settings = Settings { body_max: BODY_MAX, decoded_max: BODY_MAX, ..Settings::default() };
         Self {
-            shots: vec![shot(url)],
+            requests: vec![request(url)],
             settings,
             defaults: Defaults::default(),
             executor: Executor::Closed { vus: Curve::constant(f64::from(users)) },
@@ -83,9 +83,9 @@ impl Drive {
 
     /// The same with another method, and a body if it is not empty.
     pub fn method(mut self, method: &str, body: &[u8]) -> Self {
-        method.clone_into(&mut self.shots[0].method);
+        method.clone_into(&mut self.requests[0].method);
         if !body.is_empty() {
-            self.shots[0].body = ShotBody::Fixed(body.to_vec());
+            self.requests[0].body = RequestBody::Fixed(body.to_vec());
         }
         self
     }
@@ -103,7 +103,7 @@ impl Drive {
 
     fn head(&self) -> Head {
         let scenario = Scenario::new("default", self.executor.clone(), self.stop);
-        let endpoints = self.shots.iter().map(|shot| Endpoint { name: shot.url.to_string() });
+        let endpoints = self.requests.iter().map(|request| Endpoint { name: request.url.to_string() });
         let plan = Plan {
             scenarios: vec![scenario],
             endpoints: endpoints.collect(),
@@ -132,18 +132,20 @@ impl Drive {
 
     /// Makes the run; also returns its intervals. Ends the test if it does not end.
     pub fn watched(&self) -> Result<(Run, Vec<Arc<Interval>>), RunError> {
-        let secure = self.shots.iter().any(|shot| shot.url.scheme() == "https");
+        let secure = self.requests.iter().any(|request| request.url.scheme() == "https");
         let tls = secure.then(|| tls::configure(&self.settings.tls).unwrap());
-        let road = Road { settings: Arc::new(self.settings.clone()), defaults: self.defaults.clone(), tls };
-        let rests = matches!(self.executor, Executor::Closed { .. });
-        let volley = Volley::load(self.shots.clone(), &self.defaults, self.seed, rests, &[]).unwrap();
+        let http =
+            HttpConfig { settings: Arc::new(self.settings.clone()), defaults: self.defaults.clone(), tls };
+        let backs_off = matches!(self.executor, Executor::Closed { .. });
+        let set =
+            RequestSet::prepare(self.requests.clone(), &self.defaults, self.seed, backs_off, &[]).unwrap();
         let (head, control) = (self.head(), self.control.clone());
         let (send_event, events) = mpsc::sync_channel(100_000);
         let (send_run, runs) = mpsc::channel();
         thread::spawn(move || {
             let listeners = Listeners { journal: None, events: vec![send_event] };
             // Nobody listens any more if the watchdog has ended the test.
-            let _ = send_run.send(run(head, &Arc::new(volley), &road, &control, listeners));
+            let _ = send_run.send(run(head, &Arc::new(set), &http, &control, listeners));
         });
         let run = runs.recv_timeout(WATCHDOG).expect("the run ends")?;
         let intervals: Vec<_> = events

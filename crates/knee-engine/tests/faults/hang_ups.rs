@@ -4,21 +4,21 @@
 use knee_core::outcome::{Blame, Fault, Outcome};
 
 use crate::answers::{BAD, REQUESTS};
+use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::identity::Greeting;
 use crate::server::Server;
-use crate::way::Way;
 
 /// Ends the connection instead of answering its second request.
-fn ends_at_the_second_request(way: Way) -> Server {
-    Server::start(move |request| if request.place == 1 { way.clone() } else { Way::Good })
+fn ends_at_the_second_request(behaviour: Behaviour) -> Server {
+    Server::start(move |request| if request.place == 1 { behaviour.clone() } else { Behaviour::Good })
 }
 
 #[test]
 fn an_idempotent_request_that_met_a_closing_connection_is_sent_once_more() {
     for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"] {
-        for way in [Way::EndAtOnce, Way::ResetAtOnce] {
-            let server = ends_at_the_second_request(way);
+        for behaviour in [Behaviour::EndAtOnce, Behaviour::ResetAtOnce] {
+            let server = ends_at_the_second_request(behaviour);
             let run = Drive::closed(&server.url("/"), 21, 3).method(method, b"").run();
             let resent = all(&run).resent;
             assert_eq!(count(&run, Outcome::Ok), 21, "{method}: {:?}", faults(&run));
@@ -33,8 +33,10 @@ fn an_idempotent_request_that_met_a_closing_connection_is_sent_once_more() {
 #[test]
 fn a_request_that_may_do_something_twice_is_never_sent_once_more() {
     for method in ["POST", "PATCH"] {
-        for (way, fault) in [(Way::EndAtOnce, Fault::ClosedEarly), (Way::ResetAtOnce, Fault::Reset)] {
-            let server = ends_at_the_second_request(way);
+        for (behaviour, fault) in
+            [(Behaviour::EndAtOnce, Fault::ClosedEarly), (Behaviour::ResetAtOnce, Fault::Reset)]
+        {
+            let server = ends_at_the_second_request(behaviour);
             let run = Drive::closed(&server.url("/"), 21, 3).method(method, b"pay once").run();
             assert_eq!(all(&run).resent, 0);
             let failed = count(&run, Outcome::TransportError);
@@ -48,12 +50,9 @@ fn a_request_that_may_do_something_twice_is_never_sent_once_more() {
 #[test]
 fn a_request_is_sent_once_more_and_not_for_ever() {
     // Every second request of a connection, and everything after the first three connections.
-    let server =
-        Server::start(
-            |request| {
-                if request.connection >= 3 || request.place == 1 { Way::EndAtOnce } else { Way::Good }
-            },
-        );
+    let server = Server::start(|request| {
+        if request.connection >= 3 || request.place == 1 { Behaviour::EndAtOnce } else { Behaviour::Good }
+    });
     // One user, because of several a busy machine may let one take all requests before the others had their second turn.
     let run = Drive::closed(&server.url("/"), 20, 1).run();
     let tally = all(&run);
@@ -66,7 +65,7 @@ fn a_request_is_sent_once_more_and_not_for_ever() {
 
 #[test]
 fn a_half_answered_request_is_not_sent_once_more() {
-    let server = ends_at_the_second_request(Way::EndInHead);
+    let server = ends_at_the_second_request(Behaviour::EndInHead);
     let run = Drive::closed(&server.url("/"), 20, 3).run();
     assert_eq!(all(&run).resent, 0);
     assert!(count(&run, Outcome::TransportError) >= 6);
@@ -75,7 +74,7 @@ fn a_half_answered_request_is_not_sent_once_more() {
 #[test]
 fn a_server_that_closes_after_each_answer_without_saying_so_costs_no_get() {
     for drive in crate::answers::runs() {
-        let server = Server::start(|_| Way::CloseUnannounced);
+        let server = Server::start(|_| Behaviour::CloseUnannounced);
         let run = drive(&server.url("/")).run();
         assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
         assert_eq!(all(&run).status, [(200, REQUESTS)]);
@@ -87,7 +86,7 @@ fn a_server_that_closes_after_each_answer_without_saying_so_costs_no_get() {
 fn a_reset_at_the_door_is_a_reset() {
     for drive in crate::answers::runs() {
         let greet = |number| if number < BAD { Greeting::Reset } else { Greeting::Plain };
-        let server = Server::greeting(greet, |_| Way::Good);
+        let server = Server::greeting(greet, |_| Behaviour::Good);
         let run = drive(&server.url("/")).run();
         assert_eq!(faults(&run), [(Fault::Reset, BAD)]);
         assert_eq!(Fault::Reset.blame(), Blame::Network);
@@ -102,14 +101,14 @@ const LARGE: usize = 24 << 20;
 #[test]
 fn an_answer_before_the_request_was_sent_whole_counts_and_ends_the_connection() {
     // An early server that read on could get all of a request before its client looks up.
-    for way in [Way::Early(6), Way::EarlyReset] {
+    for behaviour in [Behaviour::Early(6), Behaviour::EarlyReset] {
         let server = Server::start({
-            let way = way.clone();
-            move |request| if request.connection < 3 { way.clone() } else { Way::Good }
+            let behaviour = behaviour.clone();
+            move |request| if request.connection < 3 { behaviour.clone() } else { Behaviour::Good }
         });
         let run = Drive::closed(&server.url("/"), 6, 3).method("POST", &vec![b'x'; LARGE]).run();
         let tally = all(&run);
-        assert_eq!(tally.status, [(200, 3), (413, 3)], "{way:?}: {:?}", faults(&run));
+        assert_eq!(tally.status, [(200, 3), (413, 3)], "{behaviour:?}: {:?}", faults(&run));
         assert_eq!(count(&run, Outcome::HttpError), 3);
         assert!(tally.bytes_sent < 6 * LARGE as u64, "what was not sent is not counted");
         assert!(tally.bytes_sent > 3 * LARGE as u64);
@@ -117,7 +116,7 @@ fn an_answer_before_the_request_was_sent_whole_counts_and_ends_the_connection() 
         assert!(seen.requests.iter().all(|request| request.connection >= 3 || request.place == 0));
         // What was answered early was not waited for, and has no time of waiting.
         let wait = &tally.phases[knee_core::tally::Phase::Wait as usize];
-        assert_eq!(wait.count(), 3, "{way:?}");
+        assert_eq!(wait.count(), 3, "{behaviour:?}");
     }
 }
 

@@ -10,8 +10,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
 
+use crate::behaviour::answer;
 use crate::server::Link;
-use crate::way::answer;
 
 /// How the server greets a connection before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

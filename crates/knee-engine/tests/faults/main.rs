@@ -8,10 +8,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whatever fails here fails the test")]
 #![allow(clippy::print_stdout, reason = "a test that is skipped says why")]
 
+mod behaviour;
 mod drive;
 mod identity;
 mod server;
-mod way;
 
 mod answers;
 mod bodies;

@@ -2,9 +2,9 @@
 
 use knee_core::outcome::{Blame, Fault, Outcome};
 
+use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::server::{Request, Server};
-use crate::way::Way;
 
 const REQUESTS: u64 = 12;
 
@@ -13,11 +13,11 @@ fn following(url: &str) -> Drive {
 }
 
 /// Sends `/` to `location` and answers everything else.
-fn from_root(status: u16, location: &str) -> impl Fn(&Request) -> Way + Send + Sync + 'static {
+fn from_root(status: u16, location: &str) -> impl Fn(&Request) -> Behaviour + Send + Sync + 'static {
     let location = location.to_owned();
     move |request| match request.line() {
-        line if line.ends_with(" /") => Way::Redirect(status, location.clone()),
-        _ => Way::Good,
+        line if line.ends_with(" /") => Behaviour::Redirect(status, location.clone()),
+        _ => Behaviour::Good,
     }
 }
 
@@ -44,7 +44,7 @@ fn without_the_wish_to_follow_a_redirect_is_an_answer() {
 
 #[test]
 fn a_redirect_loop_ends_with_the_limit_and_the_last_redirect_is_the_answer() {
-    let server = Server::start(|_| Way::Redirect(307, "/".to_owned()));
+    let server = Server::start(|_| Behaviour::Redirect(307, "/".to_owned()));
     let run = following(&server.url("/")).run();
     assert_eq!(all(&run).status, [(307, REQUESTS)]);
     assert_eq!(all(&run).redirects, 4 * REQUESTS);
@@ -63,7 +63,7 @@ fn a_redirect_to_a_host_that_is_not_under_load_is_an_answer() {
 
 #[test]
 fn a_redirect_without_a_location_is_an_answer() {
-    let server = Server::start(|_| Way::RedirectWithoutLocation);
+    let server = Server::start(|_| Behaviour::RedirectWithoutLocation);
     assert_eq!(all(&following(&server.url("/")).run()).status, [(302, REQUESTS)]);
 }
 
@@ -86,7 +86,7 @@ fn what_belongs_to_the_body_goes_when_the_body_goes() {
     {
         let server = Server::start(from_root(status, "/next"));
         let mut drive = following(&server.url("/")).method("POST", b"x=1");
-        drive.shots[0].headers = vec![
+        drive.requests[0].headers = vec![
             ("content-type".to_owned(), b"text/x".to_vec()),
             ("content-length".to_owned(), b"3".to_vec()),
         ];
@@ -104,11 +104,11 @@ fn what_belongs_to_the_body_goes_when_the_body_goes() {
 #[test]
 fn credentials_stay_with_the_origin_they_were_meant_for() {
     // Another port of the same host is another origin, and may be anybody's.
-    let other = Server::start(|_| Way::Good);
+    let other = Server::start(|_| Behaviour::Good);
     let server = Server::start(from_root(302, &other.url("/next")));
     let mut drive = following(&server.url("/"));
-    drive.shots[0].url.set_username("me").unwrap();
-    drive.shots[0].headers =
+    drive.requests[0].url.set_username("me").unwrap();
+    drive.requests[0].headers =
         vec![("Cookie".to_owned(), b"secret".to_vec()), ("X-Kept".to_owned(), b"1".to_vec())];
     drive.run();
     let first = server.all_closed().requests[0].clone();
@@ -123,14 +123,15 @@ fn credentials_stay_with_the_origin_they_were_meant_for() {
 fn user_and_password_of_the_url_go_along_within_the_origin() {
     for absolute in [false, true] {
         let server = Server::start(move |request| match (request.line(), absolute) {
-            ("GET /", false) => Way::Redirect(302, "/next".to_owned()),
-            ("GET /", true) => {
-                Way::Redirect(302, format!("http://{}/next", request.header("host").unwrap_or_default()))
-            }
-            _ => Way::Good,
+            ("GET /", false) => Behaviour::Redirect(302, "/next".to_owned()),
+            ("GET /", true) => Behaviour::Redirect(
+                302,
+                format!("http://{}/next", request.header("host").unwrap_or_default()),
+            ),
+            _ => Behaviour::Good,
         });
         let mut drive = following(&server.url("/"));
-        drive.shots[0].url.set_username("me").unwrap();
+        drive.requests[0].url.set_username("me").unwrap();
         drive.run();
         let seen = server.all_closed();
         assert!(seen.requests.iter().all(|request| request.header("authorization") == Some("Basic bWU6")));

@@ -4,10 +4,10 @@ use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::unit::Nanos;
 
 use crate::answers::{BAD, Ends, REQUESTS, verify};
+use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::identity::{self, Certificate, Greeting};
 use crate::server::Server;
-use crate::way::Way;
 
 fn closed(server: &Server) -> Drive {
     Drive::closed(&server.secure_url("/"), REQUESTS, 3).trusting()
@@ -16,7 +16,7 @@ fn closed(server: &Server) -> Drive {
 /// The first connections are greeted so, all others as they should be.
 fn greets_badly(greeting: Greeting) -> Server {
     let good = Greeting::Tls(Certificate::Good);
-    Server::greeting(move |number| if number < BAD { greeting } else { good }, |_| Way::Good)
+    Server::greeting(move |number| if number < BAD { greeting } else { good }, |_| Behaviour::Good)
 }
 
 fn check(greeting: Greeting, fault: Fault) {
@@ -25,7 +25,7 @@ fn check(greeting: Greeting, fault: Fault) {
     // Each server is new: its first connections are the bad ones.
     let servers = [server, greets_badly(greeting)];
     for (mut drive, server) in drives.into_iter().zip(servers) {
-        drive.shots[0].url.set_port(Some(server.address.port())).unwrap();
+        drive.requests[0].url.set_port(Some(server.address.port())).unwrap();
         drive.settings.connect_timeout = Nanos::from_secs(2);
         let run = drive.run();
         assert_eq!(faults(&run), [(fault, BAD)], "{greeting:?}: {:?}", all(&run).faults);
@@ -63,7 +63,7 @@ fn a_certificate_that_vouches_for_itself_is_not_accepted() {
 
 #[test]
 fn a_certificate_of_an_authority_nobody_named_is_not_accepted() {
-    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Way::Good);
+    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
     let run = Drive::closed(&server.secure_url("/"), REQUESTS, 3).run();
     assert_eq!(faults(&run), [(Fault::TlsCertificate, REQUESTS)]);
     assert_eq!(server.all_closed().requests.len(), 0);
@@ -72,7 +72,7 @@ fn a_certificate_of_an_authority_nobody_named_is_not_accepted() {
 #[test]
 fn insecure_accepts_every_certificate() {
     for certificate in [Certificate::Expired, Certificate::OtherHost, Certificate::SelfSigned] {
-        let server = Server::greeting(move |_| Greeting::Tls(certificate), |_| Way::Good);
+        let server = Server::greeting(move |_| Greeting::Tls(certificate), |_| Behaviour::Good);
         let run = Drive::closed(&server.secure_url("/"), REQUESTS, 3)
             .with(|settings| settings.tls.insecure = true)
             .run();
@@ -112,7 +112,7 @@ fn a_reset_in_the_handshake_is_no_agreement() {
 
 #[test]
 fn a_plain_request_to_a_tls_port_is_answered_by_what_is_no_head() {
-    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Way::Good);
+    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
     let run = Drive::closed(&server.url("/"), REQUESTS, 3).run();
     assert_eq!(faults(&run), [(Fault::MalformedHead, REQUESTS)]);
     server.all_closed();
@@ -121,7 +121,7 @@ fn a_plain_request_to_a_tls_port_is_answered_by_what_is_no_head() {
 #[test]
 fn tls_1_2_and_1_3_are_spoken() {
     for greeting in [Greeting::OlderTls, Greeting::Tls(Certificate::Good)] {
-        let server = Server::greeting(move |_| greeting, |_| Way::Good);
+        let server = Server::greeting(move |_| greeting, |_| Behaviour::Good);
         let run = closed(&server).run();
         assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{greeting:?}: {:?}", all(&run).faults);
         assert!(all(&run).connections <= 3, "connections are kept");
@@ -130,37 +130,37 @@ fn tls_1_2_and_1_3_are_spoken() {
 }
 
 /// Meets `way` at the first request of the first connections.
-fn breaks(way: &Way, fault: Fault) {
+fn breaks(behaviour: &Behaviour, fault: Fault) {
     for greeting in [Greeting::Tls(Certificate::Good), Greeting::OlderTls] {
-        let script = way.clone();
+        let script = behaviour.clone();
         let server = Server::greeting(
             move |_| greeting,
             move |request| {
-                if request.connection < BAD && request.place == 0 { script.clone() } else { Way::Good }
+                if request.connection < BAD && request.place == 0 { script.clone() } else { Behaviour::Good }
             },
         );
-        verify(way, Ends::In(fault), BAD, &closed(&server), &server);
+        verify(behaviour, Ends::In(fault), BAD, &closed(&server), &server);
     }
 }
 
 #[test]
 fn records_that_are_none_break_the_stream() {
-    breaks(&Way::BreakTls, Fault::TlsBroken);
+    breaks(&Behaviour::BreakTls, Fault::TlsBroken);
 }
 
 #[test]
 fn a_body_that_only_the_end_of_tcp_ends_may_have_been_cut_off() {
-    breaks(&Way::CutUntilClose, Fault::TlsBroken);
+    breaks(&Behaviour::CutUntilClose, Fault::TlsBroken);
 }
 
 #[test]
 fn a_body_that_was_cut_off_before_its_length_is_short() {
-    breaks(&Way::CutInBody, Fault::ShortBody);
+    breaks(&Behaviour::CutInBody, Fault::ShortBody);
 }
 
 #[test]
 fn a_client_shows_its_certificate_where_it_is_asked_for() {
-    let server = Server::greeting(|_| Greeting::Mutual, |_| Way::Good);
+    let server = Server::greeting(|_| Greeting::Mutual, |_| Behaviour::Good);
     let run = closed(&server).with(|settings| settings.tls.client = Some(identity::client())).run();
     assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", all(&run).faults);
     let seen = server.all_closed();
@@ -170,7 +170,7 @@ fn a_client_shows_its_certificate_where_it_is_asked_for() {
 
 #[test]
 fn without_the_certificate_that_is_asked_for_there_is_no_agreement() {
-    let server = Server::greeting(|_| Greeting::Mutual, |_| Way::Good);
+    let server = Server::greeting(|_| Greeting::Mutual, |_| Behaviour::Good);
     let run = closed(&server).run();
     assert_eq!(faults(&run), [(Fault::TlsHandshake, REQUESTS)], "{:?}", all(&run).faults);
     assert_eq!(server.all_closed().requests.len(), 0);

@@ -14,8 +14,8 @@ use std::time::Duration;
 use rustls::{ServerConnection, StreamOwned};
 use socket2::SockRef;
 
+use crate::behaviour::{After, Behaviour};
 use crate::identity::Greeting;
-use crate::way::{After, Way};
 
 /// Longest wait for anything: long enough for a machine that is busy with something else.
 pub const WATCHDOG: Duration = Duration::from_secs(90);
@@ -62,7 +62,7 @@ pub struct Seen {
 }
 
 /// What is to be done about a request.
-pub type Script = dyn Fn(&Request) -> Way + Send + Sync;
+pub type Script = dyn Fn(&Request) -> Behaviour + Send + Sync;
 
 /// How a connection is greeted, by its number.
 pub type Greet = dyn Fn(u64) -> Greeting + Send + Sync;
@@ -83,14 +83,14 @@ struct Shared {
 
 impl Server {
     /// A plain server on a free port of 127.0.0.1.
-    pub fn start(script: impl Fn(&Request) -> Way + Send + Sync + 'static) -> Self {
+    pub fn start(script: impl Fn(&Request) -> Behaviour + Send + Sync + 'static) -> Self {
         Self::greeting(|_| Greeting::Plain, script)
     }
 
     /// One that greets connections as `greet` says.
     pub fn greeting(
         greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
-        script: impl Fn(&Request) -> Way + Send + Sync + 'static,
+        script: impl Fn(&Request) -> Behaviour + Send + Sync + 'static,
     ) -> Self {
         Self::at("127.0.0.1:0", greet, script).expect("loopback has a free port")
     }
@@ -99,7 +99,7 @@ impl Server {
     pub fn at(
         address: &str,
         greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
-        script: impl Fn(&Request) -> Way + Send + Sync + 'static,
+        script: impl Fn(&Request) -> Behaviour + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
@@ -116,7 +116,7 @@ impl Server {
     }
 
     /// One on a Unix socket.
-    pub fn unix(path: &Path, script: impl Fn(&Request) -> Way + Send + Sync + 'static) -> Self {
+    pub fn unix(path: &Path, script: impl Fn(&Request) -> Behaviour + Send + Sync + 'static) -> Self {
         let listener = UnixListener::bind(path).expect("the directory of the test can be written");
         let shared = Shared::new(|_| Greeting::Plain, script);
         let accepting = shared.clone();
@@ -156,7 +156,7 @@ impl Server {
 impl Shared {
     fn new(
         greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
-        script: impl Fn(&Request) -> Way + Send + Sync + 'static,
+        script: impl Fn(&Request) -> Behaviour + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self {
             script: Box::new(script),
@@ -194,13 +194,13 @@ impl Shared {
         for place in 0.. {
             let Some(head) = read_head(&mut link, &mut inbox)? else { return Ok(()) };
             let mut request = Request { connection: number, place, head, body: Vec::new() };
-            let way = (self.script)(&request);
-            if !way.is_early() {
+            let behaviour = (self.script)(&request);
+            if !behaviour.is_early() {
                 let length = request.header("content-length").and_then(|value| value.parse().ok());
                 request.body = read_body(&mut link, &mut inbox, length.unwrap_or(0))?;
             }
             self.note(|seen| seen.requests.push(request.clone()));
-            match way.act(&mut link, &request)? {
+            match behaviour.act(&mut link, &request)? {
                 After::Keep => {}
                 After::Hold => return self.hold(link),
                 After::Unread(until) => {

@@ -11,9 +11,9 @@ use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::unit::Nanos;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
+use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::server::Server;
-use crate::way::Way;
 
 /// Tells a process that it is the child, and the URL of the server that its parent runs for it.
 const CHILD: &str = "KNEE_TEST_CHILD";
@@ -68,7 +68,7 @@ fn without_descriptors_the_generator_is_to_blame_and_the_rest_goes_on() {
     in_child(
         "shortages::without_descriptors_the_generator_is_to_blame_and_the_rest_goes_on",
         &[],
-        || Server::start(|_| Way::Good),
+        || Server::start(|_| Behaviour::Good),
         |url| {
             limit_descriptors(open_descriptors() + 24);
             for drive in [Drive::closed(url, 400, 60), Drive::open(url, 400, 60, 2_000.0)] {
@@ -87,7 +87,7 @@ fn with_any_number_of_descriptors_a_run_is_made_or_says_why_not() {
     in_child(
         "shortages::with_any_number_of_descriptors_a_run_is_made_or_says_why_not",
         &[],
-        || Server::start(|_| Way::Good),
+        || Server::start(|_| Behaviour::Good),
         |url| {
             // From the most to the fewest: a hard limit cannot be raised again.
             let used = open_descriptors();
@@ -110,9 +110,10 @@ fn without_ports_the_generator_is_to_blame() {
     in_child(
         "shortages::without_ports_the_generator_is_to_blame",
         &["unshare", "--net", "sh", "-c", setup],
-        || Server::start(|_| Way::Good),
+        || Server::start(|_| Behaviour::Good),
         |_| {
-            let server = Server::at("127.0.0.1:8080", |_| crate::identity::Greeting::Plain, |_| Way::Good);
+            let server =
+                Server::at("127.0.0.1:8080", |_| crate::identity::Greeting::Plain, |_| Behaviour::Good);
             let server = server.unwrap();
             let run = Drive::closed(&server.url("/"), 200, 40).run();
             let failed = count(&run, Outcome::TransportError);
@@ -129,7 +130,7 @@ fn an_address_that_cannot_be_reached_is_not_a_lack_of_ports() {
     in_child(
         "shortages::an_address_that_cannot_be_reached_is_not_a_lack_of_ports",
         &["unshare", "--net", "sh", "-c", setup],
-        || Server::start(|_| Way::Good),
+        || Server::start(|_| Behaviour::Good),
         |_| {
             for url in ["http://[::1]:8080/", "http://192.0.2.1:8080/", "http://[2001:db8::1]:8080/"] {
                 let run = Drive::closed(url, 6, 3).run();
@@ -164,7 +165,7 @@ fn a_name_server_that_does_not_answer_is_a_timeout_of_its_own() {
     in_child(
         "shortages::a_name_server_that_does_not_answer_is_a_timeout_of_its_own",
         &["unshare", "--net", "--mount", "sh", "-c", OWN_NAMES],
-        || Server::start(|_| Way::Good),
+        || Server::start(|_| Behaviour::Good),
         |_| {
             name_server(None);
             let run = Drive::closed("http://somewhere.example/", 6, 3)
@@ -187,7 +188,7 @@ fn a_name_server_that_knows_nothing_or_fails_leaves_the_name_not_found() {
         in_child(
             "shortages::a_name_server_that_knows_nothing_or_fails_leaves_the_name_not_found",
             &["unshare", "--net", "--mount", "sh", "-c", &setup],
-            || Server::start(|_| Way::Good),
+            || Server::start(|_| Behaviour::Good),
             |_| {
                 name_server(Some(code));
                 let run = Drive::closed("http://somewhere.example/", 3, 3)

@@ -9,61 +9,61 @@ use knee_core::unit::Nanos;
 use socket2::{Domain, Socket, Type};
 
 use crate::answers::{Ends, REQUESTS, runs, verify};
+use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::identity::{Certificate, Greeting};
 use crate::server::Server;
-use crate::way::Way;
 
 /// Long enough for a healthy answer on a busy machine.
 const LIMIT: Nanos = Nanos::from_millis(700);
 /// Connections that meet the slowness.
 const SLOW: u64 = 3;
 
-fn check(way: &Way) {
-    let slow = |way: Way| {
+fn check(behaviour: &Behaviour) {
+    let slow = |behaviour: Behaviour| {
         move |request: &crate::server::Request| {
-            if request.connection < SLOW && request.place == 0 { way.clone() } else { Way::Good }
+            if request.connection < SLOW && request.place == 0 { behaviour.clone() } else { Behaviour::Good }
         }
     };
     for drive in runs() {
-        let server = Server::start(slow(way.clone()));
+        let server = Server::start(slow(behaviour.clone()));
         let drive = drive(&server.url("/")).with(|settings| settings.request_timeout = Some(LIMIT));
-        verify(way, Ends::In(Fault::RequestTimeout), SLOW, &drive, &server);
+        verify(behaviour, Ends::In(Fault::RequestTimeout), SLOW, &drive, &server);
     }
-    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), slow(way.clone()));
+    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), slow(behaviour.clone()));
     let drive = Drive::closed(&server.secure_url("/"), REQUESTS, 3).trusting();
     let drive = drive.with(|settings| settings.request_timeout = Some(LIMIT));
-    verify(way, Ends::In(Fault::RequestTimeout), SLOW, &drive, &server);
+    verify(behaviour, Ends::In(Fault::RequestTimeout), SLOW, &drive, &server);
 }
 
 #[test]
 fn a_server_that_never_answers_runs_into_the_time_limit() {
-    check(&Way::Silence);
+    check(&Behaviour::Silence);
 }
 
 #[test]
 fn a_server_that_stops_after_the_head_runs_into_the_time_limit() {
-    check(&Way::SilenceAfterHead);
+    check(&Behaviour::SilenceAfterHead);
 }
 
 #[test]
 fn a_head_that_drips_for_ever_runs_into_the_time_limit() {
-    check(&Way::DripHead);
+    check(&Behaviour::DripHead);
 }
 
 #[test]
 fn a_body_that_drips_for_ever_runs_into_the_time_limit() {
-    check(&Way::DripBody);
+    check(&Behaviour::DripBody);
 }
 
 #[test]
 fn interim_answers_that_drip_for_ever_run_into_the_time_limit() {
-    check(&Way::DripInterim);
+    check(&Behaviour::DripInterim);
 }
 
 #[test]
 fn timeouts_are_timeouts_and_the_server_is_to_blame() {
-    let server = Server::start(|_| Way::SilenceAfterHead);
+    let server = Server::start(|_| Behaviour::SilenceAfterHead);
     let run = Drive::closed(&server.url("/"), 6, 3)
         .with(|settings| settings.request_timeout = Some(Nanos::from_millis(50)))
         .run();
@@ -80,7 +80,7 @@ fn no_answer_counts_that_came_after_its_limit() {
     // Delays all around the limit, many within the time in which a passed limit is not noticed.
     let server = Server::start(|request| {
         let micros = 45_000 + 250 * (request.connection * 7 + request.place) % 10_000;
-        Way::Delayed(Duration::from_micros(micros))
+        Behaviour::Delayed(Duration::from_micros(micros))
     });
     let run = Drive::closed(&server.url("/"), 200, 20)
         .with(|settings| settings.request_timeout = Some(LIMIT))
@@ -98,9 +98,9 @@ fn no_answer_counts_that_came_after_its_limit() {
 fn a_request_that_is_sent_once_more_has_no_more_time_than_others() {
     // The second request of a connection is hung up on, and its second attempt is never answered.
     let server = Server::start(|request| match (request.connection, request.place) {
-        (0, 0) => Way::Good,
-        (0, _) => Way::EndAtOnce,
-        _ => Way::Silence,
+        (0, 0) => Behaviour::Good,
+        (0, _) => Behaviour::EndAtOnce,
+        _ => Behaviour::Silence,
     });
     let run =
         Drive::closed(&server.url("/"), 2, 1).with(|settings| settings.request_timeout = Some(LIMIT)).run();

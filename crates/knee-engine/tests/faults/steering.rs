@@ -11,9 +11,9 @@ use knee_core::schedule::{Arrivals, Curve};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 
+use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::server::Server;
-use crate::way::Way;
 
 #[test]
 fn exactly_as_many_requests_are_sent_as_asked_for() {
@@ -23,9 +23,9 @@ fn exactly_as_many_requests_are_sent_as_asked_for() {
         let closed = Drive::closed("http://to.be.set/", requests, users);
         let open = Drive::open("http://to.be.set/", requests, users, 5_000.0);
         for drive in [closed, open] {
-            let server = Server::start(|_| Way::Good);
+            let server = Server::start(|_| Behaviour::Good);
             let mut drive = Drive { workers, ..drive };
-            drive.shots = vec![crate::drive::shot(&server.url("/"))];
+            drive.requests = vec![crate::drive::request(&server.url("/"))];
             let run = drive.run();
             let case = format!("{requests} requests, {users} users, {workers} workers");
             assert_eq!(count(&run, Outcome::Ok), requests, "{case}: {:?}", faults(&run));
@@ -38,7 +38,7 @@ fn exactly_as_many_requests_are_sent_as_asked_for() {
 
 #[test]
 fn no_requests_at_all_is_a_run_too() {
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let run = Drive::closed(&server.url("/"), 0, 3).run();
     assert_eq!(run.measured.accounting().planned, 0);
     assert_eq!(run.ending, Ending::Completed);
@@ -47,7 +47,7 @@ fn no_requests_at_all_is_a_run_too() {
 
 #[test]
 fn what_is_open_at_the_end_is_censored_with_its_age() {
-    let server = Server::start(|_| Way::Silence);
+    let server = Server::start(|_| Behaviour::Silence);
     let mut drive = Drive::closed(&server.url("/"), 0, 3);
     drive.stop = Stop::At(Nanos::from_millis(200));
     drive.grace = Nanos::from_millis(100);
@@ -64,7 +64,7 @@ fn what_is_open_at_the_end_is_censored_with_its_age() {
 
 #[test]
 fn answers_within_the_grace_period_count() {
-    let server = Server::start(|_| Way::Delayed(std::time::Duration::from_millis(150)));
+    let server = Server::start(|_| Behaviour::Delayed(std::time::Duration::from_millis(150)));
     let mut drive = Drive::closed(&server.url("/"), 0, 3);
     drive.stop = Stop::At(Nanos::from_millis(50));
     let run = drive.run();
@@ -75,7 +75,7 @@ fn answers_within_the_grace_period_count() {
 
 #[test]
 fn arrivals_that_no_connection_became_free_for_are_unsent() {
-    let server = Server::start(|_| Way::Silence);
+    let server = Server::start(|_| Behaviour::Silence);
     let mut drive = Drive::open(&server.url("/"), 0, 2, 100.0);
     drive.stop = Stop::At(Nanos::from_millis(500));
     drive.settings.request_timeout = Some(Nanos::from_millis(100));
@@ -106,7 +106,7 @@ fn a_stop_lets_what_is_in_flight_finish() {
     let closed = |url: &str| Drive::closed(url, 0, 3);
     let open = |url: &str| Drive::open(url, 0, 3, 200.0);
     for drive in [closed as fn(&str) -> Drive, open] {
-        let server = Server::start(|_| Way::Good);
+        let server = Server::start(|_| Behaviour::Good);
         let (control, run) = under_way(for_ever(drive(&server.url("/"))));
         server.wait("some requests came", |seen| seen.requests.len() >= 10);
         control.stop();
@@ -123,7 +123,7 @@ fn an_abort_waits_for_nothing() {
     let closed = |url: &str| Drive::closed(url, 0, 3);
     let open = |url: &str| Drive::open(url, 0, 3, 200.0);
     for drive in [closed as fn(&str) -> Drive, open] {
-        let server = Server::start(|_| Way::Silence);
+        let server = Server::start(|_| Behaviour::Silence);
         let drive = Drive { grace: Nanos::from_secs(3_600), ..for_ever(drive(&server.url("/"))) };
         let (control, run) = under_way(drive);
         server.wait("all connections are busy", |seen| seen.requests.len() == 3);
@@ -138,7 +138,7 @@ fn an_abort_waits_for_nothing() {
 
 #[test]
 fn a_run_that_was_stopped_before_it_began_sends_next_to_nothing() {
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let drive = for_ever(Drive::closed(&server.url("/"), 0, 3));
     drive.control.abort();
     let run = drive.run();
@@ -148,7 +148,7 @@ fn a_run_that_was_stopped_before_it_began_sends_next_to_nothing() {
 
 #[test]
 fn warm_up_is_kept_apart_and_nothing_is_lost_between() {
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::closed(&server.url("/"), 0, 3);
     drive.stop = Stop::At(Nanos::from_millis(300));
     drive.warm_up = Nanos::from_millis(100);
@@ -162,7 +162,7 @@ fn warm_up_is_kept_apart_and_nothing_is_lost_between() {
 #[test]
 fn warm_up_of_an_open_run_is_decided_by_due_times_alone() {
     // 100 per second: due at 0, 10, ... 90 ms during the warm-up and at 100 ... 290 ms after it.
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::open(&server.url("/"), 0, 10, 100.0);
     drive.stop = Stop::At(Nanos::from_millis(300));
     drive.warm_up = Nanos::from_millis(100);
@@ -174,7 +174,7 @@ fn warm_up_of_an_open_run_is_decided_by_due_times_alone() {
 
 #[test]
 fn poisson_arrivals_are_sent_to_the_last() {
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::open(&server.url("/"), 300, 10, 1_000.0);
     drive.executor = Executor::Open {
         rate: Curve::constant(1_000.0),
@@ -188,7 +188,8 @@ fn poisson_arrivals_are_sent_to_the_last() {
 
 #[test]
 fn every_request_is_in_exactly_one_interval() {
-    let server = Server::start(|request| if request.place % 3 == 2 { Way::EndInBody } else { Way::Good });
+    let server =
+        Server::start(|request| if request.place % 3 == 2 { Behaviour::EndInBody } else { Behaviour::Good });
     let drive = Drive { interval: Nanos::from_millis(5), ..Drive::open(&server.url("/"), 300, 10, 1_000.0) };
     let (run, intervals) = drive.watched().unwrap();
     assert!(intervals.len() > 20, "{}", intervals.len());

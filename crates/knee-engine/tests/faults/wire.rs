@@ -6,17 +6,17 @@ use knee_core::outcome::Outcome;
 use knee_core::plan::EndpointId;
 use knee_core::unit::Nanos;
 use knee_engine::http::settings::{AddressFamily, ConnectTo};
-use knee_engine::shots::{Shot, ShotBody};
+use knee_engine::requests::{RequestBody, RequestTemplate};
 
+use crate::behaviour::Behaviour;
 use crate::bodies::{CODINGS, encode};
-use crate::drive::{Drive, all, count, faults, shot};
+use crate::drive::{Drive, all, count, faults, request};
 use crate::identity::{Certificate, Greeting};
 use crate::server::{Request, Seen, Server};
-use crate::way::Way;
 
 /// Drives a healthy server, expects every request to be answered, and returns what was seen.
 fn healthy(change: impl FnOnce(&mut Drive)) -> Seen {
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::closed(&server.url("/path?query=1"), 12, 3);
     change(&mut drive);
     let run = drive.run();
@@ -50,10 +50,10 @@ fn methods_headers_and_bodies_arrive_as_given() {
     let body: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"] {
         let seen = healthy(|drive| {
-            let shot = &mut drive.shots[0];
-            method.clone_into(&mut shot.method);
-            shot.body = ShotBody::Fixed(body.clone());
-            shot.headers = vec![
+            let request = &mut drive.requests[0];
+            method.clone_into(&mut request.method);
+            request.body = RequestBody::Fixed(body.clone());
+            request.headers = vec![
                 ("X-One".to_owned(), b"1".to_vec()),
                 ("X-One".to_owned(), b"2".to_vec()),
                 ("Accept".to_owned(), b"text/plain".to_vec()),
@@ -79,10 +79,10 @@ fn a_form_is_its_bytes_and_its_type() {
         format!("--{boundary}\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--{boundary}--\r\n");
     let kind = format!("multipart/form-data; boundary={boundary}");
     let seen = healthy(|drive| {
-        let shot = &mut drive.shots[0];
-        "POST".clone_into(&mut shot.method);
-        shot.body = ShotBody::Fixed(form.clone().into_bytes());
-        shot.headers = vec![("content-type".to_owned(), kind.clone().into_bytes())];
+        let request = &mut drive.requests[0];
+        "POST".clone_into(&mut request.method);
+        request.body = RequestBody::Fixed(form.clone().into_bytes());
+        request.headers = vec![("content-type".to_owned(), kind.clone().into_bytes())];
     });
     for request in &seen.requests {
         assert_eq!(request.header("content-type"), Some(kind.as_str()));
@@ -93,9 +93,9 @@ fn a_form_is_its_bytes_and_its_type() {
 #[test]
 fn bodies_of_a_choice_are_all_chosen_and_each_arrives_whole() {
     let bodies = [&b"first"[..], b"", b"a third one"].map(<[u8]>::to_vec).to_vec();
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::closed(&server.url("/"), 300, 3).method("POST", b"");
-    drive.shots[0].body = ShotBody::Choice(bodies.clone());
+    drive.requests[0].body = RequestBody::Choice(bodies.clone());
     let run = drive.run();
     assert_eq!(count(&run, Outcome::Ok), 300);
     let mut seen = BTreeMap::new();
@@ -124,7 +124,7 @@ fn connections_are_kept_unless_told_otherwise() {
 #[test]
 fn a_connection_that_the_server_says_it_closes_is_not_used_again() {
     let server = Server::start(|_| {
-        Way::Raw("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned())
+        Behaviour::Raw("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned())
     });
     let run = Drive::closed(&server.url("/"), 12, 3).run();
     assert_eq!(count(&run, Outcome::Ok), 12);
@@ -134,7 +134,7 @@ fn a_connection_that_the_server_says_it_closes_is_not_used_again() {
 
 #[test]
 fn answers_to_head_have_no_body_whatever_they_say() {
-    let seen = healthy(|drive| "HEAD".clone_into(&mut drive.shots[0].method));
+    let seen = healthy(|drive| "HEAD".clone_into(&mut drive.requests[0].method));
     assert!(seen.requests.iter().all(|request| request.line() == "HEAD /path?query=1"));
     assert!(seen.connections <= 3, "connections are kept");
 }
@@ -147,7 +147,7 @@ fn answers_without_a_body_by_their_status_have_none() {
         "HTTP/1.1 304 Not Modified\r\nContent-Encoding: gzip\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Encoding: gzip\r\n\r\n",
     ] {
-        let server = Server::start(move |_| Way::Raw(head.to_owned()));
+        let server = Server::start(move |_| Behaviour::Raw(head.to_owned()));
         let run = Drive::closed(&server.url("/"), 12, 3).run();
         assert_eq!(count(&run, Outcome::Ok), 12, "{head}: {:?}", faults(&run));
         assert_eq!(all(&run).bytes_body, 0);
@@ -160,7 +160,7 @@ fn a_unix_socket_serves_whatever_the_host_of_the_url() {
     let directory = std::env::temp_dir().join(format!("knee-test-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("socket");
-    let server = Server::unix(&path, |_| Way::Good);
+    let server = Server::unix(&path, |_| Behaviour::Good);
     let run = Drive::closed("http://some.example/x", 12, 3)
         .with(|settings| settings.unix_socket = Some(path))
         .run();
@@ -173,7 +173,7 @@ fn a_unix_socket_serves_whatever_the_host_of_the_url() {
 
 #[test]
 fn ipv6_is_spoken_where_there_is_any() {
-    let server = match Server::at("[::1]:0", |_| Greeting::Plain, |_| Way::Good) {
+    let server = match Server::at("[::1]:0", |_| Greeting::Plain, |_| Behaviour::Good) {
         Ok(server) => server,
         Err(reason) => return println!("skipped: no IPv6 on loopback: {reason}"),
     };
@@ -186,7 +186,7 @@ fn ipv6_is_spoken_where_there_is_any() {
 #[test]
 fn a_name_is_tried_at_each_of_its_addresses() {
     // "localhost" often has ::1 first, where nobody listens.
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let url = format!("http://localhost:{}/", server.address.port());
     let run = Drive::closed(&url, 12, 3).run();
     assert_eq!(count(&run, Outcome::Ok), 12, "{:?}", all(&run).faults);
@@ -195,7 +195,7 @@ fn a_name_is_tried_at_each_of_its_addresses() {
 
 #[test]
 fn an_address_family_without_an_address_is_a_name_not_found() {
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let url = format!("http://localhost:{}/", server.address.port());
     let run = Drive::closed(&url, 12, 3).with(|settings| settings.family = AddressFamily::V4).run();
     assert_eq!(count(&run, Outcome::Ok), 12, "{:?}", all(&run).faults);
@@ -203,7 +203,7 @@ fn an_address_family_without_an_address_is_a_name_not_found() {
 
 #[test]
 fn tls_carries_requests_with_the_authority_that_was_named() {
-    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Way::Good);
+    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
     let body: Vec<u8> = (0..=255).cycle().take(200_000).collect();
     for host in [server.address.to_string(), format!("localhost:{}", server.address.port())] {
         let drive = Drive::closed(&format!("https://{host}/secret"), 12, 3).method("POST", &body).trusting();
@@ -220,8 +220,8 @@ fn tls_carries_requests_with_the_authority_that_was_named() {
 #[test]
 fn user_and_password_become_basic_authentication() {
     let seen = healthy(|drive| {
-        drive.shots[0].url.set_username("user").unwrap();
-        drive.shots[0].url.set_password(Some("p:w ü")).unwrap();
+        drive.requests[0].url.set_username("user").unwrap();
+        drive.requests[0].url.set_password(Some("p:w ü")).unwrap();
     });
     // "user:p:w ü" in UTF-8, in base64.
     assert!(
@@ -232,7 +232,7 @@ fn user_and_password_become_basic_authentication() {
 
 #[test]
 fn connections_go_where_connect_to_says_in_turn() {
-    let servers = [Server::start(|_| Way::Good), Server::start(|_| Way::Good)];
+    let servers = [Server::start(|_| Behaviour::Good), Server::start(|_| Behaviour::Good)];
     let entry = |server: &Server| ConnectTo {
         from: ("some.example".to_owned(), 80),
         to: ("127.0.0.1".to_owned(), server.address.port()),
@@ -255,7 +255,7 @@ fn encoded_bodies_are_decoded_and_counted_as_they_came() {
     for coding in CODINGS {
         let body = encode(coding, text.as_bytes());
         let length = body.len() as u64;
-        let server = Server::start(move |_| Way::Coded(coding, body.clone()));
+        let server = Server::start(move |_| Behaviour::Coded(coding, body.clone()));
         let run = Drive::closed(&server.url("/"), 12, 3).run();
         assert_eq!(count(&run, Outcome::Ok), 12, "{coding}: {:?}", faults(&run));
         assert_eq!(all(&run).bytes_body, 12 * length, "{coding}");
@@ -266,7 +266,7 @@ fn encoded_bodies_are_decoded_and_counted_as_they_came() {
 
 #[test]
 fn different_bodies_are_told_apart() {
-    let server = Server::start(|request| Way::Body(format!("page {}", request.place % 3).into_bytes()));
+    let server = Server::start(|request| Behaviour::Body(format!("page {}", request.place % 3).into_bytes()));
     let run = Drive::closed(&server.url("/"), 12, 1).run();
     let mut expected: Vec<(u32, u64)> =
         ["page 0", "page 1", "page 2"].map(|body| (crc32fast::hash(body.as_bytes()), 6)).to_vec();
@@ -277,22 +277,22 @@ fn different_bodies_are_told_apart() {
 
 #[test]
 fn every_byte_is_counted_on_both_sides() {
-    let server = Server::start(|_| Way::Good);
+    let server = Server::start(|_| Behaviour::Good);
     let run = Drive::closed(&server.url("/"), 12, 3).method("POST", b"twelve bytes").run();
     let seen = server.all_closed();
     let sent: usize = seen.requests.iter().map(|request| request.head.len() + request.body.len()).sum();
     assert_eq!(all(&run).bytes_sent, sent as u64);
-    let answer = crate::way::answer(200, "", b"fine").len() as u64;
+    let answer = crate::behaviour::answer(200, "", b"fine").len() as u64;
     assert_eq!(all(&run).bytes_received, 12 * answer);
     assert_eq!(all(&run).bytes_body, 12 * 4);
 }
 
-/// Three shots with weights, each at an endpoint of its own.
-fn weighted(url: &str) -> Vec<Shot> {
-    let one = |path: &str, weight, endpoint| Shot {
+/// Three requests with weights, each at an endpoint of its own.
+fn weighted(url: &str) -> Vec<RequestTemplate> {
+    let one = |path: &str, weight, endpoint| RequestTemplate {
         weight,
         endpoint: EndpointId(endpoint),
-        ..shot(&format!("{url}{path}"))
+        ..request(&format!("{url}{path}"))
     };
     vec![one("a", 1.0, 0), one("b", 2.0, 1), one("c", 7.0, 2)]
 }
@@ -300,9 +300,9 @@ fn weighted(url: &str) -> Vec<Shot> {
 #[test]
 fn shots_are_chosen_by_their_weights_and_the_same_seed_chooses_the_same() {
     let sent = |seed| {
-        let server = Server::start(|_| Way::Good);
+        let server = Server::start(|_| Behaviour::Good);
         let mut drive = Drive { seed, ..Drive::closed(&server.url("/"), 2_000, 1) };
-        drive.shots = weighted(&server.url("/"));
+        drive.requests = weighted(&server.url("/"));
         let run = drive.run();
         let lines: Vec<String> =
             server.all_closed().requests.iter().map(|request| request.line().to_owned()).collect();
@@ -324,7 +324,7 @@ fn shots_are_chosen_by_their_weights_and_the_same_seed_chooses_the_same() {
 
 #[test]
 fn the_time_limit_of_a_request_is_what_was_asked_for() {
-    let server = Server::start(|_| Way::Silence);
+    let server = Server::start(|_| Behaviour::Silence);
     for limit in [Nanos::from_millis(30), Nanos::from_millis(300)] {
         let run = Drive::closed(&server.url("/"), 4, 4)
             .with(|settings| settings.request_timeout = Some(limit))

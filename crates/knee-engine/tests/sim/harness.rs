@@ -13,10 +13,10 @@ use knee_core::schedule::{Arrivals, Curve};
 use knee_core::tally::{Concurrency, Tally};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
-use knee_engine::executor::{Turn, User};
+use knee_engine::executor::{Iteration, User};
 use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
 use knee_engine::timer::Timer;
-use knee_engine::worker::{Part, Rolled, conduct};
+use knee_engine::worker::{Assignment, IntervalReport, conduct};
 
 use crate::target::{Answer, Target};
 use crate::world::{SimTimer, World};
@@ -83,13 +83,17 @@ pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
     let control = Control::new();
     let target = Rc::new(target);
     let log = Rc::new(Log::default());
-    let shares: Rc<RefCell<Vec<Vec<Rolled>>>> = Rc::default();
+    let shares: Rc<RefCell<Vec<Vec<IntervalReport>>>> = Rc::default();
     let left = Rc::new(Cell::new(plan.workers));
     let budgets: Vec<_> =
         plan.scenarios.iter().map(|one| one.stop.requests().map(|n| Arc::new(AtomicU64::new(n)))).collect();
     for index in 0..u32::from(plan.workers) {
-        let part =
-            Part { plan: Arc::new(plan.clone()), index, budgets: budgets.clone(), control: control.clone() };
+        let assignment = Assignment {
+            plan: Arc::new(plan.clone()),
+            index,
+            budgets: budgets.clone(),
+            control: control.clone(),
+        };
         let recorder = Rc::new(RefCell::new(Recorder::new(plan.warm_up)));
         let (timer, spawner) = (world.timer.clone(), world.spawner());
         let (target, log, shares, left) = (target.clone(), log.clone(), shares.clone(), left.clone());
@@ -106,11 +110,11 @@ pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
                 log: log.clone(),
                 timeout,
             };
-            let roll = |rolled| {
-                shares.borrow_mut()[index as usize].push(rolled);
+            let roll = |report| {
+                shares.borrow_mut()[index as usize].push(report);
                 Share::default()
             };
-            conduct(&part, timer.clone(), recorder.clone(), &spawn, make, roll).await;
+            conduct(&assignment, timer.clone(), recorder.clone(), &spawn, make, roll).await;
             left.set(left.get() - 1);
         });
     }
@@ -134,18 +138,18 @@ pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
     sum_up(&log, &shares.borrow(), world.timer.now())
 }
 
-fn sum_up(log: &Log, shares: &[Vec<Rolled>], ended: Nanos) -> Outcomes {
+fn sum_up(log: &Log, shares: &[Vec<IntervalReport>], ended: Nanos) -> Outcomes {
     let mut outcomes = Outcomes { ended, early: log.early.get(), ..Outcomes::default() };
     outcomes.dues.clone_from(&log.dues.borrow());
     for worker in shares {
         let mut concurrency = Concurrency::default();
-        for rolled in worker {
-            outcomes.warm_up.merge(&rolled.share.warm_up);
-            outcomes.measured.merge(&rolled.share.measured);
-            concurrency.merge_after(&rolled.share.concurrency);
+        for report in worker {
+            outcomes.warm_up.merge(&report.share.warm_up);
+            outcomes.measured.merge(&report.share.measured);
+            concurrency.merge_after(&report.share.concurrency);
         }
         outcomes.concurrency.merge_beside(&concurrency);
-        outcomes.interval_ends.push(worker.iter().map(|rolled| rolled.to).collect());
+        outcomes.interval_ends.push(worker.iter().map(|report| report.to).collect());
     }
     outcomes
 }
@@ -166,11 +170,11 @@ struct SimUser {
 }
 
 impl User for SimUser {
-    async fn iterate(&mut self, turn: Turn) -> Nanos {
+    async fn iterate(&mut self, iteration: Iteration) -> Nanos {
         let sent = self.timer.now();
-        self.log.dues.borrow_mut().push(turn.due);
-        self.log.early.set(self.log.early.get() + u64::from(sent < turn.due));
-        let flight = self.recorder.borrow_mut().begin(EndpointId(0), turn.due, turn.earliest);
+        self.log.dues.borrow_mut().push(iteration.due);
+        self.log.early.set(self.log.early.get() + u64::from(sent < iteration.due));
+        let flight = self.recorder.borrow_mut().begin(EndpointId(0), iteration.due, iteration.earliest);
         self.recorder.borrow_mut().sent(flight, sent);
         let limit = self.timeout.map_or(Nanos::MAX, |timeout| sent + timeout);
         let (at, outcome, fault) = match self.target.answer(sent) {

@@ -307,7 +307,7 @@ fn step<'v>(trial: &'v Trial, why: &'v str) -> Step<'v> {
         cpu_s: result.cpu,
         instrument: Instrument {
             state: result.state,
-            reasons: result.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            reasons: result.reasons.iter().map(|reason| reason.message.clone()).collect(),
         },
         record: result.record.as_deref(),
     }

@@ -70,9 +70,9 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
     let late = achieved < offered && generator_most < LIMIT;
     let reason = Warning {
         code: "worker_cpu".to_owned(),
-        state: Validity::Invalid,
-        text: "a worker of knee used over 90 % of its CPU in 80 % of the intervals".to_owned(),
-        advice: String::new(),
+        validity: Validity::Invalid,
+        message: "a worker of knee used over 90 % of its CPU in 80 % of the intervals".to_owned(),
+        hint: String::new(),
     };
     StepResult {
         seconds: step.seconds,

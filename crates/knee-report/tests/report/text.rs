@@ -417,30 +417,27 @@ fn no_line_is_wider_than_asked_for() {
 }
 
 #[test]
-fn the_truth_block_has_six_lines_at_the_most_and_says_what_it_leaves_out() {
+fn every_warning_is_shown_whole_with_its_code_and_the_worst_one_first_of_all() {
     let mut run = fixture::overload();
-    for reasons in 0..12 {
+    for warnings in 1..12 {
         run.validity.warnings =
-            (0..reasons).map(|k| fixture::reason(["rate", "in_flight", "lag"][k % 3])).collect();
-        run.validity.notes = vec!["a note of some length that may not fit any more".into(); 4];
-        let block = truth(&run);
-        assert!(block.len() <= text::TRUTH_LINES_MAX, "{block:#?}");
-        assert!(block[0].starts_with("Verdict: suspect"));
-        assert!(block.iter().any(|line| line.contains("own lag p99")), "{block:#?}");
+            (0..warnings).map(|k| fixture::warning(["rate", "stall", "lag"][k % 3])).collect();
+        run.validity.notes = vec!["a note of some length that may not fit any more [note]".into(); 9];
+        let block = validity(&run);
+        assert!(block[0].starts_with("Validity: suspect, "));
         let shown = block.iter().filter(|line| line.starts_with("  suspect: ")).count();
-        assert!(shown >= reasons.min(2), "{block:#?}");
-        let more = format!("  {} more reason", reasons - shown);
-        assert_eq!(reasons > shown, block.iter().any(|line| line.starts_with(&more)), "{block:#?}");
+        assert_eq!(shown, warnings, "{block:#?}");
+        assert!(block.iter().any(|line| line.contains("generator lag p99")), "{block:#?}");
+        assert!(block.iter().any(|line| line.contains("`knee explain rate`")), "{block:#?}");
+        assert!(!block.iter().any(|line| line.contains('…')), "nothing is cut off: {block:#?}");
     }
-}
-
-#[test]
-fn a_reason_of_any_length_leaves_room_for_the_figures() {
-    let mut run = fixture::all_refused();
-    run.validity.warnings[0].text = "very long words ".repeat(100);
-    let block = truth(&run);
-    assert_eq!(block.len(), text::TRUTH_LINES_MAX);
-    assert!(block[4].ends_with('…') && block[5].contains("own lag"), "{block:#?}");
+    let answer = "suspect: overloaded: the server takes 5,018 of 20,000 requests/s on 50";
+    assert!(report(&run).lines().take(5).any(|line| line == answer), "{}", report(&run));
+    assert_eq!(
+        text::reason_line(&View::of(&run)).unwrap(),
+        format!("{answer} connections [rate]")
+    );
+    assert_eq!(text::reason_line(&View::of(&fixture::healthy_open())), None);
 }
 
 #[test]
@@ -448,7 +445,7 @@ fn every_state_is_a_word() {
     let mut run = fixture::healthy_open();
     for (state, word) in [(Validity::Valid, "valid"), (Validity::Suspect, "suspect"), (Validity::Invalid, "invalid")] {
         run.validity.validity = state;
-        assert!(truth(&run)[0].starts_with(&format!("Verdict: {word}, ")));
+        assert!(validity(&run)[0].starts_with(&format!("Validity: {word}, ")));
     }
 }
 

@@ -79,7 +79,7 @@ impl Measured {
             figures,
             requests: planned,
             state: run.validity.validity,
-            reasons: run.validity.warnings.iter().map(|reason| reason.text.clone()).collect(),
+            reasons: run.validity.warnings.iter().map(|one| format!("{} [{}]", one.message, one.code)).collect(),
             steady: steady(run),
             kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
             record,

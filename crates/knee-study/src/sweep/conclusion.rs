@@ -359,8 +359,8 @@ impl Sweep {
         for trial in &self.trials {
             for reason in trial.result.reasons.iter().filter(|reason| reason.code == "debug_build") {
                 state = Validity::Invalid;
-                if !reasons.contains(&reason.text) {
-                    reasons.push(reason.text.clone());
+                if !reasons.contains(&reason.message) {
+                    reasons.push(reason.message.clone());
                 }
             }
         }

@@ -182,11 +182,11 @@ const NOT_OF_THE_STEP: [&str; 4] = ["debug_build", "no_answer", "nothing_measure
 fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
     let counts = |reason: &&Warning| {
         let code = reason.code.as_str();
-        reason.state == Validity::Invalid
+        reason.validity == Validity::Invalid
             && (WORTHLESS.contains(&code) || (failed && !NOT_OF_THE_STEP.contains(&code)))
     };
     let mut why: Vec<String> =
-        result.reasons.iter().filter(counts).map(|reason| reason.text.clone()).collect();
+        result.reasons.iter().filter(counts).map(|reason| reason.message.clone()).collect();
     why.extend(capped(result, context).filter(|_| failed));
     why
 }

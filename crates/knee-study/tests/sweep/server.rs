@@ -315,8 +315,8 @@ fn slow_down(result: &mut StepResult, most: f64) {
     (result.achieved, result.goodput, result.state) = (most, most, Validity::Invalid);
     result.reasons.push(Warning {
         code: "worker_cpu".to_owned(),
-        state: Validity::Invalid,
-        text: "a worker of knee used over 90 % of its CPU".to_owned(),
-        advice: String::new(),
+        validity: Validity::Invalid,
+        message: "a worker of knee used over 90 % of its CPU".to_owned(),
+        hint: String::new(),
     });
 }

@@ -14,8 +14,8 @@ use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::tls;
-use knee_engine::run::{self, Listeners, Way};
-use knee_engine::shots::Volley;
+use knee_engine::requests::RequestSet;
+use knee_engine::run::{self, HttpConfig, Listeners};
 
 use super::journal::FileJournal;
 use super::{build, render};
@@ -70,7 +70,7 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
 /// What failed on this machine.
 pub(super) fn take(
     load: &Load,
-    way: &Way,
+    way: &HttpConfig,
     control: &Control,
     narrate: fn(&str),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
@@ -102,29 +102,30 @@ fn journal(load: &Load, head: &Head, narrate: fn(&str)) -> Result<Option<(FileJo
 fn measure(
     load: &Load,
     head: Head,
-    way: &Way,
+    way: &HttpConfig,
     journal: Option<FileJournal>,
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Run, Failed> {
     let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
     let rests = !load.plan.is_open();
-    let volley = Volley::load(load.shots.clone(), &way.defaults, load.seed, rests, &load.allowed_hosts);
-    let volley =
-        Arc::new(volley.ok_or_else(|| refused(Problem::new("there is nothing to send", "give a URL")))?);
+    let requests =
+        RequestSet::prepare(load.requests.clone(), &way.defaults, load.seed, rests, &load.allowed_hosts);
+    let requests =
+        Arc::new(requests.ok_or_else(|| refused(Problem::new("there is nothing to send", "give a URL")))?);
     let (sender, events) = sync_channel(live::BACKLOG);
     let live = Live::start(load.output.progress, load.output.time_unit, events, control.clone())
         .map_err(|error| unable(&error))?;
     let listeners =
         Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
-    let run = run::run(head, &volley, way, control, listeners);
+    let run = run::run(head, &requests, way, control, listeners);
     live.finish().iter().for_each(|warning| narrate(&format!("warning: {warning}")));
     run.map_err(|error| unable(&error))
 }
 
 /// How requests travel; finds out whether the TLS settings can be used.
-pub(super) fn way(load: &Load) -> Result<Way, Problem> {
-    let needs_tls = load.shots.iter().any(|shot| shot.url.scheme() == "https");
+pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
+    let needs_tls = load.requests.iter().any(|request| request.url.scheme() == "https");
     let may_redirect = load.http.redirects > 0;
     let tls = (needs_tls || may_redirect)
         .then(|| tls::configure(&load.http.tls))
@@ -135,7 +136,7 @@ pub(super) fn way(load: &Load) -> Result<Way, Problem> {
         accept_encoding: load.http.decode,
         ..Defaults::default()
     };
-    Ok(Way { settings: Arc::new(load.http.clone()), defaults, tls })
+    Ok(HttpConfig { settings: Arc::new(load.http.clone()), defaults, tls })
 }
 
 fn head(load: &Load) -> Head {

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use knee_engine::http::request::Defaults;
 use knee_engine::http::tls;
-use knee_engine::run::Way;
-use knee_script::http::pace::Pace;
-use knee_script::metric::Key;
-use knee_script::observe::metered::Total;
-use knee_script::observe::tags::SystemTags;
-use knee_script::options::{HttpOptions, Options, describe};
-use knee_script::program::HttpDefaults;
-use knee_script::session::Session;
-use knee_script::state::Tally;
-use knee_script::threshold::{self, Guarded};
+use knee_engine::run::HttpConfig;
+use knee_js::program::HttpDefaults;
+use knee_js::session::Session;
+use knee_js::state::Tally;
+use knee_k6::http::pace::Pace;
+use knee_k6::metric::Key;
+use knee_k6::observe::metered::Total;
+use knee_k6::observe::tags::SystemTags;
+use knee_k6::options::{HttpOptions, Options, describe};
+use knee_k6::threshold::{self, Guarded};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
@@ -72,7 +72,7 @@ struct Job<'a> {
     terminal: Terminal,
     lines: &'a Lines,
     http: HttpDefaults,
-    way: Way,
+    way: HttpConfig,
     guards: Arc<[Guarded]>,
     total: Total,
     tally: Arc<Tally>,
@@ -164,10 +164,10 @@ fn http(options: &HttpOptions) -> HttpDefaults {
 }
 
 /// How requests travel. TLS is made ready whatever the script asks for: it says so only later.
-fn way(options: &HttpOptions) -> Result<Way, Problem> {
+fn way(options: &HttpOptions) -> Result<HttpConfig, Problem> {
     let settings = network::settings(options)?;
     let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
-    Ok(Way { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
+    Ok(HttpConfig { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
 }
 
 fn pairs<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {

@@ -3,9 +3,9 @@
 //! Says what it leaves out. Does not open connections.
 
 use knee_core::unit::Nanos;
-use knee_engine::http::reach::{NamePattern, Override, Policy, Reach, Select};
+use knee_engine::http::host_rules::{HostRules, NamePattern, Override, Policy, Select};
 use knee_engine::http::settings::{Settings, TlsSettings, TlsVersion};
-use knee_script::options::HttpOptions;
+use knee_k6::options::HttpOptions;
 use serde_json::Value;
 
 use crate::problem::Problem;
@@ -22,7 +22,7 @@ pub fn settings(options: &HttpOptions) -> Result<Settings, Problem> {
     Ok(Settings {
         connect_timeout: CONNECT_TIMEOUT,
         keep_alive: !options.no_connection_reuse,
-        reach: reach(options)?,
+        host_rules: host_rules(options)?,
         tls: tls(options)?,
         ..Settings::default()
     })
@@ -52,7 +52,7 @@ fn wrong(name: &str, value: &str, hint: &str) -> Problem {
     Problem::new(format!("the option `{name}` makes no sense: {value}"), hint)
 }
 
-fn reach(options: &HttpOptions) -> Result<Reach, Problem> {
+fn host_rules(options: &HttpOptions) -> Result<HostRules, Problem> {
     let overrides = options.hosts.iter().map(|(from, to)| {
         let hint = "write `\"name\": \"address\"`, both with a port if need be";
         Override::new(from, to).ok_or_else(|| wrong("hosts", &format!("{from}: {to}"), hint))
@@ -60,10 +60,10 @@ fn reach(options: &HttpOptions) -> Result<Reach, Problem> {
     let networks = options.blacklist_ips.iter().map(|text| {
         text.parse().map_err(|()| wrong("blacklistIPs", text, "write a network as `10.0.0.0/8`"))
     });
-    Ok(Reach {
+    Ok(HostRules {
         overrides: overrides.collect::<Result<_, _>>()?,
-        barred_names: options.block_hostnames.iter().map(|text| NamePattern::new(text)).collect(),
-        barred_networks: networks.collect::<Result<_, _>>()?,
+        blocked_names: options.block_hostnames.iter().map(|text| NamePattern::new(text)).collect(),
+        blocked_networks: networks.collect::<Result<_, _>>()?,
         policy: policy(options)?,
         select: select(options)?,
     })
@@ -159,7 +159,7 @@ fn client(options: &HttpOptions) -> Result<Option<Identity>, Problem> {
 
 #[cfg(test)]
 mod tests {
-    use knee_script::options::resolve::{Layers, resolve};
+    use knee_k6::options::resolve::{Layers, resolve};
     use serde_json::json;
 
     use super::*;
@@ -176,11 +176,11 @@ mod tests {
             "blacklistIPs": ["10.0.0.0/8"],
             "dns": { "policy": "onlyIPv4", "select": "roundRobin" },
         })));
-        let reach = settings.unwrap().reach;
-        assert_eq!(reach.address_for("b.test", 80), Some("127.0.0.2:81".parse().unwrap()));
-        assert!(reach.check_name("x.bad").is_err());
+        let host_rules = settings.unwrap().host_rules;
+        assert_eq!(host_rules.address_for("b.test", 80), Some("127.0.0.2:81".parse().unwrap()));
+        assert!(host_rules.check_name("x.bad").is_err());
         assert_eq!(
-            (reach.policy, reach.select, reach.barred_networks.len()),
+            (host_rules.policy, host_rules.select, host_rules.blocked_networks.len()),
             (Policy::OnlyV4, Select::RoundRobin, 1)
         );
     }

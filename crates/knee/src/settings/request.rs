@@ -1,4 +1,4 @@
-//! What is sent: URLs, method, headers and bodies, prepared as shots.
+//! What is sent: URLs, method, headers and bodies, ready to be prepared.
 //!
 //! Does not look up names and does not send. Default headers are the engine's; only what was
 //! typed becomes a header here.
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use knee_core::plan::EndpointId;
-use knee_engine::shots::{Shot, ShotBody};
+use knee_engine::requests::{RequestBody, RequestTemplate};
 use url::Url;
 
 use super::{form, number, read_file};
@@ -165,19 +165,22 @@ pub fn title(urls: &[WeightedUrl]) -> String {
 ///
 /// When a header, the method or a body is malformed or contradicts another, or a file cannot be
 /// read.
-pub fn shots(flags: &RequestFlags, urls: &[WeightedUrl]) -> Result<(Vec<Shot>, Vec<String>), Problem> {
+pub fn requests(
+    flags: &RequestFlags,
+    urls: &[WeightedUrl],
+) -> Result<(Vec<RequestTemplate>, Vec<String>), Problem> {
     let method = method(flags)?;
     let mut headers = headers(flags)?;
     let body = body(flags, &mut headers)?;
     check_framing(&headers, &body)?;
     let mut names = Vec::new();
     let mut known = HashMap::new();
-    let shots = urls
+    let requests = urls
         .iter()
         .map(|weighted| {
             let name = format!("{method} {}", shown(&weighted.url));
             let endpoint = *known.entry(name).or_insert_with_key(|name| note_endpoint(&mut names, name));
-            Shot {
+            RequestTemplate {
                 method: method.clone(),
                 url: weighted.url.clone(),
                 headers: headers.clone(),
@@ -187,7 +190,7 @@ pub fn shots(flags: &RequestFlags, urls: &[WeightedUrl]) -> Result<(Vec<Shot>, V
             }
         })
         .collect();
-    Ok((shots, names))
+    Ok((requests, names))
 }
 
 fn note_endpoint(names: &mut Vec<String>, name: &str) -> EndpointId {
@@ -293,7 +296,7 @@ fn basic_auth(text: &str) -> Result<String, Problem> {
     Ok(format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(text)))
 }
 
-fn body(flags: &RequestFlags, headers: &mut Headers) -> Result<ShotBody, Problem> {
+fn body(flags: &RequestFlags, headers: &mut Headers) -> Result<RequestBody, Problem> {
     let given: Vec<&str> = [
         ("-d", flags.body.is_some()),
         ("-D", flags.body_file.is_some()),
@@ -310,16 +313,16 @@ fn body(flags: &RequestFlags, headers: &mut Headers) -> Result<ShotBody, Problem
         ));
     }
     if let Some(text) = &flags.body {
-        return Ok(ShotBody::Fixed(text.clone().into_bytes()));
+        return Ok(RequestBody::Fixed(text.clone().into_bytes()));
     }
     if let Some(path) = &flags.body_file {
-        return Ok(ShotBody::Fixed(read_file("-D", path)?));
+        return Ok(RequestBody::Fixed(read_file("-D", path)?));
     }
     if let Some(path) = &flags.body_lines {
-        return lines(path).map(ShotBody::Choice);
+        return lines(path).map(RequestBody::Choice);
     }
     if flags.form.is_empty() {
-        return Ok(ShotBody::Empty);
+        return Ok(RequestBody::Empty);
     }
     let (body, content_type) = form::form(&flags.form)?;
     if has(headers, "content-type") {
@@ -329,7 +332,7 @@ fn body(flags: &RequestFlags, headers: &mut Headers) -> Result<ShotBody, Problem
         ));
     }
     headers.push(("content-type".to_owned(), content_type.into_bytes()));
-    Ok(ShotBody::Fixed(body))
+    Ok(RequestBody::Fixed(body))
 }
 
 /// The lines of a file, without their ends; the empty ones do not count.
@@ -350,7 +353,7 @@ fn lines(path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
 }
 
 /// A request that says another length than it has would be cut in two by the server.
-fn check_framing(headers: &Headers, body: &ShotBody) -> Result<(), Problem> {
+fn check_framing(headers: &Headers, body: &RequestBody) -> Result<(), Problem> {
     if has(headers, "transfer-encoding") {
         return Err(Problem::new(
             "`transfer-encoding` cannot be given: bodies are sent with their length",
@@ -363,9 +366,9 @@ fn check_framing(headers: &Headers, body: &ShotBody) -> Result<(), Problem> {
     };
     let says = std::str::from_utf8(value).ok().and_then(|text| text.parse::<usize>().ok());
     let fits = match body {
-        ShotBody::Empty => says == Some(0),
-        ShotBody::Fixed(bytes) => says == Some(bytes.len()),
-        ShotBody::Choice(bodies) => bodies.iter().all(|bytes| says == Some(bytes.len())),
+        RequestBody::Empty => says == Some(0),
+        RequestBody::Fixed(bytes) => says == Some(bytes.len()),
+        RequestBody::Choice(bodies) => bodies.iter().all(|bytes| says == Some(bytes.len())),
     };
     if fits {
         return Ok(());
@@ -404,18 +407,18 @@ mod tests {
         let urls: Vec<_> = (0..1_000)
             .map(|n| WeightedUrl { url: url(&format!("http://h/{n}")).unwrap(), weight: 1.0 })
             .collect();
-        let (shots, names) = shots(&RequestFlags::default(), &urls).unwrap();
-        assert_eq!((shots.len(), names.len()), (1_000, ENDPOINTS_MAX + 1));
+        let (requests, names) = requests(&RequestFlags::default(), &urls).unwrap();
+        assert_eq!((requests.len(), names.len()), (1_000, ENDPOINTS_MAX + 1));
         assert_eq!(names[ENDPOINTS_MAX], "other URLs");
-        assert!(shots.iter().all(|shot| (shot.endpoint.0 as usize) < names.len()));
-        assert_eq!(shots[999].endpoint, EndpointId(ENDPOINTS_MAX as u32));
+        assert!(requests.iter().all(|request| (request.endpoint.0 as usize) < names.len()));
+        assert_eq!(requests[999].endpoint, EndpointId(ENDPOINTS_MAX as u32));
     }
 
     #[test]
     fn the_same_url_twice_is_one_endpoint() {
         let urls = vec![WeightedUrl { url: url("http://h/").unwrap(), weight: 1.0 }; 2];
-        let (shots, names) = shots(&RequestFlags::default(), &urls).unwrap();
+        let (requests, names) = requests(&RequestFlags::default(), &urls).unwrap();
         assert_eq!(names, ["GET http://h/"]);
-        assert_eq!(shots[1].endpoint, EndpointId(0));
+        assert_eq!(requests[1].endpoint, EndpointId(0));
     }
 }

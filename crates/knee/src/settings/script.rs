@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use knee_script::options::Layer;
-use knee_script::options::layer::FlagError;
-use knee_script::options::read::Read;
-use knee_script::output::Target;
+use knee_k6::options::Layer;
+use knee_k6::options::layer::FlagError;
+use knee_k6::options::read::Read;
+use knee_k6::output::Target;
 
 use super::read_file;
 use crate::args::{RunArgs, RunForeignFlags, RunReportFlags};

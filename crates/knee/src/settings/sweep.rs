@@ -260,8 +260,8 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
     }
     let http = connection::settings(&args.connection, &args.request)?;
     let urls = request::urls(args.target.as_deref(), args.request.urls_from_file.as_deref())?;
-    let (shots, names) = request::shots(&args.request, &urls)?;
-    let targets = target::targets(&shots, &http, surroundings.resolve)?;
+    let (requests, names) = request::requests(&args.request, &urls)?;
+    let targets = target::targets(&requests, &http, surroundings.resolve)?;
     let plan = Plan {
         scenarios: vec![highest(&sweep.config)],
         endpoints: names.into_iter().map(|name| Endpoint { name }).collect(),
@@ -277,7 +277,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
         plan,
         http,
         title: request::title(&urls),
-        shots,
+        requests,
         seed: sweep.config.seed,
         targets,
         allowed_hosts: args.ladder.allow_hosts.clone(),

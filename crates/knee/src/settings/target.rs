@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use knee_core::plan::{Executor, Plan};
 use knee_core::unit::Nanos;
 use knee_engine::http::settings::{AddressFamily, Settings};
-use knee_engine::shots::Shot;
+use knee_engine::requests::RequestTemplate;
 
 use crate::problem::{Problem, reason};
 
@@ -49,18 +49,22 @@ impl Target {
     }
 }
 
-/// Every host that the shots will be sent to, each once; none when a Unix socket takes them all.
+/// Every host that the requests will be sent to, each once; none when a Unix socket takes them all.
 ///
 /// # Errors
 ///
 /// When a name has no address, or none of the family wanted.
-pub fn targets(shots: &[Shot], settings: &Settings, resolve: Resolve) -> Result<Vec<Target>, Problem> {
+pub fn targets(
+    requests: &[RequestTemplate],
+    settings: &Settings,
+    resolve: Resolve,
+) -> Result<Vec<Target>, Problem> {
     if settings.unix_socket.is_some() {
         return Ok(Vec::new());
     }
     let mut targets: Vec<Target> = Vec::new();
-    for shot in shots {
-        for (host, port) in destinations(shot, settings) {
+    for request in requests {
+        for (host, port) in destinations(request, settings) {
             if !targets.iter().any(|known| known.host == host && known.port == port) {
                 targets.push(look_up(host, port, settings, resolve)?);
             }
@@ -69,11 +73,11 @@ pub fn targets(shots: &[Shot], settings: &Settings, resolve: Resolve) -> Result<
     Ok(targets)
 }
 
-/// Where a shot's connections go: its own host, or where `--connect-to` sends it.
-fn destinations(shot: &Shot, settings: &Settings) -> Vec<(String, u16)> {
-    let host = shot.url.host_str().unwrap_or_default();
+/// Where a request's connections go: its own host, or where `--connect-to` sends it.
+fn destinations(request: &RequestTemplate, settings: &Settings) -> Vec<(String, u16)> {
+    let host = request.url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-    let own = (host, shot.url.port_or_known_default().unwrap_or(80));
+    let own = (host, request.url.port_or_known_default().unwrap_or(80));
     let elsewhere: Vec<_> =
         settings.connect_to.iter().filter(|entry| entry.from == own).map(|entry| entry.to.clone()).collect();
     if elsewhere.is_empty() { vec![own] } else { elsewhere }

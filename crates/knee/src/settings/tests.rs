@@ -8,7 +8,7 @@ use knee_core::plan::{Executor, Stop};
 use knee_core::schedule::{Arrivals, Curve, Stage};
 use knee_core::unit::Nanos;
 use knee_engine::http::settings::AddressFamily;
-use knee_engine::shots::ShotBody;
+use knee_engine::requests::RequestBody;
 
 use super::output::Progress;
 use super::*;
@@ -257,10 +257,10 @@ fn what_is_sent_is_what_was_typed() {
     let load = good(
         "http://me:pw@localhost/ -m post -d {} -T application/json -A text/plain -U me -H x:·1 -H x:2 --host other -a u:p",
     );
-    let [shot] = &load.shots[..] else { panic!("{:?}", load.shots) };
-    assert_eq!(shot.method, "POST");
-    assert!(matches!(&shot.body, ShotBody::Fixed(body) if body == b"{}"));
-    let headers: Vec<_> = shot
+    let [request] = &load.requests[..] else { panic!("{:?}", load.requests) };
+    assert_eq!(request.method, "POST");
+    assert!(matches!(&request.body, RequestBody::Fixed(body) if body == b"{}"));
+    let headers: Vec<_> = request
         .headers
         .iter()
         .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value)))
@@ -310,10 +310,10 @@ fn bodies_and_urls_come_from_the_lines_of_files() {
     };
     let Ok(Invocation::Load(args)) = args::parse(args("")) else { panic!("refused") };
     let load = resolve(&args, &surroundings()).unwrap();
-    let weights: Vec<_> = load.shots.iter().map(|shot| (shot.url.path(), shot.weight)).collect();
+    let weights: Vec<_> = load.requests.iter().map(|request| (request.url.path(), request.weight)).collect();
     assert_eq!(weights, [("/a", 2.5), ("/b", 1.0)]);
     assert!(
-        matches!(&load.shots[0].body, ShotBody::Choice(bodies) if bodies == &[b"one".to_vec(), b"two".to_vec()])
+        matches!(&load.requests[0].body, RequestBody::Choice(bodies) if bodies == &[b"one".to_vec(), b"two".to_vec()])
     );
     assert_eq!(load.title, "http://localhost/a and 1 more");
 }

@@ -48,7 +48,7 @@ const BITS: &[&[u8]] = &[
 ];
 
 #[derive(Default, Debug, PartialEq)]
-struct Reading {
+struct ReadOutcome {
     heads: u32,
     body: u64,
     ended: bool,
@@ -56,8 +56,8 @@ struct Reading {
     end: Option<Result<usize, Fault>>,
 }
 
-impl Sink for Reading {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), Fault> {
+impl Sink for ReadOutcome {
+    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
         assert!((200..=999).contains(&head.status));
         assert!(head.headers.len() <= HEADERS_MAX);
         self.heads += 1;
@@ -104,9 +104,9 @@ fn change(answer: &mut Vec<u8>, random: &mut SmallRng) {
 }
 
 /// Reads `answer` in pieces whose sizes `piece` decides, up to its end or a fault.
-fn read(answer: &[u8], head_request: bool, mut piece: impl FnMut() -> usize) -> Reading {
+fn read(answer: &[u8], head_request: bool, mut piece: impl FnMut() -> usize) -> ReadOutcome {
     let mut reader = ResponseReader::new(BODY_MAX);
-    let mut reading = Reading::default();
+    let mut reading = ReadOutcome::default();
     reader.expect(head_request);
     let mut rest = answer;
     while reading.end.is_none() {

@@ -11,7 +11,7 @@ struct Kept {
 }
 
 impl Sink for Kept {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), Fault> {
+    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
         assert_eq!(self.status, 0, "one head an answer");
         self.status = head.status;
         Ok(())

@@ -102,7 +102,7 @@ impl Sides {
             Way::Request { .. } => {
                 let any = self.addresses[0].as_deref().unwrap_or("http://127.0.0.1:1/");
                 let load = self.resolve(any, Times { settle, measure, ..ANY })?;
-                let method = load.shots.first().map_or_else(String::new, |shot| shot.method.clone());
+                let method = load.requests.first().map_or_else(String::new, |request| request.method.clone());
                 Ok(format!("{method} from {}", beside::load(&load.plan)))
             }
         }

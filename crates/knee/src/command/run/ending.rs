@@ -11,16 +11,16 @@ use knee_core::clock;
 use knee_core::record::{Ending, Run};
 use knee_core::validity::Validity;
 
+use knee_js::handled::{Handled, Piece};
+use knee_js::op::Stage;
+use knee_js::program::Level;
+use knee_k6::metric::BuiltIn;
+use knee_k6::observe::metered::{Total, View};
+use knee_k6::options::Span;
+use knee_k6::summary::text::{Style, render as k6_text};
+use knee_k6::summary::{Summary, data, export, machine};
+use knee_k6::threshold::{Verdict, judge};
 use knee_report::text::{self as report, Palette};
-use knee_script::metric::BuiltIn;
-use knee_script::observe::metered::{Total, View};
-use knee_script::op::Stage;
-use knee_script::options::Span;
-use knee_script::program::Level;
-use knee_script::summary::handled::{Handled, Piece};
-use knee_script::summary::text::{Style, render as k6_text};
-use knee_script::summary::{Summary, data, export, machine};
-use knee_script::threshold::{Verdict, judge};
 
 use super::course::Course;
 use super::{Failed, Job, failed};

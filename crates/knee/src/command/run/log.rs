@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use knee_core::clock;
-use knee_script::program::{Level, Narrator};
+use knee_js::program::{Level, Narrator};
 
 use crate::problem::{Problem, printable, reason};
 use crate::settings::script::{Log, LogForm, LogTarget};

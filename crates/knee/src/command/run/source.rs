@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use knee_script::loader::remote::RemoteSettings;
-use knee_script::options::Options;
-use knee_script::options::resolve::{Layers, resolve};
-use knee_script::program::Surroundings;
-use knee_script::program::files::{Script, bounded};
-use knee_script::session::{Session, SessionError};
-use knee_script::vu::LoadError;
+use knee_js::loader::remote::RemoteSettings;
+use knee_js::program::Surroundings;
+use knee_js::program::files::{Script, bounded};
+use knee_js::session::{Session, SessionError};
+use knee_js::vu::LoadError;
+use knee_k6::options::Options;
+use knee_k6::options::resolve::{Layers, resolve};
 
 use super::log::Lines;
 use super::{Failed, failed, refused};
@@ -39,7 +39,7 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
     let surroundings = Surroundings {
         environment,
         allow_read: args.script_flags.allow_read.clone(),
-        limits: knee_script::program::Limits::default(),
+        limits: knee_js::program::Limits::default(),
         narrator: lines.narrator(),
         console: Some(lines.console()),
         remote: remote(args),

@@ -11,9 +11,9 @@ use knee_core::plan::{Overflow, Plan, Scenario};
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
-use knee_script::options::Options;
-use knee_script::options::scenario::{ExecutorSpec, ScenarioSpec};
-use knee_script::session::Session;
+use knee_js::session::Session;
+use knee_k6::options::Options;
+use knee_k6::options::scenario::{ExecutorSpec, ScenarioSpec};
 
 use super::course::stopped;
 use super::{Failed, Job, Lines, load, options, refused};

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use knee_core::clock::{self, MonotonicClock};
 use knee_engine::control::Control;
-use knee_script::metric::BuiltIn;
-use knee_script::observe::metered::Total;
-use knee_script::options::Span;
-use knee_script::output::{Outlet, Sample};
-use knee_script::state::Tally;
-use knee_script::threshold::{Guarded, judge};
+use knee_js::state::Tally;
+use knee_k6::metric::BuiltIn;
+use knee_k6::observe::metered::Total;
+use knee_k6::options::Span;
+use knee_k6::output::{Outlet, Sample};
+use knee_k6::threshold::{Guarded, judge};
 
 /// How often VUs are counted.
 const PACE: Duration = Duration::from_secs(1);

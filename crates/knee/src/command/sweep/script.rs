@@ -3,7 +3,7 @@
 use knee_core::plan::Plan;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
-use knee_script::options::scenario::ExecutorSpec;
+use knee_k6::options::scenario::ExecutorSpec;
 use knee_study::sweep::{Config, Load, Step};
 
 use super::{Failed, Loader, Taken, failed};

@@ -2,7 +2,7 @@
 
 use knee_engine::control::Control;
 use knee_engine::host;
-use knee_engine::run::Way;
+use knee_engine::run::HttpConfig;
 use knee_study::sweep::{Config, Step};
 
 use super::{Failed, Loader, Taken};
@@ -15,7 +15,7 @@ use crate::settings::sweep::{SweepSettings, step_plan};
 pub struct UrlLoader {
     load: Load,
     config: Config,
-    way: Way,
+    way: HttpConfig,
 }
 
 impl UrlLoader {

@@ -22,7 +22,7 @@ fn flags_are_read_as_k6_reads_them() {
         ask("s.js -u 3 -d 1m30s -s 10s:5,20s:1 -w --batch 7 --no-setup=false --tag a=b=c --tag d=", &[])
             .unwrap()
             .cli;
-    assert_eq!((cli.vus, cli.duration), (Some(3), Some(knee_script::options::Span::from_secs(90))));
+    assert_eq!((cli.vus, cli.duration), (Some(3), Some(knee_k6::options::Span::from_secs(90))));
     assert_eq!(cli.stages.unwrap().len(), 2);
     assert_eq!(
         (cli.throw, cli.batch, cli.no_setup, cli.no_teardown),

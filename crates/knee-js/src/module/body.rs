@@ -1,0 +1,132 @@
+//! Bodies of requests: text, bytes, forms, and forms with files.
+
+use std::fmt::Write as _;
+
+use rquickjs::{ArrayBuffer, Coerced, Ctx, Object, Result, TypedArray, Value};
+
+use super::fault;
+use crate::runtime::intrinsic::{self, Needs};
+use knee_k6::http::request::Request;
+
+/// Gives `request` its body, the header that goes with it, and the encoding it asked for.
+/// Or says why it cannot.
+pub fn put(request: &mut Request, body: &Value<'_>) -> Result<std::result::Result<(), String>> {
+    if body.is_function() || body.is_number() || body.is_bool() {
+        return Ok(Err(format!("unknown request body type {}", fault::kind(body))));
+    }
+    let Some(bytes) = bytes_or_form(request, body)? else { return Ok(Ok(())) };
+    let encode = |bytes: Vec<u8>| {
+        let steps = request.compression.iter();
+        steps.clone().try_fold(bytes, |bytes, coding| coding.encode(&bytes))
+    };
+    let made = encode(bytes).map(|bytes| request.body = Some(bytes.into()));
+    Ok(made.map_err(|error| error.to_string()))
+}
+
+fn bytes_or_form(request: &mut Request, body: &Value<'_>) -> Result<Option<Vec<u8>>> {
+    if body.is_null() || body.is_undefined() {
+        return Ok(None);
+    }
+    if let Some(text) = body.as_string() {
+        return Ok(Some(text.to_string()?.into_bytes()));
+    }
+    if let Some(bytes) = bytes_of(body) {
+        return Ok(Some(bytes));
+    }
+    let Some(object) = body.as_object() else {
+        return Ok(Some(body.get::<Coerced<String>>()?.0.into_bytes()));
+    };
+    form(request, object).map(Some)
+}
+
+/// Bytes as an `ArrayBuffer`, which the script need not have a word for.
+pub fn buffer_of<'js>(ctx: &Ctx<'js>, bytes: Vec<u8>) -> Result<ArrayBuffer<'js>> {
+    intrinsic::ensure(ctx, Needs::BINARY);
+    ArrayBuffer::new(ctx.clone(), bytes)
+}
+
+/// The bytes of an `ArrayBuffer` or of a view of one.
+pub fn bytes_of(value: &Value<'_>) -> Option<Vec<u8>> {
+    let object = value.as_object()?;
+    if let Some(buffer) = ArrayBuffer::from_object(object.clone()) {
+        return copy(&buffer, 0, buffer.len());
+    }
+    let view = TypedArray::<u8>::from_object(object.clone());
+    if view.is_err() && !object.contains_key("byteLength").ok()? {
+        return None;
+    }
+    let buffer: Value<'_> = object.get("buffer").ok()?;
+    let (offset, length) = (object.get("byteOffset").ok()?, object.get("byteLength").ok()?);
+    copy(&ArrayBuffer::from_value(buffer)?, offset, length)
+}
+
+fn copy(buffer: &ArrayBuffer<'_>, offset: usize, length: usize) -> Option<Vec<u8>> {
+    // SAFETY: no JavaScript runs between borrowing the bytes and copying them, so nothing can
+    // detach or shrink the buffer meanwhile.
+    #[allow(unsafe_code, reason = "the bytes are copied before any script can run")]
+    let bytes = unsafe { buffer.as_bytes() }?;
+    bytes.get(offset..offset.checked_add(length)?).map(<[u8]>::to_vec)
+}
+
+/// An object as a form: with files in it as multipart, otherwise URL-encoded.
+fn form(request: &mut Request, object: &Object<'_>) -> Result<Vec<u8>> {
+    let fields: Vec<(String, Value<'_>)> = object.props().collect::<Result<_>>()?;
+    let is_file = |value: &Value<'_>| {
+        let object = value.as_object();
+        object.is_some_and(|object| object.get::<_, Option<bool>>("__file").ok().flatten() == Some(true))
+    };
+    let has_type = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    if fields.iter().any(|(_, value)| is_file(value)) {
+        let boundary = format!("{:032x}{:028x}", rand::random::<u128>(), rand::random::<u64>());
+        let mut bytes = Vec::new();
+        for (name, value) in &fields {
+            part(&mut bytes, &boundary, name, value, is_file(value))?;
+        }
+        bytes.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+        request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        let kind = format!("multipart/form-data; boundary={boundary}");
+        request.headers.push(("Content-Type".to_owned(), kind.into_bytes()));
+        return Ok(bytes);
+    }
+    // Go sorts a form by its keys.
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (name, value) in fields {
+        match value.as_array() {
+            Some(array) => {
+                for element in array.iter::<Coerced<String>>() {
+                    pairs.push((name.clone(), element?.0));
+                }
+            }
+            None => pairs.push((name, value.get::<Coerced<String>>()?.0)),
+        }
+    }
+    pairs.sort_by(|one, other| one.0.cmp(&other.0));
+    if !has_type {
+        let kind = b"application/x-www-form-urlencoded".to_vec();
+        request.headers.push(("Content-Type".to_owned(), kind));
+    }
+    Ok(url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().into_bytes())
+}
+
+fn part(bytes: &mut Vec<u8>, boundary: &str, name: &str, value: &Value<'_>, is_file: bool) -> Result<()> {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\r', '\n'], " ");
+    let mut head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(name));
+    let content = match value.as_object().filter(|_| is_file) {
+        Some(file) => {
+            let filename: String = file.get("filename")?;
+            let kind: String = file.get("content_type")?;
+            let _ = write!(head, "; filename=\"{}\"\r\nContent-Type: {kind}", quoted(&filename));
+            let data: Value<'_> = file.get("data")?;
+            match bytes_of(&data) {
+                Some(bytes) => bytes,
+                None => data.get::<Coerced<String>>()?.0.into_bytes(),
+            }
+        }
+        None => value.get::<Coerced<String>>()?.0.into_bytes(),
+    };
+    bytes.extend_from_slice(head.as_bytes());
+    bytes.extend_from_slice(b"\r\n\r\n");
+    bytes.extend_from_slice(&content);
+    bytes.extend_from_slice(b"\r\n");
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! `k6/crypto`: digests, keyed digests, random bytes.
+//!
+//! Computes nothing itself; see [`knee_k6::digest`].
+
+#![allow(missing_docs, reason = "the macro makes constants that nobody sees")]
+
+use std::cell::RefCell;
+
+use rand::Rng;
+use rquickjs::class::{Class, Trace};
+use rquickjs::function::Opt;
+use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, JsLifetime, Object, Result, Value};
+
+use super::body::buffer_of;
+use super::fault::{self, bytes_argument};
+use knee_k6::digest::{self, Form, NAMES};
+
+/// What it exports.
+pub const EXPORTS: &[&str] = &[
+    "createHash",
+    "createHMAC",
+    "hexEncode",
+    "hmac",
+    "md4",
+    "md5",
+    "randomBytes",
+    "ripemd160",
+    "sha1",
+    "sha256",
+    "sha384",
+    "sha512",
+    "sha512_224",
+    "sha512_256",
+];
+
+/// Most random bytes of one call.
+const RANDOM_MAX: f64 = (64 << 20) as f64;
+
+/// Makes the module.
+pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for name in NAMES {
+        let digest = move |ctx: Ctx<'js>, input: Opt<Value<'js>>, form: Opt<Value<'js>>| {
+            whole(&ctx, name, input, form)
+        };
+        object.set(name, Function::new(ctx.clone(), digest)?.with_name(name)?)?;
+    }
+    object.set("createHash", Function::new(ctx.clone(), create_hash)?.with_name("createHash")?)?;
+    object.set("createHMAC", Function::new(ctx.clone(), create_hmac)?.with_name("createHMAC")?)?;
+    object.set("hmac", Function::new(ctx.clone(), hmac)?.with_name("hmac")?)?;
+    object.set("hexEncode", Function::new(ctx.clone(), hex_encode)?.with_name("hexEncode")?)?;
+    object.set("randomBytes", Function::new(ctx.clone(), random_bytes)?.with_name("randomBytes")?)?;
+    Ok(object)
+}
+
+/// A digest that a script feeds piece by piece.
+#[derive(Trace, JsLifetime)]
+#[rquickjs::class]
+pub struct Hasher {
+    #[qjs(skip_trace)]
+    state: State,
+}
+
+/// The state of a digest, in which no value of JavaScript is.
+type State = RefCell<Box<dyn digest::Hasher>>;
+
+#[rquickjs::methods]
+impl Hasher {
+    /// Takes more bytes in.
+    pub fn update<'js>(&self, ctx: Ctx<'js>, input: Opt<Value<'js>>) -> Result<()> {
+        let bytes = bytes_argument(&ctx, &or_nothing(&ctx, input))?;
+        self.state.borrow_mut().update(&bytes);
+        Ok(())
+    }
+
+    /// The digest of everything up to now.
+    pub fn digest<'js>(&self, ctx: Ctx<'js>, form: Opt<Value<'js>>) -> Result<Value<'js>> {
+        write(&ctx, &self.state.borrow().digest(), form)
+    }
+}
+
+fn or_nothing<'js>(ctx: &Ctx<'js>, value: Opt<Value<'js>>) -> Value<'js> {
+    value.0.unwrap_or_else(|| Value::new_undefined(ctx.clone()))
+}
+
+/// A value as text; nothing is an empty one.
+fn text(value: Opt<Value<'_>>) -> Result<String> {
+    match value.0.filter(|value| !value.is_null() && !value.is_undefined()) {
+        Some(value) => Ok(value.get::<Coerced<String>>()?.0),
+        None => Ok(String::new()),
+    }
+}
+
+fn write<'js>(ctx: &Ctx<'js>, bytes: &[u8], form: Opt<Value<'js>>) -> Result<Value<'js>> {
+    let name = text(form)?;
+    if name == "binary" {
+        return Ok(buffer_of(ctx, bytes.to_vec())?.into_value());
+    }
+    match Form::by_name(&name) {
+        Some(form) => form.write(bytes).into_js(ctx),
+        None => Err(fault::throw(ctx, &format!("invalid output encoding: {name}"))),
+    }
+}
+
+fn hasher<'js>(ctx: &Ctx<'js>, name: &str, key: Option<&[u8]>) -> Result<Box<dyn digest::Hasher>> {
+    digest::by_name(name, key).ok_or_else(|| fault::throw(ctx, &format!("invalid algorithm: {name}")))
+}
+
+/// `md5(input, form)` and its like.
+fn whole<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    input: Opt<Value<'js>>,
+    form: Opt<Value<'js>>,
+) -> Result<Value<'js>> {
+    let input = or_nothing(ctx, input);
+    let Some(bytes) = fault::bytes_in(&input)? else {
+        return Err(fault::throw(ctx, &format!("{name} failed: {}", fault::no_bytes(&input))));
+    };
+    let mut hasher = hasher(ctx, name, None)?;
+    hasher.update(&bytes);
+    write(ctx, &hasher.digest(), form)
+}
+
+fn create_hash<'js>(ctx: Ctx<'js>, name: Opt<Value<'js>>) -> Result<Class<'js, Hasher>> {
+    let state = RefCell::new(hasher(&ctx, &text(name)?, None)?);
+    Class::instance(ctx, Hasher { state })
+}
+
+fn create_hmac<'js>(
+    ctx: Ctx<'js>,
+    name: Opt<Value<'js>>,
+    key: Opt<Value<'js>>,
+) -> Result<Class<'js, Hasher>> {
+    let key = bytes_argument(&ctx, &or_nothing(&ctx, key))?;
+    let state = RefCell::new(hasher(&ctx, &text(name)?, Some(&key))?);
+    Class::instance(ctx, Hasher { state })
+}
+
+fn hmac<'js>(
+    ctx: Ctx<'js>,
+    name: Opt<Value<'js>>,
+    key: Opt<Value<'js>>,
+    input: Opt<Value<'js>>,
+    form: Opt<Value<'js>>,
+) -> Result<Value<'js>> {
+    let key = bytes_argument(&ctx, &or_nothing(&ctx, key))?;
+    let mut hasher = hasher(&ctx, &text(name)?, Some(&key))?;
+    hasher.update(&bytes_argument(&ctx, &or_nothing(&ctx, input))?);
+    write(&ctx, &hasher.digest(), form)
+}
+
+fn hex_encode<'js>(ctx: Ctx<'js>, input: Opt<Value<'js>>) -> Result<String> {
+    Ok(digest::hex(&bytes_argument(&ctx, &or_nothing(&ctx, input))?))
+}
+
+fn random_bytes<'js>(ctx: Ctx<'js>, size: Opt<Value<'js>>) -> Result<ArrayBuffer<'js>> {
+    let size = match size.0 {
+        Some(size) => size.get::<Coerced<f64>>()?.0.trunc(),
+        None => 0.0,
+    };
+    // Written so that no number is refused as well.
+    if !(1.0..=RANDOM_MAX).contains(&size) {
+        return Err(fault::throw(&ctx, "invalid size"));
+    }
+    let mut bytes = vec![0; size as usize];
+    rand::rng().fill_bytes(&mut bytes);
+    buffer_of(&ctx, bytes)
+}

@@ -1,0 +1,314 @@
+//! One node of a page, with the names that a browser's DOM has for what is in it; all of them are
+//! functions, as in k6.
+//!
+//! Every element has every method: those that are meant for other tags find no attribute.
+
+use rquickjs::class::{Class, JsClass, Readable, Trace, Tracer};
+use rquickjs::function::Constructor;
+use rquickjs::{Ctx, IntoJs, JsLifetime, Object, Result, Value};
+use url::Url;
+
+use super::{Inner, add, field, list, text};
+use knee_k6::html::{Neighbour, Target, Walk};
+
+/// A node in the hands of a script.
+#[derive(JsLifetime)]
+pub struct Element {
+    inner: Inner,
+}
+
+impl Element {
+    /// The selection of this node alone.
+    pub const fn selection(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+/// The first node of a selection; undefined if there is none.
+pub fn show<'js>(ctx: &Ctx<'js>, selection: Inner) -> Result<Value<'js>> {
+    if selection.is_empty() {
+        return Ok(Value::new_undefined(ctx.clone()));
+    }
+    Class::instance(ctx.clone(), Element { inner: selection })?.into_js(ctx)
+}
+
+impl<'js> Trace<'js> for Element {
+    fn trace<'a>(&self, _: Tracer<'a, 'js>) {}
+}
+
+impl<'js> JsClass<'js> for Element {
+    const NAME: &'static str = "Element";
+    type Mutable = Readable;
+
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        let prototype = Object::new(ctx.clone())?;
+        for (name, attribute, kind) in ATTRIBUTES {
+            add(ctx, &prototype, name, move |ctx, this: &Self, _| read(ctx, &this.inner, attribute, *kind))?;
+        }
+        for (name, neighbour) in NEIGHBOURS {
+            add(ctx, &prototype, name, move |ctx, this: &Self, _| {
+                show(ctx, this.inner.neighbour(*neighbour))
+            })?;
+        }
+        for (name, part) in URL_PARTS {
+            add(ctx, &prototype, name, move |ctx, this: &Self, _| {
+                let url = resolved(&this.inner, "href").or_else(|| {
+                    // A relative URL has these parts, and no others.
+                    let has = matches!(*name, "hash" | "pathname" | "search");
+                    Url::parse("http://relative/").ok().filter(|_| has)?.join(&this.inner.attr("href")?).ok()
+                });
+                url.map(|url| part(&url)).unwrap_or_default().into_js(ctx)
+            })?;
+        }
+        for (name, method) in METHODS {
+            add(ctx, &prototype, name, move |ctx, this: &Self, arguments| {
+                method(ctx, &this.inner, arguments)
+            })?;
+        }
+        Ok(Some(prototype))
+    }
+
+    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+}
+
+/// How an attribute is shown.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// As it is written; nothing as an empty text.
+    Text,
+    /// As it is written; nothing as undefined.
+    Maybe,
+    /// Whether it is there.
+    Present,
+    /// As a number, or as this one.
+    Number(i32),
+    /// As a URL, made whole by the URL of the page.
+    Url,
+}
+
+const ATTRIBUTES: &[(&str, &str, Kind)] = &[
+    ("accept", "accept", Kind::Text),
+    ("accessKey", "accesskey", Kind::Text),
+    ("action", "action", Kind::Url),
+    ("alt", "alt", Kind::Text),
+    ("autocomplete", "autocomplete", Kind::Text),
+    ("autofocus", "autofocus", Kind::Present),
+    ("charset", "charset", Kind::Text),
+    ("checked", "checked", Kind::Present),
+    ("className", "class", Kind::Maybe),
+    ("colSpan", "colspan", Kind::Number(1)),
+    ("cols", "cols", Kind::Number(0)),
+    ("content", "content", Kind::Text),
+    ("defaultChecked", "checked", Kind::Present),
+    ("defaultSelected", "selected", Kind::Present),
+    ("defaultValue", "value", Kind::Text),
+    ("disabled", "disabled", Kind::Present),
+    ("download", "download", Kind::Text),
+    ("headers", "headers", Kind::Text),
+    ("height", "height", Kind::Text),
+    ("href", "href", Kind::Url),
+    ("hreflang", "hreflang", Kind::Text),
+    ("htmlFor", "for", Kind::Text),
+    ("httpEquiv", "http-equiv", Kind::Text),
+    ("id", "id", Kind::Text),
+    ("label", "label", Kind::Text),
+    ("lang", "lang", Kind::Maybe),
+    ("max", "max", Kind::Text),
+    ("maxLength", "maxlength", Kind::Number(-1)),
+    ("media", "media", Kind::Text),
+    ("min", "min", Kind::Text),
+    ("multiple", "multiple", Kind::Present),
+    ("name", "name", Kind::Text),
+    ("noValidate", "novalidate", Kind::Present),
+    ("pattern", "pattern", Kind::Text),
+    ("placeholder", "placeholder", Kind::Text),
+    ("readonly", "readonly", Kind::Present),
+    ("rel", "rel", Kind::Text),
+    ("required", "required", Kind::Present),
+    ("rowSpan", "rowspan", Kind::Number(1)),
+    ("rows", "rows", Kind::Number(0)),
+    ("scope", "scope", Kind::Text),
+    ("selected", "selected", Kind::Present),
+    ("sizes", "sizes", Kind::Text),
+    ("src", "src", Kind::Url),
+    ("srcset", "srcset", Kind::Text),
+    ("start", "start", Kind::Number(0)),
+    ("step", "step", Kind::Text),
+    ("tabIndex", "tabindex", Kind::Number(0)),
+    ("target", "target", Kind::Text),
+    ("type", "type", Kind::Text),
+    ("useMap", "usemap", Kind::Text),
+    ("width", "width", Kind::Text),
+];
+
+fn read<'js>(ctx: &Ctx<'js>, this: &Inner, attribute: &str, kind: Kind) -> Result<Value<'js>> {
+    let value = this.attr(attribute);
+    match kind {
+        Kind::Text => value.unwrap_or_default().into_js(ctx),
+        Kind::Maybe => {
+            value.map_or_else(|| Ok(Value::new_undefined(ctx.clone())), |value| value.into_js(ctx))
+        }
+        Kind::Present => value.is_some().into_js(ctx),
+        Kind::Number(default) => value.and_then(|value| value.parse().ok()).unwrap_or(default).into_js(ctx),
+        Kind::Url => {
+            let whole = resolved(this, attribute).map(String::from);
+            whole.or(value).unwrap_or_default().into_js(ctx)
+        }
+    }
+}
+
+/// The URL in an attribute, made whole by that of the page.
+fn resolved(this: &Inner, attribute: &str) -> Option<Url> {
+    let value = this.attr(attribute)?;
+    match Url::parse(this.url()) {
+        Ok(page) => page.join(&value).ok(),
+        Err(_) => Url::parse(&value).ok(),
+    }
+}
+
+/// A part of a URL.
+type UrlPart = fn(&Url) -> String;
+
+const URL_PARTS: &[(&str, UrlPart)] = &[
+    ("hash", |url| {
+        url.fragment().filter(|text| !text.is_empty()).map(|text| format!("#{text}")).unwrap_or_default()
+    }),
+    ("host", |url| match (url.host_str(), url.port()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (host, _) => host.unwrap_or_default().to_owned(),
+    }),
+    ("hostname", |url| url.host_str().unwrap_or_default().to_owned()),
+    ("origin", |url| url.origin().ascii_serialization()),
+    ("password", |url| url.password().unwrap_or_default().to_owned()),
+    ("pathname", |url| url.path().to_owned()),
+    ("port", |url| url.port().map(|port| port.to_string()).unwrap_or_default()),
+    ("protocol", |url| url.scheme().to_owned()),
+    ("search", |url| {
+        url.query().filter(|text| !text.is_empty()).map(|text| format!("?{text}")).unwrap_or_default()
+    }),
+    ("username", |url| url.username().to_owned()),
+];
+
+const NEIGHBOURS: &[(&str, Neighbour)] = &[
+    ("firstChild", Neighbour::FirstChild),
+    ("lastChild", Neighbour::LastChild),
+    ("previousSibling", Neighbour::Previous),
+    ("nextSibling", Neighbour::Next),
+    ("parentNode", Neighbour::Parent),
+    ("ownerDocument", Neighbour::Document),
+];
+
+type Method = for<'js> fn(&Ctx<'js>, &Inner, &[Value<'js>]) -> Result<Value<'js>>;
+
+const METHODS: &[(&str, Method)] = &[
+    ("attributes", attributes),
+    ("childElementCount", |ctx, this, _| (this.walk(Walk::Children, None).len() as f64).into_js(ctx)),
+    ("childNodes", |ctx, this, _| elements(ctx, &this.walk(Walk::Contents, None))),
+    ("children", |ctx, this, _| elements(ctx, &this.walk(Walk::Children, None))),
+    ("classList", |ctx, this, _| words(ctx, this, "class")),
+    ("contains", |ctx, this, arguments| {
+        other(arguments.first()).is_some_and(|other| this.contains(&other)).into_js(ctx)
+    }),
+    ("elements", |ctx, this, _| elements(ctx, &within(this, "input,select,textarea,button,fieldset"))),
+    ("firstElementChild", |ctx, this, _| show(ctx, this.walk(Walk::Children, None).at(0))),
+    ("form", |ctx, this, _| show(ctx, this.form())),
+    ("getAttribute", |ctx, this, arguments| read(ctx, this, &name(arguments)?, Kind::Maybe)),
+    ("getAttributeNode", |ctx, this, arguments| match this.attr(&name(arguments)?) {
+        Some(value) => attribute(ctx, this, &name(arguments)?, value),
+        None => Ok(Value::new_undefined(ctx.clone())),
+    }),
+    ("getElementsByClassName", |ctx, this, arguments| {
+        elements(ctx, &within(this, &format!(".{}", name(arguments)?)))
+    }),
+    ("getElementsByTagName", |ctx, this, arguments| elements(ctx, &within(this, &name(arguments)?))),
+    ("hasAttribute", |ctx, this, arguments| this.attr(&name(arguments)?).is_some().into_js(ctx)),
+    ("hasAttributes", |ctx, this, _| (!this.attrs().is_empty()).into_js(ctx)),
+    ("hasChildNodes", |ctx, this, _| (!this.neighbour(Neighbour::FirstChild).is_empty()).into_js(ctx)),
+    ("innerHTML", |ctx, this, _| this.html().into_js(ctx)),
+    ("isDefaultNamespace", |ctx, _, _| true.into_js(ctx)),
+    ("isEqualNode", |ctx, this, arguments| {
+        other(arguments.first()).is_some_and(|other| this.html() == other.html()).into_js(ctx)
+    }),
+    ("isSameNode", |ctx, this, arguments| {
+        other(arguments.first()).is_some_and(|other| this.is_same(&other)).into_js(ctx)
+    }),
+    ("labels", |ctx, this, _| elements(ctx, &this.labels())),
+    ("lastElementChild", |ctx, this, _| show(ctx, this.walk(Walk::Children, None).at(-1))),
+    ("length", |ctx, this, _| {
+        let parts = if this.name() == "select" { "option" } else { "input,select,textarea,button,fieldset" };
+        (within(this, parts).len() as f64).into_js(ctx)
+    }),
+    ("matches", |ctx, this, arguments| this.picked(&Target::of_selector(&name(arguments)?)).into_js(ctx)),
+    ("method", |ctx, this, _| {
+        let method = this.attr("method").unwrap_or_default();
+        (if method.eq_ignore_ascii_case("post") { "post" } else { "get" }).into_js(ctx)
+    }),
+    ("namespaceURI", |ctx, _, _| "http://www.w3.org/1999/xhtml".into_js(ctx)),
+    ("nextElementSibling", |ctx, this, _| show(ctx, this.walk(Walk::Next, None))),
+    ("nodeName", |ctx, this, _| this.name().into_js(ctx)),
+    ("nodeType", |ctx, this, _| this.kind().into_js(ctx)),
+    ("nodeValue", |ctx, this, _| match this.kind() {
+        Some(3 | 8) => this.text().into_js(ctx),
+        _ => Ok(Value::new_undefined(ctx.clone())),
+    }),
+    ("options", |ctx, this, _| elements(ctx, &within(this, "option"))),
+    ("parentElement", |ctx, this, _| show(ctx, this.walk(Walk::Parent, None))),
+    ("previousElementSibling", |ctx, this, _| show(ctx, this.walk(Walk::Previous, None))),
+    ("querySelector", |ctx, this, arguments| show(ctx, within(this, &name(arguments)?).at(0))),
+    ("querySelectorAll", |ctx, this, arguments| elements(ctx, &within(this, &name(arguments)?))),
+    ("relList", |ctx, this, _| words(ctx, this, "rel")),
+    ("selectedOptions", |ctx, this, _| elements(ctx, &within(this, "option[selected]"))),
+    ("selection", |ctx, this, _| super::show(ctx, this.clone())),
+    ("text", |ctx, this, _| this.text().into_js(ctx)),
+    ("textContent", |ctx, this, _| this.text().into_js(ctx)),
+    ("toString", |ctx, this, _| match this.kind() {
+        Some(1) if this.name() == "a" => read(ctx, this, "href", Kind::Url),
+        Some(1) => "[object html.Node]".into_js(ctx),
+        _ => format!("[object {}]", this.name()).into_js(ctx),
+    }),
+    ("value", |ctx, this, _| match this.value() {
+        None => read(ctx, this, "value", Kind::Text),
+        value => field(ctx, value),
+    }),
+];
+
+fn name(arguments: &[Value<'_>]) -> Result<String> {
+    text(arguments.first()).map(Option::unwrap_or_default)
+}
+
+fn within(this: &Inner, selector: &str) -> Inner {
+    this.find(&Target::of_selector(selector))
+}
+
+fn elements<'js>(ctx: &Ctx<'js>, selection: &Inner) -> Result<Value<'js>> {
+    list(ctx, selection.each().map(|one| show(ctx, one)))
+}
+
+fn other(value: Option<&Value<'_>>) -> Option<Inner> {
+    let element = Class::<Element>::from_value(value?).ok()?;
+    let inner = element.borrow().inner.clone();
+    Some(inner)
+}
+
+fn words<'js>(ctx: &Ctx<'js>, this: &Inner, attribute: &str) -> Result<Value<'js>> {
+    let value = this.attr(attribute).unwrap_or_default();
+    value.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_js(ctx)
+}
+
+fn attribute<'js>(ctx: &Ctx<'js>, this: &Inner, name: &str, value: String) -> Result<Value<'js>> {
+    let object = Object::new(ctx.clone())?;
+    object.set("owner_element", show(ctx, this.clone())?)?;
+    object.set("name", name)?;
+    object.set("value", value)?;
+    Ok(object.into_value())
+}
+
+fn attributes<'js>(ctx: &Ctx<'js>, this: &Inner, _: &[Value<'js>]) -> Result<Value<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (name, value) in this.attrs() {
+        object.set(name.as_str(), attribute(ctx, this, &name, value)?)?;
+    }
+    Ok(object.into_value())
+}

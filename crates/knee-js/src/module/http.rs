@@ -1,0 +1,335 @@
+//! `k6/http`: every verb, `request`, `asyncRequest`, `batch`, `file`, cookie jars, expectations.
+//!
+//! Turns arguments into requests and waits for answers; does not send.
+
+use std::rc::Rc;
+
+use knee_core::clock;
+use rquickjs::class::Class;
+use rquickjs::function::{Constructor, Opt, Rest, This};
+use rquickjs::{
+    Array, Coerced, Ctx, Error, Exception, Function, IntoJs, Object, Persistent, Promise, Result, Value,
+};
+
+use super::batch::batch;
+use super::body::bytes_of;
+use super::jar::CookieJar;
+use super::params::{self, Wanted};
+use super::response::Response;
+use super::{cut, fault, state};
+use crate::event_loop::Promised;
+use crate::op::{Op, Reply};
+use crate::program::Level;
+use crate::state::State;
+use knee_k6::http::answer::Answer;
+use knee_k6::http::request::{Expected, Request};
+
+/// Verbs with their methods, and whether they take a body.
+const VERBS: &[(&str, &str, bool)] = &[
+    ("get", "GET", false),
+    ("head", "HEAD", false),
+    ("post", "POST", true),
+    ("put", "PUT", true),
+    ("patch", "PATCH", true),
+    ("del", "DELETE", true),
+    ("options", "OPTIONS", true),
+];
+
+/// Constants that scripts read and that mean nothing more here than their names.
+const CONSTANTS: &[(&str, &str)] = &[
+    ("TLS_1_0", "tls1.0"),
+    ("TLS_1_1", "tls1.1"),
+    ("TLS_1_2", "tls1.2"),
+    ("TLS_1_3", "tls1.3"),
+    ("OCSP_STATUS_GOOD", "good"),
+    ("OCSP_STATUS_REVOKED", "revoked"),
+    ("OCSP_STATUS_SERVER_FAILED", "server_failed"),
+    ("OCSP_STATUS_UNKNOWN", "unknown"),
+    ("OCSP_REASON_AA_COMPROMISE", "aa_compromise"),
+    ("OCSP_REASON_AFFILIATION_CHANGED", "affiliation_changed"),
+    ("OCSP_REASON_CA_COMPROMISE", "ca_compromise"),
+    ("OCSP_REASON_CERTIFICATE_HOLD", "certificate_hold"),
+    ("OCSP_REASON_CESSATION_OF_OPERATION", "cessation_of_operation"),
+    ("OCSP_REASON_KEY_COMPROMISE", "key_compromise"),
+    ("OCSP_REASON_PRIVILEGE_WITHDRAWN", "privilege_withdrawn"),
+    ("OCSP_REASON_REMOVE_FROM_CRL", "remove_from_crl"),
+    ("OCSP_REASON_SUPERSEDED", "superseded"),
+    ("OCSP_REASON_UNSPECIFIED", "unspecified"),
+];
+
+/// What it exports.
+pub const EXPORTS: &[&str] = &[
+    "get",
+    "head",
+    "post",
+    "put",
+    "patch",
+    "del",
+    "options",
+    "request",
+    "asyncRequest",
+    "batch",
+    "file",
+    "url",
+    "cookieJar",
+    "CookieJar",
+    "expectedStatuses",
+    "setResponseCallback",
+    "TLS_1_0",
+    "TLS_1_1",
+    "TLS_1_2",
+    "TLS_1_3",
+    "OCSP_STATUS_GOOD",
+    "OCSP_STATUS_REVOKED",
+    "OCSP_STATUS_SERVER_FAILED",
+    "OCSP_STATUS_UNKNOWN",
+    "OCSP_REASON_AA_COMPROMISE",
+    "OCSP_REASON_AFFILIATION_CHANGED",
+    "OCSP_REASON_CA_COMPROMISE",
+    "OCSP_REASON_CERTIFICATE_HOLD",
+    "OCSP_REASON_CESSATION_OF_OPERATION",
+    "OCSP_REASON_KEY_COMPROMISE",
+    "OCSP_REASON_PRIVILEGE_WITHDRAWN",
+    "OCSP_REASON_REMOVE_FROM_CRL",
+    "OCSP_REASON_SUPERSEDED",
+    "OCSP_REASON_UNSPECIFIED",
+];
+
+/// Makes the module.
+pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    for (name, method, with_body) in VERBS {
+        let verb = verb(ctx, method, *with_body)?;
+        object.set(*name, verb.with_name(name)?)?;
+    }
+    for (name, value) in CONSTANTS {
+        object.set(*name, *value)?;
+    }
+    object.set("request", Function::new(ctx.clone(), request)?.with_name("request")?)?;
+    object.set("asyncRequest", Function::new(ctx.clone(), async_request)?.with_name("asyncRequest")?)?;
+    object.set("batch", Function::new(ctx.clone(), batch)?.with_name("batch")?)?;
+    object.set("file", Function::new(ctx.clone(), file)?.with_name("file")?)?;
+    object.set("url", Function::new(ctx.clone(), url)?.with_name("url")?)?;
+    object.set("cookieJar", Function::new(ctx.clone(), cookie_jar)?.with_name("cookieJar")?)?;
+    let constructor: Option<Constructor<'js>> = Class::<CookieJar>::create_constructor(ctx)?;
+    object.set("CookieJar", constructor)?;
+    object.set(
+        "expectedStatuses",
+        Function::new(ctx.clone(), expected_statuses)?.with_name("expectedStatuses")?,
+    )?;
+    let set = Function::new(ctx.clone(), set_response_callback)?.with_name("setResponseCallback")?;
+    object.set("setResponseCallback", set)?;
+    Ok(object)
+}
+
+/// A part of a multipart body.
+fn file<'js>(
+    ctx: Ctx<'js>,
+    data: Value<'js>,
+    filename: Opt<Value<'js>>,
+    content_type: Opt<Value<'js>>,
+) -> Result<Object<'js>> {
+    if !data.is_string() && !data.is_array() && bytes_of(&data).is_none() {
+        let words = format!("invalid type {}, expected string, []byte or ArrayBuffer", data.type_name());
+        return Err(Exception::throw_type(&ctx, &words));
+    }
+    let given = |value: Opt<Value<'js>>| value.0.filter(|value| !value.is_undefined());
+    let text = |value: Value<'js>| Ok::<_, Error>(value.get::<Coerced<String>>()?.0);
+    let filename = given(filename).map(text).transpose()?;
+    let object = Object::new(ctx)?;
+    object.set("__file", true)?;
+    object.set("data", data)?;
+    object.set("filename", filename.unwrap_or_else(|| clock::wall().as_nanos().to_string()))?;
+    let content_type = given(content_type).map(text).transpose()?;
+    object.set("content_type", content_type.unwrap_or_else(|| "application/octet-stream".to_owned()))?;
+    Ok(object)
+}
+
+/// A template whose text names the request, whatever was put into its gaps.
+fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Coerced<String>>) -> Result<Object<'js>> {
+    let mut name = String::new();
+    let mut url = String::new();
+    for (place, part) in parts.iter::<Coerced<String>>().enumerate() {
+        if place > 0 {
+            name.push_str("${}");
+            url.push_str(values.0.get(place - 1).map_or("undefined", |value| &value.0));
+        }
+        let part = part?.0;
+        name.push_str(&part);
+        url.push_str(&part);
+    }
+    let object = Object::new(ctx.clone())?;
+    object.set("__url", true)?;
+    object.set("url", url.as_str())?;
+    object.set("name", name.as_str())?;
+    object.set("clean_url", url.as_str())?;
+    object.set("toString", Function::new(ctx, move || url.clone())?)?;
+    Ok(object)
+}
+
+fn verb<'js>(ctx: &Ctx<'js>, method: &'static str, with_body: bool) -> Result<Function<'js>> {
+    let method: Rc<str> = method.into();
+    if with_body {
+        let call = move |ctx: Ctx<'js>, url: Value<'js>, body: Opt<Value<'js>>, params: Opt<Value<'js>>| {
+            perform(
+                &ctx,
+                &Wanted {
+                    method: method.clone(),
+                    url: &url,
+                    body: body.0.as_ref(),
+                    params: params.0.as_ref(),
+                },
+            )
+        };
+        return Function::new(ctx.clone(), call);
+    }
+    let call = move |ctx: Ctx<'js>, url: Value<'js>, params: Opt<Value<'js>>, odd: Opt<Value<'js>>| {
+        // k6 reads `http.get(url, null, params)` as `http.get(url, params)`.
+        let params = params.0.filter(|value| !value.is_null()).or(odd.0);
+        perform(&ctx, &Wanted { method: method.clone(), url: &url, body: None, params: params.as_ref() })
+    };
+    Function::new(ctx.clone(), call)
+}
+
+fn request<'js>(
+    ctx: Ctx<'js>,
+    method: Coerced<String>,
+    url: Value<'js>,
+    body: Opt<Value<'js>>,
+    params: Opt<Value<'js>>,
+) -> Result<Value<'js>> {
+    let method = method.0.into();
+    perform(&ctx, &Wanted { method, url: &url, body: body.0.as_ref(), params: params.0.as_ref() })
+}
+
+/// Sends a request and waits for its answer. What cannot even be sent is an answer too, with an
+/// error, unless failures are thrown.
+pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> {
+    let state = state(ctx)?;
+    if state.init.get() {
+        return Err(fault::throw(ctx, "Making http requests in the init context is not supported"));
+    }
+    let request = match params::request(&state, wanted)? {
+        Ok(request) => request,
+        Err(refused) => return refuse(ctx, &state, &refused),
+    };
+    let Some(Reply::Answer(answer)) = state.ask(Op::Fetch(request)) else { return Err(cut(ctx)) };
+    settle(ctx, &state, answer)
+}
+
+/// An answer to a request that could not be made.
+pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Result<Value<'js>> {
+    let shown = match refused.code {
+        1000 | 1210 => format!("{} {:?}: {}", title(&refused.method), refused.url, refused.words),
+        _ => refused.words.clone(),
+    };
+    if refused.throw {
+        return Err(fault::throw(ctx, &shown));
+    }
+    state.program.say(Level::Warn, &format!("Request Failed error={shown:?}"));
+    Class::instance(ctx.clone(), Response::refused(refused))?.into_js(ctx)
+}
+
+/// An answer as a response object, or as what is thrown.
+pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result<Value<'js>> {
+    if let Some((words, _)) = &answer.error {
+        let method = title(&answer.method);
+        let words = answer.detail.as_ref().unwrap_or(words);
+        let shown = format!("{method} {:?}: {words}", &*answer.url);
+        if answer.request.throw {
+            return Err(fault::throw(ctx, &shown));
+        }
+        state.program.say(Level::Warn, &format!("Request Failed error={shown:?}"));
+    }
+    Class::instance(ctx.clone(), Response::new(answer))?.into_js(ctx)
+}
+
+/// `GET` as `Get`.
+fn title(method: &str) -> String {
+    knee_k6::http::request::canonical(method)
+}
+
+fn async_request<'js>(
+    ctx: Ctx<'js>,
+    method: Coerced<String>,
+    url: Value<'js>,
+    body: Opt<Value<'js>>,
+    params: Opt<Value<'js>>,
+) -> Result<Promise<'js>> {
+    let state = state(&ctx)?;
+    if state.init.get() {
+        return Err(fault::throw(&ctx, "Making http requests in the init context is not supported"));
+    }
+    let (promise, resolve, reject) = ctx.promise()?;
+    let method = method.0.into();
+    let wanted = Wanted { method, url: &url, body: body.0.as_ref(), params: params.0.as_ref() };
+    let request: Rc<Request> = match params::request(&state, &wanted)? {
+        Ok(request) => request,
+        Err(refused) => {
+            match refuse(&ctx, &state, &refused) {
+                Ok(response) => resolve.call::<_, ()>((response,))?,
+                Err(_) => reject.call::<_, ()>((ctx.catch(),))?,
+            }
+            return Ok(promise);
+        }
+    };
+    let id = state.events.next_request();
+    let (resolve, reject) = (Persistent::save(&ctx, resolve), Persistent::save(&ctx, reject));
+    state.events.promise(Promised { id, resolve, reject });
+    state.ask(Op::Begin(id, request)).ok_or_else(|| cut(&ctx))?;
+    Ok(promise)
+}
+
+fn cookie_jar<'js>(ctx: Ctx<'js>) -> Result<Class<'js, CookieJar>> {
+    let jar = state(&ctx)?.jar.borrow().clone();
+    Class::instance(ctx, CookieJar::of(jar))
+}
+
+/// Statuses and ranges of them, as an object that requests understand.
+fn expected_statuses<'js>(ctx: Ctx<'js>, statuses: Rest<Value<'js>>) -> Result<Object<'js>> {
+    if statuses.0.is_empty() {
+        return Err(fault::throw(&ctx, "no arguments"));
+    }
+    let ranges = Array::new(ctx.clone())?;
+    for (place, status) in statuses.0.iter().enumerate() {
+        let pair = match (status.as_number(), status.as_object()) {
+            (Some(number), _) if number.fract() == 0.0 => Some((number, number)),
+            (_, Some(object)) => {
+                let end = |name: &str| object.get::<_, Option<f64>>(name).ok().flatten();
+                end("min").zip(end("max"))
+            }
+            _ => None,
+        };
+        let words = format!(
+            "argument number {} to expectedStatuses was neither an integer nor an object like {{min:100, max:329}}",
+            place + 1
+        );
+        let (from, to) = pair.ok_or_else(|| fault::throw(&ctx, &words))?;
+        ranges.set(place * 2, from)?;
+        ranges.set(place * 2 + 1, to)?;
+    }
+    let object = Object::new(ctx)?;
+    object.set("__expected", ranges)?;
+    Ok(object)
+}
+
+fn set_response_callback<'js>(ctx: Ctx<'js>, callback: Value<'js>) -> Result<()> {
+    let words = "unsupported argument, expected http.expectedStatuses";
+    let expected = expected_of(&callback).map_err(|_| fault::throw(&ctx, words))?;
+    state(&ctx)?.expected.replace(Rc::new(expected));
+    Ok(())
+}
+
+/// What a response callback expects; `null` expects nothing at all.
+pub fn expected_of(callback: &Value<'_>) -> std::result::Result<Expected, String> {
+    if callback.is_null() {
+        return Ok(Expected::Unasked);
+    }
+    let ranges =
+        callback.as_object().and_then(|object| object.get::<_, Option<Vec<f64>>>("__expected").ok()?);
+    let ranges = ranges.ok_or("unsupported responseCallback")?;
+    Ok(Expected::Ranges(ranges.chunks(2).map(|pair| (pair[0] as u16, pair[1] as u16)).collect()))
+}
+
+/// `this` of a method, which is not looked at.
+pub type Ignored<'js> = This<Value<'js>>;

@@ -1,0 +1,132 @@
+//! `k6/metrics`: `Counter`, `Gauge`, `Rate`, `Trend`, declared while the script is loaded and fed by
+//! its iterations.
+//!
+//! Does not keep samples; the observer of the worker does.
+
+use rquickjs::context::EvalOptions;
+use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
+
+use super::{fault, state};
+use crate::program::Level;
+use knee_k6::metric::{Contains, Kind, MetricId};
+
+/// What it exports.
+pub const EXPORTS: &[&str] = &["Counter", "Gauge", "Rate", "Trend"];
+
+/// Longest value that a warning repeats in full.
+const VALUE_MAX: usize = 100;
+
+/// The constructors: `(declare, add) => ({Counter, …})`. As in k6 they work without `new`, a metric is
+/// a plain object, and its name cannot be changed.
+const CONSTRUCTORS: &str = r"(declare, add) => Object.fromEntries(['Counter', 'Gauge', 'Rate', 'Trend'].map((kind) => {
+  const constructor = function (name, isTime) {
+    const id = declare(kind, name === undefined ? '' : name, Boolean(isTime));
+    return Object.defineProperties({}, {
+      name: { value: String(name), enumerable: true },
+      add: { value: (...given) => add(id, given), enumerable: true },
+    });
+  };
+  Object.defineProperty(constructor, 'name', { value: kind });
+  return [kind, constructor];
+}))";
+
+/// Makes the module.
+pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    let mut options = EvalOptions::default();
+    options.filename = Some("(knee:metrics)".to_owned());
+    let constructors: Function<'js> = ctx.eval_with_options(CONSTRUCTORS, options)?;
+    constructors.call((Function::new(ctx.clone(), declare)?, Function::new(ctx.clone(), add)?))
+}
+
+fn declare<'js>(ctx: Ctx<'js>, kind: String, name: Coerced<String>, is_time: bool) -> Result<u32> {
+    let state = state(&ctx)?;
+    if !state.init.get() {
+        return Err(fault::throw(&ctx, "metrics must be declared in the init context"));
+    }
+    let kind = match kind.as_str() {
+        "Counter" => Kind::Counter,
+        "Gauge" => Kind::Gauge,
+        "Rate" => Kind::Rate,
+        _ => Kind::Trend,
+    };
+    let contains = if is_time { Contains::Time } else { Contains::Default };
+    let declared = state.program.metrics.declare(&name.0, kind, contains);
+    let MetricId(id) = declared.map_err(|error| fault::throw(&ctx, &error.to_string()))?;
+    Ok(id as u32)
+}
+
+/// Takes one sample; whether it was taken. `given` is what `add` was called with.
+fn add<'js>(ctx: Ctx<'js>, id: u32, given: Vec<Value<'js>>) -> Result<bool> {
+    let state = state(&ctx)?;
+    if state.init.get() {
+        return Err(fault::throw(&ctx, "Adding to metrics in the init context is not supported"));
+    }
+    let value = match given.first() {
+        None => Err("no value was provided for".to_owned()),
+        Some(value) => number(value)?.ok_or_else(|| format!("'{}' is an invalid value for", shown(value))),
+    };
+    let value = match value {
+        Ok(value) => value,
+        Err(words) => {
+            let name = state.program.metrics.name(MetricId(id as usize));
+            let words = format!("{words} metric '{name}', a number or a boolean value is expected");
+            if state.http.borrow().throw {
+                return Err(fault::throw(&ctx, &words));
+            }
+            state.program.say(Level::Warn, &words);
+            return Ok(false);
+        }
+    };
+    let tags = match given.get(1) {
+        Some(tags) => tags_of(&ctx, id, tags)?,
+        None => Vec::new(),
+    };
+    state.observe(&tags, |observer, context| observer.sample(id, value, context));
+    Ok(true)
+}
+
+/// The value of a sample; `None` for what is no number.
+fn number(value: &Value<'_>) -> Result<Option<f64>> {
+    if let Some(number) = value.as_number() {
+        return Ok(Some(number).filter(|number| !number.is_nan()));
+    }
+    if value.is_null() || value.is_undefined() {
+        return Ok(None);
+    }
+    let Coerced(number) = value.get::<Coerced<f64>>()?;
+    Ok(Some(number).filter(|number| !number.is_nan()))
+}
+
+/// A value as a warning shows it.
+fn shown(value: &Value<'_>) -> String {
+    let text = value
+        .get::<Coerced<String>>()
+        .map_or_else(|_| "a value that cannot be shown".to_owned(), |text| text.0);
+    let length = text.chars().count();
+    if length <= VALUE_MAX {
+        return text;
+    }
+    let half = VALUE_MAX / 2;
+    let (start, end): (String, String) =
+        (text.chars().take(half).collect(), text.chars().skip(length - half).collect());
+    format!("{start}... omitting {} characters ...{end}", length - VALUE_MAX)
+}
+
+/// Tags given with a sample. What is no object has none.
+fn tags_of<'js>(ctx: &Ctx<'js>, id: u32, value: &Value<'js>) -> Result<Vec<(String, String)>> {
+    let Some(object) = value.as_object().filter(|_| !value.is_function()) else { return Ok(Vec::new()) };
+    let mut tags = Vec::new();
+    for pair in object.props::<String, Value<'js>>() {
+        let (name, value) = pair?;
+        if value.is_null() || value.is_undefined() || value.is_object() || value.is_symbol() {
+            let metric = state(ctx)?.program.metrics.name(MetricId(id as usize));
+            let words = format!(
+                "cannot add tags for the '{metric}' custom metric: invalid value for metric tag '{name}': \
+                 only String, Boolean and Number types are accepted as a metric tag values"
+            );
+            return Err(fault::throw(ctx, &words));
+        }
+        tags.push((name, value.get::<Coerced<String>>()?.0));
+    }
+    Ok(tags)
+}

@@ -1,0 +1,326 @@
+//! From the arguments of a call to a request.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use knee_core::unit::Nanos;
+use rquickjs::class::Class;
+use rquickjs::{CString, Coerced, Object, Result, Value};
+
+use super::http::expected_of;
+use super::jar::CookieJar;
+use super::{body, fault};
+use crate::state::State;
+use knee_k6::http::auth::{Credentials, Scheme};
+use knee_k6::http::cookie::Jar;
+use knee_k6::http::decode::Coding;
+use knee_k6::http::request::{Keep, Origins, Request};
+
+/// Time limit of a request unless it says otherwise.
+const TIMEOUT: Nanos = Nanos::from_secs(60);
+
+/// The arguments of a call.
+pub struct Wanted<'a, 'js> {
+    /// The method.
+    pub method: Rc<str>,
+    /// The URL: text, or what http.url made.
+    pub url: &'a Value<'js>,
+    /// The body.
+    pub body: Option<&'a Value<'js>>,
+    /// Everything else.
+    pub params: Option<&'a Value<'js>>,
+}
+
+/// A request that could not be made.
+pub struct Refused {
+    /// Why.
+    pub words: String,
+    /// k6's number for it.
+    pub code: u16,
+    /// What was to be asked for.
+    pub url: String,
+    /// The method.
+    pub method: Rc<str>,
+    /// Whether the script wants it thrown.
+    pub throw: bool,
+}
+
+/// The request that the arguments of a call ask for. Arguments of the wrong type are thrown; a
+/// URL that leads nowhere is refused, which is an answer.
+pub fn request<'js>(
+    state: &State,
+    wanted: &Wanted<'_, 'js>,
+) -> Result<std::result::Result<Rc<Request>, Refused>> {
+    let defaults = state.http.borrow().clone();
+    let params = wanted.params.filter(|params| !params.is_null() && !params.is_undefined());
+    // As k6 has it, params that are no object are no params.
+    let params = params.and_then(Value::as_object);
+    let (url, name) = url_of(wanted.url)?;
+    let written = url.as_str();
+    let throw = params.map(|params| params.get::<_, Option<bool>>("throw")).transpose()?.flatten();
+    let throw = throw.unwrap_or(defaults.throw);
+    let target = match state.targets.find(written) {
+        Ok(target) => target,
+        Err((words, code)) => {
+            let method = wanted.method.clone();
+            // What is no URL at all is not shown as one.
+            let url = if matches!(code, 1000 | 1210) { written.to_owned() } else { String::new() };
+            return Ok(Err(Refused { words, code, url, method, throw }));
+        }
+    };
+    let mut request = Request {
+        method: wanted.method.clone(),
+        target,
+        name: name.map(Into::into),
+        headers: Vec::new(),
+        body: None,
+        timeout: TIMEOUT,
+        redirects: defaults.redirects,
+        keep: if defaults.discard_bodies { Keep::Nothing } else { Keep::Text },
+        jar: Some(state.jar.borrow().clone()),
+        cookies: Vec::new(),
+        credentials: None,
+        tags: Vec::new(),
+        expected: state.expected.borrow().clone(),
+        throw,
+        compression: Vec::new(),
+        origin: Origins {
+            scenario: state.place.borrow().scenario.clone(),
+            group: state.group.borrow().clone(),
+            tags: state.tags.borrow().clone(),
+            metadata: state.metadata.borrow().clone(),
+        },
+    };
+    if let Some(params) = params
+        && let Err(words) = apply(&mut request, params)?
+    {
+        let (url, method) = (String::new(), request.method);
+        return Ok(Err(Refused { words, code: 0, url, method, throw }));
+    }
+    if let Some(body) = wanted.body
+        && let Err(words) = body::put(&mut request, body)?
+    {
+        let (url, method) = (String::new(), request.method);
+        return Ok(Err(Refused { words, code: 0, url, method, throw }));
+    }
+    Ok(Ok(Rc::new(request)))
+}
+
+/// A URL as the script wrote it; mostly it is a text, which need not be copied.
+enum Written<'js> {
+    Lent(CString<'js>),
+    Made(String),
+}
+
+impl Written<'_> {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Lent(text) => text.as_str(),
+            Self::Made(text) => text,
+        }
+    }
+}
+
+/// The URL as text, and the name it brings along.
+fn url_of<'js>(url: &Value<'js>) -> Result<(Written<'js>, Option<String>)> {
+    if let Some(text) = url.as_string() {
+        return Ok((Written::Lent(text.clone().to_cstring()?), None));
+    }
+    made_url_of(url).map(|(text, name)| (Written::Made(text), name))
+}
+
+/// The same of what is no text.
+fn made_url_of(url: &Value<'_>) -> Result<(String, Option<String>)> {
+    let Some(object) = url.as_object() else {
+        // Not a URL, and refused as such.
+        return Ok((format!("http://#{}", url.get::<Coerced<String>>()?.0), None));
+    };
+    if object.get::<_, Option<bool>>("__url")? == Some(true) {
+        return Ok((object.get("url")?, Some(object.get("name")?)));
+    }
+    Ok((url.get::<Coerced<String>>()?.0, None))
+}
+
+/// Takes over what params say; or the words for what makes no sense.
+fn apply<'js>(request: &mut Request, params: &Object<'js>) -> Result<Made<()>> {
+    for pair in params.props::<String, Value<'js>>() {
+        let (name, value) = pair?;
+        let matters = matches!(name.as_str(), "responseCallback" | "jar" | "timeout");
+        if value.is_undefined() || (value.is_null() && !matters) {
+            continue;
+        }
+        let made = match name.as_str() {
+            "tags" => apply_tags(request, &value)?,
+            "timeout" => timeout_of(&value)?.map(|timeout| request.timeout = timeout),
+            "responseType" => keep_of(&value)?.map(|keep| request.keep = keep),
+            "responseCallback" => expected_of(&value).map(|expected| request.expected = Rc::new(expected)),
+            "compression" => compression_of(&value)?.map(|codings| request.compression = codings),
+            "auth" => credentials_of(request, &value)?.map(|credentials| request.credentials = credentials),
+            _ => {
+                apply_plain(request, &name, &value)?;
+                Ok(())
+            }
+        };
+        if made.is_err() {
+            return Ok(made);
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Something that params make, or the words for what makes no sense.
+type Made<T> = std::result::Result<T, String>;
+
+/// The params that always make sense.
+fn apply_plain(request: &mut Request, name: &str, value: &Value<'_>) -> Result<()> {
+    match name {
+        "headers" => request.headers = headers_of(value)?,
+        "cookies" => request.cookies = cookies_of(value)?,
+        "redirects" => {
+            let number = value.get::<Coerced<f64>>()?.0;
+            request.redirects = if number.is_nan() { 0 } else { number.max(0.0) as u32 };
+        }
+        "jar" => request.jar = jar_of(value),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Name and value of every header; a host can be given as any other.
+pub fn headers_of(value: &Value<'_>) -> Result<Vec<(String, Vec<u8>)>> {
+    let Some(object) = value.as_object() else { return Ok(Vec::new()) };
+    let pairs = object.props::<String, Coerced<String>>();
+    pairs.map(|pair| pair.map(|(name, value)| (name, value.0.into_bytes()))).collect()
+}
+
+fn cookies_of(value: &Value<'_>) -> Result<Vec<(String, String, bool)>> {
+    let Some(object) = value.as_object() else { return Ok(Vec::new()) };
+    let mut cookies = Vec::new();
+    for pair in object.props::<String, Value<'_>>() {
+        let (name, value) = pair?;
+        match value.as_object() {
+            Some(object) => {
+                let text = object.get::<_, Coerced<String>>("value")?.0;
+                let replace = object.get::<_, Option<bool>>("replace")?.unwrap_or(false);
+                cookies.push((name, text, replace));
+            }
+            None => cookies.push((name, value.get::<Coerced<String>>()?.0, false)),
+        }
+    }
+    Ok(cookies)
+}
+
+fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<Made<()>> {
+    let Some(object) = value.as_object() else { return Ok(Ok(())) };
+    for pair in object.props::<String, Value<'_>>() {
+        let (name, value) = pair?;
+        if value.is_object() || value.is_null() || value.is_undefined() {
+            return Ok(Err(format!(
+                "invalid HTTP request metric tags: invalid value for metric tag '{name}': only String, Boolean and Number types are accepted as a metric tag values"
+            )));
+        }
+        let value = value.get::<Coerced<String>>()?.0;
+        if name == "name" {
+            request.name = Some(value.into());
+        } else {
+            request.tags.push((name, value));
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Milliseconds as a number, or text such as `1m30s`.
+fn timeout_of(value: &Value<'_>) -> Result<Made<Nanos>> {
+    if let Some(millis) = value.as_number() {
+        return Ok(Ok(Nanos::from_secs_f64(millis.max(0.0) / 1e3)));
+    }
+    let Some(text) = value.as_string() else {
+        let kind = fault::kind(value);
+        return Ok(Err(format!("invalid timeout value: unable to use type {kind} as a duration value")));
+    };
+    let text = text.to_string()?;
+    Ok(span_of(&text).ok_or_else(|| format!("invalid timeout value: time: invalid duration {text:?}")))
+}
+
+/// A duration as Go writes it: `300ms`, `1.5h`, `1m30s`; a bare number is milliseconds.
+fn span_of(text: &str) -> Option<Nanos> {
+    if let Ok(millis) = text.parse::<f64>() {
+        return Some(Nanos::from_secs_f64(millis.max(0.0) / 1e3));
+    }
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at(digits);
+        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (unit, next) = after.split_at(end);
+        let scale = match unit {
+            "ns" => 1e-9,
+            "us" | "µs" => 1e-6,
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * scale;
+        rest = next;
+    }
+    (!text.is_empty()).then(|| Nanos::from_secs_f64(seconds))
+}
+
+fn keep_of(value: &Value<'_>) -> Result<Made<Keep>> {
+    let text = value.get::<Coerced<String>>()?.0;
+    Ok(match text.as_str() {
+        "text" => Ok(Keep::Text),
+        "binary" => Ok(Keep::Binary),
+        "none" => Ok(Keep::Nothing),
+        _ => Err(format!("{text} does not belong to ResponseType values")),
+    })
+}
+
+fn jar_of(value: &Value<'_>) -> Option<Rc<RefCell<Jar>>> {
+    let class = Class::<CookieJar>::from_value(value).ok()?;
+    Some(class.borrow().jar())
+}
+
+fn credentials_of(request: &Request, value: &Value<'_>) -> Result<Made<Option<Credentials>>> {
+    let scheme = match value.get::<Coerced<String>>()?.0.as_str() {
+        "digest" => Scheme::Digest,
+        "ntlm" => return Ok(Err("auth: ntlm is not supported yet, use basic or digest".to_owned())),
+        _ => Scheme::Basic,
+    };
+    let plain = |text: &str| {
+        let pair = format!("k={}", text.replace('+', "%2B"));
+        url::form_urlencoded::parse(pair.as_bytes())
+            .next()
+            .map(|(_, value)| value.into_owned())
+            .unwrap_or_default()
+    };
+    let url = &request.target.url;
+    let (user, password) = (plain(url.username()), plain(url.password().unwrap_or_default()));
+    Ok(Ok((!user.is_empty()).then_some(Credentials { scheme, user, password })))
+}
+
+fn compression_of(value: &Value<'_>) -> Result<Made<Vec<Coding>>> {
+    let text = value.get::<Coerced<String>>()?.0;
+    let words = |name: &str| {
+        format!("unknown compression algorithm {name}, supported algorithms are [gzip deflate zstd br]")
+    };
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    Ok(names.map(|name| Coding::by_name(name).ok_or_else(|| words(name))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_go_writes_them() {
+        assert_eq!(span_of("1m30s"), Some(Nanos::from_secs(90)));
+        assert_eq!(span_of("250ms"), Some(Nanos::from_millis(250)));
+        assert_eq!(span_of("1500"), Some(Nanos::from_millis(1_500)));
+        assert_eq!((span_of("soon"), span_of("")), (None, None));
+    }
+}

@@ -1,0 +1,82 @@
+//! What passes between a script on its stack and the VU that performs what it asks for.
+//!
+//! Plain data. A script asks with an [`Op`] and waits until the VU has a [`Reply`].
+
+use std::rc::Rc;
+
+use knee_core::unit::Nanos;
+
+use crate::runtime::fault::Thrown;
+use knee_k6::http::answer::Answer;
+use knee_k6::http::request::Request;
+
+/// What a script asks for.
+pub enum Op {
+    /// The last call is over; nothing is asked for until the next one.
+    Rest(Ended),
+    /// Send a request and wait for its answer.
+    Fetch(Rc<Request>),
+    /// Send requests side by side and wait for all answers.
+    FetchAll(Vec<Rc<Request>>),
+    /// Send a request and go on at once; its answer comes with [`Op::Await`].
+    Begin(u64, Rc<Request>),
+    /// Wait until a request that was begun is done, or until a time on the run's clock.
+    Await(Nanos),
+    /// Wait until a time on the run's clock.
+    Sleep(Nanos),
+    /// Nothing: others are to have their turn.
+    Breathe,
+}
+
+/// What a script gets.
+pub enum Reply {
+    /// Something to do.
+    Call(Call),
+    /// The answer to a request.
+    Answer(Box<Answer>),
+    /// The answers to several, in their order.
+    Answers(Vec<Box<Answer>>),
+    /// Requests that were begun and are done.
+    Done(Vec<(u64, Box<Answer>)>),
+    /// Go on.
+    Go,
+    /// Nobody wants anything more; the script is to end now, whatever it is doing.
+    Quit,
+}
+
+/// A call of something that a script exports.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The name of the export.
+    pub export: Rc<str>,
+    /// What the call is part of.
+    pub stage: Stage,
+    /// JSON of the argument; `None` for none.
+    pub argument: Option<Rc<str>>,
+}
+
+/// What a call is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// An iteration of a scenario.
+    Iteration,
+    /// `setup`.
+    Setup,
+    /// `teardown`.
+    Teardown,
+    /// `handleSummary`.
+    Summary,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+pub enum Ended {
+    /// It returned; JSON of what it returned, if the stage wants it and it was not undefined.
+    Returned(Option<String>),
+    /// It threw.
+    Thrown(Thrown),
+    /// The script asked for the whole test to end (`test.abort`).
+    Aborted(String),
+    /// It was cut off.
+    Cut,
+}

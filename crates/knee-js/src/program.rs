@@ -1,0 +1,259 @@
+//! A script that has been read, compiled and evaluated once: what all VUs share.
+//!
+//! Does not run anything; [`crate::world`] does. Files are read only while the script is loaded,
+//! and only below its own folder unless more was allowed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::loader::position::Maps;
+use crate::loader::remote::{Remote, RemoteSettings};
+use crate::loader::trouble::Trouble;
+use crate::loader::{lock, replacement, specifier};
+use crate::runtime::bytecode::Bytecode;
+use crate::runtime::intrinsic::Needs;
+use knee_k6::data::Elements;
+use knee_k6::http::pace::Pace;
+use knee_k6::metric::Registry;
+
+pub mod files;
+
+use files::{Files, Script};
+
+/// How loud a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// `console.debug`.
+    Debug,
+    /// `console.log`, `console.info`.
+    Info,
+    /// `console.warn`.
+    Warn,
+    /// `console.error`, and what scripts throw.
+    Error,
+}
+
+/// Where lines go that scripts write, and that are written about them.
+pub type Narrator = Arc<dyn Fn(Level, &str) + Send + Sync>;
+
+/// Bounds of one VU.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Most bytes of JavaScript values.
+    pub memory: usize,
+    /// Bytes of the stack, of which only the ones touched cost memory.
+    pub stack: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory: 512 << 20, stack: 512 << 10 }
+    }
+}
+
+/// What a script is run with.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// `__ENV`.
+    pub environment: Vec<(String, String)>,
+    /// Folders and files that may be read besides the script's folder.
+    pub allow_read: Vec<PathBuf>,
+    /// Bounds of each VU.
+    pub limits: Limits,
+    /// Where lines go.
+    pub narrator: Narrator,
+    /// Where lines of the script's `console` go; as all others if `None`.
+    pub console: Option<Narrator>,
+    /// Where modules come from that are not files.
+    pub remote: RemoteSettings,
+}
+
+/// How requests are made unless a call says otherwise.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "the options are independent switches")]
+pub struct HttpDefaults {
+    /// `maxRedirects`.
+    pub redirects: u32,
+    /// `discardResponseBodies`.
+    pub discard_bodies: bool,
+    /// `throw`.
+    pub throw: bool,
+    /// `batch`: most requests of one batch in flight.
+    pub batch: usize,
+    /// `batchPerHost`: the same for one host.
+    pub batch_per_host: usize,
+    /// `noCookiesReset`.
+    pub keep_cookies: bool,
+    /// `noVUConnectionReuse`: connections end with the iteration.
+    pub fresh_connections: bool,
+    /// `userAgent`.
+    pub user_agent: String,
+    /// `rps`: how fast requests of all VUs may follow each other.
+    pub pace: Option<Arc<Pace>>,
+}
+
+impl Default for HttpDefaults {
+    fn default() -> Self {
+        Self {
+            redirects: 10,
+            discard_bodies: false,
+            throw: false,
+            batch: 20,
+            batch_per_host: 6,
+            keep_cookies: false,
+            fresh_connections: false,
+            user_agent: concat!("knee/", env!("CARGO_PKG_VERSION")).to_owned(),
+            pace: None,
+        }
+    }
+}
+
+/// A script and everything that its VUs share.
+pub struct Program {
+    /// The name of its first module: a URL.
+    pub entry: String,
+    /// What it is run with.
+    pub surroundings: Surroundings,
+    /// The files it may read, and those it has read.
+    pub files: Files,
+    /// The metrics that VUs declare while they are loaded.
+    pub metrics: Arc<Registry>,
+    /// Where the code of transformed modules came from.
+    pub maps: Maps,
+    /// The modules that it imports from the network.
+    pub remote: Remote,
+    store: Mutex<Store>,
+}
+
+/// A module that has been compiled.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// What it was compiled to.
+    pub code: Bytecode,
+    /// Whether its source speaks of `import.meta`; most do not, and the object costs memory in every VU.
+    pub wants_meta: bool,
+    /// Built-in objects that its text speaks of.
+    pub needs: Needs,
+    /// Whether it is of the older kind, so that its code is a function that runs it.
+    pub is_commonjs: bool,
+}
+
+#[derive(Default)]
+struct Store {
+    modules: HashMap<String, Compiled>,
+    arrays: HashMap<String, Arc<Elements>>,
+    trouble: Option<Trouble>,
+    notes: Vec<String>,
+}
+
+impl Program {
+    /// A program that has not been evaluated yet.
+    pub fn new(script: impl Into<Script>, surroundings: Surroundings) -> std::io::Result<Self> {
+        let script = script.into();
+        let address = match &script {
+            Script::Url { address, .. } => Some(address.clone()),
+            _ => None,
+        };
+        let files = Files::new(script, &surroundings.allow_read)?;
+        Ok(Self {
+            entry: address.unwrap_or_else(|| files.entry()),
+            remote: Remote::new(surroundings.remote.clone(), files.folder()),
+            surroundings,
+            files,
+            metrics: Arc::default(),
+            maps: Maps::default(),
+            store: Mutex::default(),
+        })
+    }
+
+    /// The source of a module that is not one of k6's.
+    pub fn source(&self, name: &str) -> Result<Arc<[u8]>, Trouble> {
+        if let Some(path) = specifier::path_of(name) {
+            return self.files.module(path);
+        }
+        if let Some(found) = replacement::find(name).filter(|_| self.surroundings.remote.replacements) {
+            self.note(format!("jslib {} answered by knee's own copy", found.library));
+            return Ok(found.source.as_bytes().into());
+        }
+        if self.files.is_sealed() {
+            return Err(Trouble::new(format!("{name} was not imported while the script was loaded"), ""));
+        }
+        self.remote.source(name)
+    }
+
+    /// The script has been loaded: nothing more is read, and what was learnt is written down.
+    pub fn seal(&self) {
+        self.files.seal();
+        match self.remote.write_lock() {
+            Ok(Some(path)) => self.note(format!("wrote {}: keep it with the script", path.display())),
+            Ok(None) => {}
+            Err(error) => {
+                let words = format!("the hashes of remote modules cannot be kept in {}: {error}", lock::NAME);
+                self.say(Level::Warn, &words);
+            }
+        }
+    }
+
+    /// What people should know about how the script was loaded.
+    pub fn notes(&self) -> Vec<String> {
+        self.lock().notes.clone()
+    }
+
+    fn note(&self, note: String) {
+        let notes = &mut self.lock().notes;
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    /// Keeps why a module could not be had.
+    pub fn keep_trouble(&self, trouble: Trouble) {
+        self.lock().trouble = Some(trouble);
+    }
+
+    /// Why a module could not be had last.
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.lock().trouble.clone()
+    }
+
+    /// Writes a line.
+    pub fn say(&self, level: Level, line: &str) {
+        (self.surroundings.narrator)(level, line);
+    }
+
+    /// Writes a line of the script's `console`.
+    pub fn print(&self, level: Level, line: &str) {
+        (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(level, line);
+    }
+
+    /// A module that was compiled before.
+    pub fn module(&self, name: &str) -> Option<Compiled> {
+        self.lock().modules.get(name).cloned()
+    }
+
+    /// The names of the modules that were compiled.
+    pub fn compiled(&self) -> Vec<String> {
+        self.lock().modules.keys().cloned().collect()
+    }
+
+    /// Keeps a compiled module for the VUs to come.
+    pub fn keep_module(&self, name: &str, code: Compiled) {
+        self.lock().modules.entry(name.to_owned()).or_insert(code);
+    }
+
+    /// The shared array of this name, if it was made before.
+    pub fn array(&self, name: &str) -> Option<Arc<Elements>> {
+        self.lock().arrays.get(name).cloned()
+    }
+
+    /// Keeps a shared array; the first one of a name stays.
+    pub fn keep_array(&self, name: &str, elements: Elements) -> Arc<Elements> {
+        self.lock().arrays.entry(name.to_owned()).or_insert_with(|| Arc::new(elements)).clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Store> {
+        // Both maps are whole between any two statements that hold the lock.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,176 @@
+//! A script from its file to its end, apart from the load itself: loading, `setup`, `teardown`,
+//! `handleSummary`.
+//!
+//! Blocks the calling thread. Does not read options and does not print.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use knee_core::clock::MonotonicClock;
+use knee_core::unit::Nanos;
+use knee_engine::deadline::Deadlines;
+use knee_engine::endpoints::{Endpoints, Registry};
+use knee_engine::executor::Iteration;
+use knee_engine::http::client::Network;
+use knee_engine::http::origin::Resolver;
+use knee_engine::recorder::Recorder;
+use knee_engine::run::HttpConfig;
+use knee_engine::timer::{Timer, WorkerTimer};
+
+use crate::loader::trouble::Trouble;
+use crate::loader::{commonjs, export};
+use crate::op::{Call, Ended, Stage};
+use crate::program::files::Script;
+use crate::program::{HttpDefaults, Program, Surroundings};
+use crate::state::Story;
+use crate::vu::{LoadError, Vu};
+use crate::world::Description;
+use knee_k6::http::send::{Desk, Targets};
+use knee_k6::observe::Observer;
+use knee_k6::observe::tags::SystemTags;
+
+/// How often time limits of requests outside of scenarios are looked at, and whether a stage is to end.
+const PACE: Nanos = Nanos::from_millis(20);
+
+/// Why a script cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// The file is not there, or a folder that was allowed.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// A module that the script imports cannot be had.
+    #[error(transparent)]
+    Module(Trouble),
+    /// The script itself.
+    #[error(transparent)]
+    Script(#[from] LoadError),
+}
+
+/// A script that has been loaded.
+pub struct Session {
+    /// The script.
+    pub program: Arc<Program>,
+    /// What it says of itself.
+    pub description: Description,
+}
+
+/// What a stage outside of scenarios needs.
+pub struct StageSettings {
+    /// How requests travel.
+    pub way: HttpConfig,
+    /// How requests are made by default.
+    pub http: HttpDefaults,
+    /// Time limit of the stage.
+    pub timeout: Nanos,
+    /// k6's view of the run.
+    pub observer: Rc<dyn Observer>,
+    /// Asked while the stage goes on: whether it is to end at once.
+    pub is_over: Rc<dyn Fn() -> bool>,
+    /// What scripts can ask about the run.
+    pub story: Rc<Story>,
+    /// Tags of all samples.
+    pub tags: Rc<[(String, String)]>,
+    /// Which tags samples get by themselves.
+    pub system_tags: SystemTags,
+}
+
+impl Session {
+    /// Loads a script: reads, compiles and evaluates it once.
+    pub fn load(script: impl Into<Script>, surroundings: Surroundings) -> Result<Self, SessionError> {
+        let program = Arc::new(Program::new(script, surroundings)?);
+        let (vu, description) =
+            Vu::load(&program, &Rc::default(), 0).map_err(|error| reason(&program, error))?;
+        drop(vu);
+        program.seal();
+        Ok(Self { program, description })
+    }
+
+    /// Whether the script exports this function.
+    pub fn exports(&self, name: &str) -> bool {
+        self.description.functions.iter().any(|known| known == name)
+    }
+
+    /// Calls `export` outside of all scenarios, with the JSON of its argument, and waits for it.
+    pub fn stage(
+        &self,
+        export: &str,
+        stage: Stage,
+        argument: Option<&str>,
+        settings: StageSettings,
+    ) -> Result<Ended, SessionError> {
+        let runtime = WorkerTimer::runtime()?;
+        runtime.block_on(async {
+            let (mut vu, _) = Vu::load(&self.program, &Rc::<Targets>::default(), 0)?;
+            let timer = WorkerTimer::new(MonotonicClock::start())?;
+            vu.state().http.replace(Rc::new(settings.http.clone()));
+            vu.state().set_story(settings.story.clone());
+            vu.state().tags.replace(settings.tags.clone());
+            vu.state().number(settings.system_tags, None, 0);
+            let group = match stage {
+                Stage::Setup => "::setup",
+                Stage::Teardown => "::teardown",
+                Stage::Iteration | Stage::Summary => "",
+            };
+            vu.state().group.replace(group.into());
+            let (timeout, is_over) = (settings.timeout, settings.is_over.clone());
+            let watch = timer.clone();
+            vu.join(Rc::new(desk(settings, timer)));
+            let call = Call { export: export.into(), stage, argument: argument.map(Into::into) };
+            let now = vu.state().now();
+            let iteration = Iteration { due: now, earliest: now, cut: now.saturating_add(timeout) };
+            let mut called = pin!(vu.call(call, iteration));
+            loop {
+                let mut pause = pin!(watch.sleep_until(watch.now().saturating_add(PACE)));
+                let ended = poll_fn(|ctx| match called.as_mut().poll(ctx) {
+                    Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                    Poll::Pending => pause.as_mut().poll(ctx).map(|()| None),
+                });
+                match ended.await {
+                    Some(ended) => return Ok(ended),
+                    None if is_over() => return Ok(Ended::Cut),
+                    None => {}
+                }
+            }
+        })
+    }
+}
+
+/// A script that cannot have a module fails with an error of JavaScript; what is behind it has a hint.
+fn reason(program: &Program, error: LoadError) -> SessionError {
+    match (program.trouble(), error) {
+        (Some(trouble), LoadError::Script(thrown)) if thrown.message.contains(&trouble.what) => {
+            SessionError::Module(trouble)
+        }
+        (_, LoadError::Script(thrown)) => {
+            match commonjs::trouble(&thrown).or_else(|| export::trouble(program, &thrown)) {
+                Some(trouble) => SessionError::Module(trouble),
+                None => LoadError::Script(thrown).into(),
+            }
+        }
+        (_, error) => error.into(),
+    }
+}
+
+/// A desk with books of its own: what `setup` sends is no part of the measurement.
+fn desk(settings: StageSettings, timer: WorkerTimer) -> Desk {
+    let clock = MonotonicClock::start();
+    tokio::task::spawn_local(timer.clone().drive());
+    let deadlines = Rc::new(Deadlines::default());
+    let watch = (deadlines.clone(), timer.clone());
+    tokio::task::spawn_local(async move { watch.0.watch(watch.1, PACE).await });
+    let HttpConfig { settings: way, defaults, tls } = settings.way;
+    let network = Network::new(clock, way, defaults, Arc::new(Resolver::default()), tls, deadlines);
+    Desk {
+        network: Rc::new(network),
+        recorder: Rc::new(RefCell::new(Recorder::new(Nanos::ZERO))),
+        endpoints: Endpoints::new(Arc::new(Registry::new(&[]))),
+        timer,
+        observer: settings.observer,
+        user_agent: settings.http.user_agent.as_str().into(),
+        pace: settings.http.pace,
+    }
+}

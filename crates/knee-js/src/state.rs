@@ -1,0 +1,370 @@
+//! What the functions that a script calls know of their VU.
+//!
+//! Shared by the script's stack and the VU around it, both on one thread.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use knee_core::clock::MonotonicClock;
+use knee_core::unit::Nanos;
+use rquickjs::{Ctx, Object, Persistent, Value};
+
+use crate::event_loop::EventLoop;
+use crate::op::{Op, Reply};
+use crate::program::{HttpDefaults, Program};
+use crate::runtime::fault::Thrown;
+use crate::runtime::fiber::Link;
+use knee_k6::http::cookie::Jar;
+use knee_k6::http::request::Expected;
+use knee_k6::http::send::Targets;
+use knee_k6::observe::tags::{SystemTag, SystemTags};
+use knee_k6::observe::{Context, Nobody, Observer};
+
+/// How long a script may go on before others have their turn.
+pub const SLICE: Nanos = Nanos::from_millis(2);
+
+/// One VU as its script's functions see it.
+pub struct State {
+    /// The script.
+    pub program: Arc<Program>,
+    /// The way to the VU.
+    pub link: Link<Reply, Op>,
+    /// The run's clock; of the thread until the run begins.
+    pub clock: Cell<MonotonicClock>,
+    /// k6's view of the run.
+    pub observer: RefCell<Rc<dyn Observer>>,
+    /// URLs met by this worker.
+    pub targets: Rc<Targets>,
+    /// How requests are made by default.
+    pub http: RefCell<Rc<HttpDefaults>>,
+    /// Which statuses are expected unless a call says otherwise.
+    pub expected: RefCell<Rc<Expected>>,
+    /// The VU's cookies.
+    pub jar: RefCell<Rc<RefCell<Jar>>>,
+    /// Names of the groups that are open, each after `::`.
+    pub group: RefCell<Rc<str>>,
+    /// Tags of the VU.
+    pub tags: RefCell<Rc<[(String, String)]>>,
+    /// What is told of the VU's samples besides tags.
+    pub metadata: RefCell<Rc<[(String, String)]>>,
+    /// Numbers of the VU and of its iteration.
+    pub place: RefCell<Place>,
+    /// `__ENV` of the scenario besides the script's.
+    pub environment: RefCell<Vec<(String, String)>>,
+    /// Whether the script is being loaded.
+    pub init: Cell<bool>,
+    /// Whether everything is to end at once.
+    pub quitting: Cell<bool>,
+    /// When the script was first seen at work in this turn of its; most turns are over before anybody looks.
+    pub since: Cell<Option<Nanos>>,
+    /// Why the script wants the whole test to end.
+    pub abort: RefCell<Option<String>>,
+    /// Timers and requests that are not waited for.
+    pub events: EventLoop,
+    /// Files of the older kind that have run, by name; while the script is loaded.
+    pub required: RefCell<Option<Persistent<Object<'static>>>>,
+    /// The run as a whole.
+    story: RefCell<Rc<Story>>,
+    /// Promises that were rejected and that nobody has caught.
+    rejections: RefCell<Vec<(Persistent<Value<'static>>, Thrown)>>,
+}
+
+/// The run as a whole, and the scenario the VU is in, as `k6/execution` shows them.
+#[derive(Debug, Default)]
+pub struct Story {
+    /// Counts of all VUs.
+    pub tally: Arc<Tally>,
+    /// Counts of the scenario's iterations.
+    pub count: Arc<Count>,
+    /// JSON of the options the run was made with.
+    pub options: Arc<str>,
+    /// Wall-clock milliseconds at which the scenario began.
+    pub scenario_started_ms: f64,
+    /// When the scenario begins on the run's clock.
+    pub begins: Nanos,
+    /// How long it lasts, if time ends it.
+    pub lasts: Option<Nanos>,
+    /// How many iterations it has, if their number ends it.
+    pub iterations: Option<u64>,
+}
+
+impl Story {
+    /// How far the scenario has come, 0 to 1.
+    pub fn progress(&self, now: Nanos) -> f64 {
+        match (self.iterations, self.lasts) {
+            (Some(all), _) if all > 0 => (self.count.done() as f64 / all as f64).min(1.0),
+            (_, Some(lasts)) if lasts > Nanos::ZERO => {
+                (now.since(self.begins).as_secs_f64() / lasts.as_secs_f64()).min(1.0)
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+/// Iterations of one scenario, counted by the VUs of all workers.
+#[derive(Debug, Default)]
+pub struct Count {
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Count {
+    /// An iteration begins; which one of the scenario, from 0.
+    pub fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// An iteration has ended, by itself or cut off.
+    pub fn end(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Iterations that were begun.
+    pub fn begun(&self) -> u64 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Iterations that have ended.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+/// Counts of all VUs of a run, shared by its workers.
+#[derive(Debug, Default)]
+pub struct Tally {
+    completed: AtomicU64,
+    interrupted: AtomicU64,
+    active: AtomicU64,
+    initialized: AtomicU64,
+    failed: AtomicBool,
+}
+
+impl Tally {
+    /// Iterations that ended by themselves.
+    pub fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Relaxed)
+    }
+
+    /// Iterations that were cut off.
+    pub fn interrupted(&self) -> u64 {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// VUs within an iteration.
+    pub fn active(&self) -> u64 {
+        self.active.load(Ordering::Relaxed)
+    }
+
+    /// VUs that are ready.
+    pub fn initialized(&self) -> u64 {
+        self.initialized.load(Ordering::Relaxed)
+    }
+
+    /// Whether a script said that the test has failed.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// A script says that the test has failed.
+    pub fn fail(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// A VU is ready.
+    pub fn initialize(&self) {
+        self.initialized.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An iteration begins.
+    pub fn begin(&self) {
+        self.active.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An iteration has ended; `whole` unless it was cut off.
+    pub fn end(&self, whole: bool) {
+        self.active.fetch_sub(1, Ordering::Relaxed);
+        let count = if whole { &self.completed } else { &self.interrupted };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Numbers of a VU and of its iteration, as `k6/execution` shows them.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// `vu.idInTest`, from 1; 0 outside of scenarios.
+    pub vu: u64,
+    /// `vu.iterationInInstance`, from 0.
+    pub iteration: u64,
+    /// The scenario; empty outside of scenarios.
+    pub scenario: Rc<str>,
+    /// Its executor.
+    pub executor: Rc<str>,
+    /// `scenario.iterationInTest`.
+    pub iteration_in_test: u64,
+    /// `vu.iterationInScenario`.
+    pub iteration_in_scenario: u64,
+}
+
+impl State {
+    /// The state of a VU whose script has not been loaded.
+    pub fn new(program: Arc<Program>, link: Link<Reply, Op>, targets: Rc<Targets>) -> Self {
+        let clock = MonotonicClock::start();
+        Self {
+            program,
+            link,
+            clock: Cell::new(clock),
+            observer: RefCell::new(Rc::new(Nobody)),
+            targets,
+            http: RefCell::default(),
+            expected: RefCell::default(),
+            jar: RefCell::default(),
+            group: RefCell::new("".into()),
+            tags: RefCell::new(Rc::new([])),
+            metadata: RefCell::new(Rc::new([])),
+            place: RefCell::default(),
+            environment: RefCell::default(),
+            init: Cell::new(true),
+            quitting: Cell::new(false),
+            since: Cell::new(None),
+            abort: RefCell::default(),
+            events: EventLoop::default(),
+            required: RefCell::default(),
+            story: RefCell::default(),
+            rejections: RefCell::default(),
+        }
+    }
+
+    /// A promise was rejected, or a rejection was caught after all.
+    pub fn rejected<'js>(&self, ctx: &Ctx<'js>, promise: &Value<'js>, reason: &Value<'js>, handled: bool) {
+        let mut rejections = self.rejections.borrow_mut();
+        if handled {
+            let same = |kept: &Persistent<Value<'static>>| {
+                kept.clone().restore(ctx).is_ok_and(|kept| kept == *promise)
+            };
+            rejections.retain(|(kept, _)| !same(kept));
+            return;
+        }
+        let thrown = Thrown::of(ctx, reason).in_promise();
+        rejections.push((Persistent::save(ctx, promise.clone()), thrown));
+    }
+
+    /// The first rejection that nobody has caught.
+    pub fn take_rejection(&self) -> Option<Thrown> {
+        let mut rejections = self.rejections.borrow_mut();
+        let first = (!rejections.is_empty()).then(|| rejections.remove(0));
+        rejections.clear();
+        first.map(|(_, thrown)| thrown)
+    }
+
+    /// How many rejections nobody has caught so far.
+    pub fn count_rejections(&self) -> usize {
+        self.rejections.borrow().len()
+    }
+
+    /// Forgets the rejections after the first `count`, because whoever asked was told.
+    pub fn forget_rejections(&self, count: usize) {
+        self.rejections.borrow_mut().truncate(count);
+    }
+
+    /// Forgets timers, promises and whatever else is a value of the runtime.
+    pub fn forget_values(&self) {
+        self.events.clear();
+        self.rejections.borrow_mut().clear();
+    }
+
+    /// The run as a whole.
+    pub fn story(&self) -> Rc<Story> {
+        self.story.borrow().clone()
+    }
+
+    /// Tells what the run is.
+    pub fn set_story(&self, story: Rc<Story>) {
+        self.story.replace(story);
+    }
+
+    /// Puts the numbers of the VU and of its iteration into its metadata, if samples are to have them.
+    pub fn number(&self, system: SystemTags, vu: Option<u64>, iteration: u64) {
+        if !system.has(SystemTag::Vu) && !system.has(SystemTag::Iter) {
+            return;
+        }
+        let mut metadata = self.metadata.borrow().to_vec();
+        let mut put = |tag: SystemTag, name: &str, value: u64| {
+            if system.has(tag) {
+                metadata.retain(|(known, _)| known != name);
+                metadata.push((name.to_owned(), value.to_string()));
+            }
+        };
+        if let Some(vu) = vu {
+            put(SystemTag::Vu, "vu", vu);
+        }
+        put(SystemTag::Iter, "iter", iteration);
+        self.metadata.replace(metadata.into());
+    }
+
+    /// Time on the run's clock.
+    pub fn now(&self) -> Nanos {
+        self.clock.get().now()
+    }
+
+    /// Asks the VU for something; `None` if everything is to end instead.
+    pub fn ask(&self, op: Op) -> Option<Reply> {
+        if self.quitting.get() {
+            return None;
+        }
+        let reply = self.link.pause(op);
+        self.since.set(None);
+        match reply {
+            Some(Reply::Quit) | None => {
+                self.quitting.set(true);
+                None
+            }
+            reply => reply,
+        }
+    }
+
+    /// Called by the runtime every few thousand steps: lets others have their turn when it is
+    /// time, and says whether the script is to end.
+    pub fn breathe(&self) -> bool {
+        if !self.quitting.get() && !self.init.get() {
+            let now = self.now();
+            match self.since.get() {
+                None => self.since.set(Some(now)),
+                Some(since) if now.since(since) >= SLICE => drop(self.ask(Op::Breathe)),
+                Some(_) => {}
+            }
+        }
+        self.quitting.get() || self.abort.borrow().is_some()
+    }
+
+    /// Hands `then` the tags of a sample that is taken now.
+    pub fn observe(&self, extra: &[(String, String)], then: impl FnOnce(&dyn Observer, &Context<'_>)) {
+        self.observe_at(self.now(), extra, then);
+    }
+
+    /// Hands `then` the tags of a sample that was taken at `at`.
+    pub fn observe_at(
+        &self,
+        at: Nanos,
+        extra: &[(String, String)],
+        then: impl FnOnce(&dyn Observer, &Context<'_>),
+    ) {
+        let observer = self.observer.borrow().clone();
+        let (place, group, tags) = (self.place.borrow(), self.group.borrow(), self.tags.borrow());
+        let joined: Vec<(String, String)>;
+        let tags: &[(String, String)] = if extra.is_empty() {
+            &tags
+        } else if tags.is_empty() {
+            extra
+        } else {
+            let own = tags.iter().filter(|(name, _)| !extra.iter().any(|(known, _)| known == name));
+            joined = own.chain(extra).cloned().collect();
+            &joined
+        };
+        let metadata = self.metadata.borrow();
+        let context = Context { scenario: &place.scenario, group: &group, tags, metadata: &metadata, at };
+        then(&*observer, &context);
+    }
+}

@@ -1,0 +1,248 @@
+//! One VU: a script on its own stack, and the side of it that sends, waits and keeps the books.
+//!
+//! Does not decide when an iteration is due, nor how many there are.
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use knee_core::unit::Nanos;
+use knee_engine::executor::Iteration;
+use knee_engine::http::client::Client;
+use knee_engine::timer::Timer;
+use tokio::task::JoinSet;
+
+use crate::op::{Call, Ended, Op, Reply};
+use crate::program::Program;
+use crate::runtime::fault::Thrown;
+use crate::runtime::fiber::Fiber;
+use crate::state::State;
+use crate::world::{self, Description, StateCell};
+use knee_k6::http::answer::Answer;
+use knee_k6::http::request::Request;
+use knee_k6::http::send::{Called, Desk, Targets};
+
+/// Why there is no VU.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// No stack.
+    #[error("a VU could not get a stack: {0}")]
+    Stack(#[from] io::Error),
+    /// The script cannot be compiled, or threw while it was evaluated.
+    #[error("{0}")]
+    Script(Thrown),
+    /// The script asked for the end of the test while it was evaluated.
+    #[error("{0}")]
+    Aborted(String),
+}
+
+/// One VU.
+pub struct Vu {
+    fiber: Fiber<Reply, Op>,
+    state: Rc<State>,
+    desk: Option<Rc<Desk>>,
+    /// Clients that are not in use; the last one was used last.
+    clients: Vec<Client>,
+    /// Requests that the script does not wait for.
+    begun: JoinSet<(u64, Box<Answer>, Client)>,
+    /// When the next request was due.
+    called: Option<Called>,
+    /// When the current call must be over.
+    cut: Nanos,
+}
+
+impl Vu {
+    /// A VU whose script has been loaded; `number` is what it is told its `__VU` is, 0 outside of scenarios.
+    pub fn load(
+        program: &Arc<Program>,
+        targets: &Rc<Targets>,
+        number: u64,
+    ) -> Result<(Self, Description), LoadError> {
+        let cell = StateCell::default();
+        let (inner, program, targets) = (cell.clone(), program.clone(), targets.clone());
+        let stack = program.surroundings.limits.stack;
+        let mut fiber =
+            Fiber::new(stack, move |link, _first| world::live(&program, targets, link, number, &inner))?;
+        let first = fiber.resume(Reply::Go);
+        let refused = |words: &str| LoadError::Script(Thrown::new(words));
+        let state = cell.get().cloned().ok_or_else(|| refused("a VU did not come to life"))?;
+        let description = match first {
+            Some(Op::Rest(Ended::Returned(Some(json)))) => serde_json::from_str(&json).unwrap_or_default(),
+            Some(Op::Rest(Ended::Thrown(thrown))) => {
+                while fiber.resume(Reply::Quit).is_some() {}
+                return Err(LoadError::Script(thrown));
+            }
+            Some(Op::Rest(Ended::Aborted(words))) => {
+                while fiber.resume(Reply::Quit).is_some() {}
+                return Err(LoadError::Aborted(words));
+            }
+            _ => return Err(refused("the script did not come to an end while it was loaded")),
+        };
+        let vu = Self {
+            fiber,
+            state,
+            desk: None,
+            clients: Vec::new(),
+            begun: JoinSet::new(),
+            called: None,
+            cut: Nanos::MAX,
+        };
+        Ok((vu, description))
+    }
+
+    /// What the script's functions know of the VU.
+    pub fn state(&self) -> &Rc<State> {
+        &self.state
+    }
+
+    /// Takes its place on a worker.
+    pub fn join(&mut self, desk: Rc<Desk>) {
+        self.state.clock.set(desk.network.clock);
+        self.state.observer.replace(desk.observer.clone());
+        self.desk = Some(desk);
+    }
+
+    /// Closes the connections that are kept for later.
+    pub fn close_idle(&mut self) {
+        self.clients.iter_mut().for_each(Client::close_idle);
+    }
+
+    /// Calls a function of the script and waits until it is over, or until `iteration.cut`.
+    pub async fn call(&mut self, call: Call, iteration: Iteration) -> Ended {
+        let Some(desk) = self.desk.clone() else { return Ended::Cut };
+        self.cut = iteration.cut;
+        self.called = Some(Called { due: iteration.due, earliest: iteration.earliest });
+        let mut reply = Reply::Call(call);
+        loop {
+            reply = match self.fiber.resume(reply) {
+                Some(Op::Rest(ended)) => {
+                    if !self.begun.is_empty() {
+                        self.begun.abort_all();
+                        while self.begun.try_join_next().is_some() {}
+                    }
+                    return ended;
+                }
+                Some(op) => self.perform(&desk, op).await,
+                None => return Ended::Cut,
+            };
+            if self.cut != Nanos::MAX && desk.timer.now() >= self.cut {
+                reply = Reply::Quit;
+            }
+        }
+    }
+
+    async fn perform(&mut self, desk: &Rc<Desk>, op: Op) -> Reply {
+        match op {
+            Op::Fetch(request) => {
+                let called = self.take_called(desk);
+                let mut client = self.client(desk);
+                let answer = desk.send(&mut client, &request, called, self.cut).await;
+                self.clients.push(client);
+                Reply::Answer(answer)
+            }
+            Op::FetchAll(requests) => Reply::Answers(self.fetch_all(desk, requests).await),
+            Op::Begin(id, request) => {
+                let called = self.take_called(desk);
+                let (desk, mut client, cut) = (desk.clone(), self.client(desk), self.cut);
+                self.begun.spawn_local(async move {
+                    let answer = desk.send(&mut client, &request, called, cut).await;
+                    (id, answer, client)
+                });
+                Reply::Go
+            }
+            Op::Await(until) => Reply::Done(self.wait(desk, until).await),
+            Op::Sleep(until) => {
+                desk.timer.sleep_until(until.min(self.cut)).await;
+                Reply::Go
+            }
+            Op::Breathe => {
+                tokio::task::yield_now().await;
+                Reply::Go
+            }
+            // Handled by the caller; a script at rest asks for nothing.
+            Op::Rest(_) => Reply::Quit,
+        }
+    }
+
+    /// When a request that is made now was due: the first of an iteration by the plan.
+    fn take_called(&mut self, desk: &Desk) -> Called {
+        let now = || {
+            let now = desk.network.clock.now();
+            Called { due: now, earliest: now }
+        };
+        self.called.take().unwrap_or_else(now)
+    }
+
+    fn client(&mut self, desk: &Desk) -> Client {
+        self.clients.pop().unwrap_or_else(|| Client::new(desk.network.clone()))
+    }
+
+    /// Sends requests side by side, as many at once as a batch may have, in all and to one host.
+    async fn fetch_all(&mut self, desk: &Rc<Desk>, requests: Vec<Rc<Request>>) -> Vec<Box<Answer>> {
+        let http = self.state.http.borrow().clone();
+        let all = requests.len();
+        let mut waiting: Vec<(usize, Rc<Request>)> = requests.into_iter().enumerate().rev().collect();
+        let mut under_way: JoinSet<(usize, Box<Answer>, Client)> = JoinSet::new();
+        let mut hosts: Vec<Rc<Request>> = Vec::new();
+        let mut answers: Vec<Option<Box<Answer>>> = (0..all).map(|_| None).collect();
+        let host = |request: &Request| request.target.origin.clone();
+        loop {
+            while hosts.len() < http.batch.max(1) {
+                let free = |request: &Request| {
+                    let same = hosts.iter().filter(|other| host(other) == host(request)).count();
+                    http.batch_per_host == 0 || same < http.batch_per_host
+                };
+                let Some(place) = waiting.iter().rposition(|(_, request)| free(request)) else { break };
+                let (number, request) = waiting.remove(place);
+                hosts.push(request.clone());
+                let called = self.take_called(desk);
+                let (desk, mut client, cut) = (desk.clone(), self.client(desk), self.cut);
+                under_way.spawn_local(async move {
+                    let answer = desk.send(&mut client, &request, called, cut).await;
+                    (number, answer, client)
+                });
+            }
+            match under_way.join_next().await {
+                Some(Ok((number, answer, client))) => {
+                    hosts.retain(|request| !Rc::ptr_eq(request, &answer.request));
+                    answers[number] = Some(answer);
+                    self.clients.push(client);
+                }
+                // A task that panicked has told why; its answer is missing.
+                Some(Err(_)) => {}
+                None => return answers.into_iter().flatten().collect(),
+            }
+        }
+    }
+
+    /// Waits until a request that was begun is done, or until a time.
+    async fn wait(&mut self, desk: &Rc<Desk>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
+        let until = until.min(self.cut);
+        let mut done = Vec::new();
+        let timer = desk.timer.clone();
+        let mut sleep = std::pin::pin!(timer.sleep_until(until));
+        let first = std::future::poll_fn(|ctx| {
+            if let std::task::Poll::Ready(Some(joined)) = self.begun.poll_join_next(ctx) {
+                return std::task::Poll::Ready(Some(joined));
+            }
+            sleep.as_mut().poll(ctx).map(|()| None)
+        })
+        .await;
+        let mut next = first;
+        while let Some(joined) = next {
+            if let Ok((id, answer, client)) = joined {
+                done.push((id, answer));
+                self.clients.push(client);
+            }
+            next = self.begun.try_join_next();
+        }
+        done
+    }
+}
+
+impl Drop for Vu {
+    fn drop(&mut self) {
+        // A script is first cut off, wherever it is, and then sent home.
+        while self.fiber.resume(Reply::Quit).is_some() {}
+    }
+}

@@ -1,0 +1,327 @@
+//! A script as the engine's workload: its VUs, made before the run begins.
+//!
+//! Does not read options; it is told which function each scenario calls.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use knee_core::unit::Nanos;
+use knee_engine::control::Control;
+use knee_engine::endpoints::Endpoints;
+use knee_engine::executor::{Iteration, User};
+use knee_engine::recorder::Recorder;
+use knee_engine::timer::Timer;
+use knee_engine::worker::{UserContext, Workload};
+
+use crate::op::{Call, Ended, Stage};
+use crate::program::{HttpDefaults, Program};
+use crate::state::{Count, Place, Story, Tally};
+use crate::vu::{LoadError, Vu};
+use crate::world;
+use knee_k6::http::cookie::Jar;
+use knee_k6::http::send::{Desk, Targets};
+use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::{Context, Observer, Observers};
+
+/// How long a VU that ended the run waits to be ended itself.
+const ABORT_PAUSE: Nanos = Nanos::from_secs(1);
+
+/// What a scenario calls, and what its VUs are told.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Its executor, by k6's name.
+    pub executor: String,
+    /// The exported function.
+    pub export: String,
+    /// Tags of all its samples.
+    pub tags: Vec<(String, String)>,
+    /// `__ENV` besides the script's.
+    pub environment: Vec<(String, String)>,
+    /// Most VUs it has.
+    pub users_max: u32,
+    /// When it begins.
+    pub begins: Nanos,
+    /// How long it lasts, if time ends it.
+    pub lasts: Option<Nanos>,
+    /// How many iterations it has, if their number ends it.
+    pub iterations: Option<u64>,
+}
+
+/// A script under load.
+pub struct Load {
+    /// The script.
+    pub program: Arc<Program>,
+    /// Its scenarios, in the plan's order.
+    pub parts: Vec<Part>,
+    /// Tags of all samples, also of those that no VU takes.
+    pub tags: Vec<(String, String)>,
+    /// JSON of what `setup` returned.
+    pub data: Option<Arc<str>>,
+    /// How requests are made by default.
+    pub http: HttpDefaults,
+    /// JSON of the options, for scripts that ask.
+    pub options: Arc<str>,
+    /// Counts of all VUs.
+    pub tally: Arc<Tally>,
+    /// Makes the observer of each worker.
+    pub observers: Observers,
+    /// To end the run when a script asks for it.
+    pub control: Control,
+    /// Why the run was ended by the script, or could not go on.
+    pub stopped: Mutex<Option<Stop>>,
+    /// An iteration takes so long at the least; its VU waits for the rest.
+    pub min_iteration: Nanos,
+    /// Which tags samples get by themselves; those that are metadata are told by VUs.
+    pub system_tags: SystemTags,
+    /// Counts of iterations, by scenario.
+    pub counts: Vec<Arc<Count>>,
+}
+
+/// Why a run was ended from inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The script asked for it.
+    Asked(String),
+    /// The script threw while a VU was made.
+    Threw(String),
+    /// A VU could not be made.
+    Failed(String),
+}
+
+impl From<LoadError> for Stop {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Aborted(words) => Self::Asked(words),
+            LoadError::Script(thrown) => Self::Threw(thrown.to_string()),
+            LoadError::Stack(_) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl Load {
+    fn stop(&self, why: Stop) {
+        // The first reason counts.
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.control.abort();
+    }
+
+    /// Why the run was ended from inside, if it was.
+    pub fn why_stopped(&self) -> Option<Stop> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells k6's view of iterations of a scenario that never began.
+    fn dropped(&self, observer: &dyn Observer, scenario: usize, count: u64, at: Nanos) {
+        let part = &self.parts[scenario];
+        let context = Context { scenario: &part.name, group: "", tags: &self.tags, metadata: &[], at };
+        observer.dropped(count, &context);
+    }
+
+    /// Tells k6's view of iterations that were planned and for which there was no time. To be called when
+    /// the plan has come to its end.
+    pub fn drop_rest(&self, observer: &dyn Observer, at: Nanos) {
+        for (scenario, (part, count)) in self.parts.iter().zip(&self.counts).enumerate() {
+            let rest = part.iterations.map_or(0, |all| all.saturating_sub(count.begun()));
+            if rest > 0 {
+                self.dropped(observer, scenario, rest, at);
+            }
+        }
+    }
+
+    /// `vu.idInTest` of a user: scenarios one after the other.
+    fn id(&self, scenario: usize, user: u64) -> u64 {
+        self.parts[..scenario].iter().map(|part| u64::from(part.users_max)).sum::<u64>() + user + 1
+    }
+}
+
+/// What a worker's thread has ready before the run begins.
+#[derive(Default)]
+struct Ready {
+    targets: Rc<Targets>,
+    vus: RefCell<HashMap<u64, Vu>>,
+    desk: RefCell<Option<Rc<Desk>>>,
+}
+
+thread_local! {
+    static READY: Ready = Ready::default();
+}
+
+impl Workload for Load {
+    type User = ScriptUser;
+
+    fn prepare(self: &Arc<Self>, numbers: &[u64]) {
+        READY.with(|ready| {
+            for number in numbers {
+                let (scenario, user) = ((number >> 32) as usize, number & u64::from(u32::MAX));
+                match Vu::load(&self.program, &ready.targets, self.id(scenario, user)) {
+                    Ok((vu, _)) => {
+                        self.tally.initialize();
+                        ready.vus.borrow_mut().insert(*number, vu);
+                    }
+                    Err(error) => {
+                        self.stop(error.into());
+                        return;
+                    }
+                }
+            }
+        });
+    }
+
+    fn user(self: &Arc<Self>, context: &UserContext, number: u64) -> ScriptUser {
+        READY.with(|ready| {
+            let desk = ready.desk.borrow_mut().get_or_insert_with(|| self.desk(context)).clone();
+            let vu = ready.vus.borrow_mut().remove(&number);
+            let scenario = (number >> 32) as usize;
+            if vu.is_none() {
+                return ScriptUser { scenario, ..ScriptUser::clerk(self, context, desk) };
+            }
+            ScriptUser::new(self, context, desk, vu, scenario, number & u64::from(u32::MAX))
+        })
+    }
+}
+
+impl Load {
+    fn desk(&self, context: &UserContext) -> Rc<Desk> {
+        Rc::new(Desk {
+            network: context.network.clone(),
+            recorder: context.recorder.clone(),
+            endpoints: context.endpoints.clone(),
+            timer: context.timer.clone(),
+            observer: (self.observers)(),
+            user_agent: self.http.user_agent.as_str().into(),
+            pace: self.http.pace.clone(),
+        })
+    }
+}
+
+/// A VU as the engine's user.
+pub struct ScriptUser {
+    load: Arc<Load>,
+    vu: Option<Vu>,
+    scenario: usize,
+    export: Rc<str>,
+    data: Option<Rc<str>>,
+    iteration: Cell<u64>,
+    desk: Rc<Desk>,
+    recorder: Rc<RefCell<Recorder>>,
+    endpoints: Endpoints,
+}
+
+impl ScriptUser {
+    /// A user that only gives up.
+    fn clerk(load: &Arc<Load>, context: &UserContext, desk: Rc<Desk>) -> Self {
+        Self {
+            load: load.clone(),
+            vu: None,
+            scenario: 0,
+            export: "".into(),
+            data: None,
+            iteration: Cell::new(0),
+            desk,
+            recorder: context.recorder.clone(),
+            endpoints: context.endpoints.clone(),
+        }
+    }
+
+    fn new(
+        load: &Arc<Load>,
+        context: &UserContext,
+        desk: Rc<Desk>,
+        mut vu: Option<Vu>,
+        scenario: usize,
+        user: u64,
+    ) -> Self {
+        let part = &load.parts[scenario];
+        if let Some(vu) = &mut vu {
+            vu.join(desk.clone());
+            let state = vu.state();
+            state.http.replace(Rc::new(load.http.clone()));
+            state.tags.replace(part.tags.as_slice().into());
+            state.environment.replace(part.environment.clone());
+            state.place.replace(Place {
+                vu: load.id(scenario, user),
+                scenario: part.name.as_str().into(),
+                executor: part.executor.as_str().into(),
+                ..Place::default()
+            });
+            let wall = knee_core::clock::wall().since(state.now()).saturating_add(part.begins);
+            state.set_story(Rc::new(Story {
+                tally: load.tally.clone(),
+                count: load.counts[scenario].clone(),
+                options: load.options.clone(),
+                scenario_started_ms: wall.as_millis_f64().floor(),
+                begins: part.begins,
+                lasts: part.lasts,
+                iterations: part.iterations,
+            }));
+        }
+        let mut user = Self::clerk(load, context, desk);
+        user.vu = vu;
+        user.scenario = scenario;
+        user.export = part.export.as_str().into();
+        user.data = load.data.as_deref().map(Into::into);
+        user
+    }
+}
+
+impl User for ScriptUser {
+    async fn iterate(&mut self, iteration: Iteration) -> Nanos {
+        let Some(vu) = &mut self.vu else { return iteration.due };
+        let state = vu.state().clone();
+        let number = self.iteration.get();
+        self.iteration.set(number + 1);
+        {
+            let mut place = state.place.borrow_mut();
+            place.iteration = number;
+            place.iteration_in_scenario = number;
+            place.iteration_in_test = self.load.counts[self.scenario].begin();
+            state.number(self.load.system_tags, Some(place.vu), number);
+        }
+        if !self.load.http.keep_cookies && !state.jar.borrow().borrow().is_empty() {
+            state.jar.replace(Rc::new(RefCell::new(Jar::default())));
+        }
+        if self.load.http.fresh_connections {
+            vu.close_idle();
+        }
+        let begun = self.desk.network.clock.now();
+        self.load.tally.begin();
+        let call = Call { export: self.export.clone(), stage: Stage::Iteration, argument: self.data.clone() };
+        let ended = vu.call(call, iteration).await;
+        let done = self.desk.network.clock.now();
+        let whole = !matches!(ended, Ended::Cut);
+        self.load.tally.end(whole);
+        self.load.counts[self.scenario].end();
+        state.group.replace("".into());
+        let span = done.since(begun);
+        state.observe_at(done, &[], |observer, context| observer.iteration(span, whole, context));
+        match ended {
+            Ended::Thrown(thrown) => world::tell(&self.load.program, &thrown),
+            Ended::Aborted(words) => {
+                self.load.stop(Stop::Asked(words));
+                // Until the engine has heard of it, this VU begins nothing more.
+                self.desk.timer.sleep_until(done.saturating_add(ABORT_PAUSE)).await;
+            }
+            Ended::Returned(_) | Ended::Cut => {}
+        }
+        let rested = begun.saturating_add(self.load.min_iteration).min(iteration.cut);
+        if whole && rested > done {
+            self.desk.timer.sleep_until(rested).await;
+            return self.desk.network.clock.now();
+        }
+        if span < Nanos::from_micros(20) {
+            // An iteration that asked for nothing never waited; others want their turn too.
+            tokio::task::yield_now().await;
+        }
+        done
+    }
+
+    fn give_up(&mut self, due: Nanos, at: Nanos) {
+        let endpoint = self.endpoints.id("(iterations that no VU was free for)");
+        self.recorder.borrow_mut().unsent(endpoint, due, at);
+        self.load.dropped(&*self.desk.observer, self.scenario, 1, at);
+    }
+}

@@ -1,0 +1,507 @@
+//! Sends a script's request: cookies, authentication and redirects as k6 does them, every hop a
+//! flight of its own in the record.
+//!
+//! Does not know who asked; a VU calls it and waits.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use knee_core::clock;
+use knee_core::outcome::{Fault, Outcome};
+use knee_core::unit::Nanos;
+use knee_engine::endpoints::Endpoints;
+use knee_engine::http::client::{Client, ClientRequest, Fetched, Network};
+use knee_engine::http::request::Prepared;
+use knee_engine::http::response::{ResponseHead, Sink};
+use knee_engine::recorder::{Finish, Recorder};
+use knee_engine::timer::{Timer as _, WorkerTimer};
+use rustc_hash::FxHashMap;
+use url::Url;
+
+use super::answer::{Answer, Headers, Timings};
+use super::auth::Scheme;
+use super::cookie;
+use super::decode;
+use super::error_code;
+use super::pace::Pace;
+use super::request::{Keep, Line, Request, Target, canonical, serialize};
+use crate::observe::{Context, Exchange, Observer};
+
+/// Most bytes of a body after decoding; k6 has no limit and dies instead.
+const DECODED_MAX: u64 = 1 << 30;
+/// Most URLs that a worker remembers; scripts that make up their URLs fill it over and over.
+const TARGETS_MAX: usize = 1_024;
+
+/// What all VUs of one worker share.
+pub struct Desk {
+    /// The way out.
+    pub network: Rc<Network>,
+    /// The books.
+    pub recorder: Rc<RefCell<Recorder>>,
+    /// Endpoints met on the way.
+    pub endpoints: Endpoints,
+    /// For waiting.
+    pub timer: WorkerTimer,
+    /// k6's view of the run.
+    pub observer: Rc<dyn Observer>,
+    /// Value of `User-Agent`.
+    pub user_agent: Rc<str>,
+    /// How fast requests may follow each other.
+    pub pace: Option<Arc<Pace>>,
+}
+
+/// URLs a worker has met.
+#[derive(Default)]
+pub struct Targets {
+    known: RefCell<FxHashMap<Box<str>, Rc<Target>>>,
+}
+
+impl Targets {
+    /// The target of a URL as the script wrote it.
+    pub fn find(&self, written: &str) -> Result<Rc<Target>, (String, u16)> {
+        if let Some(known) = self.known.borrow().get(written) {
+            return Ok(known.clone());
+        }
+        let url = Url::parse(written).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => ("unsupported protocol scheme \"\"".to_owned(), 1000),
+            url::ParseError::EmptyHost => ("http: no Host in request URL".to_owned(), 1000),
+            url::ParseError::InvalidPort => (invalid_port(written), 1210),
+            error => (format!("invalid URL: parse {written:?}: {error}"), 1020),
+        })?;
+        let scheme = url.scheme().to_owned();
+        let target =
+            Target::new(url).ok_or_else(|| (format!("unsupported protocol scheme {scheme:?}"), 1000))?;
+        let target = Rc::new(target);
+        let mut known = self.known.borrow_mut();
+        if known.len() >= TARGETS_MAX {
+            known.clear();
+        }
+        known.insert(written.into(), target.clone());
+        Ok(target)
+    }
+}
+
+/// What k6 says of a port that there cannot be.
+fn invalid_port(written: &str) -> String {
+    let authority = written.split('/').nth(2).unwrap_or_default();
+    let port = authority.rsplit(':').next().unwrap_or_default();
+    format!("dial tcp: address {port}: invalid port")
+}
+
+/// When a request was due, and when it could have been sent at the soonest.
+#[derive(Clone, Copy, Debug)]
+pub struct Called {
+    /// By the plan for the first request of an iteration, otherwise when the script asked.
+    pub due: Nanos,
+    /// See [`knee_engine::executor::Iteration`].
+    pub earliest: Nanos,
+}
+
+/// One hop of a trip.
+struct Hop {
+    method: Rc<str>,
+    target: Rc<Target>,
+    with_body: bool,
+    same_host: bool,
+    authorization: Option<String>,
+    /// Where a redirect came from.
+    referer: Option<String>,
+}
+
+/// The time that one request may take.
+struct Span {
+    begun: Nanos,
+    limit: Nanos,
+}
+
+impl Desk {
+    /// Sends `request` with `client` and follows redirects; the answer of the last hop. Gives up
+    /// at `cut` even if the request has more time.
+    pub async fn send(
+        &self,
+        client: &mut Client,
+        request: &Rc<Request>,
+        called: Called,
+        cut: Nanos,
+    ) -> Box<Answer> {
+        let mut begun = self.network.clock.now();
+        let limit = begun.saturating_add(request.timeout).min(cut);
+        let mut hop = Hop {
+            method: request.method.clone(),
+            target: request.target.clone(),
+            with_body: true,
+            same_host: true,
+            authorization: None,
+            referer: None,
+        };
+        let mut called = called;
+        let mut left = request.redirects;
+        loop {
+            let mut answer = self.hop(client, request, &hop, called, Span { begun, limit }).await;
+            if let Some(authorization) = challenge(request, &hop, &answer) {
+                hop.authorization = Some(authorization);
+            } else {
+                match redirect(&answer, &hop) {
+                    Ok(Some(next)) if left > 0 => {
+                        left -= 1;
+                        hop = next;
+                    }
+                    Ok(_) => return answer,
+                    Err(words) => {
+                        answer.error = Some((words, 1000));
+                        return answer;
+                    }
+                }
+            }
+            begun = self.network.clock.now();
+            called = Called { due: begun, earliest: begun };
+        }
+    }
+
+    /// One request and its answer, in the books.
+    async fn hop(
+        &self,
+        client: &mut Client,
+        request: &Rc<Request>,
+        hop: &Hop,
+        called: Called,
+        Span { mut begun, limit }: Span,
+    ) -> Box<Answer> {
+        if let Some(pace) = &self.pace {
+            let place = pace.take(begun).min(limit);
+            if place > begun {
+                self.timer.sleep_until(place).await;
+                begun = self.network.clock.now();
+            }
+        }
+        let prepared = self.prepare(request, hop);
+        let endpoint = self.endpoint(request, hop);
+        let flight = self.recorder.borrow_mut().begin(endpoint, called.due, called.earliest);
+        let errand = ClientRequest { origin: &hop.target.origin, prepared: &prepared, follow: None };
+        let mut sink = Collected { keep: request.keep, ..Collected::default() };
+        client.set_request_limit(Some(limit));
+        let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(flight, at)).await;
+        let answer = Self::answer(request, hop, &fetched, sink, begun);
+        let expected = match answer.status {
+            0 => Some(false),
+            // Whoever authenticates by digest asks to be challenged.
+            401 if challenge(request, hop, &answer).is_some() => Some(true),
+            status => request.expected.holds(status),
+        };
+        let outcome = match (fetched.outcome(), expected) {
+            (Outcome::Ok | Outcome::HttpError, Some(true) | None) => Outcome::Ok,
+            (Outcome::Ok, Some(false)) => Outcome::HttpError,
+            (outcome, _) => outcome,
+        };
+        let fault = fetched.result.as_ref().err();
+        self.recorder.borrow_mut().finish(
+            flight,
+            &Finish {
+                outcome,
+                done: fetched.done,
+                status: fetched.result.as_ref().ok().copied(),
+                fault: fault.map(|failure| (failure.fault, failure.message.as_deref())),
+                marks: fetched.marks,
+                counts: fetched.counts,
+                // Scripts ask for many bodies by one name; that they differ says nothing.
+                body: None,
+            },
+        );
+        let exchange = Exchange {
+            request,
+            answer: &answer,
+            method: &hop.method,
+            expected,
+            at: fetched.done,
+            bytes_sent: fetched.counts.bytes_sent,
+            bytes_received: fetched.counts.bytes_received,
+        };
+        let origin = &request.origin;
+        let context = Context {
+            scenario: &origin.scenario,
+            group: &origin.group,
+            tags: &origin.tags,
+            metadata: &origin.metadata,
+            at: fetched.done,
+        };
+        self.observer.request(&exchange, &context);
+        Self::keep_cookies(request, hop, &answer);
+        answer
+    }
+
+    fn endpoint(&self, request: &Request, hop: &Hop) -> knee_core::plan::EndpointId {
+        if let Some(name) = &request.name {
+            return self.endpoints.id(name);
+        }
+        let is_get = &*hop.method == "GET";
+        if let Some(id) = hop.target.get_endpoint.get().filter(|_| is_get) {
+            return id;
+        }
+        let id = self.endpoints.id(&format!("{} {}", hop.method, hop.target.shown));
+        if is_get {
+            hop.target.get_endpoint.set(Some(id));
+        }
+        id
+    }
+
+    fn prepare(&self, request: &Request, hop: &Hop) -> Rc<Prepared> {
+        let cookies = Self::cookies(request, hop);
+        let plain = hop.same_host && hop.referer.is_none() && cookies.is_none() && request.is_plain_get();
+        if plain && &*hop.method == "GET" && hop.target.url.username().is_empty() {
+            let build = || Rc::new(serialize("GET", &hop.target.url, &[], &[], None, &self.user_agent));
+            return hop.target.plain_get.get_or_init(build).clone();
+        }
+        let body = request.body.as_deref().filter(|_| hop.with_body);
+        let authorization = hop.authorization.clone().or_else(|| first_authorization(request, hop));
+        let mut extra: Vec<Line<'_>> = Vec::new();
+        if let Some(cookies) = &cookies {
+            extra.push(("Cookie", cookies.as_bytes()));
+        }
+        if let Some(authorization) = &authorization {
+            extra.push(("Authorization", authorization.as_bytes()));
+        }
+        let own_referer = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("referer"));
+        if let Some(referer) = hop.referer.as_ref().filter(|_| !own_referer) {
+            extra.push(("Referer", referer.as_bytes()));
+        }
+        let encodings: Vec<&str> = request.compression.iter().map(|coding| coding.name()).collect();
+        let encodings = encodings.join(", ");
+        if !encodings.is_empty() && body.is_some() {
+            extra.push(("Content-Encoding", encodings.as_bytes()));
+        }
+        let mut headers: Vec<_> =
+            request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
+        // A header that was written by hand is joined by what the jar has.
+        let by_hand = headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        if let (Some((_, own)), Some(cookies)) = (by_hand, &cookies) {
+            own.extend_from_slice(b"; ");
+            own.extend_from_slice(cookies.as_bytes());
+        }
+        Rc::new(serialize(&hop.method, &hop.target.url, &headers, &extra, body, &self.user_agent))
+    }
+
+    /// The value of `Cookie`: the request's own, and what the jar has.
+    fn cookies(request: &Request, hop: &Hop) -> Option<String> {
+        let jar = request.jar.as_ref().filter(|jar| !jar.borrow().is_empty());
+        if jar.is_none() && request.cookies.is_empty() {
+            return None;
+        }
+        let own = &request.cookies;
+        let mut pairs: Vec<(String, String)> =
+            own.iter().map(|(name, value, _)| (name.clone(), value.clone())).collect();
+        if let Some(jar) = jar {
+            let jar = jar.borrow();
+            let found = jar.of(&hop.target.url, seconds_now()).into_iter();
+            let replaced = |name: &str| own.iter().any(|(known, _, replace)| *replace && known == name);
+            let found = found.filter(|cookie| !replaced(&cookie.name));
+            pairs.extend(found.map(|cookie| (cookie.name.clone(), cookie.value.clone())));
+        }
+        let quoted = |value: &str| value.contains([' ', ',']);
+        let shown: Vec<String> = pairs
+            .iter()
+            .map(
+                |(name, value)| {
+                    if quoted(value) { format!("{name}=\"{value}\"") } else { format!("{name}={value}") }
+                },
+            )
+            .collect();
+        (!shown.is_empty()).then(|| shown.join("; "))
+    }
+
+    fn keep_cookies(request: &Request, hop: &Hop, answer: &Answer) {
+        let Some(jar) = &request.jar else { return };
+        let url = &hop.target.url;
+        for (name, value) in answer.headers.iter() {
+            if name.len() == 10 && name.eq_ignore_ascii_case(b"set-cookie") {
+                let now = seconds_now();
+                if let Some(cookie) = cookie::parse(&String::from_utf8_lossy(value), url, now) {
+                    jar.borrow_mut().put(cookie, url, now);
+                }
+            }
+        }
+    }
+
+    fn answer(
+        request: &Rc<Request>,
+        hop: &Hop,
+        fetched: &Fetched,
+        sink: Collected,
+        begun: Nanos,
+    ) -> Box<Answer> {
+        let mut answer = Box::new(Answer {
+            request: request.clone(),
+            method: hop.method.clone(),
+            url: hop.target.shown.clone(),
+            status: 0,
+            reason: String::new(),
+            headers: Headers::default(),
+            body: Vec::new(),
+            keep: request.keep,
+            error: None,
+            timings: Timings::of(&fetched.marks, begun, fetched.done),
+            peer: fetched.peer.filter(|_| fetched.result.is_ok()),
+            detail: None,
+        });
+        match &fetched.result {
+            Ok(status) => {
+                answer.status = *status;
+                answer.reason = sink.reason;
+                let encoding = sink.headers.get("content-encoding").map(<[u8]>::to_vec);
+                answer.headers = sink.headers;
+                answer.body = sink.body;
+                if let Some(encoding) = encoding {
+                    answer.decode(&String::from_utf8_lossy(&encoding));
+                }
+            }
+            Err(failure) => {
+                let (words, code) = error_code::of_failure(failure);
+                answer.error = Some((words, code));
+                answer.detail = error_code::detail_of(failure, &hop.target.origin);
+            }
+        }
+        answer
+    }
+}
+
+impl Answer {
+    fn decode(&mut self, encoding: &str) {
+        match decode::decode_all(encoding, std::mem::take(&mut self.body), DECODED_MAX) {
+            Ok(body) => self.body = body,
+            Err(error) => {
+                self.status = 0;
+                self.error = Some((format!("error decompressing response body ({error})"), 1701));
+            }
+        }
+    }
+}
+
+impl Hop {
+    /// Whether a header of the script goes along on this hop.
+    fn takes(&self, name: &str) -> bool {
+        let secret = ["authorization", "cookie", "www-authenticate"];
+        let of_body = ["content-type", "content-length", "content-encoding"];
+        let one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        (self.same_host || !(one_of(&secret) || name.eq_ignore_ascii_case("host")))
+            && (self.with_body || !one_of(&of_body))
+    }
+}
+
+/// Seconds since the Unix epoch, which is what cookies count in.
+pub fn seconds_now() -> i64 {
+    i64::try_from(clock::wall().as_nanos() / 1_000_000_000).unwrap_or(i64::MAX)
+}
+
+/// Basic credentials go along unasked, those of the URL included.
+fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
+    if let Some(credentials) = &request.credentials {
+        return hop.same_host.then(|| credentials.basic());
+    }
+    let url = &hop.target.url;
+    if url.username().is_empty() {
+        return None;
+    }
+    let plain = |text: &str| {
+        let pair = format!("k={}", text.replace('+', "%2B"));
+        url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned())
+    };
+    let user = plain(url.username())?;
+    let password = plain(url.password().unwrap_or_default())?;
+    Some(knee_engine::http::request::basic(format!("{user}:{password}").as_bytes()))
+}
+
+/// The answer to a digest challenge, unless it was answered before.
+fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
+    let credentials = request.credentials.as_ref().filter(|one| one.scheme == Scheme::Digest)?;
+    if answer.status != 401 || hop.authorization.is_some() {
+        return None;
+    }
+    let header = String::from_utf8_lossy(answer.headers.get("www-authenticate")?).into_owned();
+    let url = &hop.target.url;
+    let uri = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let nonce = format!("{:016x}", rand::random::<u64>());
+    credentials.digest(&header, &hop.method, &uri, &nonce)
+}
+
+/// Where an answer redirects to, as Go's client goes there.
+fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
+    if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = answer.headers.get("location").filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let location = String::from_utf8_lossy(location);
+    let url = hop
+        .target
+        .url
+        .join(&location)
+        .map_err(|error| format!("failed to parse Location header {location:?}: {error}"))?;
+    let same_host = hop.same_host && url.host_str() == hop.target.url.host_str();
+    let scheme = url.scheme().to_owned();
+    let referer = referer(&hop.target.url, &scheme);
+    let target = Target::new(url).ok_or_else(|| format!("unsupported protocol scheme {scheme:?}"))?;
+    let keeps = matches!(answer.status, 307 | 308);
+    let method: Rc<str> =
+        if keeps || matches!(&*hop.method, "GET" | "HEAD") { hop.method.clone() } else { "GET".into() };
+    Ok(Some(Hop {
+        method,
+        with_body: hop.with_body && keeps,
+        same_host,
+        authorization: None,
+        referer,
+        target: Rc::new(target),
+    }))
+}
+
+/// What a redirect from `url` to a URL with `scheme` says of where it came from: no passwords, and nothing of a
+/// secret page to one that is not.
+fn referer(url: &Url, scheme: &str) -> Option<String> {
+    if url.scheme() == "https" && scheme == "http" {
+        return None;
+    }
+    let mut url = url.clone();
+    // These fail only for URLs without a host, which cannot be asked.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    Some(url.into())
+}
+
+/// Collects an answer.
+#[derive(Default)]
+struct Collected {
+    keep: Keep,
+    reason: String,
+    headers: Headers,
+    body: Vec<u8>,
+}
+
+impl Sink for Collected {
+    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
+        self.reason.clear();
+        self.reason.push_str(head.reason);
+        self.headers.clear();
+        let bytes = head.headers.iter().map(|line| line.name.len() + line.value.len()).sum();
+        self.headers.reserve(head.headers.len(), bytes);
+        head.headers.iter().for_each(|line| self.headers.push(line.name.as_bytes(), line.value));
+        self.body.clear();
+        Ok(())
+    }
+
+    fn body(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        if self.keep != Keep::Nothing {
+            self.body.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+/// A header name of an answer as scripts see it.
+pub fn shown_name(name: &[u8]) -> String {
+    canonical(&String::from_utf8_lossy(name))
+}

@@ -1,0 +1,35 @@
+//! k6's semantics without JavaScript: what its options, thresholds, metrics, outputs and summary mean,
+//! and how it makes requests.
+//!
+//! Does not run scripts (`knee-js` does) and does not decide when an iteration is due (the engine does).
+
+#![cfg_attr(
+    test,
+    allow(clippy::float_cmp, reason = "tests expect exact values and build what they pass in place")
+)]
+
+pub mod data;
+
+pub mod digest;
+
+pub mod encoding;
+
+pub mod gjson;
+
+pub mod html;
+
+pub mod http;
+
+pub mod json;
+
+pub mod metric;
+
+pub mod observe;
+
+pub mod options;
+
+pub mod output;
+
+pub mod summary;
+
+pub mod threshold;

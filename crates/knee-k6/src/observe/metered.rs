@@ -1,0 +1,226 @@
+//! From what VUs tell to k6's metrics.
+//!
+//! One a worker; their meters are merged when the run is over. Does not print.
+
+use std::rc::Rc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use knee_core::unit::Nanos;
+
+use super::streamed::Streamed;
+use super::tags::{OfCheck, OfRequest, Plain, SystemTags};
+use super::{Context, Exchange, Observer};
+use crate::http::answer::Timings;
+use crate::metric::meter::Place;
+use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Registry, Sink, Tags};
+use crate::output::Outlet;
+
+/// Where the meters of all workers come together. Clones are the same one.
+#[derive(Clone)]
+pub struct Total {
+    inner: Arc<(Mutex<Sum>, Condvar)>,
+}
+
+struct Sum {
+    /// What workers that are done have measured, and what concerns none of them.
+    meter: Meter,
+    /// The meters of workers that are at work.
+    live: Vec<Arc<Mutex<Meter>>>,
+}
+
+impl Total {
+    /// A total that has seen nothing.
+    pub fn new(catalog: &Arc<Catalog>, by_part: bool) -> Self {
+        let sum = Sum { meter: Meter::new(catalog.clone(), by_part), live: Vec::new() };
+        Self { inner: Arc::new((Mutex::new(sum), Condvar::new())) }
+    }
+
+    /// Everything that was measured; waits for workers that are about to end.
+    pub fn meter(&self) -> Meter {
+        let at_work = |sum: &mut Sum| !sum.live.is_empty();
+        let sum =
+            self.inner.1.wait_while(lock(&self.inner.0), at_work).unwrap_or_else(PoisonError::into_inner);
+        sum.meter.clone()
+    }
+
+    /// What the metric or sub-metric called `name` has seen so far; `None` without a sample. Holds up
+    /// each worker for as long as copying this one sink takes.
+    pub fn peek(&self, name: &str) -> Option<Sink> {
+        let sum = lock(&self.inner.0);
+        let done = sum.meter.find(name).cloned();
+        let live = sum.live.iter().filter_map(|meter| lock(meter).find(name).cloned());
+        done.into_iter().chain(live).reduce(|mut all, sink| {
+            all.merge(&sink);
+            all
+        })
+    }
+
+    /// Takes a sample that concerns no worker: how many VUs there are.
+    pub fn add(&self, metric: BuiltIn, value: f64, at: Nanos) {
+        let place = Place { scenario: "", group: "", at: at.as_nanos() };
+        lock(&self.inner.0).meter.add(metric.id(), value, &place, &());
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Neither adding nor merging panics half way, so what is inside is whole whoever has panicked.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The meter of one worker. Its lock is free except while somebody judges thresholds.
+pub struct Metered {
+    meter: Arc<Mutex<Meter>>,
+    total: Total,
+    /// Whether any sub-metric asks for the tags of requests.
+    tagged: bool,
+    system: SystemTags,
+}
+
+impl Metered {
+    /// A meter of its own for a worker; it goes into `total` when the worker is done.
+    pub fn new(catalog: Arc<Catalog>, by_part: bool, total: Total, system: SystemTags) -> Self {
+        let tagged = catalog.metrics().any(|(_, metric)| !metric.submetrics.is_empty());
+        let meter = Arc::new(Mutex::new(Meter::new(catalog, by_part)));
+        lock(&total.inner.0).live.push(meter.clone());
+        Self { meter, total, tagged, system }
+    }
+
+    fn meter(&self) -> MutexGuard<'_, Meter> {
+        lock(&self.meter)
+    }
+
+    fn plain<'a>(&self, context: &'a Context<'a>) -> Plain<'a> {
+        Plain { context, system: self.system }
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        let mut sum = lock(&self.total.inner.0);
+        sum.live.retain(|meter| !Arc::ptr_eq(meter, &self.meter));
+        sum.meter.merge(&self.meter());
+        self.total.inner.1.notify_all();
+    }
+}
+
+/// Where a sample was taken.
+fn place<'a>(context: &'a Context<'a>) -> Place<'a> {
+    Place { scenario: context.scenario, group: context.group, at: context.at.as_nanos() }
+}
+
+/// k6's times are milliseconds.
+pub(super) fn spans(timings: &Timings) -> [(BuiltIn, Nanos); 7] {
+    [
+        (BuiltIn::HttpReqDuration, timings.duration()),
+        (BuiltIn::HttpReqBlocked, timings.blocked),
+        (BuiltIn::HttpReqConnecting, timings.connecting),
+        (BuiltIn::HttpReqTlsHandshaking, timings.tls_handshaking),
+        (BuiltIn::HttpReqSending, timings.sending),
+        (BuiltIn::HttpReqWaiting, timings.waiting),
+        (BuiltIn::HttpReqReceiving, timings.receiving),
+    ]
+}
+
+impl Observer for Metered {
+    fn request(&self, exchange: &Exchange<'_>, context: &Context<'_>) {
+        let context = &Context { at: exchange.at, ..*context };
+        let mut meter = self.meter();
+        let place = place(context);
+        let made;
+        let tags: &dyn Tags = if self.tagged {
+            made = OfRequest::new(exchange, context, self.system);
+            &made
+        } else {
+            &()
+        };
+        meter.add(BuiltIn::HttpReqs.id(), 1.0, &place, tags);
+        for (metric, span) in spans(&exchange.answer.timings) {
+            meter.add(metric.id(), span.as_millis_f64(), &place, tags);
+        }
+        if let Some(expected) = exchange.expected {
+            meter.add(BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected)), &place, tags);
+        }
+        // k6 adds bytes up when the iteration is over, outside of all groups.
+        let outside = Context { group: "", ..*context };
+        let (place, tags) = (self::place(&outside), self.plain(&outside));
+        meter.add(BuiltIn::DataSent.id(), exchange.bytes_sent as f64, &place, &tags);
+        meter.add(BuiltIn::DataReceived.id(), exchange.bytes_received as f64, &place, &tags);
+    }
+
+    fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
+        let mut meter = self.meter();
+        let place = place(context);
+        meter.check(name, passed, &place);
+        let tags = OfCheck { plain: self.plain(context), check: name };
+        meter.add(BuiltIn::Checks.id(), f64::from(u8::from(passed)), &place, &tags);
+    }
+
+    fn group(&self, span: Nanos, context: &Context<'_>) {
+        let mut meter = self.meter();
+        meter.enter(&place(context));
+        meter.add(BuiltIn::GroupDuration.id(), span.as_millis_f64(), &place(context), &self.plain(context));
+    }
+
+    fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>) {
+        let mut meter = self.meter();
+        // Also iterations without a request have sent and received nothing, which counts as a sample.
+        meter.add(BuiltIn::DataSent.id(), 0.0, &place(context), &self.plain(context));
+        meter.add(BuiltIn::DataReceived.id(), 0.0, &place(context), &self.plain(context));
+        if !whole {
+            return;
+        }
+        meter.add(BuiltIn::Iterations.id(), 1.0, &place(context), &self.plain(context));
+        meter.add(
+            BuiltIn::IterationDuration.id(),
+            span.as_millis_f64(),
+            &place(context),
+            &self.plain(context),
+        );
+    }
+
+    fn dropped(&self, count: u64, context: &Context<'_>) {
+        let metric = BuiltIn::DroppedIterations.id();
+        self.meter().add(metric, count as f64, &place(context), &self.plain(context));
+    }
+
+    fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
+        self.meter().add(MetricId(metric as usize), value, &place(context), &self.plain(context));
+    }
+}
+
+/// What observers of workers are made with.
+#[derive(Clone)]
+pub struct View {
+    /// The metrics, which may still grow.
+    pub metrics: Arc<Registry>,
+    /// Whether scenarios and groups are kept apart.
+    pub by_part: bool,
+    /// Where meters go when workers are done.
+    pub total: Total,
+    /// Which tags samples get by themselves.
+    pub system_tags: SystemTags,
+    /// Where every sample goes, if anywhere.
+    pub outlet: Option<Outlet>,
+}
+
+impl View {
+    /// A view of the metrics and nothing else.
+    pub fn plain(metrics: Arc<Registry>, total: Total) -> Self {
+        Self { metrics, by_part: false, total, system_tags: SystemTags::default(), outlet: None }
+    }
+
+    /// Makes the observer of one worker, with the metrics that are known now.
+    pub fn observer(&self) -> Rc<dyn Observer> {
+        let metered =
+            Metered::new(self.metrics.catalog(), self.by_part, self.total.clone(), self.system_tags);
+        match &self.outlet {
+            Some(outlet) => Rc::new((metered, Streamed::new(outlet.clone(), self.system_tags))),
+            None => Rc::new(metered),
+        }
+    }
+
+    /// Makes observers for the workers of a run.
+    pub fn observers(self) -> super::Observers {
+        Arc::new(move || self.observer())
+    }
+}
