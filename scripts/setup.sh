@@ -95,7 +95,7 @@ install_rustup() {
         RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal >&2
 }
 
-# need_stores: PostgreSQL and Redis, which the tests of the rig start as private servers of their own.
+# need_stores: PostgreSQL and Redis, which the tests of the fixture start as private servers of their own.
 # KNEE_WITHOUT_POSTGRES=1 and KNEE_WITHOUT_REDIS=1 leave them and their tests out.
 need_stores() {
     if [ "${KNEE_WITHOUT_POSTGRES:-}" != 1 ] && ! has_postgres; then

@@ -8,17 +8,20 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+mod cycle;
 mod header;
+mod identifier;
 mod layering;
 mod leftover;
 mod length;
+mod line;
 mod module;
 mod path;
 mod purity;
 mod size;
 mod tokens;
-mod tree;
-mod word;
+pub mod tree;
+mod words;
 
 use tree::Tree;
 
@@ -54,13 +57,16 @@ type Rule = fn(&Tree) -> Vec<Violation>;
 const RULES: &[(&str, Rule)] = &[
     ("layering", layering::check),
     ("purity", purity::check),
+    ("cycle", cycle::check),
     ("header", header::check),
     ("path", path::check),
     ("leftover", leftover::check),
     ("length", length::check),
     ("size", size::check),
     ("module", module::check),
-    ("word", word::check),
+    ("identifier", identifier::check),
+    ("words", words::check),
+    ("line", line::check),
 ];
 
 /// Checks every rule on the repository at `root` and prints what it finds.

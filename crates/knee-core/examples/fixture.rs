@@ -9,15 +9,15 @@
 
 use std::io::{self, Write};
 
+use knee_core::generator::{GeneratorSample, WorkerSample};
+use knee_core::interval::Interval;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::format::{Note, Writer};
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Build, Ending, Head, Machine, Tail};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::interval::Interval;
 use knee_core::tally::{EndpointTally, Phase};
-use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::unit::Nanos;
 
 /// Requests a second.
@@ -40,7 +40,8 @@ fn main() -> io::Result<()> {
     }
     let intervals = builder.intervals();
     let run = builder.end(Ending::Completed);
-    let bytes = writer.tail(&Tail { ending: run.ending, stopped: run.stopped, validity: run.validity, intervals })?;
+    let bytes =
+        writer.tail(&Tail { ending: run.ending, stopped: run.stopped, validity: run.validity, intervals })?;
     io::stdout().write_all(&bytes)
 }
 

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use crate::record::{Head, Run};
 use crate::interval::Interval;
+use crate::record::{Head, Run};
 
 /// Something that happened to a run.
 #[derive(Clone, Debug)]

@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::generator::GeneratorSample;
 use crate::plan::{Endpoint, EndpointId};
 use crate::tally::{Concurrency, Tally};
 use crate::unit::Nanos;
-use crate::generator::GeneratorSample;
 
 /// What one interval measured, all workers together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

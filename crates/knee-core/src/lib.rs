@@ -30,6 +30,6 @@ pub mod validity;
 
 pub mod record;
 
-pub mod rig;
+pub mod fixture;
 
 pub mod event;

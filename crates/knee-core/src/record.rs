@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub mod format;
 pub mod run;
 
+use crate::generator::GeneratorSample;
 use crate::plan::{Endpoint, Plan};
 use crate::tally::{Concurrency, Tally};
-use crate::generator::GeneratorSample;
-use crate::validity::ValidityReport;
 use crate::unit::Nanos;
+use crate::validity::ValidityReport;
 
 /// What is known before the first request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

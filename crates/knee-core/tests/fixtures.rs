@@ -6,8 +6,8 @@ use knee_core::estimate::{Distribution, Quantile};
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::record::Ending;
 use knee_core::record::run::{Reading, read};
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 
 const V1: &[u8] = include_bytes!("fixtures/v1.knee");
 const V1_TRUNCATED: &[u8] = include_bytes!("fixtures/v1-truncated.knee");

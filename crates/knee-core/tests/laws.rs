@@ -6,16 +6,16 @@
 
 use knee_core::estimate::{Distribution, Quantile};
 use knee_core::histogram::Histogram;
+use knee_core::interval::Interval;
 use knee_core::outcome::Outcome;
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::format::{Frame, Note, ReadError, Reader, Writer};
 use knee_core::record::run::{RunBuilder, read};
 use knee_core::record::{Build, Ending, Head, Machine, Tail};
 use knee_core::schedule::{Arrivals, Curve, Schedule, Stage};
-use knee_core::interval::Interval;
 use knee_core::tally::{EndpointTally, Tally};
-use knee_core::validity::{Diagnostics, Validity, ValidityReport};
 use knee_core::unit::Nanos;
+use knee_core::validity::{Diagnostics, Validity, ValidityReport};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -405,8 +405,12 @@ fn record(requests: &[Request]) -> (Vec<u8>, Vec<usize>) {
         writer.interval(&interval).unwrap();
     }
     writer.note(&Note { at: Nanos::ZERO, text: "a line".into() }).unwrap();
-    let validity =
-        ValidityReport { validity: Validity::Valid, warnings: vec![], notes: vec![], diagnostics: Diagnostics::default() };
+    let validity = ValidityReport {
+        validity: Validity::Valid,
+        warnings: vec![],
+        notes: vec![],
+        diagnostics: Diagnostics::default(),
+    };
     let intervals = writer.intervals();
     let bytes = writer.tail(&Tail { ending: Ending::Completed, stopped: None, validity, intervals }).unwrap();
     let mut ends = vec![12];

@@ -13,10 +13,10 @@
 use std::collections::BTreeMap;
 
 use knee_core::estimate::Distribution;
+use knee_core::interval::Interval;
 use knee_core::outcome::Outcome;
 use knee_core::plan::Executor;
 use knee_core::record::{Head, Run};
-use knee_core::interval::Interval;
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 

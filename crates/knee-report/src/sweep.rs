@@ -16,8 +16,8 @@ pub mod svg;
 pub mod text;
 
 use knee_core::record::{Build, Machine};
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_study::sweep::rule::Outcome;
 use knee_study::sweep::{Kind, Load, Purpose, Report, Trial};
 

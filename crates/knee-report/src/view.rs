@@ -19,8 +19,8 @@ use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::tally::EndpointTally;
-use knee_core::validity::ValidityReport;
 use knee_core::unit::Nanos;
+use knee_core::validity::ValidityReport;
 
 use bars::Bar;
 use foreign::Foreign;

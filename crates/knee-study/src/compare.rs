@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::rig::Declaration;
+use knee_core::fixture::Declaration;
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub struct Asked {
     /// What the report is called.
     pub title: String,
     /// What is to be started, if anything; a service that is loaded is called `main`.
-    pub rig: Declaration,
+    pub fixture: Declaration,
     /// The sides: one for a side against itself, or [`A`] and [`B`].
     pub arms: Vec<Arm>,
     /// Blocks; each has every side once.
@@ -83,7 +83,7 @@ impl Asked {
             title: self.title,
             question: None,
             source: None,
-            rig: self.rig,
+            fixture: self.fixture,
             switches: BTreeMap::new(),
             arms: self.arms,
             workloads: vec![workload],

@@ -19,7 +19,7 @@ mod workload;
 
 use std::collections::BTreeMap;
 
-use knee_core::rig::Declaration;
+use knee_core::fixture::Declaration;
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,8 @@ pub struct Definition {
     /// Where the story is told that it re-tests.
     pub source: Option<String>,
     /// Services, databases and caches, before an arm changes them.
-    pub rig: Declaration,
+    #[serde(alias = "rig")]
+    pub fixture: Declaration,
     /// The switches, by name.
     pub switches: BTreeMap<String, Switch>,
     /// The arms, in the order of the file.

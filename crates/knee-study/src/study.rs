@@ -41,8 +41,8 @@ pub use trial::{Entry, Figure, GENERATOR, Measured, Options, Place, Refusal, Tol
 
 use std::collections::{BTreeMap, VecDeque};
 
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 
 use crate::definition::{Arm, Definition, Workload};
 use crate::design;

@@ -99,6 +99,8 @@ enum Subcommands {
     Compare(Box<CompareArgs>),
     /// Find out what noise alone does on this machine, and keep it
     Calibrate(Box<CalibrateArgs>),
+    /// Explain a validity warning: its limits, cause and remedy
+    Explain(ExplainArgs),
 }
 
 /// What to do, as typed.
@@ -120,6 +122,18 @@ pub enum Invocation {
     Compare(Box<CompareArgs>),
     /// Measure the noise of this machine.
     Calibrate(Box<CalibrateArgs>),
+    /// Explain a validity warning.
+    Explain(ExplainArgs),
+}
+
+/// `knee explain`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ExplainArgs {
+    /// The code in brackets behind a warning or a note; without it all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+    #[command(flatten)]
+    help: HelpFlag,
 }
 
 /// `knee URL`.
@@ -500,6 +514,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
+        Some(Subcommands::Explain(args)) => Invocation::Explain(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }

@@ -18,6 +18,8 @@ pub mod compare;
 
 pub mod calibrate;
 
+pub mod explain;
+
 mod journal;
 
 mod locust;
@@ -53,4 +55,9 @@ fn render(run: &Run, format: Format, color: bool, unit: Option<Unit>) -> String 
         Format::OhaJson => oha_json::render(&view),
         Format::Quiet => String::new(),
     }
+}
+
+/// Whether a result in this form says how far it can be trusted.
+const fn says_validity(format: Format) -> bool {
+    matches!(format, Format::Text | Format::Json)
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{calibrate, compare, demo, load, report, run, study, sweep};
+use knee::command::{calibrate, compare, demo, explain, load, report, run, study, sweep};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
@@ -14,7 +14,7 @@ use knee::settings::output::Sink;
 
 fn main() -> ExitCode {
     // Before anything else, and before a thread is started.
-    if let Some(code) = knee_rig::guard::main(std::env::args_os()) {
+    if let Some(code) = knee_fixture::supervisor::main(std::env::args_os()) {
         return code;
     }
     if let Some(exit) = serve_demo() {
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Ok(Invocation::Study(args)) => study::study(&args, narrate),
         Ok(Invocation::Compare(args)) => compare::compare(&args, narrate),
         Ok(Invocation::Calibrate(args)) => calibrate::calibrate(&args, narrate),
+        Ok(Invocation::Explain(args)) => explain::explain(&args).map_err(refused),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }

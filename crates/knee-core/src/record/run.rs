@@ -12,14 +12,14 @@ use super::format::{Frame, Note, ReadError, Reader};
 use super::{Ending, Head, Point, Run, Tail};
 use crate::generator::GeneratorSample;
 use crate::histogram::Histogram;
+use crate::interval::Interval;
 use crate::outcome::Outcome;
 use crate::plan::{Endpoint, EndpointId};
-use crate::interval::Interval;
 use crate::tally::{Accounting, Concurrency, Tally};
+use crate::unit::Nanos;
 use crate::validity::ValidityReport;
 use crate::validity::collect::{Collector, Setting};
 use crate::validity::judge::{conclude, judge};
-use crate::unit::Nanos;
 
 /// Sums a run up, interval by interval.
 #[derive(Clone, Debug)]

@@ -249,7 +249,10 @@ mod tests {
             })
         };
         assert_eq!(open(0), ["3 requests were open at the end, the oldest for 9.00 s [censored]"]);
-        assert_eq!(open(2), ["3 requests were open at the end, the oldest for 9.00 s; 2 are stuck [censored]"]);
+        assert_eq!(
+            open(2),
+            ["3 requests were open at the end, the oldest for 9.00 s; 2 are stuck [censored]"]
+        );
     }
 
     #[test]

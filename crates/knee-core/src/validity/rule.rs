@@ -133,7 +133,12 @@ impl Rule {
 fn check<E: Rated>(diagnostics: &Diagnostics) -> Option<Warning> {
     let evidence = E::find(diagnostics)?;
     let validity = evidence.validity()?;
-    Some(Warning { code: E::CODE.to_owned(), validity, message: evidence.message(), hint: E::HINT.to_owned() })
+    Some(Warning {
+        code: E::CODE.to_owned(),
+        validity,
+        message: evidence.message(),
+        hint: E::HINT.to_owned(),
+    })
 }
 
 /// What a figure with two limits makes of the result; both are exclusive.

@@ -13,8 +13,8 @@ use knee_core::outcome::Outcome;
 use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Machine};
 use knee_core::tally::Phase;
-use knee_core::validity::{Warning, Validity};
 use knee_core::unit::Nanos;
+use knee_core::validity::{Validity, Warning};
 use serde::Serialize;
 
 use super::finite;

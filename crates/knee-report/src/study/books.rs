@@ -32,8 +32,13 @@ pub(super) fn table(conclusion: &Conclusion) -> Table {
             }
             let count = |state: Validity| measured(&entries).filter(|trial| trial.state == state).count();
             let broken = entries.len() - measured(&entries).count();
-            let numbers =
-                [entries.len(), count(Validity::Valid), count(Validity::Suspect), count(Validity::Invalid), broken];
+            let numbers = [
+                entries.len(),
+                count(Validity::Valid),
+                count(Validity::Suspect),
+                count(Validity::Invalid),
+                broken,
+            ];
             let requests = measured(&entries).map(|trial| trial.requests).sum();
             let mut row = vec![workload.clone(), arm.name.clone()];
             row.extend(numbers.map(|number| number::count(number as u64)));

@@ -3,17 +3,17 @@
 //! The figures come from a small generator of numbers with a fixed seed, so that every run is
 //! the same everywhere. Does not judge: a fixture's verdict is what its maker says.
 
+use knee_core::generator::{GeneratorSample, WorkerSample};
+use knee_core::interval::Interval;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Build, Ending, Head, Machine, Run};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::interval::Interval;
 use knee_core::tally::{EndpointTally, Phase, Tally};
-use knee_core::generator::{GeneratorSample, WorkerSample};
+use knee_core::unit::Nanos;
 use knee_core::validity::diagnostics::{Circumstances, Generator, Load, Quantiles, Requests};
 use knee_core::validity::{Diagnostics, Validity, ValidityReport, Warning};
-use knee_core::unit::Nanos;
 use knee_report::locust::Follower;
 
 const SECOND: u64 = 1_000_000_000;
@@ -325,7 +325,10 @@ pub fn warning(code: &str) -> Warning {
             "ask for a lower rate, or allow more connections",
         ),
         "stall" => ("knee stood still for 600 ms, 1.0 % of the measured time", "measure again"),
-        "lag" => ("generator lag p99 12.0 ms of 40.0 ms, limit 25 %", "give knee more CPU, or ask for a lower rate"),
+        "lag" => (
+            "generator lag p99 12.0 ms of 40.0 ms, limit 25 %",
+            "give knee more CPU, or ask for a lower rate",
+        ),
         _ => ("28,000 of 28,232 local ports towards one address were taken", "keep connections alive"),
     };
     let (message, hint) = (message.into(), hint.into());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use knee_core::record::{Build, Machine};
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::study::plot::{self, Kind};
 use knee_report::study::{BEGIN, Document, END, Made, Session, json, markdown, text, within};
 use knee_report::text::Palette;

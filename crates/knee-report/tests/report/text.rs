@@ -2,8 +2,8 @@
 
 use knee_core::record::Run;
 use knee_core::tally::Phase;
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::clean::is_hostile;
 use knee_report::number::Unit;
 use knee_report::text::{self, Palette, Style};
@@ -17,7 +17,7 @@ fn report(run: &Run) -> String {
 }
 
 /// The last block of the report.
-fn truth(run: &Run) -> Vec<String> {
+fn validity(run: &Run) -> Vec<String> {
     let report = report(run);
     report.trim_end().rsplit("\n\n").next().unwrap().lines().map(str::to_owned).collect()
 }
@@ -433,17 +433,16 @@ fn every_warning_is_shown_whole_with_its_code_and_the_worst_one_first_of_all() {
     }
     let answer = "suspect: overloaded: the server takes 5,018 of 20,000 requests/s on 50";
     assert!(report(&run).lines().take(5).any(|line| line == answer), "{}", report(&run));
-    assert_eq!(
-        text::reason_line(&View::of(&run)).unwrap(),
-        format!("{answer} connections [rate]")
-    );
+    assert_eq!(text::reason_line(&View::of(&run)).unwrap(), format!("{answer} connections [rate]"));
     assert_eq!(text::reason_line(&View::of(&fixture::healthy_open())), None);
 }
 
 #[test]
 fn every_state_is_a_word() {
     let mut run = fixture::healthy_open();
-    for (state, word) in [(Validity::Valid, "valid"), (Validity::Suspect, "suspect"), (Validity::Invalid, "invalid")] {
+    for (state, word) in
+        [(Validity::Valid, "valid"), (Validity::Suspect, "suspect"), (Validity::Invalid, "invalid")]
+    {
         run.validity.validity = state;
         assert!(validity(&run)[0].starts_with(&format!("Validity: {word}, ")));
     }

@@ -120,7 +120,11 @@ fn factor(text: &Text, metric: Metric, expect: Expectation, finder: &mut Finder<
     factor
 }
 
-fn figure(metric: Metric, value: &Spanned<knee_core::rig::Setting>, finder: &mut Finder<'_>) -> Option<f64> {
+fn figure(
+    metric: Metric,
+    value: &Spanned<knee_core::fixture::Setting>,
+    finder: &mut Finder<'_>,
+) -> Option<f64> {
     match metric.read(&written(value.get_ref())) {
         Ok(figure) => Some(figure),
         Err(error) => {

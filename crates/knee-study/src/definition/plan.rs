@@ -199,7 +199,7 @@ fn span(text: Option<Text>, otherwise_s: u64, finder: &mut Finder<'_>) -> Nanos 
     text.and_then(|text| time(&text, finder)).unwrap_or_else(|| Nanos::from_secs(otherwise_s))
 }
 
-fn share(key: &str, raw: &Spanned<knee_core::rig::Setting>, finder: &mut Finder<'_>) -> Option<f64> {
+fn share(key: &str, raw: &Spanned<knee_core::fixture::Setting>, finder: &mut Finder<'_>) -> Option<f64> {
     let share = metric::share(&written(raw.get_ref())).filter(|share| *share > 0.0 && *share < 1.0);
     if share.is_none() {
         let what = format!("`{key}` is a share above 0 and below 100 %");
@@ -209,7 +209,7 @@ fn share(key: &str, raw: &Spanned<knee_core::rig::Setting>, finder: &mut Finder<
 }
 
 fn margins(
-    raw: BTreeMap<Text, Spanned<knee_core::rig::Setting>>,
+    raw: BTreeMap<Text, Spanned<knee_core::fixture::Setting>>,
     finder: &mut Finder<'_>,
 ) -> BTreeMap<Metric, f64> {
     let mut margins = BTreeMap::new();

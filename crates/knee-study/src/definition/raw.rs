@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::rig;
+use knee_core::fixture;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -18,13 +18,13 @@ pub(super) struct Document {
     pub question: Option<String>,
     pub source: Option<String>,
     #[serde(default)]
-    pub service: BTreeMap<String, rig::Service>,
+    pub service: BTreeMap<String, fixture::Service>,
     #[serde(default)]
-    pub postgres: BTreeMap<String, rig::Postgres>,
+    pub postgres: BTreeMap<String, fixture::Postgres>,
     #[serde(default)]
-    pub redis: BTreeMap<String, rig::Redis>,
+    pub redis: BTreeMap<String, fixture::Redis>,
     #[serde(default)]
-    pub generator: rig::Generator,
+    pub generator: fixture::Generator,
     #[serde(default)]
     pub switches: BTreeMap<Text, Switch>,
     pub arms: BTreeMap<Text, Arm>,
@@ -40,8 +40,8 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 pub(super) struct Switch {
     pub text: Option<String>,
-    pub default: Spanned<rig::Setting>,
-    pub values: Option<Vec<rig::Setting>>,
+    pub default: Spanned<fixture::Setting>,
+    pub values: Option<Vec<fixture::Setting>>,
     pub env: Option<Text>,
     pub argument: Option<Text>,
     pub service: Option<Text>,
@@ -53,7 +53,7 @@ pub(super) struct Arm {
     pub text: Option<String>,
     pub on: Option<Text>,
     #[serde(default)]
-    pub switches: BTreeMap<Text, Spanned<rig::Setting>>,
+    pub switches: BTreeMap<Text, Spanned<fixture::Setting>>,
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     pub command: Option<Spanned<Vec<String>>>,
@@ -97,9 +97,9 @@ pub(super) struct Design {
     pub washout: Option<Text>,
     pub measure: Option<Text>,
     pub seed: Option<u64>,
-    pub margin: Option<Spanned<rig::Setting>>,
+    pub margin: Option<Spanned<fixture::Setting>>,
     #[serde(default)]
-    pub margins: BTreeMap<Text, Spanned<rig::Setting>>,
+    pub margins: BTreeMap<Text, Spanned<fixture::Setting>>,
     pub metrics: Option<Spanned<Vec<Text>>>,
     pub extend: Option<bool>,
     pub aa: Option<bool>,
@@ -124,8 +124,8 @@ pub(super) struct Claim {
     pub against_workload: Option<Text>,
     pub expect: Option<super::Expectation>,
     pub at_least: Option<Text>,
-    pub below: Option<Spanned<rig::Setting>>,
-    pub above: Option<Spanned<rig::Setting>>,
+    pub below: Option<Spanned<fixture::Setting>>,
+    pub above: Option<Spanned<fixture::Setting>>,
 }
 
 #[derive(Deserialize)]
@@ -134,5 +134,5 @@ pub(super) struct Published {
     pub arm: Text,
     pub workload: Text,
     pub source: Option<String>,
-    pub figures: BTreeMap<Text, Spanned<rig::Setting>>,
+    pub figures: BTreeMap<Text, Spanned<fixture::Setting>>,
 }

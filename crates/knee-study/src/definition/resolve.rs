@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use knee_core::rig::{self, Declaration};
+use knee_core::fixture::{self, Declaration};
 use knee_core::unit::Nanos;
 use toml::Spanned;
 
@@ -16,7 +16,7 @@ use crate::study::lineup;
 
 /// What is known while the rest is looked up.
 pub(super) struct Known {
-    pub rig: Declaration,
+    pub fixture: Declaration,
     pub switches: BTreeMap<String, Switch>,
     pub arms: Vec<String>,
     pub workloads: Vec<String>,
@@ -28,7 +28,7 @@ pub(super) fn definition(
     finder: &mut Finder<'_>,
     exists: &dyn Fn(&str) -> bool,
 ) -> Option<Definition> {
-    let rig = Declaration {
+    let fixture = Declaration {
         service: document.service,
         postgres: document.postgres,
         redis: document.redis,
@@ -37,7 +37,7 @@ pub(super) fn definition(
     if document.title.get_ref().trim().is_empty() {
         finder.note(document.title.span(), "a study needs a title", "");
     }
-    let mut known = Known { rig, switches: BTreeMap::new(), arms: Vec::new(), workloads: Vec::new() };
+    let mut known = Known { fixture, switches: BTreeMap::new(), arms: Vec::new(), workloads: Vec::new() };
     known.switches = switches(document.switches, &known, finder);
     let arms = arm::arms(document.arms, &known, finder);
     let workloads = workload::workloads(document.workloads, &known, finder, exists);
@@ -58,7 +58,7 @@ pub(super) fn definition(
         title: document.title.into_inner(),
         question: document.question,
         source: document.source,
-        rig: known.rig,
+        fixture: known.fixture,
         switches: known.switches,
         arms,
         workloads,
@@ -125,16 +125,16 @@ pub(super) fn service(
     known: &Known,
     finder: &mut Finder<'_>,
 ) -> String {
-    let services = || known.rig.service.keys().map(String::as_str);
+    let services = || known.fixture.service.keys().map(String::as_str);
     match named {
         Some(name) => {
             lookup("service", &name, services(), finder);
             name.into_inner()
         }
-        None if known.rig.service.contains_key("main") => "main".to_owned(),
-        None if known.rig.service.len() == 1 => services().next().unwrap_or("main").to_owned(),
+        None if known.fixture.service.contains_key("main") => "main".to_owned(),
+        None if known.fixture.service.len() == 1 => services().next().unwrap_or("main").to_owned(),
         None => {
-            let what = if known.rig.service.is_empty() {
+            let what = if known.fixture.service.is_empty() {
                 "there is no service to load"
             } else {
                 "there are several services and none is called `main`"
@@ -194,12 +194,12 @@ pub(super) fn whole(
 }
 
 /// A value as a service is told it, and as a person would have written it in quotes.
-pub(super) fn written(setting: &rig::Setting) -> String {
+pub(super) fn written(setting: &fixture::Setting) -> String {
     match setting {
-        rig::Setting::Bool(value) => value.to_string(),
-        rig::Setting::Int(value) => value.to_string(),
-        rig::Setting::Float(value) => value.to_string(),
-        rig::Setting::Text(value) => value.clone(),
+        fixture::Setting::Bool(value) => value.to_string(),
+        fixture::Setting::Int(value) => value.to_string(),
+        fixture::Setting::Float(value) => value.to_string(),
+        fixture::Setting::Text(value) => value.clone(),
     }
 }
 

@@ -47,7 +47,7 @@ impl Part {
         }
     }
 
-    /// Whether a part of a rig, by its name in [`super::Place::cpus`], belongs to it.
+    /// Whether a part of a fixture, by its name in [`super::Place::cpus`], belongs to it.
     fn holds(self, name: &str) -> bool {
         match self {
             Self::Generator => name == GENERATOR,

@@ -79,7 +79,12 @@ impl Measured {
             figures,
             requests: planned,
             state: run.validity.validity,
-            reasons: run.validity.warnings.iter().map(|one| format!("{} [{}]", one.message, one.code)).collect(),
+            reasons: run
+                .validity
+                .warnings
+                .iter()
+                .map(|one| format!("{} [{}]", one.message, one.code))
+                .collect(),
             steady: steady(run),
             kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
             record,
@@ -112,13 +117,13 @@ fn steady(run: &Run) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use knee_core::interval::Interval;
     use knee_core::outcome::Outcome;
     use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
     use knee_core::record::run::RunBuilder;
     use knee_core::record::{Build, Ending, Head, Machine};
     use knee_core::schedule::Curve;
-    use knee_core::interval::Interval;
-use knee_core::tally::Tally;
+    use knee_core::tally::Tally;
 
     use super::*;
 

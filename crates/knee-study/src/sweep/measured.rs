@@ -6,8 +6,8 @@ use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Point, Run};
 use knee_core::tally::Accounting;
-use knee_core::validity::{Warning, Validity};
 use knee_core::unit::Nanos;
+use knee_core::validity::{Validity, Warning};
 
 /// What a step measured. Rates are in the unit of the sweep's levels where they count arrivals
 /// (`offered`, `achieved`), and in requests a second otherwise.

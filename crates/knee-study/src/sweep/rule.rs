@@ -2,7 +2,7 @@
 //!
 //! Does not decide what is tried next; [`super::course`] does.
 
-use knee_core::validity::{Warning, Validity};
+use knee_core::validity::{Validity, Warning};
 
 use super::measured::StepResult;
 use super::slo::{Held, Slo};

@@ -206,9 +206,9 @@ pub struct RunReportFlags {
     /// No progress
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// Never end with code 120: the result still says that it is invalid, the exit code is k6's alone
+    /// End with code 120 if the result is invalid; without it exit codes are k6's alone
     #[arg(long)]
-    pub no_verdict_exit: bool,
+    pub require_valid: bool,
 }
 
 /// Flags of k6 that are understood in order to be explained. Not in the help.

@@ -105,7 +105,7 @@ pub(super) fn drive(
 ) -> Result<Option<Failed>, Failed> {
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let declared = &study.definition().rig;
+    let declared = &study.definition().fixture;
     let starts = !declared.service.is_empty();
     let standing = starts.then(|| Standing::up(declared, &PathBuf::from("."), control)).transpose()?;
     let bench = Bench::new(standing, Box::new(driver), control.clone());

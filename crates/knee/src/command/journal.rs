@@ -6,9 +6,9 @@
 use std::fs::File;
 use std::io;
 
+use knee_core::interval::Interval;
 use knee_core::record::format::Writer;
 use knee_core::record::{Head, Tail};
-use knee_core::interval::Interval;
 use knee_engine::run::Journal;
 
 /// A record being written. Every frame is handed to the kernel whole and at once, so that the

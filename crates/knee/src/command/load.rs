@@ -16,9 +16,11 @@ use knee_engine::http::request::Defaults;
 use knee_engine::http::tls;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
+use knee_report::View;
+use knee_report::text::reason_line;
 
 use super::journal::FileJournal;
-use super::{build, render};
+use super::{build, render, says_validity};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
 use crate::live::{self, Live};
@@ -60,7 +62,12 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     if let Some(path) = kept.filter(|_| load.output.format != Format::Quiet || written.is_err()) {
         narrate(&format!("record: {}", path.display()));
     }
-    written.map(|()| exit_of(&run.ending, run.validity.validity))
+    let exit = exit_of(&run.ending, run.validity.validity);
+    // A table or an empty output does not say why the program ends so.
+    if exit == Exit::Invalid && !says_validity(load.output.format) {
+        reason_line(&View::of(&run)).iter().for_each(|line| narrate(line));
+    }
+    written.map(|()| exit)
 }
 
 /// Makes the run and keeps its record, whose name is returned.

@@ -1,7 +1,7 @@
 //! `knee study`: bring up what a study declares, run its trials one after the other, and say what they showed.
 //!
 //! Which trial comes next and what all of them mean is decided by `knee_study`; services and databases are
-//! brought up by `knee_rig`. What each trial measured is kept before the next begins, so that a study that was
+//! brought up by `knee_fixture`. What each trial measured is kept before the next begins, so that a study that was
 //! stopped goes on with `--resume`, and its document is made again without running anything. Does not calculate.
 
 use std::path::{Path, PathBuf};
@@ -94,11 +94,11 @@ impl Order<'_> {
     fn run(&self, study: &mut Study, sessions: &[Session]) -> Result<Option<Failed>, Failed> {
         let Self { folder, control, quiet, narrate } = *self;
         narrate("bringing up what the study declares");
-        let standing = Standing::up(&study.definition().rig, folder, control)?;
+        let standing = Standing::up(&study.definition().fixture, folder, control)?;
         standing.check(&study.definition().workloads)?;
         // Not before: it takes the place of the trials that were kept.
         let mut journal = Kept::at(folder).open(study, sessions).map_err(refused)?;
-        let driver = Declared { folder: standing.rig.study().to_owned() };
+        let driver = Declared { folder: standing.fixture.study().to_owned() };
         let bench = Bench::new(Some(standing), Box::new(driver), control.clone());
         let interrupted = "interrupted: the result is drawn from the trials that were made; --resume goes on";
         let mut keep = |trial: &Trial, told: &Told| journal.add(trial, told);

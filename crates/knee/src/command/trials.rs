@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use knee_core::clock::MonotonicClock;
-use knee_core::rig::Declaration;
+use knee_core::fixture::Declaration;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
-use knee_rig::{Options as RigOptions, Rig, guard};
+use knee_fixture::{Fixture, Options as FixtureOptions, supervisor};
 use knee_study::definition::{Load, Workload};
 use knee_study::study::{Refusal, Study, Told, Trial};
 
@@ -126,8 +126,8 @@ impl Pace {
 /// What a study declares, standing; it gives up soon after somebody wants to stop.
 pub struct Standing {
     /// What stands.
-    pub rig: Rig,
-    /// Tells the rig, as long as this is kept.
+    pub fixture: Fixture,
+    /// Tells the fixture, as long as this is kept.
     pub bridge: Bridge,
 }
 
@@ -145,9 +145,9 @@ impl Standing {
         let unable = |error: std::io::Error| failed(Problem::new(error.to_string(), ""));
         let interrupt = Arc::new(AtomicBool::new(false));
         let bridge = Bridge::between(control.clone(), interrupt.clone()).map_err(unable)?;
-        let guard = Some(guard::Program::this().map_err(unable)?);
-        let options = RigOptions { guard, interrupt, ..RigOptions::new(folder) };
-        Ok(Self { rig: Rig::up(declaration, &options).map_err(|error| broken(&error))?, bridge })
+        let supervisor = Some(supervisor::Program::this().map_err(unable)?);
+        let options = FixtureOptions { supervisor, interrupt, ..FixtureOptions::new(folder) };
+        Ok(Self { fixture: Fixture::up(declaration, &options).map_err(|error| broken(&error))?, bridge })
     }
 
     /// Refuses workloads whose environment has a place that will not be there.
@@ -159,7 +159,7 @@ impl Standing {
         for workload in workloads {
             let Load::Script { env, .. } = &workload.load else { continue };
             for (name, text) in env {
-                let checked = self.rig.check_text(text, &variable(&workload.name, name));
+                let checked = self.fixture.check_text(text, &variable(&workload.name, name));
                 checked.map_err(|error| broken(&error))?;
             }
         }
@@ -172,14 +172,14 @@ fn variable(workload: &str, name: &str) -> String {
     format!("workloads.{workload}.env.{name}")
 }
 
-/// Tells whoever waits for the rig that somebody wants to stop.
+/// Tells whoever waits for the fixture that somebody wants to stop.
 pub struct Bridge {
     over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
 impl Bridge {
-    /// How late a wish to stop may reach the rig.
+    /// How late a wish to stop may reach the fixture.
     const PERIOD: Duration = Duration::from_millis(50);
 
     fn between(control: Control, interrupt: Arc<AtomicBool>) -> std::io::Result<Self> {
@@ -238,13 +238,13 @@ pub fn refusal_of(refusal: &Refusal) -> Problem {
     Problem::new(refusal.to_string(), hint)
 }
 
-/// What the rig could not do.
-pub fn broken(error: &knee_rig::Error) -> Failed {
+/// What the fixture could not do.
+pub fn broken(error: &knee_fixture::Error) -> Failed {
     let exit = match error {
-        knee_rig::Error::Interrupted(_) => Exit::Interrupted,
-        knee_rig::Error::Declaration { .. }
-        | knee_rig::Error::Place { .. }
-        | knee_rig::Error::Circle { .. } => Exit::Configuration,
+        knee_fixture::Error::Interrupted(_) => Exit::Interrupted,
+        knee_fixture::Error::Declaration { .. }
+        | knee_fixture::Error::Placeholder { .. }
+        | knee_fixture::Error::Cycle { .. } => Exit::Configuration,
         _ => Exit::Failure,
     };
     (Problem::new(printable_lines(&error.to_string()), error.hint()), exit)

@@ -5,8 +5,8 @@
 
 use knee_core::outcome::{Blame, Fault};
 use knee_core::record::Point;
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 
 use super::figure;
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use knee_core::rig::{Declaration, Ready, Service};
+use knee_core::fixture::{Declaration, Ready, Service};
 use knee_core::unit::Nanos;
 use knee_study::compare::{A, Asked, B, arm};
 use knee_study::definition::Arm;
@@ -128,24 +128,24 @@ fn command(text: &str) -> Result<Side, Problem> {
 pub fn arms(sides: &[(&str, &Side)], flags: &CommandFlags) -> Result<(Vec<Arm>, Declaration), Problem> {
     let names = [A, B];
     let mut arms = Vec::new();
-    let mut rig = Declaration::default();
+    let mut fixture = Declaration::default();
     for (name, (text, side)) in names.into_iter().zip(sides) {
         let mut made = arm(name, &shown(text, side)?);
         if let Side::Command { words, env } = side {
             made.command = Some(words.clone());
             made.env = env.iter().cloned().collect();
             let service = Service { command: words.clone(), ready: ready(flags)?, ..Service::default() };
-            rig.service.entry(made.service.clone()).or_insert(service);
+            fixture.service.entry(made.service.clone()).or_insert(service);
         }
         arms.push(made);
     }
-    if rig.service.is_empty() && *flags != CommandFlags::default() {
+    if fixture.service.is_empty() && *flags != CommandFlags::default() {
         return Err(Problem::new(
             "`--path`, `--ready` and `--ready-within` are for commands, and none is given",
             "a URL has its path; leave the flag out",
         ));
     }
-    Ok((arms, rig))
+    Ok((arms, fixture))
 }
 
 fn ready(flags: &CommandFlags) -> Result<Ready, Problem> {
@@ -183,14 +183,14 @@ fn absolute(flag: &str, path: &str) -> Result<String, Problem> {
 /// The first mistake found.
 pub fn asked(
     title: &str,
-    (arms, rig): (Vec<Arm>, Declaration),
+    (arms, fixture): (Vec<Arm>, Declaration),
     trial: &TrialFlags,
     verdict: &VerdictFlags,
 ) -> Result<Asked, Problem> {
     let blocks = trial.blocks.as_deref().map(|text| whole("--blocks", text, 1..=BLOCKS_MAX)).transpose()?;
     Ok(Asked {
         title: title.to_owned(),
-        rig,
+        fixture,
         arms,
         blocks: blocks.map_or(BLOCKS, |blocks| blocks as usize),
         warm_up: trial.warm_up.as_deref().map_or(Ok(WARM_UP), |text| span("--warm-up", text))?,

@@ -1,4 +1,4 @@
-//! A study from its file to its result: a real rig, the demo server as the service, one block.
+//! A study from its file to its result: a real fixture, the demo server as the service, one block.
 
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! What a reader of records can rely on, and what it must survive.
 
 use super::*;
+use crate::interval::Interval;
 use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use crate::record::{Build, Ending, Head, Machine, Tail};
 use crate::schedule::Curve;
-use crate::interval::Interval;
 use crate::validity::{Diagnostics, Validity, ValidityReport};
 
 fn head() -> Head {
@@ -44,8 +44,12 @@ fn interval(second: u64) -> Interval {
 }
 
 fn tail(intervals: u64) -> Tail {
-    let validity =
-        ValidityReport { validity: Validity::Valid, warnings: vec![], notes: vec![], diagnostics: Diagnostics::default() };
+    let validity = ValidityReport {
+        validity: Validity::Valid,
+        warnings: vec![],
+        notes: vec![],
+        diagnostics: Diagnostics::default(),
+    };
     Tail { ending: Ending::Completed, stopped: None, validity, intervals }
 }
 

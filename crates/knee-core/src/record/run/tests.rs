@@ -1,13 +1,13 @@
 //! What a run sums up to, and what is made of a record that was cut off.
 
 use super::*;
+use crate::generator::{LoopLag, WorkerSample};
 use crate::outcome::Fault;
 use crate::plan::{Executor, Plan, Scenario, Stop};
 use crate::record::format::Writer;
 use crate::record::{Build, Machine};
 use crate::schedule::{Arrivals, Curve};
 use crate::tally::EndpointTally;
-use crate::generator::{LoopLag, WorkerSample};
 use crate::validity::Validity;
 
 const SECOND: Nanos = Nanos::from_secs(1);
@@ -130,7 +130,10 @@ fn users_who_wait_all_through_the_measured_time_are_part_of_what_was_measured() 
     let mut head = head(1.0, 1, 2);
     head.plan.scenarios[0].executor = Executor::Closed { vus: Curve::constant(20.0) };
     let run = stood_through(head).end(Ending::Completed);
-    assert_eq!((run.from_warm_up, run.measured.accounting().planned, run.warm_up.accounting().planned), (10, 210, 101));
+    assert_eq!(
+        (run.from_warm_up, run.measured.accounting().planned, run.warm_up.accounting().planned),
+        (10, 210, 101)
+    );
     assert_eq!((run.measured.accounting().difference(), run.warm_up.accounting().difference()), (0, 0));
     let times = &run.measured.endpoints[0].outcomes[Outcome::Ok as usize].response;
     assert_eq!(times.max(), Some(Nanos::from_millis(3_100)));
@@ -144,7 +147,10 @@ fn users_who_wait_all_through_the_measured_time_are_part_of_what_was_measured() 
 #[test]
 fn arrivals_that_do_not_wait_for_answers_are_measured_by_when_they_are_due_alone() {
     let run = stood_through(head(100.0, 1, 2)).end(Ending::Completed);
-    assert_eq!((run.from_warm_up, run.measured.accounting().planned, run.warm_up.accounting().planned), (0, 200, 111));
+    assert_eq!(
+        (run.from_warm_up, run.measured.accounting().planned, run.warm_up.accounting().planned),
+        (0, 200, 111)
+    );
     assert!(!codes(&run).contains(&"books"), "{:?}", run.validity);
 }
 
@@ -255,7 +261,8 @@ fn written(seconds: u64, claimed: u64) -> (Vec<u8>, Run) {
         builder.add(&interval);
     }
     let run = builder.end(Ending::Completed);
-    let tail = Tail { ending: Ending::Completed, stopped: None, validity: run.validity.clone(), intervals: claimed };
+    let tail =
+        Tail { ending: Ending::Completed, stopped: None, validity: run.validity.clone(), intervals: claimed };
     (writer.tail(&tail).unwrap(), run)
 }
 
@@ -368,7 +375,12 @@ fn the_wall_clock_is_judged_by_steps_not_by_drift() {
         for (number, interval) in (0..).zip(&mut intervals) {
             interval.generator.wall_drift_ns = number * 20_000_000 + step * i64::from(number > 5);
         }
-        folded(head(10.0, 0, 10), &intervals).end(Ending::Completed).validity.diagnostics.generator.wall_drift_ns
+        folded(head(10.0, 0, 10), &intervals)
+            .end(Ending::Completed)
+            .validity
+            .diagnostics
+            .generator
+            .wall_drift_ns
     };
     assert_eq!(drifting(0), 20_000_000);
     assert_eq!(drifting(-3_000_000_000), -2_980_000_000);
@@ -427,7 +439,10 @@ fn arrivals_that_wait_for_a_connection_count_as_not_sent() {
         .collect();
     let run = folded(head(1_000.0, 0, 4), &intervals).end(Ending::Completed);
     let load = &run.validity.diagnostics.load;
-    assert_eq!((load.sent_share, load.due_per_s, load.taken_per_s), (Some(0.250_25), Some(1_000.0), Some(250.0)));
+    assert_eq!(
+        (load.sent_share, load.due_per_s, load.taken_per_s),
+        (Some(0.250_25), Some(1_000.0), Some(250.0))
+    );
     let told = "overloaded: the server takes 250 of 1,000 requests/s on 1,000 connections";
     assert_eq!(run.validity.warnings[0].message, told);
 }

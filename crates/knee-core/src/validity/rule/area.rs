@@ -1,6 +1,6 @@
 //! The number in flight, counted at starts and ends, must agree with each request's own times.
 
-use super::{Diagnostics, Rated, Validity, OUR_FAULT, percent};
+use super::{Diagnostics, OUR_FAULT, Rated, Validity, percent};
 
 /// Largest difference allowed between the two ways to compute the same integral.
 const LIMIT: f64 = 0.001;
@@ -15,7 +15,8 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "requests in flight, counted at starts and ends, against the sum of their own times: two ways to the same integral";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "0.1 % apart";
-    const SOURCE: &'static str = "Little's law in its exact form, which holds in every run; the limit is for rounding.";
+    const SOURCE: &'static str =
+        "Little's law in its exact form, which holds in every run; the limit is for rounding.";
     const CAUSE: &'static str = "Times and counts of requests contradict each other.";
     const REMEDY: &'static str = OUR_FAULT;
     const HINT: &'static str = "keep the record and report it";

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use super::Validity;
 use super::super::diagnostics::Quantiles;
+use super::Validity;
 use crate::unit::Nanos;
 
 /// Below this no delay counts: an ordinary kernel wakes a thread that late now and then.

@@ -1,6 +1,6 @@
 //! Every request that came due must have ended exactly once.
 
-use super::{Diagnostics, Rated, Validity, OUR_FAULT, count};
+use super::{Diagnostics, OUR_FAULT, Rated, Validity, count};
 
 /// What was found.
 pub(super) struct Evidence {
@@ -19,7 +19,8 @@ impl Rated for Evidence {
     const HINT: &'static str = "keep the record and report it";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
-        let (planned, unaccounted) = (diagnostics.requests.accounting.planned, diagnostics.requests.unaccounted);
+        let (planned, unaccounted) =
+            (diagnostics.requests.accounting.planned, diagnostics.requests.unaccounted);
         (unaccounted > 0).then_some(Self { planned, unaccounted })
     }
 

@@ -18,7 +18,8 @@ impl Rated for Evidence {
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "Time servers slew smaller errors away.";
     const CAUSE: &'static str = "The wall clock was set during the run. Times are unaffected, because they are taken from another clock; what other programs logged does not line up with this run.";
-    const REMEDY: &'static str = "Let the clock settle (`chronyc waitsync`), and measure again if logs are to be compared.";
+    const REMEDY: &'static str =
+        "Let the clock settle (`chronyc waitsync`), and measure again if logs are to be compared.";
     const HINT: &'static str = "let the clock settle, measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

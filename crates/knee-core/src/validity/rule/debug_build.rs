@@ -11,7 +11,8 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "if so";
     const SOURCE: &'static str = "A debug build takes ten to fifty times the CPU per request.";
-    const CAUSE: &'static str = "The program was built without `--release`. What it measures is mostly its own slowness.";
+    const CAUSE: &'static str =
+        "The program was built without `--release`. What it measures is mostly its own slowness.";
     const REMEDY: &'static str = "Build with `cargo build --release`.";
     const HINT: &'static str = "build with `cargo build --release`";
 

@@ -17,8 +17,10 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "requests that failed on this machine: no descriptor, no port, no memory";
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "1 %";
-    const SOURCE: &'static str = "A thousandth of the requests is the smallest share that a reported percentile shows.";
-    const CAUSE: &'static str = "This machine ran out of file descriptors, local ports or socket memory. The errors name which.";
+    const SOURCE: &'static str =
+        "A thousandth of the requests is the smallest share that a reported percentile shows.";
+    const CAUSE: &'static str =
+        "This machine ran out of file descriptors, local ports or socket memory. The errors name which.";
     const REMEDY: &'static str = "Raise the limit that the errors name (`ulimit -n`, net.ipv4.ip_local_port_range), keep connections alive, or use fewer.";
     const HINT: &'static str = "raise the limit that the errors name";
 

@@ -13,12 +13,14 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "littles_law";
-    const LOOKS_AT: &'static str = "requests in flight against throughput x service time, in the steady part of a steady plan";
+    const LOOKS_AT: &'static str =
+        "requests in flight against throughput x service time, in the steady part of a steady plan";
     const SUSPECT: &'static str = "2 %, plus what requests at the edges explain";
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "Little's law (1961) holds whatever the distributions are; 2 % is for intervals that are not cut at the same moment by all workers.";
     const CAUSE: &'static str = "The load was not steady: what was in flight grew through the run, or a stall cut the end off. Means depend on when the run ended.";
-    const REMEDY: &'static str = "Look at the lines over time. Leave a warm-up out, lower the rate, or let the run last longer.";
+    const REMEDY: &'static str =
+        "Look at the lines over time. Leave a warm-up out, lower the rate, or let the run last longer.";
     const HINT: &'static str = "leave a warm-up out, or run longer";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

@@ -13,12 +13,15 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "loop_lag";
-    const LOOKS_AT: &'static str = "loop lag (how late workers notice what is ready) against service time, without a wait for a CPU";
+    const LOOKS_AT: &'static str =
+        "loop lag (how late workers notice what is ready) against service time, without a wait for a CPU";
     const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
     const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms";
-    const SOURCE: &'static str = "A worker tries every 5 ms how late a timer is noticed; a response is read just as late.";
+    const SOURCE: &'static str =
+        "A worker tries every 5 ms how late a timer is noticed; a response is read just as late.";
     const CAUSE: &'static str = "A worker was busy with something else when responses came: too much work per iteration of a script, large bodies, or a hypervisor that stopped the machine. Service times contain the delay.";
-    const REMEDY: &'static str = "Use more workers, do less work per iteration, or spread the load over more machines.";
+    const REMEDY: &'static str =
+        "Use more workers, do less work per iteration, or spread the load over more machines.";
     const HINT: &'static str = "use more workers, or do less per iteration";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

@@ -15,7 +15,8 @@ impl Rated for Evidence {
     const INVALID: &'static str = "none";
     const SOURCE: &'static str = "One response is enough: failures of the target are data.";
     const CAUSE: &'static str = "The service is down, the address is wrong, or something between refuses.";
-    const REMEDY: &'static str = "Look at the errors: they name what failed. Check the address, and that the service is up.";
+    const REMEDY: &'static str =
+        "Look at the errors: they name what failed. Check the address, and that the service is up.";
     const HINT: &'static str = "check the address and that the service is up";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
@@ -42,7 +43,8 @@ mod tests {
 
     #[test]
     fn a_run_without_an_answer_is_invalid_and_one_answer_is_enough() {
-        let books = |answered: u64| Accounting { planned: 10, by_outcome: [0, answered, 10 - answered, 0, 0, 0] };
+        let books =
+            |answered: u64| Accounting { planned: 10, by_outcome: [0, answered, 10 - answered, 0, 0, 0] };
         assert_eq!(changed("no_answer", |d| d.requests.accounting = books(0)), INVALID);
         assert_eq!(changed("no_answer", |d| d.requests.accounting = books(1)), None);
         assert_eq!(changed("no_answer", |d| d.requests.accounting = Accounting::default()), None);

@@ -8,7 +8,8 @@ pub(super) struct Evidence {}
 
 impl Rated for Evidence {
     const CODE: &'static str = "nothing_measured";
-    const LOOKS_AT: &'static str = "requests that came due after the warm-up; dropped iterations of a script are none";
+    const LOOKS_AT: &'static str =
+        "requests that came due after the warm-up; dropped iterations of a script are none";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "none";
     const SOURCE: &'static str = "Without a request there is no number.";

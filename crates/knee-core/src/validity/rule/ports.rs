@@ -18,7 +18,8 @@ impl Rated for Evidence {
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "The kernel looks for a free port one after the other; the search grows long before the last is taken.";
     const CAUSE: &'static str = "Connections are opened and closed so fast that their ports wait in TIME_WAIT. Connecting gets slower, and fails in the end.";
-    const REMEDY: &'static str = "Keep connections alive, lower the rate, or widen net.ipv4.ip_local_port_range.";
+    const REMEDY: &'static str =
+        "Keep connections alive, lower the rate, or widen net.ipv4.ip_local_port_range.";
     const HINT: &'static str = "keep connections alive, or lower the rate";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

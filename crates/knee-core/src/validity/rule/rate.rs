@@ -38,7 +38,8 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "open load: requests sent in time, of those that came due";
     const SUSPECT: &'static str = "under 99.5 %, and over 50 ms of arrivals";
     const INVALID: &'static str = "under 98 % when the generator was the bottleneck";
-    const SOURCE: &'static str = "Half a per cent is more than the arrivals that are under way at the edges of the measured time.";
+    const SOURCE: &'static str =
+        "Half a per cent is more than the arrivals that are under way at the edges of the measured time.";
     const CAUSE: &'static str = "Overload: requests come due faster than they are answered, and every connection or VU is busy. The rate that the server takes is a true result. Response times contain the growing queue, so they depend on how long the run is.";
     const REMEDY: &'static str = "Ask for a rate that the server takes, or read the rate it took as its limit. If service times did not grow, the limit is the number of connections: allow more. If the message blames knee, give it more CPU.";
     const HINT: &'static str = "ask for a lower rate, or allow more connections";
@@ -79,7 +80,8 @@ impl Rated for Evidence {
 fn is_exhausted(diagnostics: &Diagnostics) -> bool {
     let generator = &diagnostics.generator;
     let slowed = |(lag, service): (Quantiles, Quantiles)| {
-        lag.p50 > FLOOR.saturating_add(generator.timer_slack) && lag.p50.0 as f64 > SLOWED * service.p50.0 as f64
+        lag.p50 > FLOOR.saturating_add(generator.timer_slack)
+            && lag.p50.0 as f64 > SLOWED * service.p50.0 as f64
     };
     generator.worker_cpu_saturated.is_some_and(|share| share > SATURATED)
         || generator.loop_lag.zip(diagnostics.requests.service).is_some_and(slowed)
@@ -137,7 +139,8 @@ mod tests {
         assert_eq!(exhausted(0.98), SUSPECT);
         assert_eq!(exhausted(0.979), INVALID);
         let slow_reader = |d: &mut Diagnostics| {
-            (d.load.sent_share, d.generator.loop_lag) = (Some(0.9), Some(micros([6_000, 8_000, 9_000, 9_000])));
+            (d.load.sent_share, d.generator.loop_lag) =
+                (Some(0.9), Some(micros([6_000, 8_000, 9_000, 9_000])));
         };
         assert_eq!(changed("rate", slow_reader), INVALID);
         assert!(message("rate", slow_reader).starts_with("knee could send only"));
@@ -145,6 +148,9 @@ mod tests {
 
     #[test]
     fn a_script_that_sent_nothing_is_not_told_about_a_server() {
-        assert_eq!(changed("rate", |d| (d.load.sent_share, d.load.taken_per_s) = (Some(0.0), Some(0.0))), None);
+        assert_eq!(
+            changed("rate", |d| (d.load.sent_share, d.load.taken_per_s) = (Some(0.0), Some(0.0))),
+            None
+        );
     }
 }

@@ -21,10 +21,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "stall";
-    const LOOKS_AT: &'static str = "pauses of 100 ms and longer, in which no worker did anything, as a share of the measured time";
+    const LOOKS_AT: &'static str =
+        "pauses of 100 ms and longer, in which no worker did anything, as a share of the measured time";
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "5 %, and 500 ms in all";
-    const SOURCE: &'static str = "A thousandth of the time reaches the last percentile that is reported, p99.9.";
+    const SOURCE: &'static str =
+        "A thousandth of the time reaches the last percentile that is reported, p99.9.";
     const CAUSE: &'static str = "The process was stopped (Ctrl-Z, a debugger), swapped out, throttled, or the machine itself stood still. No request was sent or read meanwhile: times that span a pause contain it, and rates are too low.";
     const REMEDY: &'static str = "Measure again. If it happens often, look for a lack of memory, a CPU limit, or a virtual machine that is paused for snapshots.";
     const HINT: &'static str = "measure again";

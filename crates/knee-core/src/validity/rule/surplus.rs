@@ -16,9 +16,11 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "responses followed by bytes that no request asked for";
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "A thousandth of the requests is the smallest share that a reported percentile shows.";
+    const SOURCE: &'static str =
+        "A thousandth of the requests is the smallest share that a reported percentile shows.";
     const CAUSE: &'static str = "The server sends more than one response to a request, sends one before it is asked, or states a wrong Content-Length. Responses then belong to other requests than they were timed for. knee closes such a connection, but what came before is counted.";
-    const REMEDY: &'static str = "Look at what the server sends behind its responses (`curl -v`, tcpdump), and correct it.";
+    const REMEDY: &'static str =
+        "Look at what the server sends behind its responses (`curl -v`, tcpdump), and correct it.";
     const HINT: &'static str = "look at what the server sends behind responses";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

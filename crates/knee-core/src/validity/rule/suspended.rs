@@ -17,7 +17,8 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "10 ms";
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "CLOCK_BOOTTIME goes on while CLOCK_MONOTONIC stands still; 10 ms is more than reading the two takes.";
-    const CAUSE: &'static str = "The machine slept, or a hypervisor suspended it. The run's clock stood still, the target's did not.";
+    const CAUSE: &'static str =
+        "The machine slept, or a hypervisor suspended it. The run's clock stood still, the target's did not.";
     const REMEDY: &'static str = "Keep the machine awake (`systemd-inhibit`), and measure again.";
     const HINT: &'static str = "keep the machine awake, measure again";
 
@@ -41,7 +42,8 @@ mod tests {
 
     #[test]
     fn a_suspended_machine_is_suspect() {
-        let slept = |millis| changed("suspended", move |d| d.generator.suspended = Some(Nanos::from_millis(millis)));
+        let slept =
+            |millis| changed("suspended", move |d| d.generator.suspended = Some(Nanos::from_millis(millis)));
         assert_eq!([10, 11].map(slept), [None, SUSPECT]);
     }
 }

@@ -69,7 +69,8 @@ pub(in super::super) fn changed(code: &str, change: impl Fn(&mut Diagnostics)) -
         assert!(!message.ends_with('.') && !message.contains("  "), "{message}");
         // A number and its unit are one word to a reader.
         let units = ["%", "us", "ms", "s", "min"];
-        let words = message.split_whitespace().filter(|word| !units.contains(&word.trim_end_matches(','))).count();
+        let words =
+            message.split_whitespace().filter(|word| !units.contains(&word.trim_end_matches(','))).count();
         assert!(words <= 12, "{words} words: {message}");
     }
     report.warnings.iter().find(|warning| warning.code == code).map(|warning| warning.validity)

@@ -14,10 +14,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "throttled";
-    const LOOKS_AT: &'static str = "scheduling periods in which a CPU quota, of its own cgroup or one above, stopped the program";
+    const LOOKS_AT: &'static str =
+        "scheduling periods in which a CPU quota, of its own cgroup or one above, stopped the program";
     const SUSPECT: &'static str = "1 %, and more than one";
     const INVALID: &'static str = "5 %, and more than one";
-    const SOURCE: &'static str = "A stop lasts up to a period of 100 ms: in 1 % of the periods it reaches the p99, in 5 % the p95.";
+    const SOURCE: &'static str =
+        "A stop lasts up to a period of 100 ms: in 1 % of the periods it reaches the p99, in 5 % the p95.";
     const CAUSE: &'static str = "This container or cgroup has a CPU limit, and the load generator (or what shares the limit with it) used it up. It then stood still for the rest of the period.";
     const REMEDY: &'static str = "Raise or remove the CPU limit (`docker run --cpus`, `cpu.max`, Kubernetes `limits.cpu`), or ask for less load.";
     const HINT: &'static str = "raise or remove the CPU limit";
@@ -42,7 +44,8 @@ mod tests {
 
     #[test]
     fn a_quota_counts_by_the_share_of_periods_that_it_cut_short() {
-        let periods = |throttled| changed("throttled", move |d| d.generator.throttled = Some((throttled, 600)));
+        let periods =
+            |throttled| changed("throttled", move |d| d.generator.throttled = Some((throttled, 600)));
         assert_eq!([0, 1, 6, 7, 30, 31].map(periods), [None, None, None, SUSPECT, SUSPECT, INVALID]);
     }
 

@@ -11,8 +11,10 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "if it has none";
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "A record is its own journal: what was written before is whole.";
-    const CAUSE: &'static str = "knee was killed, or the disk was full. What was in flight then is lost and counts as open.";
-    const REMEDY: &'static str = "The numbers hold up to the last whole interval. Measure again for a complete result.";
+    const CAUSE: &'static str =
+        "knee was killed, or the disk was full. What was in flight then is lost and counts as open.";
+    const REMEDY: &'static str =
+        "The numbers hold up to the last whole interval. Measure again for a complete result.";
     const HINT: &'static str = "measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

@@ -16,7 +16,8 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "share of the measured time in which a worker used over 90 % of its CPU, or all workers together of the CPUs they may use";
     const SUSPECT: &'static str = "10 %";
     const INVALID: &'static str = "50 %";
-    const SOURCE: &'static str = "Queueing: above 90 % use a wait is ten times the work. k6 advises 80 %, Locust warns at 90 %.";
+    const SOURCE: &'static str =
+        "Queueing: above 90 % use a wait is ten times the work. k6 advises 80 %, Locust warns at 90 %.";
     const CAUSE: &'static str = "The load generator is the bottleneck. A busy worker reads responses late, and the wait looks like the server's; in a closed load the throughput is the generator's own limit.";
     const REMEDY: &'static str = "Use more workers if there are cores to spare, a faster machine, or less load. Scripts: do less work per iteration.";
     const HINT: &'static str = "use more workers, or ask for less load";
@@ -40,7 +41,8 @@ mod tests {
 
     #[test]
     fn a_worker_counts_as_saturated_by_how_long_it_was() {
-        let saturated = |share: f64| changed("worker_cpu", move |d| d.generator.worker_cpu_saturated = Some(share));
+        let saturated =
+            |share: f64| changed("worker_cpu", move |d| d.generator.worker_cpu_saturated = Some(share));
         assert_eq!(saturated(0.1), None, "one second of ten");
         assert_eq!(saturated(0.11), SUSPECT);
         assert_eq!(saturated(0.51), INVALID);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_study::compare::{Asked, B, arm};
 use knee_study::metric::Metric;
 use knee_study::study::{Calibration, Figure, Measured, Place, Told, Trial};
@@ -13,7 +13,7 @@ use super::*;
 fn study(metrics: Vec<Metric>, margin: Option<f64>, noise: Option<Calibration>) -> Study {
     let asked = Asked {
         title: "A and B".to_owned(),
-        rig: knee_core::rig::Declaration::default(),
+        fixture: knee_core::fixture::Declaration::default(),
         arms: vec![arm("A", "http://a/"), arm("B", "http://b/")],
         blocks: 10,
         warm_up: Nanos::ZERO,

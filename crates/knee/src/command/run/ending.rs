@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use knee_core::clock;
+use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Run};
 use knee_core::validity::Validity;
 
@@ -24,7 +25,7 @@ use knee_report::text::{self as report, Palette};
 
 use super::course::Course;
 use super::{Failed, Job, failed};
-use crate::command::render;
+use crate::command::{render, says_validity};
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::output::Sink as ResultSink;
@@ -128,7 +129,21 @@ fn print(
         Handled::Nothing => {}
     }
     stdout.extend_from_slice(own.as_bytes());
-    ResultSink::Stdout.write(&stdout).map_err(failed)
+    ResultSink::Stdout.write(&stdout).map_err(failed)?;
+    if let Some(line) = warning_line(job, course, handled) {
+        narrate(&line);
+    }
+    Ok(())
+}
+
+/// Why the result is not valid, in one line, where what was printed does not say it.
+fn warning_line(job: &Job<'_>, course: &Course, handled: &Handled) -> Option<String> {
+    let missing = match job.args.report.output_format {
+        None => job.args.report.quiet && matches!(handled, Handled::Pieces(_)),
+        Some(format) => !says_validity(format),
+    };
+    let run = course.run.as_ref().filter(|run| missing && has_requests(run))?;
+    report::reason_line(&knee_report::View::of(run))
 }
 
 /// Our own result: in the form that was asked for, or the part that k6's summary lacks.
@@ -147,9 +162,11 @@ fn own_part(job: &Job<'_>, course: &Course) -> String {
     report::beside_k6(&knee_report::View::of(run), &style) + "\n"
 }
 
-/// Whether there is anything that k6's summary does not say.
+/// Whether there is anything that k6's summary does not say: a request. A dropped iteration is none.
 fn has_requests(run: &Run) -> bool {
-    run.measured.all().accounting().planned > 0
+    let accounting = run.measured.accounting();
+    let dropped = if run.validity.diagnostics.load.drops { accounting.count(Outcome::Unsent) } else { 0 };
+    accounting.planned > dropped
 }
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
@@ -193,7 +210,7 @@ struct Facts {
     crossed: bool,
 }
 
-/// The first that applies: a result that is not to be used, an interruption, the script's own word,
+/// The first that applies: an invalid result where a valid one is required, an interruption, the script's own word,
 /// thresholds.
 fn exit_of(facts: Facts) -> Exit {
     match facts {
@@ -211,10 +228,12 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
     // Without a request nothing was measured that could be invalid; the script may still judge itself.
-    let invalid =
-        course.run.as_ref().is_some_and(|run| run.validity.validity == Validity::Invalid && has_requests(run));
+    let invalid = course
+        .run
+        .as_ref()
+        .is_some_and(|run| run.validity.validity == Validity::Invalid && has_requests(run));
     let facts = Facts {
-        invalid: invalid && !job.args.report.no_verdict_exit,
+        invalid: invalid && job.args.report.require_valid,
         interrupted: course.interrupted
             || (ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted),
         marked_failed: job.tally.has_failed(),

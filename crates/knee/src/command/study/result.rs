@@ -2,8 +2,8 @@
 //!
 //! Does not write its result; see [`super::document`].
 
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_study::metric::Metric;
 use knee_study::study::{Study, Told, Trial};
 

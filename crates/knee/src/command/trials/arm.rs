@@ -1,8 +1,8 @@
-//! From an arm to what the rig changes about a service for it.
+//! From an arm to what the fixture changes about a service for it.
 //!
 //! Does not start anything.
 
-use knee_rig::Overrides;
+use knee_fixture::Overrides;
 use knee_study::definition::{Arm, Definition, Passed};
 
 /// What an arm changes about one service: the switches it is told, and, for the arm's own service, its
@@ -30,7 +30,7 @@ pub fn others(definition: &Definition, arm: &Arm, loaded: &str) -> Vec<String> {
     let mut others: Vec<String> = told.filter(|service| *service != loaded).cloned().collect();
     others.sort();
     others.dedup();
-    others.retain(|service| definition.rig.service.contains_key(service));
+    others.retain(|service| definition.fixture.service.contains_key(service));
     others
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
-use knee_rig::{Rig, Running, Store};
+use knee_fixture::{Fixture, Running, Store};
 use knee_study::definition::{Arm, Load, Workload};
 use knee_study::study::{Measured, Spent, Study, Told, Trial};
 
@@ -59,15 +59,15 @@ pub struct Bench {
 
 /// Why no service can be had.
 enum Absent {
-    /// The rig says so.
-    Rig(knee_rig::Error),
-    /// There is no rig.
+    /// The fixture says so.
+    Fixture(knee_fixture::Error),
+    /// There is no fixture.
     Unasked,
 }
 
-impl From<knee_rig::Error> for Absent {
-    fn from(error: knee_rig::Error) -> Self {
-        Self::Rig(error)
+impl From<knee_fixture::Error> for Absent {
+    fn from(error: knee_fixture::Error) -> Self {
+        Self::Fixture(error)
     }
 }
 
@@ -89,7 +89,7 @@ impl Bench {
         let workload = study.workload_of(trial).cloned().ok_or_else(|| missing("workload"))?;
         let (running, fresh) = match self.service(study, trial, &arm, &workload.service) {
             Ok(found) => found,
-            Err(Absent::Rig(error)) => return told(&error),
+            Err(Absent::Fixture(error)) => return told(&error),
             Err(Absent::Unasked) => return Err(missing("service")),
         };
         let workload = match self.filled(workload) {
@@ -97,10 +97,16 @@ impl Bench {
             Err(error) => return told(&error),
         };
         let pids: Vec<u32> = running.pid.into_iter().collect();
-        let rig = self.standing.as_ref().map(|standing| &standing.rig);
-        let stores: Vec<Store> = rig.map(Rig::stores).unwrap_or_default();
-        let weight = rig.and_then(Rig::generator_weight);
-        let place = place::of(&workload.service, &running, &stores, rig.map_or(&[], Rig::not_here), weight);
+        let fixture = self.standing.as_ref().map(|standing| &standing.fixture);
+        let stores: Vec<Store> = fixture.map(Fixture::stores).unwrap_or_default();
+        let weight = fixture.and_then(Fixture::generator_weight);
+        let place = place::of(
+            &workload.service,
+            &running,
+            &stores,
+            fixture.map_or(&[], Fixture::unavailable),
+            weight,
+        );
         let stores: Vec<u32> = stores.into_iter().flat_map(|store| store.pids).collect();
         let times =
             Times { settle: study.settle(fresh), measure: study.measure(trial), seed: trial.arrival_seed };
@@ -111,7 +117,7 @@ impl Bench {
         let seeing = watch.end(self.control.take_clock());
         let (run, record) = taken?;
         let spent = Spent { memory: used(&pids).map(|used| used.memory), ..spent(&run, &seeing) };
-        if let Some(Err(error)) = self.standing.as_ref().map(|standing| standing.rig.check()) {
+        if let Some(Err(error)) = self.standing.as_ref().map(|standing| standing.fixture.check()) {
             self.running = None;
             return told(&error);
         }
@@ -133,12 +139,12 @@ impl Bench {
         name: &str,
     ) -> Result<(Running, bool), Absent> {
         if let Some(url) = self.driver.address(arm) {
-            return Ok((Running { url, pid: None, log: None, not_here: Vec::new() }, false));
+            return Ok((Running { url, pid: None, log: None, unavailable: Vec::new() }, false));
         }
-        let rig = &mut self.standing.as_mut().ok_or(Absent::Unasked)?.rig;
+        let fixture = &mut self.standing.as_mut().ok_or(Absent::Unasked)?.fixture;
         if trial.reset {
             self.running = None;
-            rig.reset(name)?;
+            fixture.reset(name)?;
         }
         let known = self.running.take().filter(|(of, service, _)| *of == arm.name && service == name);
         let (running, fresh) = if let Some((_, _, running)) = known.filter(|_| !trial.restart) {
@@ -146,19 +152,19 @@ impl Bench {
         } else {
             let definition = study.definition();
             for other in others(definition, arm, name) {
-                rig.start(&other, &overrides(definition, arm, &other))?;
+                fixture.start(&other, &overrides(definition, arm, &other))?;
             }
-            (rig.start(name, &overrides(definition, arm, name))?, true)
+            (fixture.start(name, &overrides(definition, arm, name))?, true)
         };
         self.running = Some((arm.name.clone(), name.to_owned(), running.clone()));
         Ok((running, fresh))
     }
 
     /// A workload with the places in its environment filled in, and what they name running.
-    fn filled(&mut self, mut workload: Workload) -> Result<Workload, knee_rig::Error> {
+    fn filled(&mut self, mut workload: Workload) -> Result<Workload, knee_fixture::Error> {
         if let (Some(standing), Load::Script { env, .. }) = (&mut self.standing, &mut workload.load) {
             for (name, text) in env {
-                *text = standing.rig.fill(text, &variable(&workload.name, name))?;
+                *text = standing.fixture.fill(text, &variable(&workload.name, name))?;
             }
         }
         Ok(workload)
@@ -169,9 +175,9 @@ impl Bench {
     /// # Errors
     ///
     /// What could not be removed.
-    pub fn down(self) -> Result<(), knee_rig::Error> {
-        // The bridge is kept until the rig is down: taking down may wait, too.
-        self.standing.map_or(Ok(()), |Standing { rig, bridge: _bridge }| rig.down())
+    pub fn down(self) -> Result<(), knee_fixture::Error> {
+        // The bridge is kept until the fixture is down: taking down may wait, too.
+        self.standing.map_or(Ok(()), |Standing { fixture, bridge: _bridge }| fixture.down())
     }
 }
 
@@ -199,13 +205,13 @@ fn cut_short(window: Nanos, measure: Nanos) -> Option<String> {
 }
 
 /// What a service did that ends its trial; other errors are failures of the tool or of the study.
-fn told(error: &knee_rig::Error) -> Result<Told, Failed> {
+fn told(error: &knee_fixture::Error) -> Result<Told, Failed> {
     let reason = error.to_string();
     match error {
-        knee_rig::Error::NeverReady { .. } | knee_rig::Error::Died { at_start: true, .. } => {
+        knee_fixture::Error::NeverReady { .. } | knee_fixture::Error::Died { at_start: true, .. } => {
             Ok(Told::NeverReady { reason })
         }
-        knee_rig::Error::Died { .. } => Ok(Told::Died { reason }),
+        knee_fixture::Error::Died { .. } => Ok(Told::Died { reason }),
         _ => Err(broken(error)),
     }
 }

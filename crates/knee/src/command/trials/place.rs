@@ -1,11 +1,11 @@
 //! On which CPUs a trial is made, as the kernel says, and what was declared and cannot be had.
 //!
-//! Does not place anybody; the rig does. Elsewhere than on Linux nothing is told of CPUs.
+//! Does not place anybody; the fixture does. Elsewhere than on Linux nothing is told of CPUs.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use knee_rig::{NotHere, Running, Store};
+use knee_fixture::{Running, Store, Unavailable};
 use knee_study::study::{GENERATOR, Place};
 
 /// The place of a trial of `service`; `generator` is what this process itself cannot have, `weight` what it was
@@ -14,15 +14,15 @@ pub fn of(
     service: &str,
     running: &Running,
     stores: &[Store],
-    generator: &[NotHere],
+    generator: &[Unavailable],
     weight: Option<u32>,
 ) -> Place {
     let named = running.pid.map(|pid| (format!("service.{service}"), pid.to_string()));
-    let of_stores = stores.iter().flat_map(|store| &store.not_here);
-    let missing = generator.iter().chain(&running.not_here).chain(of_stores);
+    let of_stores = stores.iter().flat_map(|store| &store.unavailable);
+    let missing = generator.iter().chain(&running.unavailable).chain(of_stores);
     let not_here: BTreeMap<String, String> =
         missing.map(|missing| (missing.what.clone(), missing.reason.clone())).collect();
-    let generator_weight = weight.filter(|_| !not_here.contains_key(knee_rig::GENERATOR_WEIGHT));
+    let generator_weight = weight.filter(|_| !not_here.contains_key(knee_fixture::GENERATOR_WEIGHT));
     let stores =
         stores.iter().filter_map(|store| Some((store.name.clone(), store.pids.first()?.to_string())));
     let parts = [(GENERATOR.to_owned(), "self".to_owned())].into_iter().chain(named).chain(stores);
@@ -44,15 +44,20 @@ mod tests {
 
     #[test]
     fn a_trial_says_where_its_parts_run_and_what_was_not_to_be_had() {
-        let missing = |what: &str, reason: &str| NotHere { what: what.to_owned(), reason: reason.to_owned() };
+        let missing =
+            |what: &str, reason: &str| Unavailable { what: what.to_owned(), reason: reason.to_owned() };
         let share = missing("service.main.cpu_share", "no cgroup");
-        let running =
-            Running { url: String::new(), pid: Some(std::process::id()), log: None, not_here: vec![share] };
+        let running = Running {
+            url: String::new(),
+            pid: Some(std::process::id()),
+            log: None,
+            unavailable: vec![share],
+        };
         let store = |name: &str, pids: &[u32], lacks: &[&str]| Store {
             name: name.to_owned(),
             url: String::new(),
             pids: pids.to_vec(),
-            not_here: lacks.iter().map(|what| missing(what, "no rights")).collect(),
+            unavailable: lacks.iter().map(|what| missing(what, "no rights")).collect(),
         };
         let stores =
             [store("redis.cache", &[u32::MAX], &[]), store("postgres.own", &[], &["one competitor"])];

@@ -14,8 +14,8 @@
 
 use knee_core::plan::{Executor, Plan};
 use knee_core::schedule::Arrivals;
-use knee_core::validity::Validity;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::number;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

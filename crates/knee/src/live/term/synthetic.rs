@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use knee_core::event::Event;
+use knee_core::generator::{GeneratorSample, WorkerSample};
+use knee_core::interval::Interval;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::{Build, Head, Machine};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::interval::Interval;
 use knee_core::tally::EndpointTally;
-use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::unit::Nanos;
 
 /// An open run of 60 s at 1,000/s with a warm-up of 2 s.

@@ -1,0 +1,244 @@
+//! A declaration looked at before anything is started: what refers to what, and what contradicts itself.
+//!
+//! Everything that can be known to be wrong without starting anything is found here. Does not start anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use knee_core::fixture::{Declaration, Reset, Service};
+
+use crate::error::Error;
+use crate::{placeholder, placement, ready};
+
+/// Where a declaration says how much more CPU the generator gets than others.
+pub const GENERATOR_WEIGHT: &str = "generator.weight";
+
+/// Refuses a declaration that cannot be brought up.
+pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
+    let names = [
+        ("service", declaration.service.keys().collect::<Vec<_>>()),
+        ("postgres", declaration.postgres.keys().collect()),
+        ("redis", declaration.redis.keys().collect()),
+    ];
+    for (table, names) in names {
+        names.iter().try_for_each(|name| check_name(table, name))?;
+    }
+    for (name, service) in &declaration.service {
+        check_service(name, service)?;
+        check_reset(declaration, name, service)?;
+    }
+    check_syntax(declaration.generator.cpus.as_ref(), "generator.cpus")?;
+    check_weight(declaration.generator.weight)?;
+    check_cycles(declaration)
+}
+
+/// The texts of a service with the placeholders that they are written at.
+pub(crate) fn texts(name: &str, service: &Service) -> Vec<(String, String)> {
+    let at = |what: &str| format!("service.{name}.{what}");
+    let command = service.command.iter().map(|text| (at("command"), text.clone()));
+    let seed = service.seed.iter().map(|text| (at("seed"), text.clone()));
+    let env = service.env.iter().map(|(key, text)| (at(&format!("env.{key}")), text.clone()));
+    command.chain(seed).chain(env).collect()
+}
+
+/// The services, databases or caches (`table`) that the texts of a service name.
+pub(crate) fn referred(name: &str, service: &Service, table: &str) -> BTreeSet<String> {
+    texts(name, service).iter().flat_map(|(_, text)| named_in(text, table)).collect()
+}
+
+/// The services, databases or caches (`table`) that a text names.
+pub(crate) fn named_in(text: &str, table: &str) -> BTreeSet<String> {
+    let of_table = |placeholder: &str| {
+        let mut parts = placeholder.split('.');
+        (parts.next() == Some(table)).then(|| parts.next().map(str::to_owned))?
+    };
+    placeholder::named(text).into_iter().filter_map(of_table).collect()
+}
+
+/// Beyond that, what services get would be less than the kernel can share out.
+fn check_weight(weight: Option<u32>) -> Result<(), Error> {
+    const HEAVIEST: u32 = 50;
+    match weight {
+        Some(weight) if !(1..=HEAVIEST).contains(&weight) => {
+            Err(Error::declared(GENERATOR_WEIGHT, format!("is {weight}, and has to be 1 to {HEAVIEST}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Names become names of files and of databases.
+fn check_name(table: &str, name: &str) -> Result<(), Error> {
+    const LONGEST: usize = 32;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if (1..=LONGEST).contains(&name.len()) && name.chars().all(fits) {
+        return Ok(());
+    }
+    let text = format!("is no name: up to {LONGEST} letters, digits, `_` and `-`");
+    Err(Error::declared(format!("{table}.{name}"), text))
+}
+
+fn check_service(name: &str, service: &Service) -> Result<(), Error> {
+    let at = |what: &str| format!("service.{name}.{what}");
+    if let Some(address) = &service.address {
+        if !service.command.is_empty() || service.build.is_some() || !service.seed.is_empty() {
+            return Err(Error::declared(
+                at("address"),
+                "means that nothing is started; leave out command, build and seed",
+            ));
+        }
+        if ready::authority(address).is_none() {
+            return Err(Error::declared(
+                at("address"),
+                format!("is `{address}`, and has to be http://host:port"),
+            ));
+        }
+    } else if service.command.first().is_none_or(String::is_empty) {
+        return Err(Error::declared(at("command"), "is empty, and there is no `address`"));
+    }
+    if service
+        .ready
+        .path
+        .as_ref()
+        .is_some_and(|path| !path.starts_with('/') || path.contains(char::is_whitespace))
+    {
+        return Err(Error::declared(at("ready.path"), "has to begin with `/` and to have no blanks"));
+    }
+    let times = [("ready.within_s", Some(service.ready.within_s)), ("stop_within_s", service.stop_within_s)];
+    let numbers = times.into_iter().chain([("cpu_share", service.cpu_share)]);
+    for (what, number) in numbers {
+        if number.is_some_and(|number| !number.is_finite() || number <= 0.0) {
+            return Err(Error::declared(at(what), "has to be more than zero"));
+        }
+    }
+    if service.seed.first().is_some_and(String::is_empty) {
+        return Err(Error::declared(at("seed"), "begins with an empty word"));
+    }
+    check_syntax(service.cpus.as_ref(), &at("cpus"))
+}
+
+fn check_syntax(cpus: Option<&String>, at: &str) -> Result<(), Error> {
+    cpus.map_or(Ok(()), |text| placement::cpus(text, at).map(drop))
+}
+
+/// Stores of the user's own are not reset, and two services do not reset the same one.
+fn check_reset(declaration: &Declaration, name: &str, service: &Service) -> Result<(), Error> {
+    if !matches!(service.reset, Reset::Stores | Reset::Seed) {
+        return Ok(());
+    }
+    let own: BTreeMap<String, bool> =
+        (declaration.postgres.iter().map(|(n, p)| (format!("postgres.{n}"), p.address.is_some())))
+            .chain(declaration.redis.iter().map(|(n, r)| (format!("redis.{n}"), r.address.is_some())))
+            .collect();
+    let stores = |name: &str, service: &Service| -> BTreeSet<String> {
+        let of = |table: &str| {
+            referred(name, service, table)
+                .into_iter()
+                .map(move |store| format!("{table}.{store}"))
+                .collect::<Vec<_>>()
+        };
+        of("postgres").into_iter().chain(of("redis")).collect()
+    };
+    let mine = stores(name, service);
+    let at = format!("service.{name}.reset");
+    if let Some(store) = mine.iter().find(|store| own.get(*store) == Some(&true)) {
+        return Err(Error::declared(
+            at,
+            format!("would empty `{store}`, which is of your own; only `keep` and `copy` go with it"),
+        ));
+    }
+    let others = declaration
+        .service
+        .iter()
+        .filter(|(other, service)| *other != name && matches!(service.reset, Reset::Stores | Reset::Seed));
+    for (other, service) in others {
+        if let Some(store) = stores(other, service).intersection(&mine).next() {
+            return Err(Error::declared(at, format!("resets `{store}`, and so does the one of `{other}`")));
+        }
+    }
+    Ok(())
+}
+
+/// Services refer to one another by their addresses; nobody can come first in a circle.
+fn check_cycles(declaration: &Declaration) -> Result<(), Error> {
+    for name in declaration.service.keys() {
+        walk(declaration, name, &mut Vec::new())?;
+    }
+    Ok(())
+}
+
+fn walk(declaration: &Declaration, name: &str, path: &mut Vec<String>) -> Result<(), Error> {
+    let seen = path.iter().position(|other| other == name);
+    path.push(name.to_owned());
+    if let Some(first) = seen {
+        return Err(Error::Cycle { names: path[first..].to_vec() });
+    }
+    let Some(service) = declaration.service.get(name) else {
+        path.pop();
+        return Ok(());
+    };
+    for other in referred(name, service, "service") {
+        walk(declaration, &other, path)?;
+    }
+    path.pop();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knee_core::fixture::{Postgres, Redis};
+
+    fn service(words: &[&str]) -> Service {
+        Service { command: words.iter().map(|&word| word.to_owned()).collect(), ..Service::default() }
+    }
+
+    fn refused(services: &[(&str, Service)]) -> String {
+        let service = services.iter().map(|(name, service)| ((*name).to_owned(), service.clone())).collect();
+        let postgres = [("db".to_owned(), Postgres::default())].into();
+        let redis = Redis { address: Some("redis://x".into()), ..Redis::default() };
+        let redis = [("own".to_owned(), redis)].into();
+        check(&Declaration { service, postgres, redis, ..Declaration::default() })
+            .map_or_else(|error| error.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn services_that_wait_for_one_another_are_named_in_their_circle() {
+        let text =
+            refused(&[("a", service(&["x", "{service.b.url}"])), ("b", service(&["x", "{service.a.url}"]))]);
+        assert_eq!(text, "these services need one another before they can start: a -> b -> a");
+        let text = refused(&[("a", service(&["x", "{service.a.url}"]))]);
+        assert_eq!(text, "these services need one another before they can start: a -> a");
+        assert_eq!(refused(&[("a", service(&["x", "{service.b.url}"])), ("b", service(&["x"]))]), "");
+    }
+
+    #[test]
+    fn what_cannot_be_brought_up_is_named_before_anything_is_started() {
+        let with = |change: fn(&mut Service)| {
+            let mut service = service(&["x"]);
+            change(&mut service);
+            refused(&[("a", service)])
+        };
+        assert_eq!(
+            refused(&[("a", Service::default())]),
+            "`service.a.command` is empty, and there is no `address`"
+        );
+        assert!(refused(&[("a/b", service(&["x"]))]).contains("is no name"));
+        assert!(with(|s| s.address = Some("http://x".into())).contains("leave out command"));
+        assert!(with(|s| s.ready.path = Some("health".into())).contains("begin with `/`"));
+        assert!(with(|s| s.ready.within_s = f64::NAN).contains("more than zero"));
+        assert!(with(|s| s.cpu_share = Some(-1.0)).contains("more than zero"));
+        assert!(with(|s| s.cpus = Some("x".into())).contains("has to be CPUs"));
+        assert_eq!(with(|_| ()), "");
+    }
+
+    #[test]
+    fn stores_of_the_users_own_and_of_two_services_are_not_reset() {
+        let resets = |text: &str| Service { reset: Reset::Stores, ..service(&["x", text]) };
+        assert!(refused(&[("a", resets("{redis.own.url}"))]).contains("of your own"));
+        let text = refused(&[("a", resets("{postgres.db.url}")), ("b", resets("{postgres.db.port}"))]);
+        assert_eq!(text, "`service.a.reset` resets `postgres.db`, and so does the one of `b`");
+        assert_eq!(
+            refused(&[("a", resets("{postgres.db.url}")), ("b", service(&["{postgres.db.url}"]))]),
+            ""
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! What can keep a fixture from standing, and what to do about it.
+//!
+//! Every error names what, where, and, when a program of others was involved, its last words. Does not
+//! print; texts have no full stop, so that the program can set them into its own form.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::exit::Exit;
+
+/// Why something could not be brought up, reset or taken down.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The declaration contradicts itself or cannot be used.
+    #[error("`{at}` {what}")]
+    Declaration {
+        /// Dotted path of the entry, as `service.main.command`.
+        at: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A text refers to something that is not declared.
+    #[error("`{at}` refers to `{{{placeholder}}}`, which does not exist; there are {}", list(.known))]
+    Placeholder {
+        /// Dotted path of the text.
+        at: String,
+        /// What is between the braces.
+        placeholder: String,
+        /// The placeholders that do exist.
+        known: Vec<String>,
+    },
+    /// Services that wait for one another.
+    #[error("these services need one another before they can start: {}", .names.join(" -> "))]
+    Cycle {
+        /// The names, the first one again at the end.
+        names: Vec<String>,
+    },
+    /// A program is not installed.
+    #[error("{program} is not installed: looked on PATH and in {}", list(.looked))]
+    ProgramMissing {
+        /// What was looked for.
+        program: String,
+        /// Where, besides PATH.
+        looked: Vec<String>,
+        /// The line that installs it on this platform.
+        install: String,
+    },
+    /// A program is older than the declaration allows.
+    #[error("{program} {found} in {} is too old: at least {least} is asked for", .path.display())]
+    Version {
+        /// What was found.
+        program: String,
+        /// The newest version found.
+        found: u32,
+        /// The least version that will do.
+        least: u32,
+        /// Where it was found.
+        path: PathBuf,
+        /// The line that installs a newer one on this platform.
+        install: String,
+    },
+    /// A program is there and cannot be run.
+    #[error("`{}` cannot be run: {}", .program.display(), reason(.source))]
+    Unrunnable {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// We are root, PostgreSQL refuses root, and there is nobody to step down to.
+    #[error("PostgreSQL does not run as root, and this machine has neither a user `postgres` nor `nobody`")]
+    NoUser,
+    /// A file or folder cannot be used.
+    #[error("cannot {doing} `{}`: {}", .path.display(), reason(.source))]
+    Folder {
+        /// What was tried, as "read".
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file system is full.
+    #[error("no space left for {what} in `{}`", .path.display())]
+    DiskFull {
+        /// What was being written.
+        what: String,
+        /// Where.
+        path: PathBuf,
+    },
+    /// The port that a service wants is in use.
+    #[error("port {port}, which {who} is to listen on, is taken")]
+    PortTaken {
+        /// The port.
+        port: u16,
+        /// Who wanted it, as "service `main`".
+        who: String,
+    },
+    /// A revision of the user's repository cannot be had.
+    #[error("revision `{revision}` cannot be checked out: {reason}")]
+    Revision {
+        /// What was asked for.
+        revision: String,
+        /// What git said.
+        reason: String,
+    },
+    /// A command that had to come to a good end did not: a build, a seed, a helper of a database.
+    #[error("{what} failed ({exit}){}", quoted(.last_lines))]
+    CommandFailed {
+        /// Which, as "the build of `main`".
+        what: String,
+        /// How it ended.
+        exit: Exit,
+        /// What it said last.
+        last_lines: Vec<String>,
+    },
+    /// A process ended before it was up, or while it should have been.
+    #[error("{who} ended {} ({exit}){}", if *.at_start { "before it was up" } else { "while it was needed" }, quoted(.last_lines))]
+    Died {
+        /// Which, as "service `main`".
+        who: String,
+        /// Whether it never was up.
+        at_start: bool,
+        /// How it ended.
+        exit: Exit,
+        /// Where everything it said is, as long as the fixture stands or logs are kept.
+        log: PathBuf,
+        /// What it said last.
+        last_lines: Vec<String>,
+    },
+    /// A process runs and does not become ready.
+    #[error("{who} was not up after {within_s} s: {waited_for}{}", quoted(.last_lines))]
+    NeverReady {
+        /// Which, as "service `main`".
+        who: String,
+        /// How long was waited.
+        within_s: f64,
+        /// What was asked last and what came of it.
+        waited_for: String,
+        /// What it said last.
+        last_lines: Vec<String>,
+    },
+    /// An address of the user's own where nothing answers.
+    #[error("{who} does not answer at {address}: {reason}")]
+    Unreachable {
+        /// Which, as "service `main`".
+        who: String,
+        /// The address as declared, without a password.
+        address: String,
+        /// What happened.
+        reason: String,
+    },
+    /// A database refused what the fixture asked it.
+    #[error("{who}: cannot {doing}: {reason}")]
+    Store {
+        /// Which, as "PostgreSQL `main`".
+        who: String,
+        /// What was asked of it.
+        doing: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The process that takes everything down is gone or does not answer.
+    #[error("the supervisor that looks after started processes failed: {0}")]
+    Supervisor(String),
+    /// Somebody wants to stop. What had been started is taken down.
+    #[error("stopped on request ({0})")]
+    Interrupted(String),
+}
+
+impl Error {
+    /// An error of the file system, told apart when the disk is full.
+    pub(crate) fn folder(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        if is_full(&source) {
+            return Self::DiskFull { what: format!("what it takes to {doing} this"), path: path.to_owned() };
+        }
+        Self::Folder { doing, path: path.to_owned(), source }
+    }
+
+    /// A mistake in the declaration.
+    pub(crate) fn declared(at: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::Declaration { at: at.into(), what: what.into() }
+    }
+
+    /// The next step for the user, without a full stop; empty when there is nothing to say.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::ProgramMissing { install, .. } | Self::Version { install, .. } => install.clone(),
+            Self::NoUser => "run as another user than root".to_owned(),
+            Self::Placeholder { .. } => {
+                "`{{word}}` stands for `{word}` where no placeholder is meant".to_owned()
+            }
+            Self::Folder { .. } => "look at the owner and the rights of the folder".to_owned(),
+            Self::DiskFull { .. } => "make room there, or point TMPDIR at a larger disk".to_owned(),
+            Self::PortTaken { port, .. } => {
+                format!("`ss -ltnp 'sport = :{port}'` names who has it; with `{{port}}` a free one is taken")
+            }
+            Self::Died { log, .. } if log.exists() => format!("all it said is in {}", log.display()),
+            Self::NeverReady { .. } => {
+                "a service listens on the port that `{port}` stands for; `ready.within_s` gives it longer"
+                    .to_owned()
+            }
+            Self::Unreachable { .. } => "start it, or leave `address` out to have it started".to_owned(),
+            Self::Revision { .. } => "`git rev-parse REVISION` has to work in the study's folder".to_owned(),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Why an operation of the system failed, without the number of the error.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// Whether a file system, or a user's share of it, is full.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+/// Whether a program failed because a disk is full: it says so, or there is no room where it worked, in which
+/// case its words may not have found any either.
+pub(crate) fn is_full_disk(lines: &[String], place: &Path) -> bool {
+    const LEFT_BYTES: u64 = 64 * 1024;
+    let left = rustix::fs::statvfs(place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    says_full(lines) || left.is_ok_and(|bytes| bytes < LEFT_BYTES)
+}
+
+/// Whether a text means that a disk is full.
+pub(crate) fn says_full(lines: &[String]) -> bool {
+    lines.iter().any(|line| line.contains("No space left on device") || line.contains("os error 28"))
+}
+
+/// Names as a person lists them.
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "no other place".to_owned() } else { names.join(", ") }
+}
+
+/// Last lines of a log as a paragraph of their own.
+fn quoted(lines: &[String]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str("\n  | ");
+        text.push_str(line);
+    }
+    if text.is_empty() { "; it said nothing".to_owned() } else { text }
+}

@@ -1,0 +1,478 @@
+//! The fixture: what a declaration asks for, standing; and the few verbs by which a study uses it.
+//!
+//! Blocks, and may be used inside or outside of a runtime. Does not decide when a trial runs, and does not measure.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use knee_core::fixture::{Declaration, Reset, Service};
+
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::folder;
+use crate::launcher::Launcher;
+use crate::overrides::Overrides;
+use crate::placeholder::Placeholders;
+use crate::placement::{self, Bounds, Unavailable};
+use crate::postgres::Cluster;
+use crate::redis::Server;
+use crate::registry::Handle;
+use crate::service::{ServiceState, StartContext};
+use crate::source::Sources;
+use crate::supervisor;
+use crate::{declaration, platform, ready, registry};
+
+mod data;
+
+/// How a fixture is brought up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder of the study: where builds and commands are run, unless an arm has a revision.
+    pub study: PathBuf,
+    /// A folder in which logs are kept after the end. Without one they go with the fixture.
+    pub logs: Option<PathBuf>,
+    /// Where the fixture's own folder is made; the system's folder for temporary files when absent.
+    pub temporary: Option<PathBuf>,
+    /// The program that takes everything down when this one is killed. Without one the fixture ends with its own
+    /// end, a panic included, and a process that is killed leaves its folder and processes to the next fixture.
+    pub supervisor: Option<supervisor::Program>,
+    /// Whatever waits gives up soon after this becomes true.
+    pub interrupt: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// For the study in this folder, without a supervisor.
+    pub fn new(study: impl Into<PathBuf>) -> Self {
+        Self { study: study.into(), logs: None, temporary: None, supervisor: None, interrupt: Arc::default() }
+    }
+}
+
+/// A service that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Running {
+    /// Where, as `http://host:port`.
+    pub url: String,
+    /// Its process, if the fixture started it.
+    pub pid: Option<u32>,
+    /// What it says.
+    pub log: Option<PathBuf>,
+    /// What was asked for and cannot be had here.
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// Something of the fixture that observers may want to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// `postgres.NAME` or `redis.NAME`.
+    pub name: String,
+    /// Where it is reached, with its password.
+    pub url: String,
+    /// Its processes, the one that writes first; none of a store of the user's own.
+    pub pids: Vec<u32>,
+    /// What it was to have and cannot have here.
+    pub unavailable: Vec<Unavailable>,
+}
+
+/// Everything that a study needs, standing. Dropping it takes it down.
+pub struct Fixture {
+    // The order matters: when `up` fails, what is dropped last is what ends all processes.
+    declaration: Declaration,
+    sources: Sources,
+    services: BTreeMap<String, ServiceState>,
+    postgres: BTreeMap<String, Cluster>,
+    redis: BTreeMap<String, Server>,
+    logs: PathBuf,
+    study: PathBuf,
+    allowed: Vec<usize>,
+    /// Whether the generator was moved and has to be moved back.
+    placed: bool,
+    /// What the generator was to have and cannot have here.
+    unavailable: Vec<Unavailable>,
+    launcher: Launcher,
+}
+
+/// Where a declaration says on which CPUs the generator runs.
+const GENERATOR_CPUS: &str = "generator.cpus";
+
+impl Fixture {
+    /// Checks a declaration and brings up its databases and caches. Services are started one by one.
+    pub fn up(declaration: &Declaration, options: &Options) -> Result<Self, Error> {
+        declaration::check(declaration)?;
+        let study = std::fs::canonicalize(&options.study)
+            .and_then(|study| std::fs::read_dir(&study).map(|_| study))
+            .map_err(|error| Error::folder("read", &options.study, error))?;
+        let allowed = platform::allowed_cpus();
+        let parent = options.temporary.clone().unwrap_or_else(std::env::temp_dir);
+        let weight = declaration.generator.weight;
+        let launcher =
+            Launcher::new(options.supervisor.as_ref(), &parent, Arc::clone(&options.interrupt), weight)?;
+        let logs = options.logs.clone().unwrap_or_else(|| launcher.root.join("logs"));
+        std::fs::create_dir_all(&logs).map_err(|error| Error::folder("create", &logs, error))?;
+        // Programs are run elsewhere, so a relative name would be another file to them.
+        let logs = std::fs::canonicalize(&logs).map_err(|error| Error::folder("read", &logs, error))?;
+        let mut fixture = Self {
+            declaration: declaration.clone(),
+            sources: Sources::new(study.clone(), allowed.clone()),
+            services: BTreeMap::new(),
+            postgres: BTreeMap::new(),
+            redis: BTreeMap::new(),
+            logs,
+            study,
+            allowed,
+            placed: false,
+            unavailable: Vec::new(),
+            launcher,
+        };
+        fixture.check_cpus()?;
+        fixture.bring_up_stores()?;
+        fixture.check_texts()?;
+        fixture.place_generator()?;
+        Ok(fixture)
+    }
+
+    /// Starts a service as an arm wants it: builds it once, seeds its data once, starts what it refers to, and
+    /// waits until it is up. One that runs already is started anew.
+    pub fn start(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
+        let declared = self.declared(name)?.clone();
+        if let Some(address) = &declared.address {
+            return reachable(name, address, &declared);
+        }
+        self.stop(name)?;
+        self.apply_settings(name, overrides)?;
+        for other in declaration::referred(name, &declared, "service") {
+            if self.is_to_start(&other) {
+                self.start(&other, &Overrides::default())?;
+            }
+        }
+        let folder = self.sources.folder(&self.launcher, overrides.revision.as_deref())?;
+        if let Some(build) = &declared.build {
+            self.sources.build(&self.launcher, name, build, &folder, &self.logs)?;
+        }
+        self.prepare(name, &declared, overrides, &folder)?;
+        let (group, mut unavailable) = self.group(name, &declared);
+        let context = self.context(name, &declared, &folder, group.clone())?;
+        let service = service_state(&mut self.services, name)?;
+        let process = service.start(&self.launcher, &context, &declared, overrides)?;
+        unavailable.extend(placement::outside(
+            group.as_deref(),
+            process.handle,
+            &asks_for_group(name, &declared),
+        ));
+        Ok(Running {
+            url: format!("http://127.0.0.1:{}", process.port),
+            pid: Some(process.handle.pid),
+            log: Some(process.log),
+            unavailable,
+        })
+    }
+
+    /// Ends a service. Says how it ended, unless it had to be killed or was not running.
+    pub fn stop(&mut self, name: &str) -> Result<Option<Exit>, Error> {
+        let declared = self.declared(name)?.clone();
+        self.services.get_mut(name).map_or(Ok(None), |service| service.stop(&self.launcher, &declared))
+    }
+
+    /// Ends a service and starts it as an arm wants it.
+    pub fn restart(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
+        self.start(name, overrides)
+    }
+
+    /// Ends a service and brings its data back to how its seed left it, as its declaration says. Nothing
+    /// happens to the data of a service that was never started: its first start seeds it.
+    pub fn reset(&mut self, name: &str) -> Result<(), Error> {
+        let declared = self.declared(name)?.clone();
+        self.stop(name)?;
+        let Some(service) = self.services.get(name) else { return Ok(()) };
+        match (declared.reset, service.seeded.clone()) {
+            (Reset::Keep, _) | (_, None) => Ok(()),
+            (Reset::Copy | Reset::Stores, Some(key)) => self.restore(name, &declared, &key),
+            (Reset::Seed, Some(_)) => {
+                self.empty(name, &declared)?;
+                service_state(&mut self.services, name)?.seeded = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// An error if a service that was started, or a store, is gone: what a trial looks at when it ends.
+    pub fn check(&self) -> Result<(), Error> {
+        self.services.values().try_for_each(|service| service.check(&self.launcher))?;
+        self.postgres.values().try_for_each(|cluster| cluster.check(&self.launcher))?;
+        self.redis.values().try_for_each(|server| server.check(&self.launcher))
+    }
+
+    /// A text of the study's own, as a script's environment, with its placeholders filled in. Services that it names are started
+    /// if they do not run. `at` names the text in an error.
+    pub fn fill(&mut self, text: &str, at: &str) -> Result<String, Error> {
+        for name in declaration::named_in(text, "service") {
+            if self.is_to_start(&name) {
+                self.start(&name, &Overrides::default())?;
+            }
+        }
+        crate::placeholder::fill(text, &self.placeholders(), at)
+    }
+
+    /// Refuses a text with a placeholder that [`Fixture::fill`] will not know.
+    pub fn check_text(&self, text: &str, at: &str) -> Result<(), Error> {
+        crate::placeholder::fill(text, &self.known_placeholders(), at).map(drop)
+    }
+
+    /// How many times the CPU time of what is started the generator is declared to get; whether it does is told by
+    /// each start.
+    pub fn generator_weight(&self) -> Option<u32> {
+        self.launcher.generator_weight
+    }
+
+    /// What the generator was to have and cannot have here.
+    pub fn unavailable(&self) -> &[Unavailable] {
+        &self.unavailable
+    }
+
+    /// Databases and caches, those of the user's own included.
+    pub fn stores(&self) -> Vec<Store> {
+        let placeholders = self.placeholders();
+        let store = |name: String, processes: Vec<Handle>, unavailable: Vec<Unavailable>| {
+            let url = placeholders.get(&format!("{name}.url")).cloned().unwrap_or_default();
+            let pids = processes.iter().map(|process| process.pid).collect();
+            Store { name, url, pids, unavailable }
+        };
+        let postgres = self.declaration.postgres.keys().map(|name| {
+            let cluster = self.postgres.get(name);
+            let processes = cluster.map(Cluster::processes).unwrap_or_default();
+            let unavailable = cluster.map(Cluster::unavailable).unwrap_or_default();
+            store(format!("postgres.{name}"), processes, unavailable)
+        });
+        let redis = self.declaration.redis.keys().map(|name| {
+            let process = self.redis.get(name).and_then(Server::process);
+            store(format!("redis.{name}"), process.into_iter().collect(), Vec::new())
+        });
+        postgres.chain(redis).collect()
+    }
+
+    /// The folder of the study, as an absolute path.
+    pub fn study(&self) -> &Path {
+        &self.study
+    }
+
+    /// The fixture's own folder, which is gone when the fixture is.
+    pub fn folder(&self) -> &Path {
+        &self.launcher.root
+    }
+
+    /// Takes everything down: services before what they refer to, then databases, then folders. An error is a
+    /// folder that could not be removed.
+    pub fn down(mut self) -> Result<(), Error> {
+        self.take_down();
+        let root = self.launcher.root.clone();
+        drop(self);
+        folder::remove(&root)
+    }
+
+    fn take_down(&mut self) {
+        if std::mem::take(&mut self.placed) {
+            // What could be set can be set back.
+            let _ = platform::pin_process(&self.allowed);
+        }
+        for name in self.dependants_first() {
+            let _ = self.stop(&name);
+        }
+        // Databases end with the launcher: their data goes, so they need not write it down first.
+    }
+
+    /// Services, each before those that it refers to.
+    fn dependants_first(&self) -> Vec<String> {
+        fn visit(declaration: &Declaration, name: &str, order: &mut Vec<String>) {
+            if order.iter().any(|other| other == name) {
+                return;
+            }
+            if let Some(service) = declaration.service.get(name) {
+                for other in declaration::referred(name, service, "service") {
+                    visit(declaration, &other, order);
+                }
+                order.push(name.to_owned());
+            }
+        }
+        let mut order = Vec::new();
+        self.declaration.service.keys().for_each(|name| visit(&self.declaration, name, &mut order));
+        order.reverse();
+        order
+    }
+
+    fn declared(&self, name: &str) -> Result<&Service, Error> {
+        let missing = || Error::declared(format!("service.{name}"), "is not declared");
+        self.declaration.service.get(name).ok_or_else(missing)
+    }
+
+    fn check_cpus(&self) -> Result<(), Error> {
+        let services =
+            self.declaration.service.iter().map(|(name, s)| (format!("service.{name}.cpus"), &s.cpus));
+        let postgres =
+            self.declaration.postgres.iter().map(|(name, p)| (format!("postgres.{name}.cpus"), &p.cpus));
+        let redis = self.declaration.redis.iter().map(|(name, r)| (format!("redis.{name}.cpus"), &r.cpus));
+        let generator = [(GENERATOR_CPUS.to_owned(), &self.declaration.generator.cpus)];
+        for (at, cpus) in services.chain(postgres).chain(redis).chain(generator) {
+            placement::chosen(cpus.as_deref(), &self.allowed, &at)?;
+        }
+        Ok(())
+    }
+
+    /// Whether something refers to a service that does not run, and is the fixture's to start.
+    fn is_to_start(&self, name: &str) -> bool {
+        self.services.get(name).is_none_or(|service| service.process.is_none())
+    }
+
+    /// Keeps this process, the generator of load, where it is declared to be until the fixture is down.
+    fn place_generator(&mut self) -> Result<(), Error> {
+        if self.launcher.generator_weight.is_some() && !self.starts_something() {
+            let reason = "nothing is started here that it could go before".to_owned();
+            self.unavailable.push(Unavailable { what: declaration::GENERATOR_WEIGHT.to_owned(), reason });
+        }
+        let Some(cpus) = self.declaration.generator.cpus.as_deref() else { return Ok(()) };
+        let chosen = placement::chosen(Some(cpus), &self.allowed, GENERATOR_CPUS)?;
+        match platform::pin_process(&chosen) {
+            Ok(()) => self.placed = true,
+            Err(error) => {
+                let reason = crate::error::reason(&error);
+                self.unavailable.push(Unavailable { what: GENERATOR_CPUS.to_owned(), reason });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether anything declared is the fixture's to start, and not the user's own.
+    fn starts_something(&self) -> bool {
+        let declared = &self.declaration;
+        declared.service.values().any(|service| service.address.is_none())
+            || declared.postgres.values().any(|store| store.address.is_none())
+            || declared.redis.values().any(|store| store.address.is_none())
+    }
+
+    /// The placeholders that texts may have once services run, those of services yet without a meaning.
+    fn known_placeholders(&self) -> Placeholders {
+        let mut placeholders = self.placeholders();
+        for name in self.declaration.service.keys() {
+            for what in ["url", "port"] {
+                placeholders.entry(format!("service.{name}.{what}")).or_default();
+            }
+        }
+        placeholders
+    }
+
+    /// What can be wrong with texts is told before anything is built.
+    fn check_texts(&self) -> Result<(), Error> {
+        let mut placeholders = self.known_placeholders();
+        placeholders.extend(["port", "data"].map(|name| (name.to_owned(), String::new())));
+        for (name, service) in &self.declaration.service {
+            for (at, text) in declaration::texts(name, service) {
+                crate::placeholder::fill(&text, &placeholders, &at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bring_up_stores(&mut self) -> Result<(), Error> {
+        for (name, declared) in self.declaration.postgres.clone() {
+            if declared.address.is_none() {
+                let cpus = placement::chosen(declared.cpus.as_deref(), &self.allowed, "")?;
+                let cluster = Cluster::up(&self.launcher, &name, &declared, cpus, &self.logs)?;
+                self.postgres.insert(name, cluster);
+            }
+        }
+        for (name, declared) in self.declaration.redis.clone() {
+            if declared.address.is_none() {
+                let cpus = placement::chosen(declared.cpus.as_deref(), &self.allowed, "")?;
+                let server = Server::up(&self.launcher, &name, &declared, cpus, &self.logs)?;
+                self.redis.insert(name, server);
+            }
+        }
+        Ok(())
+    }
+
+    /// What texts may say, but for what only one service knows.
+    fn placeholders(&self) -> Placeholders {
+        let mut placeholders = Placeholders::new();
+        placeholders.insert("study".to_owned(), self.study.display().to_string());
+        for (name, declared) in &self.declaration.postgres {
+            if let Some(address) = &declared.address {
+                placeholders.insert(format!("postgres.{name}.url"), address.clone());
+            }
+        }
+        for (name, declared) in &self.declaration.redis {
+            if let Some(address) = &declared.address {
+                placeholders.insert(format!("redis.{name}.url"), address.clone());
+            }
+        }
+        self.postgres.values().for_each(|cluster| cluster.placeholders(&mut placeholders));
+        self.redis.values().for_each(|server| server.placeholders(&mut placeholders));
+        for (name, declared) in &self.declaration.service {
+            let process = self.services.get(name).and_then(|service| service.process.as_ref());
+            let own = process.map(|process| format!("http://127.0.0.1:{}", process.port));
+            if let Some(url) = declared.address.clone().or(own) {
+                let port = ready::authority(&url).and_then(|at| Some(at.rsplit_once(':')?.1.to_owned()));
+                placeholders.extend(port.map(|port| (format!("service.{name}.port"), port)));
+                placeholders.insert(format!("service.{name}.url"), url);
+            }
+        }
+        placeholders
+    }
+
+    fn context(
+        &self,
+        name: &str,
+        declared: &Service,
+        folder: &Path,
+        group: Option<PathBuf>,
+    ) -> Result<StartContext, Error> {
+        let cpus =
+            placement::chosen(declared.cpus.as_deref(), &self.allowed, &format!("service.{name}.cpus"))?;
+        let (folder, logs) = (folder.to_owned(), self.logs.clone());
+        Ok(StartContext { placeholders: self.placeholders(), folder, logs, cpus, group })
+    }
+
+    /// A cgroup for one start of a service that is to have a share of a CPU or that the generator goes before, or why
+    /// there is none.
+    fn group(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<Unavailable>) {
+        let bounds = Bounds { share: declared.cpu_share, generator_weight: self.launcher.generator_weight };
+        if bounds == Bounds::default() {
+            return (None, Vec::new());
+        }
+        match platform::create_group(&registry::group_of(&self.launcher.root, name), bounds) {
+            Ok(path) => (Some(path), Vec::new()),
+            Err(reason) => (None, vec![Unavailable { what: asks_for_group(name, declared), reason }]),
+        }
+    }
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.take_down();
+    }
+}
+
+/// The entry of the declaration because of which a service is in a cgroup.
+fn asks_for_group(name: &str, declared: &Service) -> String {
+    match declared.cpu_share {
+        Some(_) => format!("service.{name}.cpu_share"),
+        None => declaration::GENERATOR_WEIGHT.to_owned(),
+    }
+}
+
+fn service_state<'a>(
+    services: &'a mut BTreeMap<String, ServiceState>,
+    name: &str,
+) -> Result<&'a mut ServiceState, Error> {
+    services.get_mut(name).ok_or_else(|| Error::declared(format!("service.{name}"), "was not prepared"))
+}
+
+/// A service of the user's own, if it answers.
+fn reachable(name: &str, address: &str, declared: &Service) -> Result<Running, Error> {
+    let authority = ready::authority(address).unwrap_or_default();
+    ready::ask(&authority, declared.ready.path.as_deref()).map_err(|reason| Error::Unreachable {
+        who: format!("service `{name}`"),
+        address: address.to_owned(),
+        reason,
+    })?;
+    Ok(Running { url: address.to_owned(), pid: None, log: None, unavailable: Vec::new() })
+}

@@ -1,0 +1,33 @@
+//! Brings up what a study declares and takes it down whatever happens: services, private PostgreSQL
+//! clusters and their replicas, Redis, CPU placement, state reset between trials.
+//!
+//! `knee_core::fixture` has the declaration; a [`Fixture`] is the running whole. Does not decide when a trial
+//! runs, does not measure, and leaves nothing behind: no process, no port, no folder. [`supervisor`] does that
+//! even when the program itself is killed.
+
+mod declaration;
+mod error;
+mod exit;
+mod fixture;
+mod folder;
+mod launcher;
+mod overrides;
+mod placeholder;
+mod placement;
+mod platform;
+mod postgres;
+mod program;
+mod ready;
+mod redis;
+mod registry;
+mod service;
+mod source;
+pub mod supervisor;
+mod unprivileged;
+
+pub use declaration::GENERATOR_WEIGHT;
+pub use error::Error;
+pub use exit::Exit;
+pub use fixture::{Fixture, Options, Running, Store};
+pub use overrides::Overrides;
+pub use placement::Unavailable;

@@ -1,0 +1,95 @@
+//! Which CPUs somebody may use, from the text of a declaration; and what could not be done here.
+//!
+//! Does not place anybody; `platform` does.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::registry::Handle;
+
+/// Something that was asked for and cannot be had on this machine. Part of what a study reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unavailable {
+    /// The entry of the declaration, as `service.main.cpu_share`.
+    pub what: String,
+    /// Why not.
+    pub reason: String,
+}
+
+/// How the processes of a cgroup share CPUs with those outside of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Bounds {
+    /// The most that they may use, as a share of one CPU.
+    pub(crate) share: Option<f64>,
+    /// How many times more somebody outside gets where both want the same CPU.
+    pub(crate) generator_weight: Option<u32>,
+}
+
+/// Whether a process did not make it into the cgroup that it was to have. `what` names what asked for one.
+pub(crate) fn outside(group: Option<&Path>, process: Handle, what: &str) -> Option<Unavailable> {
+    let inside = std::fs::read_to_string(group?.join("cgroup.procs")).unwrap_or_default();
+    if inside.lines().any(|line| line == process.pid.to_string()) {
+        return None;
+    }
+    let reason = "the process could not be moved into its cgroup".to_owned();
+    Some(Unavailable { what: what.to_owned(), reason })
+}
+
+/// The CPUs of `0`, `0-1` or `0-1,3`, ascending, each once. `at` names the entry in an error.
+pub(crate) fn cpus(text: &str, at: &str) -> Result<Vec<usize>, Error> {
+    let wrong =
+        || Error::declared(at, format!("is `{text}`, and has to be CPUs as in `0`, `0-1` or `0-1,3`"));
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.trim().parse::<u16>().map(usize::from).map_err(|_| wrong());
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last {
+            return Err(wrong());
+        }
+        cpus.extend(first..=last);
+    }
+    cpus.sort_unstable();
+    cpus.dedup();
+    Ok(cpus)
+}
+
+/// The CPUs of a text, or all of `allowed`. One that this machine does not have is an error.
+pub(crate) fn chosen(text: Option<&str>, allowed: &[usize], at: &str) -> Result<Vec<usize>, Error> {
+    let Some(text) = text else { return Ok(allowed.to_vec()) };
+    let wanted = cpus(text, at)?;
+    match wanted.iter().find(|cpu| !allowed.contains(cpu)) {
+        // An empty list is a system that does not tell.
+        Some(cpu) if !allowed.is_empty() => {
+            let has: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+            Err(Error::declared(at, format!("asks for CPU {cpu}; there are {}", has.join(", "))))
+        }
+        _ => Ok(wanted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_are_read_as_taskset_writes_them() {
+        let cases: [(&str, &[usize]); 4] =
+            [("0", &[0]), ("0-2", &[0, 1, 2]), ("3,0-1", &[0, 1, 3]), ("1,1", &[1])];
+        for (text, expected) in cases {
+            assert_eq!(cpus(text, "x").unwrap(), expected, "{text}");
+        }
+        for wrong in ["", "a", "1-0", "-1", "0,", "0-1-2", "70000"] {
+            assert!(cpus(wrong, "x").is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_is_named() {
+        let error = chosen(Some("0,7"), &[0, 1], "service.main.cpus").unwrap_err();
+        assert_eq!(error.to_string(), "`service.main.cpus` asks for CPU 7; there are 0, 1");
+        assert_eq!(chosen(None, &[0, 1], "x").unwrap(), [0, 1]);
+    }
+}

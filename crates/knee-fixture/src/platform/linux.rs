@@ -1,0 +1,315 @@
+//! Linux: `/proc` says who descends from whom, `sched_setaffinity` placeholders, cgroups give shares.
+//!
+//! Does not decide who is ended; `registry` does.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::placement::Bounds;
+
+/// One process as `/proc/PID/stat` shows it.
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    session: i32,
+    zombie: bool,
+}
+
+/// Living processes that belong to the one that was started as `root`: its group and session, what
+/// descends from it, and whatever carries `marker` in its environment although it left all of these.
+pub(crate) fn members(root: i32, marker: &str) -> Vec<Pid> {
+    let processes = processes();
+    let belongs =
+        |p: &&Process| p.pid == root || p.group == root || p.session == root || carries(p.pid, marker);
+    let known = processes.iter().filter(belongs).map(|p| p.pid).collect();
+    living(&processes, known)
+}
+
+/// Those of `known` that live, with what descends from them. Never this process.
+fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
+    loop {
+        let before = known.len();
+        let children = processes.iter().filter(|p| known.contains(&p.parent)).map(|p| p.pid);
+        known.extend(children.collect::<Vec<_>>());
+        if known.len() == before {
+            break;
+        }
+    }
+    let own = std::process::id().cast_signed();
+    let alive = |p: &&Process| known.contains(&p.pid) && !p.zombie && p.pid != own;
+    processes.iter().filter(alive).filter_map(|p| Pid::from_raw(p.pid)).collect()
+}
+
+/// Living processes of a fixture that is gone, or whose supervisor is: those that carry `marker`, what descends from
+/// them, and backends of PostgreSQL inside of its `folder`, which overwrite their environment. Groups are not
+/// needed here: their numbers may mean somebody else by now.
+pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32]) -> Vec<Pid> {
+    let processes = processes();
+    let known = processes.iter().filter(|p| carries(p.pid, marker) || is_backend(p.pid, folder));
+    living(&processes, known.map(|p| p.pid).collect())
+}
+
+/// Whether a process is PostgreSQL and works in `folder`.
+fn is_backend(pid: i32, folder: &Path) -> bool {
+    fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|place| place.starts_with(folder))
+        && fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == "postgres")
+}
+
+/// Living children of this process, adopted ones included.
+pub(crate) fn children() -> Vec<Pid> {
+    own(|child| !child.zombie)
+}
+
+/// Children of this process that have ended and still have their numbers, adopted ones included.
+pub(crate) fn ended_children() -> Vec<Pid> {
+    own(|child| child.zombie)
+}
+
+fn own(wanted: impl Fn(&Process) -> bool) -> Vec<Pid> {
+    let parent = std::process::id().cast_signed();
+    let found = processes().into_iter().filter(|p| p.parent == parent && wanted(p));
+    found.filter_map(|p| Pid::from_raw(p.pid)).collect()
+}
+
+/// Makes this process the parent of every descendant whose own parent ends, so that none gets lost.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Names of shared memory that `pid` has mapped and that outlives a process that is killed.
+pub(crate) fn shared_memory(pid: i32) -> Vec<SharedMemory> {
+    let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    text.lines().filter_map(mapped).collect()
+}
+
+/// A piece of shared memory that the system keeps until somebody removes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SharedMemory {
+    /// A POSIX object: a file below `/dev/shm`.
+    File(PathBuf),
+    /// A System V segment, by its number.
+    Segment(u64),
+}
+
+impl SharedMemory {
+    /// Removes it if it is still there.
+    pub(crate) fn remove(&self) {
+        match self {
+            Self::File(path) => drop(fs::remove_file(path)),
+            // There is no call for it without unsafe code; the program is part of every Linux.
+            Self::Segment(id) => {
+                let mut command = std::process::Command::new("ipcrm");
+                command.arg("-m").arg(id.to_string());
+                command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
+                let _ = command.stderr(std::process::Stdio::null()).status();
+            }
+        }
+    }
+}
+
+/// The shared memory of one line of `/proc/PID/maps`: address, rights, offset, device, inode, name.
+fn mapped(line: &str) -> Option<SharedMemory> {
+    let mut words = line.split_ascii_whitespace();
+    let inode = words.nth(4)?;
+    let name = words.next()?;
+    if name.starts_with("/SYSV") {
+        return inode.parse().ok().map(SharedMemory::Segment);
+    }
+    let deleted = words.next().is_some();
+    (name.starts_with("/dev/shm/") && !deleted).then(|| SharedMemory::File(name.into()))
+}
+
+/// CPUs that this thread may run on.
+pub(crate) fn allowed_cpus() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+}
+
+/// Keeps this thread, and what it starts, on `cpus`.
+pub(crate) fn pin_thread(cpus: &[usize]) -> io::Result<()> {
+    Ok(sched_setaffinity(None, &set_of(cpus)?)?)
+}
+
+/// Keeps every thread of this process on `cpus`, and with them the threads that they start.
+pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
+    let set = set_of(cpus)?;
+    for entry in fs::read_dir("/proc/self/task")? {
+        let name = entry?.file_name();
+        let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        match thread.map(|thread| sched_setaffinity(Some(thread), &set)) {
+            // A thread may end while the list is read.
+            None | Some(Ok(()) | Err(rustix::io::Errno::SRCH)) => {}
+            Some(Err(error)) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn set_of(cpus: &[usize]) -> io::Result<CpuSet> {
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        if cpu >= CpuSet::MAX_CPU {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("there is no CPU {cpu}")));
+        }
+        set.set(cpu);
+    }
+    Ok(set)
+}
+
+/// A new cgroup, or why there cannot be one. Its processes, however many, compete for CPUs with everybody outside as
+/// one, and as its bounds say.
+pub(crate) fn create_group(name: &str, bounds: Bounds) -> Result<PathBuf, String> {
+    // A period of 10 ms in place of the usual 100 ms keeps the pauses of a process that used up its share short.
+    const PERIOD_US: u64 = 10_000;
+    // What a group has that nobody gave a weight, in version 2 and in version 1.
+    const USUAL: (f64, f64) = (100.0, 1_024.0);
+    let (mut second, mut first) = (Vec::new(), Vec::new());
+    if let Some(share) = bounds.share {
+        let quota_us = ((share * PERIOD_US as f64) as u64).max(1_000);
+        second.push(("cpu.max", format!("{quota_us} {PERIOD_US}")));
+        first.push(("cpu.cfs_period_us", PERIOD_US.to_string()));
+        first.push(("cpu.cfs_quota_us", quota_us.to_string()));
+    }
+    if let Some(times) = bounds.generator_weight {
+        let of = |usual: f64, least: f64| (usual / f64::from(times)).round().max(least).to_string();
+        second.push(("cpu.weight", of(USUAL.0, 1.0)));
+        first.push(("cpu.shares", of(USUAL.1, 2.0)));
+    }
+    create(name, &second, &first)
+}
+
+/// Removes a cgroup whose processes have ended. The kernel takes a moment to let go of the last one.
+pub(crate) fn remove_group(path: &Path) {
+    const PAUSE: Duration = Duration::from_millis(2);
+    for _ in 0..500 {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+            _ => return,
+        }
+    }
+}
+
+/// Removes the cgroups whose name begins with `prefix`; nobody may be left in them.
+pub(crate) fn remove_groups(prefix: &str) {
+    for parent in [parent_v2(), parent_v1()].into_iter().flatten() {
+        for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(prefix) {
+                remove_group(&entry.path());
+            }
+        }
+    }
+}
+
+/// A new cgroup with the settings of its version: 2 below the group that we are in, otherwise 1.
+fn create(name: &str, second: &[(&str, String)], first: &[(&str, String)]) -> Result<PathBuf, String> {
+    let refused = match parent_v2().and_then(|parent| new_group(&parent.join(name), second)) {
+        Ok(path) => return Ok(path),
+        Err(reason) => reason,
+    };
+    let older = parent_v1().and_then(|parent| new_group(&parent.join(name), first));
+    older.map_err(|older| format!("{refused}; {older}"))
+}
+
+/// Where groups of version 2 can be made.
+fn parent_v2() -> Result<PathBuf, String> {
+    let own = own_group("").ok_or("this process is in no cgroup of version 2")?;
+    let mount = mount_of("cgroup2", None).ok_or("no cgroup of version 2 is mounted")?;
+    // A group with processes of its own cannot give shares to groups below it, so one beside ours is made.
+    let own = mount.join(own.trim_start_matches('/'));
+    let parent = if own == mount { own } else { own.parent().unwrap_or(&mount).to_owned() };
+    let offered = fs::read_to_string(parent.join("cgroup.subtree_control")).unwrap_or_default();
+    if !offered.split_ascii_whitespace().any(|controller| controller == "cpu") {
+        return Err(format!("`{}` hands no CPU shares to the groups below it", parent.display()));
+    }
+    Ok(parent)
+}
+
+/// Where groups of version 1 can be made.
+fn parent_v1() -> Result<PathBuf, String> {
+    let mount = mount_of("cgroup", Some("cpu")).ok_or("no cgroup of version 1 for CPUs is mounted")?;
+    let own = own_group("cpu").unwrap_or_default();
+    Ok(mount.join(own.trim_start_matches('/')))
+}
+
+fn new_group(path: &Path, settings: &[(&str, String)]) -> Result<PathBuf, String> {
+    let refuse = |error: &io::Error| format!("`{}`: {}", path.display(), crate::error::reason(error));
+    match fs::create_dir(path) {
+        // What a start that failed left behind has the name of its fixture, and is empty.
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(refuse(&error)),
+        _ => {}
+    }
+    for (file, value) in settings {
+        if let Err(error) = fs::write(path.join(file), value) {
+            let _ = fs::remove_dir(path);
+            return Err(refuse(&error));
+        }
+    }
+    Ok(path.to_owned())
+}
+
+/// The group of this process in the hierarchy of `controller`; an empty name is version 2.
+fn own_group(controller: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/self/cgroup").ok()?;
+    text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        controllers.split(',').any(|name| name == controller).then(|| path.to_owned())
+    })
+}
+
+/// Where a file system of `kind` is mounted, with `option` among its options if one is given.
+fn mount_of(kind: &str, option: Option<&str>) -> Option<PathBuf> {
+    let text = fs::read_to_string("/proc/self/mounts").ok()?;
+    text.lines().find_map(|line| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let fits = *words.get(2)? == kind
+            && option
+                .is_none_or(|option| words.get(3).is_some_and(|all| all.split(',').any(|o| o == option)));
+        fits.then(|| PathBuf::from(words[1]))
+    })
+}
+
+fn carries(pid: i32, marker: &str) -> bool {
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    environment.split(|&byte| byte == 0).any(|entry| entry.starts_with(marker.as_bytes()))
+}
+
+fn processes() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    numbers.filter_map(process).collect()
+}
+
+fn process(pid: i32) -> Option<Process> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may contain anything, so what follows is counted from its end.
+    let rest = &text[text.rfind(')')? + 1..];
+    let mut words = rest.split_ascii_whitespace();
+    let zombie = matches!(words.next()?, "Z" | "X");
+    let mut number = || words.next()?.parse().ok();
+    Some(Process { pid, zombie, parent: number()?, group: number()?, session: number()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_that_outlives_its_process_is_read_from_its_maps() {
+        let sysv = "7f1e5f0a4000-7f1e5f0a5000 rw-s 00000000 00:01 32775 /SYSV00a8b1c2 (deleted)";
+        assert_eq!(mapped(sysv), Some(SharedMemory::Segment(32_775)));
+        let posix = "7f1e55d2b000-7f1e55d32000 rw-s 00000000 00:1a 12 /dev/shm/PostgreSQL.1234";
+        assert_eq!(mapped(posix), Some(SharedMemory::File("/dev/shm/PostgreSQL.1234".into())));
+        assert_eq!(mapped(&format!("{posix} (deleted)")), None);
+        assert_eq!(mapped("7f1e55d2b000-7f1e55d32000 rw-s 00000000 00:1a 12 /usr/lib/libc.so.6"), None);
+        assert_eq!(mapped("7f1e55d2b000-7f1e55d32000 rw-p 00000000 00:00 0"), None);
+    }
+}
