@@ -69,8 +69,8 @@ fn a_healthy_open_run() {
     Status codes
       200   120,000 answers
 
-    Verdict: valid, nothing speaks against these figures
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
+    Validity: valid, no warnings
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
       in flight mean 12.3, max 50; Little's law off by 0.12 %;
       throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
       note: the target runs on this machine and shares its CPUs
@@ -124,8 +124,8 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
     Status codes
       200   200 answers
 
-    Verdict: valid, nothing speaks against these figures
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
+    Validity: valid, no warnings
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
       in flight mean 12.3, max 50; Little's law off by 0.12 %;
       throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
       note: the target runs on this machine and shares its CPUs
@@ -194,7 +194,7 @@ fn an_overloaded_server() {
                look for what limits the server
       suspect: all 50 connections were busy for 80 % of the run, so arrivals waited…
       2 more reasons in the JSON's verdict.reasons: censored, ports
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
     ");
 }
 
@@ -232,7 +232,7 @@ fn a_server_that_refuses_every_connection() {
     Verdict: invalid, these figures must not be used (1 reason)
       invalid: no request was answered → check that the server is running and that
                the URL is right
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
       note: the target runs on this machine and shares its CPUs
     ");
 }
@@ -251,7 +251,7 @@ fn a_run_in_which_nothing_was_due() {
       Connections 0 opened
       Ending      the run was interrupted; requests in flight were waited for
 
-    Verdict: valid, nothing speaks against these figures
+    Validity: valid, no warnings
     ");
 }
 
@@ -309,7 +309,7 @@ fn a_record_without_an_end() {
     Verdict: suspect, something may have bent these figures (1 reason)
       suspect: the record has no end → run again; the program was killed while it
                measured
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
       note: the target runs on this machine and shares its CPUs
     ");
 }
@@ -369,8 +369,8 @@ fn three_endpoints_after_a_warm_up() {
       200   29,167 answers
       500      833 answers
 
-    Verdict: valid, nothing speaks against these figures
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
+    Validity: valid, no warnings
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
       in flight mean 12.3, max 50; Little's law off by 0.12 %;
       throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
       note: the target runs on this machine and shares its CPUs

@@ -41,7 +41,7 @@ fn a_run_ends_with_k6s_summary_and_below_it_what_k6_does_not_say() {
         finished.stdout.split_once("\n\n\n\nknee ").unwrap_or_else(|| panic!("{}", finished.stdout));
     assert!(k6.starts_with("\n\n  █ THRESHOLDS \n\n    http_reqs\n    ✓ 'count==5' count=5\n\n\n  █ TOTAL RESULTS \n\n    HTTP\n"), "{k6}");
     assert!(k6.contains("\n    http_reqs......................: 5 "), "{k6}");
-    assert!(own.contains("response time      service time") && own.contains("\nVerdict: "), "{own}");
+    assert!(own.contains("response time      service time") && own.contains("\nValidity: "), "{own}");
 }
 
 #[test]
