@@ -1,11 +1,11 @@
 //! What `handleSummary` returned: texts and bytes for stdout, stderr and files.
 //!
-//! Passes from a script's world to whoever writes, as JSON. Does not write.
+//! The VU passes it on as JSON. Does not write.
 
 use rquickjs::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::module::body::bytes_of;
+use crate::module::bytes::bytes_of;
 
 /// What `handleSummary` returned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 
-use crate::runtime::fault::Thrown;
+use crate::runtime::thrown::Thrown;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
 
@@ -14,17 +14,17 @@ use knee_k6::http::request::Request;
 pub enum Op {
     /// The last call is over; nothing is asked for until the next one.
     Rest(Ended),
-    /// Send a request and wait for its answer.
+    /// Send a request and wait for its response.
     Fetch(Rc<Request>),
-    /// Send requests side by side and wait for all answers.
+    /// Send requests side by side and wait for all responses.
     FetchAll(Vec<Rc<Request>>),
-    /// Send a request and go on at once; its answer comes with [`Op::Await`].
+    /// Send a request and go on at once; its response comes with [`Op::Await`].
     Begin(u64, Rc<Request>),
     /// Wait until a request that was begun is done, or until a time on the run's clock.
     Await(Nanos),
     /// Wait until a time on the run's clock.
     Sleep(Nanos),
-    /// Nothing: others are to have their turn.
+    /// Yield to other VUs.
     Breathe,
 }
 
@@ -32,15 +32,15 @@ pub enum Op {
 pub enum Reply {
     /// Something to do.
     Call(Call),
-    /// The answer to a request.
+    /// The response to a request.
     Answer(Box<Answer>),
-    /// The answers to several, in their order.
+    /// The responses to several, in their order.
     Answers(Vec<Box<Answer>>),
     /// Requests that were begun and are done.
     Done(Vec<(u64, Box<Answer>)>),
     /// Go on.
     Go,
-    /// Nobody wants anything more; the script is to end now, whatever it is doing.
+    /// The script must end now.
     Quit,
 }
 

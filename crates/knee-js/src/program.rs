@@ -23,7 +23,7 @@ use files::{Files, Script};
 
 /// How loud a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum LogLevel {
     /// `console.debug`.
     Debug,
     /// `console.log`, `console.info`.
@@ -35,7 +35,7 @@ pub enum Level {
 }
 
 /// Where lines go that scripts write, and that are written about them.
-pub type Narrator = Arc<dyn Fn(Level, &str) + Send + Sync>;
+pub type Narrator = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// Bounds of one VU.
 #[derive(Clone, Copy, Debug)]
@@ -173,11 +173,11 @@ impl Program {
             return self.files.module(path);
         }
         if let Some(found) = replacement::find(name).filter(|_| self.surroundings.remote.replacements) {
-            self.note(format!("jslib {} answered by knee's own copy", found.library));
+            self.note(format!("jslib {}: using knee's own copy", found.library));
             return Ok(found.source.as_bytes().into());
         }
         if self.files.is_sealed() {
-            return Err(Trouble::new(format!("{name} was not imported while the script was loaded"), ""));
+            return Err(Trouble::new(format!("{name} was not imported in the init stage"), ""));
         }
         self.remote.source(name)
     }
@@ -189,8 +189,8 @@ impl Program {
             Ok(Some(path)) => self.note(format!("wrote {}: keep it with the script", path.display())),
             Ok(None) => {}
             Err(error) => {
-                let words = format!("the hashes of remote modules cannot be kept in {}: {error}", lock::NAME);
-                self.say(Level::Warn, &words);
+                let words = format!("cannot write the hashes of remote modules to {}: {error}", lock::NAME);
+                self.say(LogLevel::Warn, &words);
             }
         }
     }
@@ -218,12 +218,12 @@ impl Program {
     }
 
     /// Writes a line.
-    pub fn say(&self, level: Level, line: &str) {
+    pub fn say(&self, level: LogLevel, line: &str) {
         (self.surroundings.narrator)(level, line);
     }
 
     /// Writes a line of the script's `console`.
-    pub fn print(&self, level: Level, line: &str) {
+    pub fn print(&self, level: LogLevel, line: &str) {
         (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(level, line);
     }
 

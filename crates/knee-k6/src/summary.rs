@@ -1,10 +1,10 @@
 //! k6's end-of-test summary: everything its forms are made from, computed once.
 //!
-//! The forms lie beside it: text, the object for `handleSummary`, and two kinds of JSON. Does not
+//! Its forms are modules of their own: text, the object for `handleSummary`, and two kinds of JSON. Does not
 //! print, does not open files, and does not judge thresholds (they arrive judged).
 
+use crate::duration::SignedDuration;
 use crate::metric::{BuiltIn, Contains, Meter, Metric, MetricId, Sink};
-use crate::options::span::Span;
 use crate::threshold::{Aggregation, Judged};
 
 pub mod data;
@@ -30,7 +30,7 @@ pub struct Summary {
     /// Thresholds, by metric, sorted by name.
     pub judged: Vec<Judged>,
     /// From the begin of `setup` to the end of `teardown`: the span of all rates.
-    pub elapsed: Span,
+    pub elapsed: SignedDuration,
     /// Figures shown of trends, in this order.
     pub trend_stats: Vec<String>,
     /// Unit of times, as the option names it.

@@ -1,6 +1,6 @@
-//! Thresholds: what has to hold for a run to pass, as k6 scripts write it.
+//! Thresholds: the pass criteria of a run, as k6 scripts write them.
 //!
-//! Does not know where the figures come from (see [`crate::metric`]) and does not stop a run; it says
+//! Does not know where the figures come from (see [`crate::metric`]) and does not stop a run; it reports
 //! whether one should be stopped.
 
 use std::collections::BTreeMap;
@@ -8,10 +8,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::duration::SignedDuration;
 use crate::metric::{Contains, Kind, Sink};
-use crate::options::ConfigError;
-use crate::options::read::{Read, ReadError, required};
-use crate::options::span::Span;
+use crate::read::{ConfigError, Read, ReadError, required};
 
 mod expression;
 
@@ -28,7 +27,7 @@ pub struct ThresholdText {
     /// Whether the run ends as soon as it does not hold.
     pub abort_on_fail: bool,
     /// How long after the start of the run it may not end it yet.
-    pub delay_abort_eval: Span,
+    pub delay_abort_eval: SignedDuration,
 }
 
 impl Read for ThresholdText {
@@ -49,7 +48,7 @@ impl Read for ThresholdText {
         Ok(Some(Self {
             source,
             abort_on_fail: bool::read(member("abortOnFail"))?.unwrap_or(false),
-            delay_abort_eval: Span::read(member("delayAbortEval"))?.unwrap_or(Span::ZERO),
+            delay_abort_eval: SignedDuration::read(member("delayAbortEval"))?.unwrap_or(SignedDuration::ZERO),
         }))
     }
 }
@@ -92,7 +91,7 @@ pub struct Threshold {
     /// Whether the run ends as soon as it does not hold.
     pub abort_on_fail: bool,
     /// How long after the start of the run it may not end it yet.
-    pub delay_abort_eval: Span,
+    pub delay_abort_eval: SignedDuration,
 }
 
 impl Threshold {
@@ -108,7 +107,7 @@ impl Threshold {
 
     /// Whether it holds for what `sink` has seen after `elapsed` of the run. As in k6, a metric without
     /// samples has the value zero, except that a rate without samples always passes.
-    pub fn holds(&self, sink: &Sink, elapsed: Span) -> bool {
+    pub fn holds(&self, sink: &Sink, elapsed: SignedDuration) -> bool {
         if matches!(sink, Sink::Rate(rate) if rate.total() == 0) {
             return true;
         }
@@ -116,7 +115,7 @@ impl Threshold {
     }
 
     /// Whether a failure at `elapsed` should end the run.
-    pub fn aborts(&self, elapsed: Span) -> bool {
+    pub fn aborts(&self, elapsed: SignedDuration) -> bool {
         self.abort_on_fail && elapsed >= self.delay_abort_eval
     }
 }
@@ -165,7 +164,7 @@ pub struct JudgedThreshold {
 pub fn judge(
     guards: &[Guarded],
     sink_of: impl Fn(&str) -> Option<Sink>,
-    elapsed: Span,
+    elapsed: SignedDuration,
     is_over: bool,
 ) -> (Vec<Judged>, Verdict) {
     let mut verdict = Verdict::default();

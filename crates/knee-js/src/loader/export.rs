@@ -5,7 +5,7 @@
 use super::commonjs;
 use super::trouble::Trouble;
 use crate::program::Program;
-use crate::runtime::fault::Thrown;
+use crate::runtime::thrown::Thrown;
 
 /// What is behind an error, if an export is missing.
 pub fn trouble(program: &Program, thrown: &Thrown) -> Option<Trouble> {

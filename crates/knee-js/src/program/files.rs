@@ -17,7 +17,7 @@ use crate::loader::trouble::Trouble;
 
 /// Largest file that is read into memory.
 const FILE_MAX: u64 = 4 << 30;
-/// Largest script: one that goes on without end has to end somewhere.
+/// Largest script: one that goes on without end must end somewhere.
 const SCRIPT_MAX: u64 = 64 << 20;
 /// Endings of files that may be imported from anywhere.
 const SCRIPTS: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts"];
@@ -58,7 +58,7 @@ pub enum FileError {
     #[error("{0} is outside of the script's folder; allow it with --allow-read")]
     Outside(String),
     /// Not read while the script was loaded.
-    #[error("{0} was not opened while the script was loaded; open() belongs into the init stage")]
+    #[error("{0} was not opened while the script was loaded; call open() in the init stage")]
     Late(String),
     /// Larger than anything a test needs.
     #[error("{0} is larger than 4 GiB")]

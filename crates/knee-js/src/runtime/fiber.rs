@@ -1,4 +1,4 @@
-//! A stack of its own for code that looks as if it blocked.
+//! A separate stack for code that is written as if it blocked.
 //!
 //! The code on the fiber asks for something by [`Link::pause`] and goes on when its owner has
 //! brought it by [`Fiber::resume`]. Does not know what is asked for.

@@ -1,7 +1,7 @@
-//! Built-in objects of JavaScript that a VU gets when its script speaks of them.
+//! Built-in objects of JavaScript that a VU gets only if its script names them.
 //!
 //! Typed arrays, dates and collections are a quarter of what an empty VU takes, and many scripts use none
-//! of them. A module's text tells: one that has no word `Map` in it makes no `Map`. A text that reaches
+//! of them. The module's text decides: one without the word `Map` makes no `Map`. A text that reaches
 //! for the global object itself, or for code made of text, gets everything. Does not compile.
 
 use std::cell::Cell;

@@ -24,9 +24,9 @@ pub struct Timings {
     pub tls_handshaking: Nanos,
     /// First to last byte of the request.
     pub sending: Nanos,
-    /// Last byte of the request to first byte of the answer.
+    /// Last byte of the request to first byte of the response.
     pub waiting: Nanos,
-    /// First to last byte of the answer.
+    /// First to last byte of the response.
     pub receiving: Nanos,
 }
 
@@ -59,7 +59,7 @@ impl Timings {
     }
 }
 
-/// Header lines of an answer: one buffer, and where in it each name and value are.
+/// Header lines of a response: one buffer, and where in it each name and value are.
 #[derive(Clone, Debug, Default)]
 pub struct Headers {
     text: Vec<u8>,

@@ -54,7 +54,7 @@ impl Target {
     }
 }
 
-/// What becomes of the body of an answer.
+/// What becomes of the body of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// A string.

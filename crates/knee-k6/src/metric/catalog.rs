@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::{Contains, Key, Kind};
+use super::key::Key;
+use super::kind::{Contains, Kind};
 
 /// A metric's place in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

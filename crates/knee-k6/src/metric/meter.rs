@@ -5,7 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Catalog, GroupId, Groups, MetricId, Sink, Tags};
+use super::catalog::{Catalog, MetricId};
+use super::check::{GroupId, Groups, SEPARATOR};
+use super::key::Key;
+use super::kind::Kind;
+use super::sink::Sink;
+use super::tag::Tags;
 
 /// Sinks of one part of a run: a scenario, or a group in one.
 pub type Section = Vec<Option<Sink>>;
@@ -145,7 +150,7 @@ impl Meter {
     /// What the metric or sub-metric has seen that the options call `name`; `None` if there is no such
     /// metric or it has no sample.
     pub fn find(&self, name: &str) -> Option<&Sink> {
-        let key = super::Key::parse(name).ok()?;
+        let key = Key::parse(name).ok()?;
         let id = self.catalog.find(&key.metric)?;
         if key.tags.is_empty() {
             return self.sink(id);
@@ -166,15 +171,7 @@ impl Meter {
 }
 
 impl Part {
-    fn add(
-        &mut self,
-        metrics: usize,
-        group: Option<&str>,
-        id: MetricId,
-        kind: super::Kind,
-        value: f64,
-        at: u64,
-    ) {
+    fn add(&mut self, metrics: usize, group: Option<&str>, id: MetricId, kind: Kind, value: f64, at: u64) {
         // The common case is a key that exists, for which nothing should be allocated; a map with an
         // optional text as its key offers that only by a search.
         let key = group.map(str::to_owned);
@@ -197,7 +194,7 @@ fn descend(groups: &mut Groups, place: &Place<'_>) -> GroupId {
     if let Some(id) = groups.find(place.group) {
         return id;
     }
-    let names = place.group.split(super::check::SEPARATOR).skip(1);
+    let names = place.group.split(SEPARATOR).skip(1);
     names.fold(Groups::ROOT, |parent, name| groups.enter(parent, name, place.at))
 }
 
@@ -213,7 +210,8 @@ fn merge_sections(own: &mut Section, other: &Section) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BuiltIn, Key, TagSet};
+    use super::super::catalog::BuiltIn;
+    use super::super::tag::TagSet;
     use super::*;
 
     fn catalog() -> Arc<Catalog> {

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 use super::{Context, Exchange};
 use crate::metric::Tags;
-use crate::options::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS};
+use crate::options::defaults::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS};
 
 /// Which tags samples get by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -73,7 +73,7 @@ fn curve(start: f64, stages: &[StageSpec], scale: f64) -> Curve {
 mod tests {
     use serde_json::json;
 
-    use super::super::{Layers, resolve};
+    use super::super::resolve::{Layers, resolve};
     use super::*;
 
     fn planned(form: serde_json::Value) -> Scenario {

@@ -5,8 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::duration::SignedDuration;
 use crate::metric::{Kind, Sink};
-use crate::options::span::Span;
 
 /// A parsed threshold: a figure, a comparison, a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub enum Aggregation {
 
 impl Aggregation {
     /// The figure of `sink` after `elapsed` of the run; zero where the kind of metric has no such figure.
-    pub fn of(self, sink: &Sink, elapsed: Span) -> f64 {
+    pub fn of(self, sink: &Sink, elapsed: SignedDuration) -> f64 {
         match (self, sink) {
             (Self::Count, Sink::Counter(counter)) => counter.sum(),
             (Self::Rate, Sink::Counter(counter)) => counter.per_second(elapsed),

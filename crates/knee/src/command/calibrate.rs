@@ -17,6 +17,7 @@ use super::compare::{Sides, drive, render};
 use super::trials::{Failed, refusal_of};
 use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
 use crate::demo::Demo;
+use crate::demo::server::Service;
 use crate::exit::Exit;
 use crate::noise::{DAYS, Kept, Shelf, day};
 use crate::problem::{Problem, printable};
@@ -88,7 +89,7 @@ fn rendered(kept: &Kept, mut notes: Vec<String>, path: &Path, output: &CompareOu
 }
 
 fn demo() -> Result<Demo, Problem> {
-    Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), &Service::default())
         .map_err(|error| Problem::new(format!("the demo server cannot be started: {error}"), "give a URL"))
 }
 

@@ -52,6 +52,21 @@ trait Loader {
     }
 }
 
+/// Where the result goes. Opened before the first step: a file that cannot be written must not cost a sweep.
+struct Sinks {
+    result: Sink,
+    json: Option<Sink>,
+    drawing: Option<Sink>,
+}
+
+impl Sinks {
+    fn open(settings: &SweepSettings) -> Result<Self, Problem> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(|path| open_result(Some(path))).transpose();
+        let result = open_result(settings.file.as_deref())?;
+        Ok(Self { result, json: open(&settings.json)?, drawing: open(&settings.svg)? })
+    }
+}
+
 /// A step that was made.
 struct Taken {
     run: Run,
@@ -82,9 +97,7 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 }
 
 fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str)) -> Result<Exit, Failed> {
-    let mut result = open_result(settings.file.as_deref()).map_err(refused)?;
-    let mut drawing =
-        settings.svg.as_deref().map(|path| open_result(Some(path))).transpose().map_err(refused)?;
+    let mut sinks = Sinks::open(settings).map_err(refused)?;
     let control = Control::new();
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
@@ -100,7 +113,7 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
     let report = sweep.conclude(facts(settings, &about));
     // What was measured before something failed is told all the same.
     if fault.is_none() || !report.trials.is_empty() {
-        write(settings, &report, &about, &mut result, drawing.as_mut()).map_err(failed)?;
+        write(settings, &report, &about, &mut sinks).map_err(failed)?;
     }
     fault.map_or_else(|| Ok(exit_of(&report)), Err)
 }
@@ -161,13 +174,7 @@ fn facts(settings: &SweepSettings, about: &About) -> Facts {
     Facts { cores, assumptions: settings.assumptions }
 }
 
-fn write(
-    settings: &SweepSettings,
-    report: &Report,
-    about: &About,
-    result: &mut Sink,
-    drawing: Option<&mut Sink>,
-) -> Result<(), Problem> {
+fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut Sinks) -> Result<(), Problem> {
     let view = SweepView::of(report, about);
     let palette = if settings.color { Palette::Ansi } else { Palette::None };
     let style = Style { palette, unit: settings.time_unit, ..Style::default() };
@@ -176,8 +183,11 @@ fn write(
         SweepFormat::Md => markdown::render(&view, &style),
         SweepFormat::Json => json::render(&view),
     };
-    let written = result.write(text.as_bytes());
-    if let Some(drawing) = drawing {
+    let written = sinks.result.write(text.as_bytes());
+    if let Some(json) = &mut sinks.json {
+        json.write(json::render(&view).as_bytes())?;
+    }
+    if let Some(drawing) = &mut sinks.drawing {
         drawing.write(svg::render(&view).as_bytes())?;
     }
     written

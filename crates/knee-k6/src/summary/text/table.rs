@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Style, Tone};
+use super::style::{Style, Tone};
 
 /// What stands behind a name.
 #[derive(Clone, Debug, PartialEq, Eq)]

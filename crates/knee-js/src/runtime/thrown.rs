@@ -12,7 +12,7 @@ const FRAMES_MAX: usize = 10;
 pub struct Thrown {
     /// What it says of itself: `Error: no` for an error, the value for anything else.
     pub message: String,
-    /// One line a frame, innermost first: `at f (file:///home/me/script.js:3:7)`. Empty for what is no error.
+    /// One line per frame, innermost first: `at f (file:///home/me/script.js:3:7)`. Empty for what is no error.
     pub frames: Vec<String>,
 }
 
