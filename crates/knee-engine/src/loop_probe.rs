@@ -47,3 +47,65 @@ impl LoopProbe {
         taken
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::pin::pin;
+    use std::rc::Rc;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    /// A timer that is late by what it is told, and then never rings again.
+    #[derive(Clone, Default)]
+    struct Late {
+        now: Rc<Cell<Nanos>>,
+        by: Rc<RefCell<VecDeque<Nanos>>>,
+    }
+
+    impl Timer for Late {
+        fn now(&self) -> Nanos {
+            self.now.get()
+        }
+
+        async fn sleep_until(&self, at: Nanos) {
+            let late = self.by.borrow_mut().pop_front();
+            match late {
+                Some(late) => self.now.set(at.saturating_add(late)),
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// What is seen of tries that are late by so many microseconds, `after` which nothing rings for a while.
+    fn seen(late: &[u64], after: Nanos) -> (LoopLag, LoopLag) {
+        let probe = LoopProbe::default();
+        let timer = Late::default();
+        timer.by.borrow_mut().extend(late.iter().map(|us| Nanos::from_micros(*us)));
+        let mut watch = pin!(probe.watch(timer.clone()));
+        let _ = watch.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let now = timer.now().saturating_add(after);
+        (probe.take(now), probe.take(now))
+    }
+
+    #[test]
+    fn a_pause_is_seen_with_its_length() {
+        let (lag, again) = seen(&[0, 30, 500_000, 40], PACE);
+        assert_eq!((lag.lateness.count(), lag.paused), (4, Nanos::from_millis(500)));
+        assert_eq!((again.lateness.count(), again.paused), (0, Nanos::ZERO), "it is told once");
+    }
+
+    #[test]
+    fn a_pause_that_still_lasts_at_the_end_of_an_interval_belongs_to_it() {
+        let (lag, again) = seen(&[20], Nanos::from_millis(305));
+        assert_eq!((lag.lateness.count(), lag.paused), (2, Nanos::from_millis(300)));
+        assert_eq!(again.lateness.count(), 0);
+    }
+
+    #[test]
+    fn lateness_without_a_pause_is_no_pause() {
+        let (lag, _) = seen(&[0, 50_000, 99_000], PACE);
+        assert_eq!((lag.lateness.count(), lag.paused), (3, Nanos::ZERO));
+    }
+}

@@ -42,7 +42,8 @@ use crate::problem::{Problem, on_one_line};
 /// Why a result is invalid, for formats that do not say it themselves.
 fn why_invalid(run: &Run, format: Format) -> Option<String> {
     let silent = matches!(format, Format::Csv | Format::Quiet | Format::OhaJson);
-    let worst = run.validity.warnings.iter().find(|one| one.validity == Validity::Invalid).filter(|_| silent)?;
+    let worst =
+        run.validity.warnings.iter().find(|one| one.validity == Validity::Invalid).filter(|_| silent)?;
     Some(format!("invalid: {} [{}]", on_one_line(&worst.message), worst.code))
 }
 

@@ -92,7 +92,9 @@ fn data(view: &View) -> Vec<String> {
 fn connections(total: &Part, warm_up: &Part) -> Vec<String> {
     let mut pieces = vec![match warm_up.connections {
         0 => format!("{} opened", count(total.connections)),
-        before => format!("{} opened, {} of them in the warm-up", count(total.connections + before), count(before)),
+        before => {
+            format!("{} opened, {} of them in the warm-up", count(total.connections + before), count(before))
+        }
     }];
     for (number, what) in [
         (total.resent, "requests resent"),

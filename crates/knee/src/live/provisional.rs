@@ -14,10 +14,10 @@ use super::figure;
 const LAG_SUSPECT: Nanos = Nanos::from_millis(1);
 /// Own lag at 99 % above this is invalid, whatever the service times.
 const LAG_INVALID: Nanos = Nanos::from_millis(100);
-/// A worker busier than this may be late without knowing.
-const CPU_SUSPECT: f64 = 0.7;
+/// Shares of the intervals with a worker that busy, from which on the result is suspect, and invalid.
+const HOT: (f64, f64) = (0.1, 0.5);
 /// A worker busier than this is the bottleneck.
-const CPU_INVALID: f64 = 0.9;
+const CPU_FULL: f64 = 0.9;
 /// Share of requests failed by this machine above which a result is suspect, and invalid.
 const OWN_FAULTS: (f64, f64) = (0.001, 0.01);
 
@@ -27,7 +27,6 @@ pub struct Signs {
     lag: Option<Nanos>,
     intervals: u64,
     intervals_hot: u64,
-    cpu: Option<f64>,
     ended: u64,
     own_faults: u64,
 }
@@ -39,10 +38,10 @@ impl Signs {
             return;
         }
         self.intervals += 1;
-        self.lag = self.lag.max(point.generator_lag_p99);
-        let cpu = point.generator.busiest();
-        self.intervals_hot += u64::from(cpu.is_some_and(|cpu| cpu > CPU_INVALID));
-        self.cpu = self.cpu.into_iter().chain(cpu).reduce(f64::max);
+        // Only as far as it is much of what was measured.
+        let quarter = point.response.map_or(0, |[_, _, p99, _]| p99.0 / 4);
+        self.lag = self.lag.max(point.generator_lag_p99.filter(|lag| lag.0 > quarter));
+        self.intervals_hot += u64::from(point.generator.busiest().is_some_and(|cpu| cpu > CPU_FULL));
         self.ended += point.ended();
         self.own_faults += faults
             .filter(|(fault, _)| fault.blame() == Blame::Generator)
@@ -65,11 +64,15 @@ impl Signs {
     }
 
     fn cpu(&self) -> Option<(Validity, String)> {
-        let cpu = self.cpu.filter(|cpu| *cpu > CPU_SUSPECT)?;
-        // A tenth of the intervals, and more than a moment.
-        let often = self.intervals_hot * 10 >= self.intervals && self.intervals_hot > 1;
-        let state = if often { Validity::Invalid } else { Validity::Suspect };
-        Some((state, format!("a worker used up to {} of its CPU", figure::percent(cpu))))
+        // A moment is none, however busy.
+        let share = self.intervals_hot as f64 / self.intervals.max(1) as f64;
+        let state = match share {
+            _ if self.intervals_hot < 2 => return None,
+            _ if share > HOT.1 => Validity::Invalid,
+            _ if share > HOT.0 => Validity::Suspect,
+            _ => return None,
+        };
+        Some((state, format!("a worker used over 90 % CPU for {} of the time", figure::percent(share))))
     }
 
     fn own_faults(&self) -> Option<(Validity, String)> {
@@ -105,8 +108,10 @@ mod tests {
         assert_eq!(signs.worst().0, Validity::Valid);
         signs.add(&point(0.5, Nanos::from_micros(50)), [].into_iter());
         assert_eq!(signs.worst().0, Validity::Valid);
-        signs.add(&point(0.8, Nanos::from_micros(50)), [].into_iter());
-        assert_eq!(signs.worst(), (Validity::Suspect, "a worker used up to 80 % of its CPU".to_owned()));
+        (0..4).for_each(|_| signs.add(&point(0.95, Nanos::from_micros(50)), [].into_iter()));
+        (0..3).for_each(|_| signs.add(&point(0.5, Nanos::from_micros(50)), [].into_iter()));
+        let told = "a worker used over 90 % CPU for 50 % of the time";
+        assert_eq!(signs.worst(), (Validity::Suspect, told.to_owned()));
         signs.add(&point(0.5, Nanos::from_millis(150)), [].into_iter());
         assert_eq!(signs.worst(), (Validity::Invalid, "generator lag p99 up to 150 ms".to_owned()));
     }

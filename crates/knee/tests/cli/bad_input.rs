@@ -8,7 +8,11 @@ use crate::server::Server;
 /// What is wrong, the error and the hint. $URL stands for a server that must not see a
 /// request, and $TEXT for a file that is no certificate.
 const BAD: &[(&str, &str, &str)] = &[
-    ("", "no URL is given", "write `knee http://127.0.0.1:8080/`, or try `knee demo`; `knee --help` lists flags and commands"),
+    (
+        "",
+        "no URL is given",
+        "write `knee http://127.0.0.1:8080/`, or try `knee demo`; `knee --help` lists flags and commands",
+    ),
     (
         "archive script.js",
         "`archive` is a k6 command that knee does not have",
@@ -173,10 +177,9 @@ fn a_server_that_is_not_there_is_told_before_any_load() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    home.knee(&format!("http://{address}/ -o result --out record")).run().refused(
-        &format!("`{address}` refused the connection"),
-        "start the server, or check the port",
-    );
+    home.knee(&format!("http://{address}/ -o result --out record"))
+        .run()
+        .refused(&format!("`{address}` refused the connection"), "start the server, or check the port");
     assert!(home.files().is_empty(), "{:?}", home.files());
 }
 

@@ -68,7 +68,8 @@ fn every_form_of_the_result_is_the_one_asked_for() {
     quiet.ended_as_it_says(&home);
     assert_eq!(quiet.stdout, "");
     for silent in [quiet, csv] {
-        let reasons = silent.stderr.lines().filter(|line| line.starts_with("invalid: ") && line.ends_with(']'));
+        let reasons =
+            silent.stderr.lines().filter(|line| line.starts_with("invalid: ") && line.ends_with(']'));
         assert_eq!(reasons.count(), usize::from(silent.code == Some(120)), "{}", silent.stderr);
     }
 }
@@ -127,7 +128,9 @@ fn runs_are_found_again_by_counting_back() {
     let list = home.knee("report --list").run().stdout;
     let rows: Vec<&str> = list.lines().collect();
     assert!(rows[0].starts_with("RUN     TIME (UTC)"), "{list}");
-    for (row, [name, load]) in [["last ", "4 connections, 4 requests"], ["last~1", "3 connections, 3 requests"]].iter().enumerate() {
+    for (row, [name, load]) in
+        [["last ", "4 connections, 4 requests"], ["last~1", "3 connections, 3 requests"]].iter().enumerate()
+    {
         let row = rows[row + 1];
         assert!(row.starts_with(name) && row.contains(load) && row.ends_with(&server.url("/")), "{list}");
     }
@@ -146,7 +149,8 @@ fn the_steps_of_a_sweep_are_listed_under_it_and_are_no_runs() {
     assert_eq!(number(&home.report("last"), "/requests/planned"), 3);
     let list = home.knee("report --list").run().stdout;
     assert_eq!(list.matches("last").count(), 1, "{list}");
-    let series = list.lines().find(|line| line.contains("-sweep-127.0.0.1")).unwrap_or_else(|| panic!("{list}"));
+    let series =
+        list.lines().find(|line| line.contains("-sweep-127.0.0.1")).unwrap_or_else(|| panic!("{list}"));
     let series = series.split_whitespace().next().unwrap();
     let trials = home.knee("report --list").arg(series).run().stdout;
     let step = trials.lines().nth(1).and_then(|row| row.split_whitespace().next()).unwrap();
