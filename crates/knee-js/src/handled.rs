@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::module::bytes::bytes_of;
 
-/// What `handleSummary` returned.
+/// The result of `handleSummary`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Handled {
     /// Nothing: the usual text is to be shown.
     Nothing,
     /// Something that cannot be used; why, in k6's words.
     Wrong(String),
-    /// What goes where, in order.
+    /// Destination and content, in order.
     Pieces(Vec<(String, Piece)>),
 }
 

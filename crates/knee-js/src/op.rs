@@ -10,7 +10,7 @@ use crate::runtime::thrown::Thrown;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
 
-/// What a script asks for.
+/// An operation that a script asks the VU to perform.
 pub enum Op {
     /// The last call is over; nothing is asked for until the next one.
     Rest(Ended),
@@ -28,7 +28,7 @@ pub enum Op {
     Breathe,
 }
 
-/// What a script gets.
+/// The VU's reply to a script.
 pub enum Reply {
     /// Something to do.
     Call(Call),
@@ -49,13 +49,13 @@ pub enum Reply {
 pub struct Call {
     /// The name of the export.
     pub export: Rc<str>,
-    /// What the call is part of.
+    /// Stage of the call.
     pub stage: Stage,
     /// JSON of the argument; `None` for none.
     pub argument: Option<Rc<str>>,
 }
 
-/// What a call is part of.
+/// Stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// An iteration of a scenario.
@@ -68,7 +68,7 @@ pub enum Stage {
     Summary,
 }
 
-/// How a call ended.
+/// Result of a call.
 #[derive(Clone, Debug)]
 pub enum Ended {
     /// It returned; JSON of what it returned, if the stage wants it and it was not undefined.

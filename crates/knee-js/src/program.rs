@@ -21,7 +21,7 @@ pub mod files;
 
 use files::{Files, Script};
 
-/// How loud a line is.
+/// Level of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
     /// `console.debug`.
@@ -34,7 +34,7 @@ pub enum LogLevel {
     Error,
 }
 
-/// Where lines go that scripts write, and that are written about them.
+/// Receives the log lines of scripts and about scripts.
 pub type Narrator = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// Bounds of one VU.
@@ -52,7 +52,7 @@ impl Default for Limits {
     }
 }
 
-/// What a script is run with.
+/// Settings of a script.
 #[derive(Clone)]
 pub struct Surroundings {
     /// `__ENV`.
@@ -61,15 +61,15 @@ pub struct Surroundings {
     pub allow_read: Vec<PathBuf>,
     /// Bounds of each VU.
     pub limits: Limits,
-    /// Where lines go.
+    /// Receives log lines.
     pub narrator: Narrator,
-    /// Where lines of the script's `console` go; as all others if `None`.
+    /// Receives lines of the script's `console`; if `None`, `narrator` does.
     pub console: Option<Narrator>,
-    /// Where modules come from that are not files.
+    /// Settings of modules from the network.
     pub remote: RemoteSettings,
 }
 
-/// How requests are made unless a call says otherwise.
+/// Defaults of requests.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "the options are independent switches")]
 pub struct HttpDefaults {
@@ -113,13 +113,13 @@ impl Default for HttpDefaults {
 pub struct Program {
     /// The name of its first module: a URL.
     pub entry: String,
-    /// What it is run with.
+    /// Its settings.
     pub surroundings: Surroundings,
     /// The files it may read, and those it has read.
     pub files: Files,
     /// The metrics that VUs declare while they are loaded.
     pub metrics: Arc<Registry>,
-    /// Where the code of transformed modules came from.
+    /// Source positions of transformed modules.
     pub maps: Maps,
     /// The modules that it imports from the network.
     pub remote: Remote,
@@ -129,13 +129,13 @@ pub struct Program {
 /// A module that has been compiled.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// What it was compiled to.
+    /// Its bytecode.
     pub code: Bytecode,
     /// Whether its source speaks of `import.meta`; most do not, and the object costs memory in every VU.
     pub wants_meta: bool,
     /// Built-in objects that its text speaks of.
     pub needs: Needs,
-    /// Whether it is of the older kind, so that its code is a function that runs it.
+    /// Whether it is CommonJS, so that its code is a function that runs it.
     pub is_commonjs: bool,
 }
 
@@ -195,7 +195,7 @@ impl Program {
         }
     }
 
-    /// What people should know about how the script was loaded.
+    /// Notes for users about how the script was loaded.
     pub fn notes(&self) -> Vec<String> {
         self.lock().notes.clone()
     }

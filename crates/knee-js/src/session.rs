@@ -33,7 +33,7 @@ use knee_k6::http::send::{RequestSender, Targets};
 use knee_k6::observe::Observer;
 use knee_k6::observe::tags::SystemTags;
 
-/// How often time limits of requests outside of scenarios are looked at, and whether a stage is to end.
+/// Interval of checks for timeouts and the end of a stage, outside of scenarios.
 const PACE: Nanos = Nanos::from_millis(20);
 
 /// Why a script cannot be run.
@@ -54,15 +54,15 @@ pub enum SessionError {
 pub struct Session {
     /// The script.
     pub program: Arc<Program>,
-    /// What it says of itself.
+    /// Its exports.
     pub description: Description,
 }
 
-/// What a stage outside of scenarios needs.
+/// Settings of a stage outside of scenarios.
 pub struct StageSettings {
     /// Network, TLS and connection settings.
     pub way: HttpConfig,
-    /// How requests are made by default.
+    /// Defaults of requests.
     pub http: HttpDefaults,
     /// Time limit of the stage.
     pub timeout: Nanos,

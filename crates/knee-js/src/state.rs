@@ -37,7 +37,7 @@ pub struct State {
     pub observer: RefCell<Rc<dyn Observer>>,
     /// URLs met by this worker.
     pub targets: Rc<Targets>,
-    /// How requests are made by default.
+    /// Defaults of requests.
     pub http: RefCell<Rc<HttpDefaults>>,
     /// Which statuses are expected unless a call says otherwise.
     pub expected: RefCell<Rc<Expected>>,
@@ -63,11 +63,11 @@ pub struct State {
     pub abort: RefCell<Option<String>>,
     /// Timers and requests that are not waited for.
     pub events: EventLoop,
-    /// Files of the older kind that have run, by name; while the script is loaded.
+    /// CommonJS files that have run, by name; while the script is loaded.
     pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
     execution_info: RefCell<Rc<ExecutionInfo>>,
-    /// Promises that were rejected and that nobody has caught.
+    /// Rejected promises that were not caught.
     rejections: RefCell<Vec<(Persistent<Value<'static>>, Thrown)>>,
 }
 
@@ -82,16 +82,16 @@ pub struct ExecutionInfo {
     pub options: Arc<str>,
     /// Wall-clock milliseconds at which the scenario began.
     pub scenario_started_ms: f64,
-    /// When the scenario begins on the run's clock.
+    /// Start of the scenario, on the run's clock.
     pub begins: Nanos,
-    /// How long it lasts, if time ends it.
+    /// Its duration, if time ends it.
     pub lasts: Option<Nanos>,
-    /// How many iterations it has, if their number ends it.
+    /// Its iterations, if their number ends it.
     pub iterations: Option<u64>,
 }
 
 impl ExecutionInfo {
-    /// How far the scenario has come, 0 to 1.
+    /// Progress of the scenario, 0 to 1.
     pub fn progress(&self, now: Nanos) -> f64 {
         match (self.iterations, self.lasts) {
             (Some(all), _) if all > 0 => (self.count.done() as f64 / all as f64).min(1.0),
@@ -251,7 +251,7 @@ impl State {
         rejections.push((Persistent::save(ctx, promise.clone()), thrown));
     }
 
-    /// The first rejection that nobody has caught.
+    /// The first uncaught rejection.
     pub fn take_rejection(&self) -> Option<Thrown> {
         let mut rejections = self.rejections.borrow_mut();
         let first = (!rejections.is_empty()).then(|| rejections.remove(0));
@@ -259,7 +259,7 @@ impl State {
         first.map(|(_, thrown)| thrown)
     }
 
-    /// How many rejections nobody has caught so far.
+    /// Number of uncaught rejections so far.
     pub fn count_rejections(&self) -> usize {
         self.rejections.borrow().len()
     }

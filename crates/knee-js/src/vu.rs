@@ -45,9 +45,9 @@ pub struct Vu {
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
     begun: JoinSet<(u64, Box<Answer>, Client)>,
-    /// When the next request was due.
+    /// Scheduled time of the next request.
     call_times: Option<CallTimes>,
-    /// When the current call must be over.
+    /// Deadline of the current call.
     cut: Nanos,
 }
 
@@ -90,7 +90,7 @@ impl Vu {
         Ok((vu, description))
     }
 
-    /// What the script's functions know of the VU.
+    /// The VU's state, shared with the script's functions.
     pub fn state(&self) -> &Rc<State> {
         &self.state
     }
@@ -164,7 +164,7 @@ impl Vu {
         }
     }
 
-    /// When a request that is made now was due: the first of an iteration by the plan.
+    /// Scheduled time of a request made now: by the plan for the first of an iteration.
     fn take_call_times(&mut self, sender: &RequestSender) -> CallTimes {
         let now = || {
             let now = sender.network.clock.now();

@@ -43,11 +43,11 @@ pub struct Part {
     pub environment: Vec<(String, String)>,
     /// Most VUs it has.
     pub users_max: u32,
-    /// When it begins.
+    /// Start time.
     pub begins: Nanos,
-    /// How long it lasts, if time ends it.
+    /// Its duration, if time ends it.
     pub lasts: Option<Nanos>,
-    /// How many iterations it has, if their number ends it.
+    /// Its iterations, if their number ends it.
     pub iterations: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ pub struct Load {
     pub tags: Vec<(String, String)>,
     /// JSON of what `setup` returned.
     pub data: Option<Arc<str>>,
-    /// How requests are made by default.
+    /// Defaults of requests.
     pub http: HttpDefaults,
     /// JSON of the options, for scripts that ask.
     pub options: Arc<str>,
@@ -138,7 +138,7 @@ impl Load {
     }
 }
 
-/// What a worker's thread has ready before the run begins.
+/// Objects that a worker's thread prepares before the run.
 #[derive(Default)]
 struct Ready {
     targets: Rc<Targets>,

@@ -31,7 +31,7 @@ const STACK_MARGIN: usize = 128 << 10;
 /// Bytes a VU may add before its garbage is collected again.
 const GC_THRESHOLD: usize = 256 << 10;
 
-/// What a script says of itself when it has been loaded.
+/// Exports of a loaded script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// JSON of the exported `options`; `None` if there are none.
@@ -40,7 +40,7 @@ pub struct Description {
     pub functions: Vec<String>,
 }
 
-/// Where a world puts its state for the VU around it.
+/// Passes the state from the world to the VU.
 pub type StateCell = Rc<OnceCell<Rc<State>>>;
 
 /// Loads the script and runs calls until the VU ends it.
@@ -87,7 +87,7 @@ struct Script<'js> {
     last: Option<(Rc<str>, Function<'js>)>,
     /// `__ITER` as the runtime keeps names.
     iteration: Atom<'js>,
-    /// What `setup` returned, parsed when it is needed first.
+    /// The result of `setup`, parsed when first needed.
     data: Option<Value<'js>>,
 }
 
@@ -185,7 +185,7 @@ impl<'js> Script<'js> {
         Ok(function)
     }
 
-    /// What the function is called with; what `setup` returned is parsed once.
+    /// The argument of the function; the result of `setup` is parsed once.
     fn argument(&mut self, ctx: &Ctx<'js>, call: &Call) -> rquickjs::Result<Value<'js>> {
         if let (Some(data), Stage::Iteration) = (&self.data, call.stage) {
             return Ok(data.clone());

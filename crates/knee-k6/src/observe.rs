@@ -20,15 +20,15 @@ pub mod view;
 
 /// One request and its response; every hop of a redirect is one.
 pub struct Exchange<'a> {
-    /// What was asked for, by the script; with its tags.
+    /// The script's request, with its tags.
     pub request: &'a Request,
-    /// What came of it: status, error, timings, URL.
+    /// The response: status, error, timings, URL.
     pub answer: &'a Answer,
     /// Method of this hop.
     pub method: &'a Rc<str>,
     /// Whether its status was expected; `None` if nobody asked.
     pub expected: Option<bool>,
-    /// When it was done, on the run's clock.
+    /// End time, on the run's clock.
     pub at: Nanos,
     /// Bytes sent, heads included.
     pub bytes_sent: u64,

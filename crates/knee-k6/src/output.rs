@@ -40,7 +40,7 @@ const PACE: Duration = Duration::from_millis(200);
 /// The environment, asked by name.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where samples go, and in which form.
+/// The destination and format of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The form.
@@ -79,7 +79,7 @@ impl Target {
 
 /// What the writer must know besides samples.
 pub struct Settings {
-    /// Where samples go.
+    /// The destinations of samples.
     pub targets: Vec<Target>,
     /// The metrics, which may still grow.
     pub metrics: Arc<Registry>,

@@ -25,7 +25,7 @@ use number::TimeUnit;
 /// A finished run, as k6 sums it up.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What was measured.
+    /// The measurements.
     pub meter: Meter,
     /// Thresholds, by metric, sorted by name.
     pub judged: Vec<Judged>,
@@ -44,9 +44,9 @@ pub struct Entry<'a> {
     pub name: String,
     /// The filter alone; empty for a whole metric.
     pub suffix: &'a str,
-    /// What it is.
+    /// The metric.
     pub metric: &'a Metric,
-    /// What it has seen.
+    /// Its samples.
     pub sink: Sink,
     /// Its thresholds, if it has any.
     pub judged: Option<&'a Judged>,
@@ -91,7 +91,7 @@ impl Summary {
         self.judged.iter().find(|judged| judged.name == name)
     }
 
-    /// What a metric of this name has seen.
+    /// Passed and failed checks.
     fn rate_of_checks(&self) -> (u64, u64) {
         match self.meter.sink(BuiltIn::Checks.id()) {
             Some(Sink::Rate(rate)) => (rate.hits(), rate.misses()),

@@ -26,7 +26,7 @@ pub struct ThresholdText {
     pub source: String,
     /// Whether the run ends as soon as it does not hold.
     pub abort_on_fail: bool,
-    /// How long after the start of the run it may not end it yet.
+    /// Time after the start of the run in which it must not end the run.
     pub delay_abort_eval: SignedDuration,
 }
 
@@ -86,11 +86,11 @@ fn texts(metric: &str, list: &Value) -> Result<Vec<ThresholdText>, ReadError> {
 pub struct Threshold {
     /// The expression, as written; it names the threshold in every output.
     pub source: String,
-    /// What it says.
+    /// The parsed expression.
     pub expression: Expression,
     /// Whether the run ends as soon as it does not hold.
     pub abort_on_fail: bool,
-    /// How long after the start of the run it may not end it yet.
+    /// Time after the start of the run in which it must not end the run.
     pub delay_abort_eval: SignedDuration,
 }
 
@@ -127,7 +127,7 @@ pub struct Guarded {
     pub name: String,
     /// The kind of the metric.
     pub kind: Kind,
-    /// What its values mean.
+    /// Unit of its values.
     pub contains: Contains,
     /// Its thresholds, in the order of the options.
     pub thresholds: Vec<Threshold>,
@@ -140,7 +140,7 @@ pub struct Judged {
     pub name: String,
     /// The kind of the metric.
     pub kind: Kind,
-    /// What its values mean.
+    /// Unit of its values.
     pub contains: Contains,
     /// Its thresholds, in the order of the options.
     pub thresholds: Vec<JudgedThreshold>,
@@ -153,7 +153,7 @@ pub struct JudgedThreshold {
     pub source: String,
     /// The figure that it limits.
     pub aggregation: Aggregation,
-    /// What the figure was.
+    /// Value of the figure.
     pub value: f64,
     /// Whether it held.
     pub holds: bool,
@@ -202,7 +202,7 @@ pub fn judge(
     (judged, verdict)
 }
 
-/// What one evaluation found.
+/// Result of one evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// The metrics whose thresholds do not hold, sorted by name.

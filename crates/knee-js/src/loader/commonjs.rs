@@ -1,11 +1,11 @@
-//! Modules of the older kind, with `module.exports`: as a text that is compiled like any module, and by name.
+//! CommonJS modules, with `module.exports`: as a text that is compiled like any module, and by name.
 //!
 //! Such a file becomes the body of a function. Does not run it; see [`super::require`].
 
 use super::trouble::Trouble;
 use crate::runtime::thrown::Thrown;
 
-/// How the name of a module begins that stands for the exports of a file of the older kind.
+/// Prefix of the module name for the exports of a CommonJS file.
 const PREFIX: &str = "commonjs:";
 
 /// The source as a module whose default export holds the function that runs it. Nothing is put before its first
@@ -16,7 +16,7 @@ pub fn wrap(source: &str) -> String {
     format!("export default [function (module, exports) {{{comment}{source}\n}}];")
 }
 
-/// The name under which files import a module of the older kind.
+/// The name under which files import a CommonJS module.
 pub fn shown(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
@@ -26,7 +26,7 @@ pub fn hidden(name: &str) -> Option<&str> {
     name.strip_prefix(PREFIX)
 }
 
-/// What is behind an error, if a file mixes both kinds.
+/// The cause of an error, if a file mixes both kinds.
 pub fn trouble(thrown: &Thrown) -> Option<Trouble> {
     let missing = |name: &&&str| thrown.message == format!("ReferenceError: {name} is not defined");
     let name = ["module", "exports"].iter().find(missing)?;

@@ -24,10 +24,10 @@ pub trait Fetch: Send + Sync {
     fn fetch(&self, url: &Url) -> Result<Vec<u8>, String>;
 }
 
-/// Where modules come from that are not files.
+/// Settings of modules from the network.
 #[derive(Clone)]
 pub struct RemoteSettings {
-    /// How they are fetched; `None` forbids it.
+    /// Fetches them; `None` forbids it.
     pub fetch: Option<Arc<dyn Fetch>>,
     /// The folder in which they are kept; `None` keeps them only for this process.
     pub cache: Option<PathBuf>,

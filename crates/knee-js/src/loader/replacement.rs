@@ -11,7 +11,7 @@ pub struct Replacement {
     pub source: &'static str,
 }
 
-/// Where the libraries live.
+/// Base URL of the libraries.
 const HOST: &str = "https://jslib.k6.io/";
 
 /// Libraries, their known versions, and our source.

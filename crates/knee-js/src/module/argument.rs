@@ -29,7 +29,7 @@ pub fn bytes_in(value: &Value<'_>) -> Result<Option<Vec<u8>>> {
     Ok(if matches!(kind(value), "[]uint8" | "ArrayBuffer") { bytes_of(value) } else { None })
 }
 
-/// What k6 says of a value that is none of these.
+/// k6's message for a value that is none of these.
 pub fn no_bytes(value: &Value<'_>) -> String {
     format!("invalid type {}, expected string, []byte or ArrayBuffer", kind(value))
 }

@@ -13,7 +13,7 @@ use super::bytes::bytes_of;
 use super::current::state;
 use crate::program::LogLevel;
 
-/// How deep values are shown: as deep as the stack of a VU allows with ease.
+/// Depth limit of shown values, well within the stack of a VU.
 const DEPTH_MAX: usize = 64;
 /// Longest line.
 const LINE_MAX: usize = 1 << 20;

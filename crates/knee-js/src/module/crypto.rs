@@ -16,7 +16,7 @@ use super::bytes::buffer_of;
 use super::go_error;
 use knee_k6::digest::{self, Form, NAMES};
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &[
     "createHash",
     "createHMAC",

@@ -12,7 +12,7 @@ use super::current::state;
 use super::go_error;
 use knee_k6::data::Elements;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["SharedArray"];
 
 /// Shows elements as an array: `(length, element) => array`.

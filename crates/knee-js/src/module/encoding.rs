@@ -10,7 +10,7 @@ use super::bytes::buffer_of;
 use super::go_error;
 use knee_k6::encoding::Alphabet;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["b64encode", "b64decode"];
 
 /// Makes the module.

@@ -15,7 +15,7 @@ use super::go_error;
 use crate::runtime::thrown::{Thrown, end};
 use crate::state::State;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["instance", "scenario", "test", "vu"];
 
 /// Makes the module.
@@ -49,7 +49,7 @@ pub fn guarded<'js>(ctx: &Ctx<'js>, module: &Object<'js>) -> Result<Object<'js>>
     Ok(object)
 }
 
-/// What k6 says where there is no scenario.
+/// k6's message outside of scenarios.
 const NO_SCENARIO: &str = "getting scenario information outside of the VU context is not supported";
 
 /// A property of the scenario, which throws where there is none.

@@ -45,7 +45,7 @@ pub fn set_response_callback<'js>(ctx: Ctx<'js>, callback: Value<'js>) -> Result
     Ok(())
 }
 
-/// What a response callback expects; `null` expects nothing at all.
+/// Expected statuses of a response callback; `null` expects none.
 pub fn expected_of(callback: &Value<'_>) -> std::result::Result<Expected, String> {
     if callback.is_null() {
         return Ok(Expected::Unasked);

@@ -23,7 +23,7 @@ use value::{add, list, text};
 pub use class::show;
 pub use value::field;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["parseHTML"];
 
 /// Makes the module.
@@ -185,7 +185,7 @@ fn picked_by<'js>(ctx: &Ctx<'js>, arguments: &[Value<'js>]) -> Result<Target> {
     }
 }
 
-/// What nodes are chosen by.
+/// A function or a condition that picks nodes.
 enum Choice<'js> {
     Function(Function<'js>),
     Target(Target),

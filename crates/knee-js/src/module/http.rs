@@ -55,7 +55,7 @@ const CONSTANTS: &[(&str, &str)] = &[
     ("OCSP_REASON_UNSPECIFIED", "unspecified"),
 ];
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &[
     "get",
     "head",

@@ -9,7 +9,7 @@ use super::current::{cut, state};
 use super::go_error;
 use crate::op::Op;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["check", "fail", "group", "randomSeed", "sleep"];
 
 /// Makes the module.

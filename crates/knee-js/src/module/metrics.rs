@@ -11,7 +11,7 @@ use super::go_error;
 use crate::program::LogLevel;
 use knee_k6::metric::{Contains, Kind, MetricId};
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["Counter", "Gauge", "Rate", "Trend"];
 
 /// Longest value that a warning repeats in full.

@@ -41,7 +41,7 @@ fn click_link<'js>(
     click(&ctx, &page, wish.0)
 }
 
-/// What a script says of the form or the link.
+/// The script's arguments for the form or the link.
 struct Wish<'js> {
     selector: String,
     submit: String,

@@ -36,9 +36,9 @@ pub struct Wanted<'a, 'js> {
 pub struct Refused {
     /// Why.
     pub words: String,
-    /// k6's number for it.
+    /// k6's error code.
     pub code: u16,
-    /// What was to be asked for.
+    /// The URL.
     pub url: String,
     /// The method.
     pub method: Rc<str>,

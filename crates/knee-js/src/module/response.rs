@@ -37,10 +37,10 @@ pub struct Response<'js> {
     parts: RefCell<Parts<'js>>,
 }
 
-/// What a response shows.
+/// The source of a response's parts.
 type Shown = Rc<Source>;
 
-/// Where a response comes from.
+/// Origin of a response.
 enum Source {
     Answer(Box<Answer>),
     Refused { words: String, code: u16, url: String, method: String },
@@ -303,7 +303,7 @@ impl<'js> Response<'js> {
         part!(self, ctx, cookies, cookies_value)
     }
 
-    /// What was asked for.
+    /// The request.
     #[qjs(get, enumerable)]
     pub fn request(&self, ctx: Ctx<'js>) -> Result<Value<'js>> {
         part!(self, ctx, request, request_value)
@@ -318,7 +318,7 @@ impl<'js> Response<'js> {
         }
     }
 
-    /// What went wrong; empty if nothing did.
+    /// The error; empty if there is none.
     #[qjs(get, enumerable)]
     pub fn error(&self) -> String {
         match &*self.shown {
@@ -329,7 +329,7 @@ impl<'js> Response<'js> {
         }
     }
 
-    /// k6's number for it; 0 if nothing went wrong.
+    /// k6's error code; 0 if there is no error.
     #[qjs(get, enumerable, rename = "error_code")]
     pub fn error_code(&self) -> u16 {
         match &*self.shown {

@@ -6,7 +6,7 @@ use rquickjs::{Coerced, Ctx, Exception, Function, Object, Persistent, Result, Va
 
 use super::current::state;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["clearInterval", "clearTimeout", "setInterval", "setTimeout"];
 
 /// Makes the module.

@@ -31,7 +31,7 @@ pub enum Script {
     File(PathBuf),
     /// A text that came from elsewhere, as if it were a file in this folder.
     Text {
-        /// Where its imports and `open()` begin.
+        /// Base of its imports and of `open()`.
         folder: PathBuf,
         /// Its source.
         source: Vec<u8>,
@@ -40,7 +40,7 @@ pub enum Script {
     Url {
         /// Its address, which begins with `https://`.
         address: String,
-        /// Where `open()` begins, and where the lock lies.
+        /// Base of `open()`, and folder of the lock.
         folder: PathBuf,
     },
 }
@@ -68,7 +68,7 @@ pub enum FileError {
     Io(String, io::Error),
 }
 
-/// Where a script may read, and what it has read.
+/// Files and folders that a script may read, and the files it has read.
 pub struct Files {
     script: PathBuf,
     roots: Vec<PathBuf>,
@@ -205,7 +205,7 @@ fn is_script(path: &Path) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SCRIPTS.contains(&ending))
 }
 
-/// What to try when no file of this name is there.
+/// Hint for a missing file.
 fn missing(path: &Path) -> String {
     let whole = |ending: &&str| PathBuf::from(format!("{}.{ending}", path.display()));
     match SCRIPTS.iter().find(|ending| whole(ending).is_file()) {

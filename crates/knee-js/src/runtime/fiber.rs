@@ -17,7 +17,7 @@ pub struct Fiber<In: 'static, Out: 'static> {
     link: Link<In, Out>,
 }
 
-/// How the code on a fiber reaches the fiber's owner. Clones reach the same one.
+/// Connects the code on a fiber with the fiber's owner. Clones reach the same one.
 pub struct Link<In, Out> {
     yielder: Rc<Lent<In, Out>>,
 }

@@ -10,7 +10,7 @@ use super::list::{DEPTH_MAX, Follow, List, RESULT_MAX, own};
 use super::text::{self, Kind};
 use crate::json;
 
-/// How deep `@dig` and `@flatten` go. Every level reads all of those within it.
+/// Depth limit of `@dig` and `@flatten`: every level reads all levels within it.
 const LEVELS_MAX: usize = 512;
 
 const NAMES: [&str; 13] = [

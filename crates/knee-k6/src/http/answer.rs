@@ -105,7 +105,7 @@ impl Headers {
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub struct Answer {
     /// The request, or the last one of a chain of redirects.
@@ -116,21 +116,21 @@ pub struct Answer {
     pub url: Rc<str>,
     /// Status; 0 if there was no whole answer.
     pub status: u16,
-    /// What stood behind the status.
+    /// Reason phrase.
     pub reason: String,
     /// Its header lines.
     pub headers: Headers,
     /// Its body, decoded.
     pub body: Vec<u8>,
-    /// What becomes of the body.
+    /// Handling of the body.
     pub keep: Keep,
-    /// What went wrong, with k6's number for it.
+    /// The error, with k6's error code.
     pub error: Option<(String, u16)>,
     /// Timings.
     pub timings: Timings,
-    /// Who answered, if anybody did.
+    /// The server that answered, if any.
     pub peer: Option<Peer>,
-    /// What went wrong, in more words than scripts see.
+    /// The error in more detail than scripts see.
     pub detail: Option<String>,
 }
 

@@ -9,7 +9,7 @@ use knee_engine::http::request::basic;
 use md5::{Digest, Md5};
 use url::Url;
 
-/// How a request proves who asks.
+/// Credentials of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// The scheme.

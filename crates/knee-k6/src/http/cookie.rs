@@ -30,7 +30,7 @@ pub struct Cookie {
     pub max_age: i64,
 }
 
-/// What a script says of a cookie that it sets itself.
+/// Attributes of a cookie that a script sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// `Domain`.

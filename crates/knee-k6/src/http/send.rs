@@ -47,7 +47,7 @@ pub struct RequestSender {
     pub observer: Rc<dyn Observer>,
     /// Value of `User-Agent`.
     pub user_agent: Rc<str>,
-    /// How fast requests may follow each other.
+    /// Limit of requests per second.
     pub pace: Option<Arc<Pace>>,
 }
 
@@ -82,14 +82,14 @@ impl Targets {
     }
 }
 
-/// What k6 says of a port that there cannot be.
+/// k6's message for an invalid port.
 fn invalid_port(written: &str) -> String {
     let authority = written.split('/').nth(2).unwrap_or_default();
     let port = authority.rsplit(':').next().unwrap_or_default();
     format!("dial tcp: address {port}: invalid port")
 }
 
-/// When a request was due, and when it could have been sent at the soonest.
+/// Scheduled and earliest possible send time of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct CallTimes {
     /// By the plan for the first request of an iteration, otherwise when the script asked.
@@ -105,7 +105,7 @@ struct Hop {
     with_body: bool,
     same_host: bool,
     authorization: Option<String>,
-    /// Where a redirect came from.
+    /// The URL that redirected here.
     referer: Option<String>,
 }
 
@@ -413,7 +413,7 @@ fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
     credentials.digest(&header, &hop.method, &uri, &nonce)
 }
 
-/// Where a response redirects to, as Go's client goes there.
+/// The next hop of a redirect, as Go's client follows it.
 fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
     if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);

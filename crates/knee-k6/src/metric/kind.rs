@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a metric does with its samples.
+/// Kind of a metric: how it aggregates its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Adds them up.
@@ -26,7 +26,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What a metric's values mean, which decides how they are printed.
+/// Unit of a metric's values, which decides how they are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contains {
     /// Plain numbers.

@@ -15,7 +15,7 @@ use super::tag::Tags;
 /// Sinks of one part of a run: a scenario, or a group in one.
 pub type Section = Vec<Option<Sink>>;
 
-/// What one worker has measured.
+/// The measurements of one worker.
 #[derive(Clone, Debug)]
 pub struct Meter {
     catalog: Arc<Catalog>,
@@ -29,7 +29,7 @@ pub struct Meter {
     parts: Option<BTreeMap<String, Part>>,
 }
 
-/// What one scenario has measured.
+/// The measurements of one scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     /// Its groups and checks.
@@ -38,7 +38,7 @@ pub struct Part {
     pub sections: BTreeMap<Option<String>, Section>,
 }
 
-/// Where in a script a sample was taken.
+/// Position in the script and time of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The scenario; empty outside of scenarios (setup, teardown).
@@ -137,12 +137,12 @@ impl Meter {
         }
     }
 
-    /// What a metric has seen; `None` without a sample.
+    /// The samples of a metric; `None` without one.
     pub fn sink(&self, id: MetricId) -> Option<&Sink> {
         self.sinks[id.0].as_ref()
     }
 
-    /// What the sub-metrics of a metric have seen, in the order of the catalogue.
+    /// The samples of a metric's sub-metrics, in the order of the catalogue.
     pub fn submetrics(&self, id: MetricId) -> &[Sink] {
         &self.submetrics[id.0]
     }
@@ -164,7 +164,7 @@ impl Meter {
         &self.groups
     }
 
-    /// What each scenario has measured, by name; `None` unless parts are kept.
+    /// The measurements of each scenario, by name; `None` unless parts are kept.
     pub const fn parts(&self) -> Option<&BTreeMap<String, Part>> {
         self.parts.as_ref()
     }

@@ -6,7 +6,7 @@ use super::kind::Kind;
 use super::trend::Trend;
 use crate::duration::SignedDuration;
 
-/// What a metric has seen.
+/// The samples of a metric.
 #[derive(Clone, Debug)]
 pub enum Sink {
     /// A sum.
@@ -153,7 +153,7 @@ impl Gauge {
     }
 }
 
-/// How many samples were not zero.
+/// Number of samples that were not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
     hits: u64,

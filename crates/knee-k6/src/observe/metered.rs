@@ -12,7 +12,7 @@ use crate::http::answer::Timings;
 use crate::metric::meter::Place;
 use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Sink, Tags};
 
-/// Where the meters of all workers come together. Clones are the same one.
+/// The sum of the meters of all workers. Clones share it.
 #[derive(Clone)]
 pub struct Total {
     inner: Arc<(Mutex<Sum>, Condvar)>,
@@ -100,7 +100,7 @@ impl Drop for Metered {
     }
 }
 
-/// Where a sample was taken.
+/// Position and time of a sample.
 fn place<'a>(context: &'a Context<'a>) -> Place<'a> {
     Place { scenario: context.scenario, group: context.group, at: context.at.as_nanos() }
 }

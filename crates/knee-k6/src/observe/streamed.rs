@@ -26,7 +26,7 @@ pub struct Streamed {
     outlet: Outlet,
     system: SystemTags,
     batch: RefCell<Vec<Sample>>,
-    /// When the last batch was handed over, on the run's clock.
+    /// Time of the last batch handed over, on the run's clock.
     handed_over: Cell<Nanos>,
     bytes: RefCell<Bytes>,
     /// Wall-clock time at which the run's clock read zero; known with the first sample.

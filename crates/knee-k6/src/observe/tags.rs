@@ -117,7 +117,7 @@ pub trait AllTags: Tags {
 
 /// The tags of a sample that is neither request nor check.
 pub struct Plain<'a> {
-    /// Where it was taken.
+    /// Position in the script.
     pub context: &'a Context<'a>,
     /// Which tags it gets by itself.
     pub system: SystemTags,

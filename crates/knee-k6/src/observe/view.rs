@@ -1,4 +1,4 @@
-//! What observers of workers are made with.
+//! Settings of the workers' observers.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use super::{Observer, Observers};
 use crate::metric::Registry;
 use crate::output::Outlet;
 
-/// What observers of workers are made with.
+/// Settings of the workers' observers.
 #[derive(Clone)]
 pub struct View {
     /// The metrics, which may still grow.
     pub metrics: Arc<Registry>,
     /// Whether scenarios and groups are kept apart.
     pub by_part: bool,
-    /// Where meters go when workers are done.
+    /// Sum of the meters of workers that are done.
     pub total: Total,
     /// Which tags samples get by themselves.
     pub system_tags: SystemTags,
-    /// Where every sample goes, if anywhere.
+    /// Output of every sample, if any.
     pub outlet: Option<Outlet>,
 }
 

@@ -28,7 +28,7 @@ pub fn lines(scenarios: &[ScenarioSpec]) -> Vec<String> {
     sorted.into_iter().map(|scenario| format!("{}: {}", scenario.name, describe(scenario))).collect()
 }
 
-/// When everything has ended at the latest.
+/// Latest end of all scenarios.
 pub fn max_duration(scenarios: &[ScenarioSpec]) -> Nanos {
     scenarios.iter().map(ScenarioSpec::end).max().unwrap_or(Nanos::ZERO)
 }
@@ -53,7 +53,7 @@ fn moments(scenario: &ScenarioSpec) -> Vec<Nanos> {
     moments
 }
 
-/// How many VUs a scenario needs at `at`, those included that are allowed to finish.
+/// VUs that a scenario needs at `at`, including those that may finish.
 fn needed(scenario: &ScenarioSpec, at: Nanos) -> u32 {
     if at < scenario.start_time || at >= scenario.end() {
         return 0;
@@ -144,7 +144,7 @@ fn vus_range(pre_allocated: u32, max: u32) -> String {
     if pre_allocated == max { format!("maxVUs: {max}") } else { format!("maxVUs: {pre_allocated}-{max}") }
 }
 
-/// What stands in brackets behind the description of an executor.
+/// The details in brackets after the description of an executor.
 fn details(scenario: &ScenarioSpec, first: &[String]) -> String {
     let mut text = String::from(" (");
     for detail in first {

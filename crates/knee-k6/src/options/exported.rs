@@ -9,7 +9,7 @@ use super::layer::Layer;
 use super::scenario::Scenarios;
 use crate::duration::SignedDuration;
 
-/// What `exec.test.options` is.
+/// The value of `exec.test.options`.
 pub fn exported(options: &Layer, scenarios: &Scenarios) -> Value {
     let span = |span: Option<SignedDuration>| span.map(|span| span.to_string());
     let scenarios: Map<String, Value> =

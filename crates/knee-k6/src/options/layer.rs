@@ -13,12 +13,12 @@ use crate::duration::SignedDuration;
 use crate::read::{ConfigError, Read, ReadError};
 use crate::threshold::ThresholdTexts;
 
-/// Where options come from; a later one wins.
+/// A source of options; later ones win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The configuration file.
     File,
-    /// What the script exports.
+    /// The script's exports.
     Script,
     /// Variables `K6_*`.
     Env,
@@ -43,7 +43,7 @@ impl Source {
 pub struct FlagError {
     /// The option that the flag is for, by its name in a script.
     pub option: &'static str,
-    /// What was typed.
+    /// The text as typed.
     pub text: String,
     /// Why it does not fit.
     pub error: ReadError,
@@ -110,7 +110,7 @@ layer! {
     paused: bool, "paused", Some("K6_PAUSED");
     /// Number of VUs.
     vus: i64, "vus", Some("K6_VUS");
-    /// How long the run takes.
+    /// Duration of the run.
     duration: SignedDuration, "duration", Some("K6_DURATION");
     /// Iterations of all VUs together.
     iterations: i64, "iterations", Some("K6_ITERATIONS");

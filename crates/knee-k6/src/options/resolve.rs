@@ -14,12 +14,12 @@ use super::scenario::{Executor, Form, ScenarioSpec, Scenarios};
 use crate::duration::SignedDuration;
 use crate::read::ConfigError;
 
-/// What each layer says.
+/// The options of each layer.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     /// The configuration file, as JSON; `null` if there is none.
     pub file: Value,
-    /// What the script exports as `options`, as JSON; `null` if it exports none.
+    /// The script's exported `options`, as JSON; `null` if it exports none.
     pub script: Value,
     /// Variables `K6_*`, see [`Layer::from_env`].
     pub env: Layer,

@@ -8,10 +8,10 @@ use super::scenario::ScenarioSpec;
 use crate::duration::SignedDuration;
 use crate::threshold::ThresholdTexts;
 
-/// What a run does, with every default filled in.
+/// All options of a run, with every default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What runs, sorted by name; never empty.
+    /// The scenarios, sorted by name; never empty.
     pub scenarios: Vec<ScenarioSpec>,
     /// Pass criteria, not yet parsed; see [`crate::threshold::compile`].
     pub thresholds: ThresholdTexts,
@@ -23,11 +23,11 @@ pub struct Options {
     pub summary_trend_stats: Vec<String>,
     /// Unit of times in the summary: `s`, `ms` or `us`; chosen to fit each value if `None`.
     pub summary_time_unit: Option<String>,
-    /// What concerns requests.
+    /// Options of requests.
     pub http: HttpOptions,
-    /// What concerns the course of the run.
+    /// Options of the run's course.
     pub run: RunOptions,
-    /// What to tell the user, one sentence each.
+    /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
     /// All options as a script sees them in `exec.test.options`.
     pub exported: serde_json::Value,

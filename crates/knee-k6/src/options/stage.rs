@@ -10,7 +10,7 @@ use crate::read::{Read, ReadError};
 /// A stage, not yet validated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// How long it takes.
+    /// Its duration.
     pub duration: Option<SignedDuration>,
     /// The level at its end.
     pub target: Option<i64>,

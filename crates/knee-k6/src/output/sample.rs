@@ -13,10 +13,10 @@ pub struct Sample {
     pub metric: MetricId,
     /// Its value; milliseconds and bytes where the metric has a unit.
     pub value: f64,
-    /// When it was taken, since the Unix epoch.
+    /// Time since the Unix epoch.
     pub at: Nanos,
     /// Its tags, sorted by name. Samples of one request share them.
     pub tags: Arc<[(String, String)]>,
-    /// What is told besides tags, in any order.
+    /// Metadata besides tags, in any order.
     pub metadata: Arc<[(String, String)]>,
 }

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use knee_core::unit::Nanos;
 
-/// How CSV writes times.
+/// Format of times in CSV.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeForm {
     /// Seconds since the Unix epoch.

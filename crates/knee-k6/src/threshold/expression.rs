@@ -13,7 +13,7 @@ use crate::metric::{Kind, Sink};
 pub struct Expression {
     /// Which figure of the metric is meant.
     pub aggregation: Aggregation,
-    /// How it is compared.
+    /// The comparison.
     pub comparison: Comparison,
     /// With what.
     pub limit: f64,
@@ -156,7 +156,7 @@ pub enum ExpressionError {
     Left {
         /// The whole expression.
         source_text: String,
-        /// What is wrong with the left side.
+        /// The error of the left side.
         reason: String,
     },
     /// What stands right of the comparison is no number.
@@ -166,7 +166,7 @@ pub enum ExpressionError {
     Right {
         /// The whole expression.
         source_text: String,
-        /// What should be a number.
+        /// The text that should be a number.
         number: String,
     },
 }

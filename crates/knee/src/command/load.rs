@@ -103,7 +103,7 @@ pub(super) fn take(
 fn take_as(
     kind: Kind,
     load: &Load,
-    way: &Way,
+    way: &HttpConfig,
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Taken, Failed> {
@@ -205,7 +205,7 @@ fn head(load: &Load) -> Head {
 fn not_tls(load: &Load, run: &Run) -> Option<String> {
     let tally = run.measured.all();
     let failed = tally.faults.iter().any(|tally| tally.fault == Fault::TlsHandshake);
-    let https = load.shots.first().is_some_and(|shot| shot.url.scheme() == "https");
+    let https = load.requests.first().is_some_and(|request| request.url.scheme() == "https");
     let answered = !tally.status.is_empty();
     (https && failed && !answered && load.output.format != Format::Quiet).then(|| {
         "hint: no TLS session: if the server speaks plain HTTP on this port, write http://".to_owned()

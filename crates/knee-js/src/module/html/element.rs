@@ -49,7 +49,7 @@ impl<'js> JsClass<'js> for Element {
     }
 }
 
-/// How an attribute is shown.
+/// Type of an attribute.
 #[derive(Clone, Copy)]
 enum Kind {
     /// As it is written; nothing as an empty text.

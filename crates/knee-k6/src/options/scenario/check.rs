@@ -12,7 +12,7 @@ const MIN_DURATION: SignedDuration = SignedDuration::from_secs(1);
 const GRACE: SignedDuration = SignedDuration::from_secs(30);
 const MAX_DURATION: SignedDuration = SignedDuration::from_secs(600);
 
-/// What was found while a scenario was completed.
+/// Errors found in a scenario.
 #[derive(Default)]
 struct Faults(Vec<String>);
 

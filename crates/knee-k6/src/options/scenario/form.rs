@@ -16,11 +16,11 @@ pub type Scenarios = BTreeMap<String, Form>;
 /// A scenario as it was written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Form {
-    /// When it starts.
+    /// Start time.
     pub start_time: Option<SignedDuration>,
-    /// How long iterations may go on after its end.
+    /// Grace period for iterations after its end.
     pub graceful_stop: Option<SignedDuration>,
-    /// What it adds to `__ENV`.
+    /// Variables added to `__ENV`.
     pub env: Option<BTreeMap<String, String>>,
     /// The exported function.
     pub exec: Option<String>,
@@ -89,13 +89,13 @@ executors! {
 }
 
 impl Default for Executor {
-    /// What runs when options say nothing: one iteration of one VU.
+    /// The default: one iteration of one VU.
     fn default() -> Self {
         Self::PerVuIterations { vus: None, iterations: None, max_duration: None }
     }
 }
 
-/// How a value looks in `exec.test.options`.
+/// A value as `exec.test.options` shows it.
 trait Show {
     fn show(&self) -> Value;
 }

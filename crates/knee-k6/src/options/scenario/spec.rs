@@ -11,21 +11,21 @@ use knee_core::unit::Nanos;
 pub struct ScenarioSpec {
     /// Its name.
     pub name: String,
-    /// When it starts, on the run's clock.
+    /// Start time, on the run's clock.
     pub start_time: Nanos,
-    /// How long iterations may go on after its end.
+    /// Grace period for iterations after its end.
     pub graceful_stop: Nanos,
     /// The exported function that is an iteration.
     pub exec: String,
-    /// What it adds to `__ENV`.
+    /// Variables added to `__ENV`.
     pub env: BTreeMap<String, String>,
     /// Tags of its samples.
     pub tags: BTreeMap<String, String>,
-    /// When iterations start, and how many.
+    /// The executor: when iterations start, and how many.
     pub executor: ExecutorSpec,
 }
 
-/// When iterations start, and how many.
+/// The executor: when iterations start, and how many.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecutorSpec {
     /// A number of iterations, whoever is free takes the next.
@@ -50,16 +50,16 @@ pub enum ExecutorSpec {
     ConstantVus {
         /// VUs; 1 or more.
         vus: u32,
-        /// How long.
+        /// Duration.
         duration: Nanos,
     },
     /// A number of VUs that changes over time.
     RampingVus {
         /// VUs at the start.
         start_vus: u32,
-        /// How their number moves; one or more.
+        /// Changes of their number; one or more.
         stages: Vec<StageSpec>,
-        /// How long a VU that is taken away may go on with its iteration.
+        /// Grace period for the iteration of a VU that is removed.
         graceful_ramp_down: Nanos,
     },
     /// Iterations start at an even pace.
@@ -68,7 +68,7 @@ pub enum ExecutorSpec {
         rate: u32,
         /// The time that `rate` is meant for; above zero.
         time_unit: Nanos,
-        /// How long.
+        /// Duration.
         duration: Nanos,
         /// VUs made beforehand.
         pre_allocated_vus: u32,
@@ -81,7 +81,7 @@ pub enum ExecutorSpec {
         start_rate: u32,
         /// The time that rates are meant for; above zero.
         time_unit: Nanos,
-        /// How the pace moves; one or more.
+        /// Changes of the rate; one or more.
         stages: Vec<StageSpec>,
         /// VUs made beforehand.
         pre_allocated_vus: u32,
@@ -94,7 +94,7 @@ pub enum ExecutorSpec {
         vus: u32,
         /// Most VUs.
         max_vus: u32,
-        /// How long; zero for ever.
+        /// Duration; zero means no end.
         duration: Nanos,
     },
 }
@@ -102,7 +102,7 @@ pub enum ExecutorSpec {
 /// A stage, valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageSpec {
-    /// How long it takes; zero is a jump.
+    /// Duration; zero is a jump.
     pub duration: Nanos,
     /// VUs, or iterations per time unit, at its end.
     pub target: u32,
@@ -122,7 +122,7 @@ impl ExecutorSpec {
         }
     }
 
-    /// How long iterations may start, from the start of the scenario.
+    /// Time in which iterations start, from the start of the scenario.
     pub fn duration(&self) -> Nanos {
         match self {
             Self::SharedIterations { max_duration, .. } | Self::PerVuIterations { max_duration, .. } => {
@@ -154,7 +154,7 @@ impl ExecutorSpec {
 }
 
 impl ScenarioSpec {
-    /// When the last iteration has ended at the latest, on the run's clock.
+    /// Latest end of the last iteration, on the run's clock.
     pub fn end(&self) -> Nanos {
         self.start_time.saturating_add(self.executor.duration()).saturating_add(self.graceful_stop)
     }

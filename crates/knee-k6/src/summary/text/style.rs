@@ -1,6 +1,6 @@
 //! Colours of k6's summary.
 
-/// How the text looks.
+/// Style of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// Also all metrics, groups and scenarios.

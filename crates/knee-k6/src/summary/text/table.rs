@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::style::{Style, Tone};
 
-/// What stands behind a name.
+/// The cells after a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
     /// A value and what belongs to it.
