@@ -11,7 +11,7 @@ use knee_core::unit::Nanos;
 
 use crate::timer::Timer;
 
-/// How often it is tried: 200 tries a second give a run of a second a p90, for 0.1 % of a CPU.
+/// How often it is tried: 200 tries a second give a run of a second a p90.
 const PACE: Nanos = Nanos::from_millis(5);
 
 /// The tries of one worker.
@@ -38,7 +38,8 @@ impl LoopProbe {
     pub fn take(&self, now: Nanos) -> LoopLag {
         let mut seen = self.seen.borrow_mut();
         let late = now.since(self.next.get());
-        if late >= PAUSE {
+        // Before the first try there is nothing that could be late.
+        if late >= PAUSE && self.next.get() > Nanos::ZERO {
             seen.note(late);
             self.next.set(now);
         }
