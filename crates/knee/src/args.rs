@@ -103,6 +103,8 @@ enum Subcommands {
     Compare(Box<CompareArgs>),
     /// Measure the noise floor of this machine
     Calibrate(Box<CalibrateArgs>),
+    /// Explain a validity warning: its limits, cause and remedy
+    Explain(ExplainArgs),
     /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
 }
@@ -128,6 +130,18 @@ pub enum Invocation {
     Calibrate(Box<CalibrateArgs>),
     /// Show the main commands on a demo server.
     Tour(TourArgs),
+    /// Explain a validity warning.
+    Explain(ExplainArgs),
+}
+
+/// `knee explain`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ExplainArgs {
+    /// Code in brackets behind a warning or a note; without it all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+    #[command(flatten)]
+    help: HelpFlag,
 }
 
 /// `knee URL`.
@@ -521,6 +535,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
+        Some(Subcommands::Explain(args)) => Invocation::Explain(args),
         Some(Subcommands::Tour(args)) => Invocation::Tour(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
