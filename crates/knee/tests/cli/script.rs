@@ -34,7 +34,7 @@ fn a_run_ends_with_k6s_summary_and_below_it_what_k6_does_not_say() {
         "/x",
         "export const options = { iterations: 5, thresholds: { http_reqs: ['count==5'] } };",
     );
-    let (home, finished) = run(&script, "");
+    let (_home, finished) = run(&script, "");
     assert_eq!((finished.code, server.count()), (Some(0), 5), "{}", finished.stderr);
     let (k6, own) =
         finished.stdout.split_once("\n\n\n\nknee ").unwrap_or_else(|| panic!("{}", finished.stdout));
