@@ -1,7 +1,7 @@
 //! What was typed: the command line as `clap` reads it, nothing resolved.
 //!
 //! Does not judge values, read files or know defaults that depend on the machine; `settings`
-//! does. Values stay text here, so that every mistake in them is told in one voice.
+//! does. Values stay text here, so that every error in them is worded in one place.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ mod study;
 
 mod sweep;
 
+mod words;
+
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
@@ -37,24 +39,26 @@ mod reference;
 const EXAMPLES: &str = "\
 Examples:
   knee http://127.0.0.1:8080/                  200 requests, 50 connections
-  knee URL -c 50 -z 10s                        as fast as 50 connections go
-  knee URL -q 1000 -z 1m --warm-up 5s          1,000 requests/s, by plan
-  knee URL -q 100 --stage 30s:2000,1m:2000     ramp the rate, then hold it
-  knee URL -m POST -T application/json -d '{}' a body
+  knee URL -c 50 -z 10s                        closed load: 50 connections for 10 s
+  knee URL -q 1000 -z 1m --warm-up 5s          open load: 1,000 requests/s
+  knee URL -q 100 --stage 30s:2000,1m:2000     ramp to 2,000/s, then hold it
+  knee URL -m POST -T application/json -d '{}' POST a body
   knee URL -z 10s --output-format json | jq .verdict
-  knee report last~1                           the run before the last one
-  knee sweep URL --slo 'p99<250ms'             how much can it take
-  knee compare URL_A URL_B                     did the change help
+  knee run script.js                           run a k6 script
+  knee report last~1                           show the run before the last
+  knee sweep URL --slo 'p99<250ms'             find the capacity
+  knee compare URL_A URL_B                     test whether B is slower
 
 Durations: 10s, 1m30s, 500ms; a bare number is seconds. Requests: 200, 1.5k, 2m.
-Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid measurement.";
+Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid result.
+`knee COMMAND --help` lists the flags of a command.";
 
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "knee",
     version,
-    about = "Loads an HTTP service, and says of every result whether it can be trusted",
+    about = "HTTP load generator that checks its own measurements",
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
@@ -75,7 +79,7 @@ struct Cli {
     version: Option<bool>,
 }
 
-/// One help for `-h` and `--help`: a line a flag.
+/// One help for `-h` and `--help`.
 #[derive(Args, Clone, Debug, Default)]
 struct HelpFlag {
     /// Print this help
@@ -85,20 +89,22 @@ struct HelpFlag {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
-    /// Show a run that was kept
+    /// Show or list saved runs
     Report(ReportArgs),
-    /// Bring up a small demo server and load it
+    /// Start a small demo server and load it
     Demo(Box<DemoArgs>),
     /// Run a k6 script
     Run(Box<RunArgs>),
-    /// Find out how much a service can take
+    /// Find the capacity of a service by loading it in steps
     Sweep(Box<SweepArgs>),
-    /// Compare variants of a service, interleaved, and say what the change did
+    /// Compare variants of a service as a study.toml declares
     Study(Box<StudyArgs>),
-    /// Compare two URLs or commands, driven in turns, or two runs that were kept
+    /// Compare two URLs, commands or saved runs
     Compare(Box<CompareArgs>),
-    /// Find out what noise alone does on this machine, and keep it
+    /// Measure the noise floor of this machine
     Calibrate(Box<CalibrateArgs>),
+    /// Explain a validity warning: its limits, cause and remedy
+    Explain(ExplainArgs),
     /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
 }
@@ -108,28 +114,40 @@ enum Subcommands {
 pub enum Invocation {
     /// Load a URL.
     Load(Box<LoadArgs>),
-    /// Show a run that was kept.
+    /// Show or list saved runs.
     Report(ReportArgs),
-    /// Load a server that this command brings up itself.
+    /// Load a server that this command starts.
     Demo(Box<DemoArgs>),
     /// Run a k6 script.
     Run(Box<RunArgs>),
-    /// Find out how much a service can take.
+    /// Find the capacity of a service.
     Sweep(Box<SweepArgs>),
     /// Compare variants of a service.
     Study(Box<StudyArgs>),
     /// Compare two targets, or two runs.
     Compare(Box<CompareArgs>),
-    /// Measure the noise of this machine.
+    /// Measure the noise floor of this machine.
     Calibrate(Box<CalibrateArgs>),
     /// Show the main commands on a demo server.
     Tour(TourArgs),
+    /// Explain a validity warning.
+    Explain(ExplainArgs),
+}
+
+/// `knee explain`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ExplainArgs {
+    /// Code in brackets behind a warning or a note; without it all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+    #[command(flatten)]
+    help: HelpFlag,
 }
 
 /// `knee URL`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LoadArgs {
-    /// Where the requests go; http:// is assumed when no scheme is given
+    /// URL to load; http:// is assumed
     #[arg(value_name = "URL")]
     pub url: Option<String>,
     /// Everything else.
@@ -141,22 +159,22 @@ pub struct LoadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct ReportArgs {
-    /// `last`, `last~1` for the one before, …, the name of a kept run, or a file
-    #[arg(value_name = "RECORD", default_value = "last")]
-    pub record: String,
-    /// List the runs that were kept, newest first, and show none
-    #[arg(long, conflicts_with = "record")]
+    /// `last`, `last~1` for the run before, a name from `--list`, or a file [default: last]
+    #[arg(value_name = "RECORD")]
+    pub record: Option<String>,
+    /// List saved runs, newest first; with the name of a study, sweep or comparison its trials
+    #[arg(long)]
     pub list: bool,
-    /// Form of the report
+    /// Report format
     #[arg(long, alias = "output-format", value_name = "FORMAT", value_enum, default_value = "text")]
     pub format: ReportFormat,
-    /// Write the report to a file; with locust-csv to four files, whose names begin like this or are in this folder
+    /// Write to a file instead of stdout; with locust-csv, a prefix or folder for four files
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Unit of the times in a text; chosen to fit when not given
+    /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
-    /// No colours; so does the environment variable `NO_COLOR`
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
     #[command(flatten)]
@@ -167,10 +185,10 @@ pub struct ReportArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct DemoArgs {
-    /// Where the demo server listens; port 0 takes a free one
+    /// Address of the demo server; port 0 picks a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0", help_heading = "Demo server")]
     pub listen: std::net::SocketAddr,
-    /// Only serve, until interrupted
+    /// Serve without loading, until interrupted
     #[arg(long, help_heading = "Demo server")]
     pub serve_only: bool,
     /// Workers of the demo server; each serves one request at a time [default: 8]
@@ -209,10 +227,10 @@ pub struct LoadFlags {
     /// How it is sent.
     #[command(flatten)]
     pub connection: ConnectionFlags,
-    /// What is shown and kept.
+    /// What is shown and saved.
     #[command(flatten)]
     pub output: OutputFlags,
-    /// What peers have and this version has not.
+    /// Flags of other tools that this version does not support.
     #[command(flatten)]
     pub later: LaterFlags,
 }
@@ -221,44 +239,42 @@ pub struct LoadFlags {
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Load")]
 pub struct AmountFlags {
-    /// Number of requests; k and m suffixes and decimals work, as in 1.5k [default: 200]
+    /// Number of requests, as in 200 or 1.5k [default: 200]
     #[arg(short = 'n', long = "requests", value_name = "N", allow_hyphen_values = true)]
     pub requests: Option<String>,
-    /// Connections; with -q, the most requests in flight [default: 50]
+    /// Connections; with -q, the limit of requests in flight [default: 50]
     #[arg(short = 'c', long = "connections", value_name = "N", allow_hyphen_values = true)]
     pub connections: Option<String>,
-    /// How long new requests are sent, warm-up apart
+    /// Send for this long, not counting warm-up
     #[arg(short = 'z', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
-    /// Requests a second for all connections together, sent when they are due
-    /// whether or not earlier ones were answered
+    /// Arrival rate, requests per second in total: an open load, whose schedule does not wait
+    /// for responses
     #[arg(short = 'q', long = "rate", value_name = "RATE", allow_hyphen_values = true)]
     pub rate: Option<String>,
-    /// How the requests of -q are spread [default: uniform]
+    /// Spacing of the requests of -q [default: uniform]
     #[arg(long, value_name = "KIND", value_enum)]
     pub arrivals: Option<ArrivalKind>,
-    /// Seed of everything random: Poisson arrivals, choice of URLs and bodies; the same
-    /// seed gives the same load [default: 1]
+    /// Seed of arrivals and of the choice of URLs and bodies [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<String>,
-    /// Ramp to TARGET within TIME; repeat it or separate with commas. Ramps the
-    /// rate from -q if that is given, else the connections from -c (or 0)
+    /// Ramp to TARGET within TIME: the rate if -q is given, else connections. Repeat, or
+    /// separate with commas
     #[arg(long = "stage", value_name = "TIME:TARGET", value_delimiter = ',')]
     pub stages: Vec<String>,
-    /// Send for so long before -z or the stages begin; kept in the record, outside
-    /// of the totals
+    /// Send for this long before measuring; needs -z or --stage
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warm_up: Option<String>,
-    /// How long requests in flight may take to finish at the end [default: 5s]
+    /// Time limit for requests in flight at the end [default: 5s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub grace: Option<String>,
-    /// Wait for requests in flight however long they take
+    /// Wait for requests in flight without a limit
     #[arg(short = 'w', long, alias = "wait-ongoing-requests-after-deadline", conflicts_with = "grace")]
     pub wait: bool,
-    /// Worker threads [default: one a CPU, at most one a connection]
+    /// Worker threads [default: one per CPU, at most one per connection]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub workers: Option<String>,
-    /// Allow more than a little load on this public host; repeat for more
+    /// Lift the load limit for this public host; repeatable
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,
 }
@@ -267,10 +283,10 @@ pub struct AmountFlags {
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Request")]
 pub struct RequestFlags {
-    /// Method [default: GET; POST with -F]
+    /// HTTP method [default: GET; POST with -F]
     #[arg(short = 'm', long, value_name = "METHOD")]
     pub method: Option<String>,
-    /// A header, as in 'name: value'; repeat for more
+    /// Header, as in 'name: value'; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
     /// Header `accept`
@@ -282,38 +298,37 @@ pub struct RequestFlags {
     /// Header `user-agent`
     #[arg(short = 'U', long, value_name = "NAME")]
     pub user_agent: Option<String>,
-    /// Header `host`; the connection still goes to the URL's host
+    /// Header `host`; still connects to the URL's host
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
     /// Basic authentication
     #[arg(short = 'a', long = "basic-auth", value_name = "USER:PASS")]
     pub basic_auth: Option<String>,
-    /// Body
+    /// Request body
     #[arg(short = 'd', long = "body", value_name = "TEXT", allow_hyphen_values = true)]
     pub body: Option<String>,
-    /// Body from a file
+    /// Request body from a file
     #[arg(short = 'D', long = "body-file", value_name = "FILE")]
     pub body_file: Option<PathBuf>,
-    /// Bodies from the lines of a file, one at random a request
+    /// Request bodies from a file, one line per request, at random
     #[arg(short = 'Z', long = "body-lines", value_name = "FILE")]
     pub body_lines: Option<PathBuf>,
-    /// A field of a multipart form, as in 'name=value' or 'name=@file;type=text/csv';
-    /// repeat for more
+    /// Multipart form field, as in 'name=value' or 'name=@file;type=text/csv'; repeatable
     #[arg(short = 'F', long = "form", value_name = "FIELD")]
     pub form: Vec<String>,
-    /// Take the URLs from the lines of a file, `URL [WEIGHT]`, one at random a request
+    /// URLs from a file of lines `URL [WEIGHT]`, one per request, at random
     #[arg(long, value_name = "FILE")]
     pub urls_from_file: Option<PathBuf>,
-    /// Follow so many redirects [default: 0]
+    /// Follow up to N redirects [default: 0]
     #[arg(short = 'r', long = "redirect", value_name = "N", allow_hyphen_values = true)]
     pub redirects: Option<String>,
-    /// Time limit of a request [default: none]
+    /// Time limit per request [default: none]
     #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
     pub timeout: Option<String>,
-    /// Ask for no encoded answers, and decode none
+    /// Neither request nor decode compressed responses
     #[arg(long)]
     pub disable_compression: bool,
-    /// Most bytes of a body after decoding, as in 64m (MiB) [default: 64m]
+    /// Size limit of a decoded response body, as in 64m (MiB) [default: 64m]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub decoded_max: Option<String>,
 }
@@ -323,25 +338,25 @@ pub struct RequestFlags {
 #[command(next_help_heading = "Connection")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct ConnectionFlags {
-    /// Time limit for name, TCP and TLS together [default: 5s]
+    /// Time limit for DNS, TCP and TLS together [default: 5s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub connect_timeout: Option<String>,
-    /// Use each connection for one request
+    /// Open a new connection for each request
     #[arg(long)]
     pub disable_keepalive: bool,
-    /// IPv4 alone
+    /// Use IPv4 only
     #[arg(short = '4', long)]
     pub ipv4: bool,
-    /// IPv6 alone
+    /// Use IPv6 only
     #[arg(short = '6', long, conflicts_with = "ipv4")]
     pub ipv6: bool,
-    /// Connect elsewhere, HOST:PORT:HOST:PORT; several for one origin take turns
+    /// Connect elsewhere, HOST:PORT:HOST:PORT; several for one origin rotate
     #[arg(long, value_name = "FROM:TO")]
     pub connect_to: Vec<String>,
-    /// Connect to a Unix socket, whatever the URL's host
+    /// Connect to a Unix socket instead of the URL's host
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "ipv4", "ipv6"])]
     pub unix_socket: Option<PathBuf>,
-    /// Trust these certificate authorities too (PEM)
+    /// Also trust these certificate authorities (PEM)
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// Client certificate chain (PEM); needs --key
@@ -350,39 +365,39 @@ pub struct ConnectionFlags {
     /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Accept any certificate
+    /// Do not verify the server's certificate
     #[arg(long)]
     pub insecure: bool,
 }
 
-/// What is shown and kept.
+/// What is shown and saved.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     /// Write the result to a file instead of stdout
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Form of the result [default: text]
-    #[arg(long, value_name = "FORMAT", value_enum)]
+    /// Result format [default: text]
+    #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<Format>,
-    /// Unit of the times in the text; chosen to fit when not given
+    /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
-    /// Name of the record; without it the run is kept where `knee report last` finds it
+    /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// No live screen; a line a second instead
+    /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,
-    /// Most redraws of the live screen a second, 1 to 60 [default: 4]
+    /// Redraws of the live screen per second, 1 to 60 [default: 4]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub fps: Option<String>,
-    /// No colours; so does the environment variable `NO_COLOR`
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
 }
 
-/// Flags of peers that are understood in order to be explained. Not in the help.
+/// Flags of other tools, read to explain what to use instead. Hidden from the help.
 #[derive(Args, Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct LaterFlags {
@@ -431,16 +446,16 @@ fn unit() -> impl TypedValueParser<Value = Unit> {
     PossibleValuesParser::new(Unit::ALL.map(Unit::name)).try_map(|name| name.parse::<Unit>())
 }
 
-/// How the arrivals of an open load are spread.
+/// Spacing of the arrivals of an open load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalKind {
     /// Evenly spaced
     Uniform,
-    /// As independent users come
+    /// As of independent users, at random
     Poisson,
 }
 
-/// Form of a result.
+/// Result format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
@@ -448,15 +463,15 @@ pub enum Format {
     Text,
     /// Everything, for programs; docs/reference has its schema
     Json,
-    /// One row an interval
+    /// One row per interval
     Csv,
-    /// The JSON that oha prints
+    /// oha's JSON
     OhaJson,
-    /// Nothing; the exit code and the record tell
+    /// Nothing; see the exit code and the saved run
     Quiet,
 }
 
-/// How a run that was kept is shown.
+/// Format of a saved run's report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// For people
@@ -464,18 +479,18 @@ pub enum ReportFormat {
     Text,
     /// Everything, for programs; docs/reference has its schema
     Json,
-    /// One row an interval
+    /// One row per interval
     Csv,
-    /// The JSON that oha prints
+    /// oha's JSON
     OhaJson,
-    /// The four CSV files that Locust writes; needs -o
+    /// Locust's four CSV files; needs -o
     LocustCsv,
-    /// Nothing; the exit code and the record tell
+    /// Nothing; see the exit code and the saved run
     Quiet,
 }
 
 impl ReportFormat {
-    /// As any run is shown at its end; `None` for what only `knee report` does.
+    /// The same format at the end of a run; `None` if only `knee report` has it.
     pub const fn of_one_text(self) -> Option<Format> {
         match self {
             Self::Text => Some(Format::Text),
@@ -488,10 +503,10 @@ impl ReportFormat {
     }
 }
 
-/// Why nothing is to be done.
+/// Why there is nothing to run.
 #[derive(Debug)]
 pub enum Refused {
-    /// Help or the version was asked for: text for stdout.
+    /// Help or version: text for stdout.
     Shown(String),
     /// The command line is wrong.
     Problem(Problem),
@@ -509,10 +524,9 @@ impl From<Problem> for Refused {
 ///
 /// [`Refused::Shown`] for `--help` and `--version`, else what is wrong.
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Refused> {
-    let line: Vec<OsString> = line.into_iter().collect();
-    refuse_single_dashes(&line)?;
-    refuse_commands_of_k6(&line)?;
-    let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error))?;
+    let line = words::asks_for_help(line.into_iter().collect(), &Cli::command());
+    words::check(&line, &Cli::command())?;
+    let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error, &line))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
         Some(Subcommands::Demo(args)) => Invocation::Demo(args),
@@ -521,64 +535,18 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
+        Some(Subcommands::Explain(args)) => Invocation::Explain(args),
         Some(Subcommands::Tour(args)) => Invocation::Tour(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
 }
 
-/// hey writes long flags with one dash. Read as a cluster of short flags they would mean something
-/// else: `-disable-keepalive` is `-d` with the body `isable-keepalive`.
-fn refuse_single_dashes(line: &[OsString]) -> Result<(), Problem> {
-    const HEY: [(&str, &str); 6] = [
-        ("-disable-compression", "write `--disable-compression`"),
-        ("-disable-keepalive", "write `--disable-keepalive`"),
-        ("-disable-redirects", "leave it out: redirects are not followed unless `-r` says so"),
-        ("-host", "write `--host`"),
-        ("-cpus", "write `--workers`"),
-        ("-h2", "leave it out: this version speaks HTTP/1.1; HTTP/2 comes later"),
-    ];
-    let found = line.iter().skip(1).find_map(|typed| {
-        let name = typed.to_str()?.split('=').next()?;
-        HEY.iter().find(|(flag, _)| *flag == name)
-    });
-    match found {
-        Some((flag, hint)) => Err(Problem::new(format!("`{flag}` has one dash; long flags have two"), *hint)),
-        None => Ok(()),
-    }
-}
+/// What to do about a word that belongs to no flag.
+const VALUES: &str = "give each value its flag, as in `-z 10s`; quote values with spaces; for several URLs use \
+                      `--urls-from-file`";
 
-/// Commands of k6 that are none here. A single word could be the name of a host, so it takes a second one, or a
-/// word that nobody calls a host.
-fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
-    const ALONE: &str = "a run is on this machine alone, and is steered by signals";
-    const K6: [(&str, &str); 10] = [
-        (
-            "archive",
-            "run the script itself; `knee.lock` beside it holds modules from the network to their bytes",
-        ),
-        ("inspect", "`knee run SCRIPT` checks the script and its options before it sends anything"),
-        ("cloud", ALONE),
-        ("login", ALONE),
-        ("pause", ALONE),
-        ("resume", ALONE),
-        ("scale", ALONE),
-        ("stats", ALONE),
-        ("new", "docs/guide/k6.md has a script to begin with"),
-        ("version", "write `knee --version`"),
-    ];
-    let mut words = line.iter().skip(1).filter_map(|word| word.to_str());
-    let (first, second) = (words.next().unwrap_or_default(), words.next());
-    let known = K6.iter().find(|(name, _)| *name == first);
-    match known {
-        Some((name, hint)) if second.is_some() || matches!(*name, "archive" | "inspect" | "version") => {
-            Err(Problem::new(format!("`{name}` is a command of k6, and none of knee"), *hint))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// An error of `clap` in this program's voice.
-fn explain(error: &clap::Error) -> Refused {
+/// A `clap` error in this program's words.
+fn explain(error: &clap::Error, line: &[OsString]) -> Refused {
     let context = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.clone(),
         Some(ContextValue::Strings(texts)) => texts.join(", "),
@@ -588,7 +556,13 @@ fn explain(error: &clap::Error) -> Refused {
     let value = context(ContextKind::InvalidValue);
     let (what, hint) = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return Refused::Shown(error.to_string()),
-        ErrorKind::UnknownArgument => unknown(&argument, &context(ContextKind::SuggestedArg)),
+        ErrorKind::UnknownArgument => {
+            unknown(&argument, &context(ContextKind::SuggestedArg), words::is_run(line))
+        }
+        ErrorKind::MissingRequiredArgument => (
+            format!("`{}` is missing", context(ContextKind::InvalidArg).replace(['<', '>'], "")),
+            words::example(line).to_owned(),
+        ),
         ErrorKind::InvalidValue if value.is_empty() => {
             (format!("`{argument}` has no value"), format!("write `{argument} VALUE`"))
         }
@@ -606,12 +580,12 @@ fn explain(error: &clap::Error) -> Refused {
     Problem::new(what, hint).into()
 }
 
-fn unknown(argument: &str, suggested: &str) -> (String, String) {
+fn unknown(argument: &str, suggested: &str, is_run: bool) -> (String, String) {
     if !argument.starts_with('-') {
-        return (
-            format!("`{argument}` is one argument too many"),
-            "give one URL; a value with spaces needs quotes".to_owned(),
-        );
+        return (format!("`{argument}` is one argument too many"), VALUES.to_owned());
+    }
+    if let Some(hint) = words::instead_of(argument, is_run) {
+        return (format!("there is no flag `{argument}`"), hint.to_owned());
     }
     // clap also suggests what has little in common; one wrong letter in three is a slip, more is not.
     let is_slip = strsim::damerau_levenshtein(argument, suggested) * 3 <= argument.len();
@@ -625,11 +599,7 @@ fn unknown(argument: &str, suggested: &str) -> (String, String) {
 
 fn conflict(argument: &str, prior: &str) -> (String, String) {
     if argument.is_empty() {
-        return (
-            "there are several arguments where one URL is expected".to_owned(),
-            "give one URL, or a file of URLs with `--urls-from-file`; a value with spaces needs quotes"
-                .to_owned(),
-        );
+        return ("more than one argument without a flag: `knee` takes one URL".to_owned(), VALUES.to_owned());
     }
     if prior.is_empty() || prior == argument {
         return (format!("`{argument}` is given more than once"), "give it once".to_owned());
@@ -645,6 +615,11 @@ fn flag_name(shown: &str) -> String {
 fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// The command that a word was meant to be, if it is close to one.
+pub fn meant_command(word: &str) -> Option<String> {
+    words::meant_command(word, &Cli::command())
 }
 
 /// The whole help of the program, as `--help` prints it.

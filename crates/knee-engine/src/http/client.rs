@@ -123,7 +123,7 @@ pub struct FollowRedirects<'a> {
     pub headers: &'a [(String, Vec<u8>)],
     /// Body of the first request.
     pub body: Option<&'a [u8]>,
-    /// Hosts that redirects can lead to; nobody asked to load others.
+    /// Hosts that redirects can lead to; others are not to be loaded.
     pub hosts: &'a [String],
 }
 
@@ -170,6 +170,11 @@ impl Client {
     /// The settings of the run.
     pub fn settings(&self) -> &Settings {
         &self.network.settings
+    }
+
+    /// The time on the run's clock.
+    pub fn now(&self) -> Nanos {
+        self.network.clock.now()
     }
 
     /// From now on requests and their connections must be done by `at` on the run's clock, whatever

@@ -1,4 +1,4 @@
-//! `knee demo`: bring up a small server and load it, so that a newcomer sees the main job at once.
+//! `knee demo`: start a small server and load it, so that a newcomer sees a load test at once.
 //!
 //! The server is another process of this program; see [`crate::demo`].
 
@@ -11,20 +11,20 @@ use crate::settings::number;
 
 use super::load::load;
 
-/// How long the load lasts when no amount was asked for. Its rate is half of what the server can take.
+/// How long the load lasts if none is given. Its rate is half of the server's capacity.
 const DURATION: &str = "10s";
 
 /// Does it.
 ///
 /// # Errors
 ///
-/// When the server cannot be brought up, and as [`load`].
+/// When the server cannot be started, and as [`load`].
 pub fn demo(args: DemoArgs, narrate: fn(&str)) -> Result<Exit, (Problem, Exit)> {
     let service = service(&args).map_err(|problem| (problem, Exit::Configuration))?;
     let demo = Demo::spawn(args.listen, &service).map_err(|error| {
         let problem = Problem::new(
             format!("the demo server cannot be started on {}: {error}", args.listen),
-            "give another address with --listen",
+            "give another address with `--listen`",
         );
         (problem, Exit::Configuration)
     })?;

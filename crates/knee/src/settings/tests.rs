@@ -66,6 +66,34 @@ const BAD: &[&str] = &[
     "http://localhost/ -n 5 -n 6",
     "http://localhost/ --output-format yaml",
     "http://localhost/ -disable-keepalive",
+    // Slips of newcomers, and words of other tools.
+    "rnu script.js",
+    "sweeep http://localhost/",
+    "curl http://localhost/",
+    "bench http://user:pw@localhost/",
+    "repport",
+    "run",
+    "compare http://localhost/",
+    "study",
+    "version",
+    "scale 5",
+    "report --lsit",
+    "http://localhost/ 10s",
+    "http://localhost/ -z 5 s",
+    "http://localhost/ -rate 5",
+    "http://localhost/ --vus 5",
+    "http://localhost/ --qps 5",
+    "http://localhost/ --json",
+    "http://localhost/ -k",
+    "--url http://localhost/",
+    "demo --port 80",
+    "http://localhost/ -H Authorization",
+    "http://localhost/ -q 100rps",
+    "18080",
+    ":18080/path",
+    "./index.html",
+    "ws://localhost/",
+    "http://user:pw@localhost:99999/",
     // URLs.
     "ftp://localhost/",
     "http://",
@@ -159,7 +187,7 @@ const BAD: &[&str] = &[
 ];
 
 #[test]
-fn bad_input_is_told_before_any_load() {
+fn bad_input_is_reported_before_any_load() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &[u8]| {
         let path = folder.path().join(name);
@@ -190,7 +218,7 @@ fn bad_input_is_told_before_any_load() {
 fn without_flags_two_hundred_requests_go_over_fifty_connections() {
     let load = good("http://localhost/");
     let [scenario] = &load.plan.scenarios[..] else { panic!("{:?}", load.plan) };
-    assert_eq!(scenario.executor, Executor::Closed { users: Curve::constant(50.0) });
+    assert_eq!(scenario.executor, Executor::Closed { vus: Curve::constant(50.0) });
     assert_eq!(scenario.stop, Stop::Requests(200));
     assert_eq!(
         (load.plan.warm_up, load.plan.grace, load.plan.workers),
@@ -208,7 +236,7 @@ fn loads_become_plans() {
     let constant = Curve::constant;
     let secs = Nanos::from_secs;
     let stage = |secs, target| Stage { duration: Nanos::from_secs(secs), target };
-    let closed = |users| Executor::Closed { users };
+    let closed = |users| Executor::Closed { vus: users };
     let open = |rate, users_max| Executor::Open { rate, arrivals: Arrivals::Uniform, users_max };
     let poisson =
         Executor::Open { rate: constant(0.5), arrivals: Arrivals::Poisson { seed: 7 }, users_max: 50 };

@@ -8,15 +8,17 @@
 use std::path::Path;
 
 use knee_core::clock;
+use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Run};
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 
 use knee_js::handled::{Handled, Piece};
 use knee_js::op::Stage;
-use knee_js::program::Level;
+use knee_js::program::LogLevel;
+use knee_k6::duration::SignedDuration;
 use knee_k6::metric::BuiltIn;
-use knee_k6::observe::metered::{Total, View};
-use knee_k6::options::Span;
+use knee_k6::observe::metered::Total;
+use knee_k6::observe::view::View;
 use knee_k6::summary::text::{Style, render as k6_text};
 use knee_k6::summary::{Summary, data, export, machine};
 use knee_k6::threshold::{Verdict, judge};
@@ -24,7 +26,7 @@ use knee_report::text::{self as report, Palette};
 
 use super::course::Course;
 use super::{Failed, Job, failed};
-use crate::command::render;
+use crate::command::{render, why_invalid};
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::output::Sink as ResultSink;
@@ -39,6 +41,9 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
         handle(job, course, &summary, narrate)
     };
     print(job, course, &summary, &handled, narrate)?;
+    if let (Some(run), Some(format)) = (&course.run, job.args.report.output_format) {
+        why_invalid(run, format).iter().for_each(|line| narrate(line));
+    }
     save_export(job, course, &summary, narrate);
     conclude(job, course, &verdict)
 }
@@ -46,13 +51,13 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
 fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
     let meter = job.total.meter();
     if let Some(words) = meter.groups().complaint() {
-        job.session.program.say(Level::Warn, &words);
+        job.session.program.say(LogLevel::Warn, &words);
     }
-    let elapsed = Span(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
+    let elapsed = SignedDuration(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
     let complete = course.fault.is_none() && !course.interrupted;
     if course.run.is_some() && complete && meter.sink(BuiltIn::Iterations.id()).is_none() {
         let words = "No script iterations fully finished, consider making the test duration longer";
-        job.session.program.say(Level::Warn, words);
+        job.session.program.say(LogLevel::Warn, words);
     }
     let (judged, verdict) = judge(&job.guards, |name| meter.find(name).cloned(), elapsed, true);
     let summary = Summary {
@@ -65,8 +70,8 @@ fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
     (summary, verdict)
 }
 
-/// Asks the script what it makes of the summary. What goes wrong there is told, and does not make
-/// the run fail: the usual summary is shown instead.
+/// Calls `handleSummary`. An error there is reported and does not fail the run: the usual summary is
+/// shown instead.
 fn handle(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) -> Handled {
     if !job.session.exports("handleSummary") {
         return Handled::Nothing;
@@ -128,7 +133,19 @@ fn print(
         Handled::Nothing => {}
     }
     stdout.extend_from_slice(own.as_bytes());
-    ResultSink::Stdout.write(&stdout).map_err(failed)
+    ResultSink::Stdout.write(&stdout).map_err(failed)?;
+    if let Some(line) = warning_line(job, course, handled) {
+        narrate(&line);
+    }
+    Ok(())
+}
+
+/// Why the result is not valid, in one line, where a script printed in our place and nothing else is wanted.
+fn warning_line(job: &Job<'_>, course: &Course, handled: &Handled) -> Option<String> {
+    let asked = &job.args.report;
+    let silent = asked.output_format.is_none() && asked.quiet && matches!(handled, Handled::Pieces(_));
+    let run = course.run.as_ref().filter(|run| silent && has_requests(run))?;
+    report::reason_line(&knee_report::View::of(run))
 }
 
 /// Our own result: in the form that was asked for, or the part that k6's summary lacks.
@@ -147,9 +164,11 @@ fn own_part(job: &Job<'_>, course: &Course) -> String {
     report::beside_k6(&knee_report::View::of(run), &style) + "\n"
 }
 
-/// Whether there is anything that k6's summary does not say.
+/// Whether there is anything that k6's summary does not say: a request. A dropped iteration is none.
 fn has_requests(run: &Run) -> bool {
-    run.measured.all().books().planned > 0
+    let accounting = run.measured.accounting();
+    let dropped = if run.validity.diagnostics.load.drops { accounting.count(Outcome::Unsent) } else { 0 };
+    accounting.planned > dropped
 }
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
@@ -159,7 +178,7 @@ fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
     }
 }
 
-/// `--summary-export`. A file that cannot be written is told and does not make the run fail, as in k6.
+/// `--summary-export`. A file that cannot be written is reported and does not fail the run, as in k6.
 fn save_export(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) {
     let Some(path) = job.asked.summary.export.as_deref().filter(|_| job.asked.summary.mode != Mode::Disabled)
     else {
@@ -183,7 +202,7 @@ fn save_export(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&s
     save(path, &Piece::Bytes(text), narrate);
 }
 
-/// What decides about the exit code, apart from faults.
+/// What decides the exit code, apart from faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "these are four independent findings")]
 struct Facts {
@@ -193,7 +212,7 @@ struct Facts {
     crossed: bool,
 }
 
-/// The first that applies: a result that is not to be used, an interruption, the script's own word,
+/// The first that applies: an invalid result where a valid one is required, an interruption, the script's own word,
 /// thresholds.
 fn exit_of(facts: Facts) -> Exit {
     match facts {
@@ -209,12 +228,17 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
     if let Some((problem, exit)) = &course.fault {
         return Err((problem.clone(), *exit));
     }
+    if let Some(problem) = &course.incomplete {
+        return Err((problem.clone(), Exit::Failure));
+    }
     let ending = course.run.as_ref().map(|run| &run.ending);
     // Without a request nothing was measured that could be invalid; the script may still judge itself.
-    let invalid =
-        course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid && has_requests(run));
+    let invalid = course
+        .run
+        .as_ref()
+        .is_some_and(|run| run.validity.validity == Validity::Invalid && has_requests(run));
     let facts = Facts {
-        invalid: invalid && !job.args.report.no_verdict_exit,
+        invalid: invalid && job.args.report.require_valid,
         interrupted: course.interrupted
             || (ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted),
         marked_failed: job.tally.has_failed(),

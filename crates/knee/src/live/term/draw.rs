@@ -4,9 +4,9 @@
 //! title
 //! progress
 //! rate over time        | times of the last second
-//! times over time       | answers and errors
+//! times over time       | responses and errors
 //! generator
-//! truth so far
+//! validity so far
 //! keys
 //! ```
 //!
@@ -14,8 +14,8 @@
 
 use knee_core::plan::{Executor, Plan};
 use knee_core::schedule::Arrivals;
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::number;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -26,7 +26,7 @@ use ratatui::widgets::{Gauge, Paragraph};
 use super::panel;
 use super::screen::{Phase, Screen};
 use crate::live::figure::{clock, percent, rate, short, time_or_dash};
-use crate::problem::printable;
+use crate::problem::on_one_line;
 
 /// Narrower or lower than this there is no room for charts.
 const CHARTS: (u16, u16) = (64, 16);
@@ -41,7 +41,7 @@ pub fn frame(screen: &Screen, frame: &mut Frame, now: Nanos) {
     }
     let rows =
         [1, 1, 0, 1, 1, 1].map(|rows| if rows == 0 { Constraint::Min(0) } else { Constraint::Length(rows) });
-    let [title, progress, body, generator, truth, keys] = Layout::vertical(rows).areas(area);
+    let [title, progress, body, generator, validity, keys] = Layout::vertical(rows).areas(area);
     frame.render_widget(title_line(screen, title.width), title);
     draw_progress(screen, frame, progress, now);
     if area.width < CHARTS.0 || area.height < CHARTS.1 {
@@ -50,7 +50,7 @@ pub fn frame(screen: &Screen, frame: &mut Frame, now: Nanos) {
         draw_body(screen, frame, body);
     }
     frame.render_widget(generator_line(screen), generator);
-    frame.render_widget(truth_line(screen), truth);
+    frame.render_widget(validity_line(screen), validity);
     frame.render_widget(keys_line(screen), keys);
 }
 
@@ -76,10 +76,10 @@ pub(super) fn tone(screen: &Screen, color: Color) -> Style {
     if screen.color { Style::new().fg(color) } else { Style::new() }
 }
 
-/// Where the load goes, and at the right what it is.
+/// Target, and at the right the load.
 fn title_line(screen: &Screen, width: u16) -> Line<'static> {
     let Some(head) = &screen.head else { return Line::from("knee") };
-    let title = printable(&head.title);
+    let title = on_one_line(&head.title);
     let load = load(&head.plan);
     let gap = usize::from(width).saturating_sub(title.chars().count() + load.chars().count());
     if gap == 0 {
@@ -92,10 +92,10 @@ fn title_line(screen: &Screen, width: u16) -> Line<'static> {
 fn load(plan: &Plan) -> String {
     let [scenario] = &plan.scenarios[..] else { return format!("{} scenarios", plan.scenarios.len()) };
     match &scenario.executor {
-        Executor::Closed { users } if users.stages.is_empty() => {
+        Executor::Closed { vus: users } if users.stages.is_empty() => {
             format!("closed, {} connections", number::count(u64::from(scenario.users_max())))
         }
-        Executor::Closed { users } => format!("closed, up to {} connections", short(users.peak())),
+        Executor::Closed { vus: users } => format!("closed, up to {} connections", short(users.peak())),
         Executor::Open { rate: curve, arrivals, users_max } => {
             let upto = if curve.stages.is_empty() { "" } else { "up to " };
             let kind = match arrivals {
@@ -145,10 +145,10 @@ fn progress_label(screen: &Screen, now: Nanos, share: f64, left: Option<Nanos>) 
 
 fn generator_line(screen: &Screen) -> Line<'static> {
     let Some(last) = &screen.last else { return Line::from("") };
-    let lag = time_or_dash(last.own_lag_p99, screen.unit);
-    let cpu = last.instrument.busiest().map_or_else(
+    let lag = time_or_dash(last.generator_lag_p99, screen.unit);
+    let cpu = last.generator.busiest().map_or_else(
         || "CPU -".to_owned(),
-        |cpu| match last.instrument.workers.len() {
+        |cpu| match last.generator.workers.len() {
             1 => format!("CPU {}", percent(cpu)),
             workers => format!("CPU {} (busiest of {workers})", percent(cpu)),
         },
@@ -159,12 +159,12 @@ fn generator_line(screen: &Screen) -> Line<'static> {
     ))
 }
 
-fn truth_line(screen: &Screen) -> Line<'static> {
+fn validity_line(screen: &Screen) -> Line<'static> {
     let (state, why) = screen.signs.worst();
     let color = match state {
-        State::Valid => Color::Green,
-        State::Suspect => Color::Yellow,
-        State::Invalid => Color::Red,
+        Validity::Valid => Color::Green,
+        Validity::Suspect => Color::Yellow,
+        Validity::Invalid => Color::Red,
     };
     let name = Span::styled(state.name(), tone(screen, color).bold());
     Line::from(vec![Span::raw("So far      "), name, Span::raw(format!(": {why}"))])
@@ -175,9 +175,9 @@ fn keys_line(screen: &Screen) -> Line<'static> {
         return Line::from("q again ends the run at once; requests in flight count as censored");
     }
     if let Some(warning) = screen.warning() {
-        return Line::styled(format!("warning: {}", printable(warning)), tone(screen, Color::Yellow));
+        return Line::styled(format!("warning: {}", on_one_line(warning)), tone(screen, Color::Yellow));
     }
-    let unit = screen.unit.map_or("fits", |unit| unit.name());
-    let bars = if screen.bar_is_chosen() { "chosen" } else { "fits" };
+    let unit = screen.unit.map_or("auto", |unit| unit.name());
+    let bars = if screen.bar_is_chosen() { "fixed" } else { "auto" };
     Line::from(format!("q quit   + - a width of bars ({bars})   u unit of times ({unit})"))
 }
