@@ -122,7 +122,10 @@ fn samples_that_the_writer_cannot_take_are_counted() {
     drop((outlet, inbox));
     let writer = Writer { thread: std::thread::spawn(|| Ok(())), lost };
     let words = writer.finish().unwrap();
-    assert!(words.starts_with(&format!("{} samples are missing from the output", 2 * batch.len())), "{words}");
+    assert!(
+        words.starts_with(&format!("{} samples are missing from the output", 2 * batch.len())),
+        "{words}"
+    );
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn climb(
     {
         match measure(settings, loader, &step, control, narrate) {
             Ok(result) => {
-                sweep.tell(result);
+                sweep.record_result(result);
             }
             Err(fault) => return (sweep, Some(fault)),
         }

@@ -80,11 +80,7 @@ fn a_well_known_library_needs_no_network_and_says_so() {
     );
     let finished = run(&home, "--offline s.js");
     assert!(finished.stderr.contains("xxx"), "{}", finished.stderr);
-    assert!(
-        finished.stderr.contains("note: jslib k6-utils: using knee's own copy"),
-        "{}",
-        finished.stderr
-    );
+    assert!(finished.stderr.contains("note: jslib k6-utils: using knee's own copy"), "{}", finished.stderr);
     assert!(!home.path("knee.lock").exists());
     let finished = run(&home, "--offline --no-replacements s.js");
     assert!(finished.stderr.contains("is not in the cache"), "{}", finished.stderr);
