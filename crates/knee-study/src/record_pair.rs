@@ -7,8 +7,8 @@
 use knee_core::plan::{Executor, Plan, Scenario, Stop};
 use knee_core::record::{Build, Ending, Machine, Run};
 use knee_core::schedule::Curve;
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{Metric, Unit};
@@ -47,7 +47,7 @@ pub struct RecordedRun {
     /// Requests measured.
     pub requests: u64,
     /// Whether it can be trusted.
-    pub validity: State,
+    pub validity: Validity,
     /// Why not.
     pub warnings: Vec<TrialWarning>,
 }
@@ -147,9 +147,12 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     differ("the places of the targets", place(one.co_located), place(other.co_located));
     differ("the versions of knee", build(&one.build), build(&other.build));
     for (name, run) in [("A", a), ("B", b)] {
-        if run.truth.state == State::Invalid {
-            let why =
-                run.truth.reasons.first().map_or_else(String::new, |reason| format!(": {}", reason.text));
+        if run.validity.validity == Validity::Invalid {
+            let why = run
+                .validity
+                .warnings
+                .first()
+                .map_or_else(String::new, |reason| format!(": {}", reason.message));
             found.push(format!("{name} is invalid{why}"));
         }
         let ended = match run.ending {
@@ -170,7 +173,7 @@ pub fn load(plan: &Plan) -> String {
 
 fn of_scenario(plan: &Plan, scenario: &Scenario) -> String {
     let by = match &scenario.executor {
-        Executor::Closed { users } => format!("{}, closed", levels(users, "connections")),
+        Executor::Closed { vus } => format!("{}, closed", levels(vus, "connections")),
         Executor::Open { rate, users_max, .. } => {
             format!("{}, open, at most {users_max} in flight", levels(rate, "requests/s"))
         }

@@ -46,8 +46,8 @@ pub use trial::{
 
 use std::collections::{BTreeMap, VecDeque};
 
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 
 use crate::definition::{Definition, Variant, Workload};
 use crate::design;
@@ -212,7 +212,7 @@ impl Study {
         self.ahead.pop_front();
         let last = trial.attempt >= ATTEMPTS_MAX;
         match &result {
-            TrialResult::Measured(measured) if measured.validity == State::Invalid && !last => {
+            TrialResult::Measured(measured) if measured.validity == Validity::Invalid && !last => {
                 self.repeat(trial)
             }
             TrialResult::Measured(_) => {}

@@ -13,8 +13,8 @@ use knee_core::outcome::Outcome;
 use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Machine};
 use knee_core::tally::Phase;
-use knee_core::truth::{Reason, State};
 use knee_core::unit::Nanos;
+use knee_core::validity::{self, Validity};
 use serde::Serialize;
 
 use super::finite;
@@ -34,7 +34,7 @@ pub struct Document<'v> {
     started_unix_s: f64,
     mode: &'static str,
     ending: &'v Ending,
-    validity: State,
+    validity: Validity,
     warnings: Vec<Warning<'v>>,
     notes: &'v [String],
     requests: Requests,
@@ -74,9 +74,9 @@ impl<'v> Document<'v> {
             started_unix_s: view.head.started.as_secs_f64(),
             mode: if view.head.plan.is_open() { "open" } else { "closed" },
             ending: &view.ending,
-            validity: view.truth.state,
-            warnings: view.truth.reasons.iter().map(Warning::of).collect(),
-            notes: &view.truth.notes,
+            validity: view.validity.validity,
+            warnings: view.validity.warnings.iter().map(Warning::of).collect(),
+            notes: &view.validity.notes,
             requests: Requests::of(total),
             scheduled_requests_per_s: view.rate.offered.and_then(finite),
             goodput_per_s: view.rate.achieved.and_then(finite),
@@ -97,7 +97,7 @@ impl<'v> Document<'v> {
             bodies: Bodies::of(total.bodies),
             endpoints: view.endpoints.iter().map(|e| Endpoint::of(&e.name, &e.stats)).collect(),
             warm_up: WarmUp::of(&view.warm_up),
-            diagnostics: Diagnostics::of(&view.truth.figures),
+            diagnostics: Diagnostics::of(&view.validity.diagnostics),
             build: &view.head.build,
             machine: &view.head.machine,
             plan: &view.head.plan,
@@ -110,14 +110,19 @@ impl<'v> Document<'v> {
 #[derive(Debug, Serialize)]
 struct Warning<'v> {
     code: &'v str,
-    validity: State,
+    validity: Validity,
     message: &'v str,
     hint: &'v str,
 }
 
 impl<'v> Warning<'v> {
-    fn of(reason: &'v Reason) -> Self {
-        Self { code: &reason.code, validity: reason.state, message: &reason.text, hint: &reason.advice }
+    fn of(warning: &'v validity::Warning) -> Self {
+        Self {
+            code: &warning.code,
+            validity: warning.validity,
+            message: &warning.message,
+            hint: &warning.hint,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! shorten and does not compute.
 
 use knee_core::record::{Build, Machine};
-use knee_core::truth::{Reason, State};
+use knee_core::validity::{Validity, Warning};
 use knee_study::sweep::bound::{CpuBound, Queue};
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
@@ -37,7 +37,7 @@ struct Document<'v> {
     slo: Vec<String>,
     errors_max: f64,
     ended: &'static str,
-    validity: State,
+    validity: Validity,
     warnings: &'v [String],
     headline: &'v str,
     capacity: Level,
@@ -165,7 +165,7 @@ struct StepTimes {
 
 #[derive(Serialize)]
 struct Generator {
-    validity: State,
+    validity: Validity,
     warnings: Vec<StepWarning>,
 }
 
@@ -177,8 +177,8 @@ struct StepWarning {
 }
 
 impl StepWarning {
-    fn of(reason: &Reason) -> Self {
-        Self { code: reason.code.clone(), message: reason.text.clone() }
+    fn of(warning: &Warning) -> Self {
+        Self { code: warning.code.clone(), message: warning.message.clone() }
     }
 }
 

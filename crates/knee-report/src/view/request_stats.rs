@@ -5,7 +5,7 @@
 use knee_core::estimate::Distribution;
 use knee_core::histogram::Histogram;
 use knee_core::outcome::{Blame, Fault, Outcome};
-use knee_core::tally::{Books, EndpointTally, OutcomeTally, Phase};
+use knee_core::tally::{Accounting, EndpointTally, OutcomeTally, Phase};
 use knee_core::unit::Nanos;
 
 use super::time_summary::TimeSummary;
@@ -14,7 +14,7 @@ use super::time_summary::TimeSummary;
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestStats {
     /// Every planned request and how it ended.
-    pub books: Books,
+    pub books: Accounting,
     /// done - due, over all outcomes.
     pub response: TimeSummary,
     /// done - due of the ok answers alone.
@@ -82,7 +82,7 @@ impl RequestStats {
     pub fn of(tally: &EndpointTally) -> Self {
         let exact = |histogram: &Histogram| TimeSummary::exact(&Distribution::exact(histogram));
         Self {
-            books: tally.books(),
+            books: tally.accounting(),
             response: TimeSummary::of(
                 &Distribution::response(tally),
                 least_bound(tally, |times| &times.response),
@@ -93,8 +93,8 @@ impl RequestStats {
                 least_bound(tally, |times| &times.service),
             ),
             service_ok: TimeSummary::exact(&Distribution::service_ok(tally)),
-            lag: exact(&tally.lag),
-            own_lag: exact(&tally.own_lag),
+            lag: exact(&tally.send_delay),
+            own_lag: exact(&tally.generator_lag),
             phases: Phase::ALL.map(|phase| exact(&tally.phases[phase as usize])),
             status: tally.status.clone(),
             errors: errors(tally),

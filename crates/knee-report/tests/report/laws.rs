@@ -49,8 +49,8 @@ proptest! {
         for line in report.lines() {
             prop_assert!(ink::width(line) <= width, "{line}");
         }
-        let truth = report.rsplit("\n\n").next().unwrap();
-        prop_assert!(truth.starts_with("Verdict: ") && truth.lines().count() <= text::TRUTH_LINES_MAX);
+        let validity = report.rsplit("\n\n").next().unwrap();
+        prop_assert!(validity.starts_with("Validity: "), "{report}");
         let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
         let validator = jsonschema::draft202012::new(&super::json::schema()).unwrap();
         let errors: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();

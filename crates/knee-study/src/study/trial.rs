@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use crate::definition::Cell;
@@ -113,7 +113,7 @@ pub struct Measured {
     pub requests: u64,
     /// Whether the measurement can be trusted.
     #[serde(alias = "state")]
-    pub validity: State,
+    pub validity: Validity,
     /// What speaks against it.
     #[serde(alias = "reasons")]
     pub warnings: Vec<TrialWarning>,
@@ -226,7 +226,7 @@ impl Entry {
     /// What it measured, if that can be used.
     pub fn usable(&self) -> Option<&Measured> {
         match &self.result {
-            TrialResult::Measured(measured) if measured.validity != State::Invalid => Some(measured),
+            TrialResult::Measured(measured) if measured.validity != Validity::Invalid => Some(measured),
             _ => None,
         }
     }

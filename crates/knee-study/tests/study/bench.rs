@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::definition::{Definition, Variant, Workload};
 use knee_study::metric::Metric;
 use knee_study::random::Random;
@@ -94,7 +94,7 @@ pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
     TrialResult::Measured(Measured {
         figures,
         requests: 10_000,
-        validity: State::Valid,
+        validity: Validity::Valid,
         warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
@@ -107,7 +107,7 @@ pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
 pub fn invalid(reason: &str) -> TrialResult {
     let TrialResult::Measured(measured) = result(&[]) else { panic!() };
     TrialResult::Measured(Measured {
-        validity: State::Invalid,
+        validity: Validity::Invalid,
         warnings: vec![TrialWarning::new("lag", reason)],
         ..measured
     })

@@ -2,7 +2,7 @@
 //!
 //! `fixtures/v0-trials.jsonl` was written before keys had their names of today: the heading of a study, and four trials.
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
 use knee_study::study::{Entry, Options, Placement, TrialResult};
@@ -69,7 +69,7 @@ fn trials_stored_under_old_keys_keep_their_results_and_warnings() {
         STORED.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(entries.iter().filter(|entry| entry.trial.variant == "stock").count(), 2);
     let TrialResult::Measured(first) = &entries[0].result else { panic!("{:?}", entries[0]) };
-    assert_eq!((first.validity, first.requests), (State::Suspect, 6_000));
+    assert_eq!((first.validity, first.requests), (Validity::Suspect, 6_000));
     assert!((first.figures[&Metric::Goodput].value - 1_234.5).abs() < 1e-9);
     assert!(first.figures[&Metric::P99_9].at_least);
     assert_eq!(first.messages(), "a worker of knee waited for a CPU during 1.1 % of the run");
@@ -79,7 +79,7 @@ fn trials_stored_under_old_keys_keep_their_results_and_warnings() {
     assert_eq!(entries[1].result, TrialResult::Died { reason: "exit code 3".to_owned() });
     assert_eq!(entries[2].result, TrialResult::NeverReady { reason: "no answer on port 80".to_owned() });
     let TrialResult::Measured(last) = &entries[3].result else { panic!("{:?}", entries[3]) };
-    assert_eq!((last.validity, &last.placement), (State::Valid, &Placement::default()));
+    assert_eq!((last.validity, &last.placement), (Validity::Valid, &Placement::default()));
     for entry in &entries {
         let text = serde_json::to_string(entry).unwrap();
         assert!(

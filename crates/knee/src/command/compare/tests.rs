@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_study::compare::{Asked, B, variant};
 use knee_study::metric::Metric;
 use knee_study::study::{Calibration, Figure, Measured, Placement, Trial, TrialResult, TrialWarning};
@@ -37,7 +37,7 @@ fn measured(trial: &Trial, millis: f64) -> TrialResult {
     TrialResult::Measured(Measured {
         figures,
         requests: 1_000,
-        validity: State::Valid,
+        validity: Validity::Valid,
         warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
@@ -81,7 +81,7 @@ fn a_comparison_without_a_usable_block_shows_nothing_and_says_so() {
     let study = study(vec![Metric::P50], None, None);
     let comparison = compared(study, |trial| match measured(trial, 1.0) {
         TrialResult::Measured(measured) => TrialResult::Measured(Measured {
-            validity: State::Invalid,
+            validity: Validity::Invalid,
             warnings: vec![TrialWarning::new("lag", "a debug build")],
             ..measured
         }),

@@ -2,8 +2,8 @@
 //!
 //! Does not write its result; see [`super::document`].
 
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_study::metric::Metric;
 use knee_study::study::{Study, Trial, TrialResult};
 
@@ -46,7 +46,7 @@ fn outcome_of(result: &TrialResult) -> String {
     let middle = figure(Metric::P50).map(|time| format!("p50 {:.2} ms", time / 1e6));
     let errors = figure(Metric::Errors).filter(|share| *share > 0.0);
     let errors = errors.map(|share| format!("{:.1} % errors", share * 100.0));
-    let state = (measured.validity != State::Valid).then(|| {
+    let state = (measured.validity != Validity::Valid).then(|| {
         format!(
             "{}: {}",
             measured.validity.name(),
