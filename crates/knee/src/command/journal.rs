@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::clock::MonotonicClock;
+use knee_core::interval::Interval;
 use knee_core::record::format::{Note, Writer};
 use knee_core::record::{Head, Tail};
-use knee_core::tally::Interval;
 use knee_engine::run::Journal;
 
 use crate::problem::reason;
