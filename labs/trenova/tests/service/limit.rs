@@ -1,4 +1,4 @@
-//! The rate limit: exact over all processes, and each user's own.
+//! The rate limit: per user, and exact over all processes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,25 +7,25 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::cluster::PATIENCE;
-use crate::world::{OPTIONS, Stores, Yard};
+use crate::cluster::TEST_TIMEOUT;
+use crate::world::{OPTIONS, Service, Stores};
 
-/// Requests of a window in the test of many windows.
+/// Requests per window in the test of many windows.
 const LIMIT: u64 = 100;
-/// Windows in which more than that has to be asked for, and users who ask.
+/// Number of windows that must exceed the limit, and of users that send requests.
 const WINDOWS: usize = 10;
 const USERS: usize = 16;
 
-/// How many answers users had of each window, and how many of them were good.
+/// Per window: responses, and how many of them were successes.
 type Windows = Mutex<BTreeMap<u64, (u64, u64)>>;
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn a_user_has_so_many_requests_of_a_window_and_is_told_how_many_are_left() {
+async fn a_user_has_a_limit_per_window_and_sees_how_many_requests_are_left() {
     let stores = Stores::seeded().await;
     for call in ["each", "script", "batch"] {
         for cache in ["0", "60000"] {
-            // Long enough for the test to be in one window, or it begins anew.
+            // Long enough for the test to fit into one window; otherwise it starts again.
             let flags = [
                 "--rate-limit",
                 "5",
@@ -37,9 +37,9 @@ async fn a_user_has_so_many_requests_of_a_window_and_is_told_how_many_are_left()
                 cache,
             ];
             loop {
-                stores.redis.ask::<()>(&["FLUSHALL"]).await;
-                let yard = Yard::open(&stores, &flags);
-                let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
+                stores.redis.command::<()>(&["FLUSHALL"]).await;
+                let service = Service::open(&stores, &flags);
+                let (one, other) = (service.sign_in(1).await, service.sign_in(2).await);
                 let mut answers = Vec::new();
                 for _ in 0..7 {
                     answers.push(one.options().await);
@@ -73,12 +73,12 @@ async fn a_user_has_so_many_requests_of_a_window_and_is_told_how_many_are_left()
 async fn without_a_limit_nothing_is_counted() {
     let stores = Stores::seeded().await;
     for call in ["each", "batch"] {
-        let yard =
-            Yard::open(&stores, &["--rate-limit", "off", "--rate-window-ms", "10", "--redis-call", call]);
-        let person = yard.sign_in(1).await;
+        let service =
+            Service::open(&stores, &["--rate-limit", "off", "--rate-window-ms", "10", "--redis-call", call]);
+        let person = service.sign_in(1).await;
         let answer = person.options().await;
         assert!(answer.status == 200 && !answer.headers.contains_key("x-ratelimit-limit"), "{answer:?}");
-        let keys: Vec<String> = stores.redis.ask(&["KEYS", "rate:*"]).await;
+        let keys: Vec<String> = stores.redis.command(&["KEYS", "rate:*"]).await;
         assert!(keys.is_empty(), "{keys:?}");
     }
 }
@@ -87,67 +87,67 @@ async fn without_a_limit_nothing_is_counted() {
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn sign_ins_of_an_address_are_limited_too() {
     let stores = Stores::seeded().await;
-    let yard = Yard::open(&stores, &["--rate-limit", "3", "--rate-window-ms", "86400000"]);
+    let service = Service::open(&stores, &["--rate-limit", "3", "--rate-window-ms", "86400000"]);
     let mut statuses = Vec::new();
     for _ in 0..5 {
-        statuses.push(yard.try_sign_in("user1@org1.example", "a guess").await.status);
+        statuses.push(service.try_sign_in("user1@org1.example", "a guess").await.status);
     }
     assert_eq!(statuses, [401, 401, 401, 429, 429]);
-    assert_eq!(yard.try_sign_in("user1@org1.example", "password").await.status, 429);
+    assert_eq!(service.try_sign_in("user1@org1.example", "password").await.status, 429);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn who_is_blocked_by_an_operator_stays_out() {
+async fn blocked_users_and_addresses_are_refused() {
     let stores = Stores::seeded().await;
     for call in ["each", "script", "batch"] {
-        let yard = Yard::open(&stores, &["--redis-call", call, "--session-cache-ms", "60000"]);
-        let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
+        let service = Service::open(&stores, &["--redis-call", call, "--session-cache-ms", "60000"]);
+        let (one, other) = (service.sign_in(1).await, service.sign_in(2).await);
         let user = one.get("/api/v1/auth/me").await.json()["userId"].as_str().unwrap().to_owned();
         let key = format!("blocked:{user}");
-        stores.redis.ask::<()>(&["SET", &key, "1"]).await;
+        stores.redis.command::<()>(&["SET", &key, "1"]).await;
         let answer = one.options().await;
         assert_eq!((answer.status, answer.code().as_str()), (403, "blocked"), "{call}");
         assert_eq!(other.options().await.status, 200, "{call}");
-        stores.redis.ask::<()>(&["DEL", &key]).await;
-        stores.redis.ask::<()>(&["SET", "blocked:127.0.0.1", "1"]).await;
+        stores.redis.command::<()>(&["DEL", &key]).await;
+        stores.redis.command::<()>(&["SET", "blocked:127.0.0.1", "1"]).await;
         assert_eq!((one.options().await.status, other.options().await.status), (403, 403), "{call}");
-        assert_eq!(yard.try_sign_in("user1@org1.example", "password").await.status, 403, "{call}");
-        stores.redis.ask::<()>(&["DEL", "blocked:127.0.0.1"]).await;
+        assert_eq!(service.try_sign_in("user1@org1.example", "password").await.status, 403, "{call}");
+        stores.redis.command::<()>(&["DEL", "blocked:127.0.0.1"]).await;
         assert_eq!(one.options().await.status, 200, "{call}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn the_limit_holds_within_one_per_cent_over_ten_windows_from_four_processes() {
+async fn the_limit_holds_within_one_percent_over_ten_windows_and_four_processes() {
     let stores = Stores::seeded().await;
     for call in ["each", "batch"] {
         let limit = LIMIT.to_string();
         let flags =
             ["--rate-limit", &limit, "--rate-window-ms", "1000", "--redis-call", call, "--prefork", "4"];
-        // The window may be one of those before.
-        stores.redis.ask::<()>(&["FLUSHALL"]).await;
-        let yard = Yard::open(&stores, &flags);
-        let session = yard.sign_in(1).await.session;
-        // Each with a connection of its own, so that all four processes get some.
+        // The window can be one of those before.
+        stores.redis.command::<()>(&["FLUSHALL"]).await;
+        let service = Service::open(&stores, &flags);
+        let session = service.sign_in(1).await.session;
+        // One connection each, so that all four processes get some.
         let windows = Windows::default();
-        let clients = join_all((0..USERS).map(|_| user(&yard.url, &session, &windows))).await;
+        let clients = join_all((0..USERS).map(|_| user(&service.url, &session, &windows))).await;
         let windows = windows.into_inner();
         let full = windows.values().filter(|(all, _)| *all >= LIMIT).count();
         assert!(full >= WINDOWS, "{call}: in too few more was asked for than the limit allows: {windows:?}");
         for (all, passed) in windows.values() {
             assert!(passed.abs_diff(LIMIT.min(*all)) <= LIMIT / 100, "{call}: {windows:?}");
         }
-        // Figures are those of one process: if it had all of them, each would be told of all.
-        let callers = join_all(clients.iter().map(|client| callers(client, &yard.url))).await;
+        // Metrics are per process: one process with all connections would report all of them.
+        let callers = join_all(clients.iter().map(|client| callers(client, &service.url))).await;
         assert!(callers.iter().any(|there| *there < USERS), "{call}: one process served all: {callers:?}");
     }
 }
 
-/// Asks until enough windows are full; its connection stays open.
+/// Sends requests until enough windows are full; returns the open connection.
 async fn user(url: &str, session: &str, windows: &Windows) -> reqwest::Client {
-    let (client, end) = (reqwest::Client::new(), Instant::now() + PATIENCE);
+    let (client, end) = (reqwest::Client::new(), Instant::now() + TEST_TIMEOUT);
     let is_enough = || windows.lock().values().filter(|(all, _)| *all >= LIMIT).count() >= WINDOWS;
     while !is_enough() && Instant::now() < end {
         let request =
@@ -160,13 +160,13 @@ async fn user(url: &str, session: &str, windows: &Windows) -> reqwest::Client {
             *all += 1;
             *passed += u64::from(answer.status == 200);
         }
-        // All of them ask about three times as often as the limit allows.
+        // All users together send about three times the limit.
         tokio::time::sleep(Duration::from_millis(40)).await;
     }
     client
 }
 
-/// How many callers the process has that this one talks to.
+/// Open connections of the process that serves this client.
 async fn callers(client: &reqwest::Client, url: &str) -> usize {
     let figures = crate::world::send(client.get(format!("{url}/metrics"))).await.body;
     let line = figures.lines().find_map(|line| line.strip_prefix("trenova_callers "));

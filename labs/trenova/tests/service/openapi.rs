@@ -1,4 +1,4 @@
-//! The document that programs read says what the service does.
+//! The OpenAPI document matches the service.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use trenova::worker::{Draft, SignIn};
 
-use crate::world::{Answer, Stores, Yard, send};
+use crate::world::{Response, Service, Stores, send};
 
-/// Whether the service takes a body.
+/// Whether the service accepts a body.
 type Taken<'a> = &'a dyn Fn(&str) -> bool;
 
 const METHODS: [&str; 5] = ["get", "post", "put", "delete", "patch"];
@@ -24,7 +24,7 @@ fn the_document_has_every_route_and_no_other() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_neither_in_the_document_nor_taken() {
+fn text_that_cannot_be_stored_is_neither_documented_nor_accepted() {
     let document: Value = serde_json::from_str(trenova::web::OPENAPI).unwrap();
     let draft = |body: &str| Draft::read(body.as_bytes()).is_ok();
     let sign_in = |body: &str| SignIn::read(body.as_bytes()).is_ok();
@@ -47,22 +47,23 @@ fn what_cannot_be_kept_is_neither_in_the_document_nor_taken() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn every_answer_is_one_that_the_document_has() {
+async fn every_response_matches_the_document() {
     let stores = Stores::seeded().await;
     let mut seen = BTreeSet::new();
     for flags in [&["--rate-limit", "off"][..], &["--rate-limit", "2", "--rate-window-ms", "86400000"]] {
-        let yard = Yard::open(&stores, flags);
-        let document = yard.get("/openapi.json").await.json();
-        let person = yard.sign_in(1).await;
+        let service = Service::open(&stores, flags);
+        let document = service.get("/openapi.json").await.json();
+        let person = service.sign_in(1).await;
         let id = person.make("there", "is").await;
         for (path, operations) in document["paths"].as_object().unwrap() {
-            // Signing out comes last.
+            // Sign-out comes last.
             let methods = METHODS.iter().filter(|_| !path.ends_with("logout"));
             for method in methods {
                 for filled in paths(path, &id) {
                     for body in bodies() {
                         let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-                        for request in [yard.request(verb.clone(), &filled), person.request(verb, &filled)] {
+                        for request in [service.request(verb.clone(), &filled), person.request(verb, &filled)]
+                        {
                             let answer = send(request.json(&body)).await;
                             if operations.get(method).is_none() {
                                 assert_eq!(answer.status, 405, "{method} {filled} is not in the document");
@@ -112,15 +113,15 @@ fn bodies() -> [Value; 4] {
     ]
 }
 
-/// The status and the body are those of the document.
-fn check(document: &Value, path: &str, method: &str, answer: &Answer) {
+/// Checks status and body against the document.
+fn check(document: &Value, path: &str, method: &str, answer: &Response) {
     let operation = &document["paths"][path][method];
     let response = &operation["responses"][answer.status.to_string()];
     assert!(response.is_object(), "{method} {path} does not say {answer:?}");
     let Some(schema) = response["content"].get("application/json").map(|content| &content["schema"]) else {
         return;
     };
-    // What it refers to is at the same place in this one.
+    // References resolve within this document.
     let whole = json!({"allOf": [schema], "components": document["components"]});
     let validator = jsonschema::validator_for(&whole).unwrap();
     let body = answer.json();

@@ -1,5 +1,5 @@
--- Counts a request in the window that the clock of Redis is in. KEYS: what is counted. ARGV: window in ms.
--- Answers the time in ms, the count, the end of the window.
+-- Counts a request in the current window of Redis's clock. KEYS: the counter. ARGV: window in ms.
+-- Returns the time in ms, the count and the end of the window.
 local window = tonumber(ARGV[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,4 +1,4 @@
-//! Bad input is refused with a reason and never stored, and the service goes on.
+//! Bad input is refused with a reason and never stored, and the service keeps running.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::world::{OPTIONS, Stores, Yard, send};
+use crate::world::{OPTIONS, Service, Stores, send};
 
 const LOGIN: &str = "/api/v1/auth/login";
 const WORKERS: &str = "/api/v1/workers";
@@ -14,10 +14,10 @@ const COUNT: &str = "SELECT count(*) FROM workers";
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn bodies_that_mean_nothing_are_refused_on_every_route_that_takes_one() {
+async fn malformed_bodies_are_refused_on_every_route_that_takes_one() {
     let stores = Stores::seeded().await;
-    let yard = Yard::open(&stores, &["--rate-limit", "off"]);
-    let person = yard.sign_in(1).await;
+    let service = Service::open(&stores, &["--rate-limit", "off"]);
+    let person = service.sign_in(1).await;
     let (worker, login) = (
         "{\"firstName\": \"a\", \"lastName\": \"b\"}",
         "{\"emailAddress\": \"user1@org1.example\", \"password\": \"password\"}",
@@ -50,12 +50,12 @@ async fn bodies_that_mean_nothing_are_refused_on_every_route_that_takes_one() {
         assert_eq!(send(packed.header("content-encoding", "gzip").body(good)).await.status, 415, "{path}");
     }
     assert_eq!(stores.cluster.number(COUNT).await, 60, "nothing was stored");
-    let sessions: Vec<String> = stores.redis.ask(&["KEYS", "session:*"]).await;
+    let sessions: Vec<String> = stores.redis.command(&["KEYS", "session:*"]).await;
     assert_eq!(sessions.len(), 1, "nobody was signed in");
     person.page().await;
 }
 
-/// A good body spoiled in every way, and some that never were one.
+/// Corruptions of a valid body, and some other invalid bodies.
 fn bodies(good: &str) -> Vec<Vec<u8>> {
     let texts: [&[u8]; 10] = [
         b"",
@@ -91,10 +91,10 @@ fn bodies(good: &str) -> Vec<Vec<u8>> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn queries_ids_paths_and_methods_that_mean_nothing_are_refused() {
+async fn malformed_queries_ids_paths_and_methods_are_refused() {
     let stores = Stores::seeded().await;
-    let yard = Yard::open(&stores, &["--rate-limit", "off"]);
-    let person = yard.sign_in(1).await;
+    let service = Service::open(&stores, &["--rate-limit", "off"]);
+    let person = service.sign_in(1).await;
     for (path, status, code) in [
         (format!("{OPTIONS}?limit=0"), 400, "bad_query"),
         (format!("{OPTIONS}?limit=1000"), 400, "bad_query"),
@@ -116,7 +116,7 @@ async fn queries_ids_paths_and_methods_that_mean_nothing_are_refused() {
         let answer = person.get(&path).await;
         assert_eq!((answer.status, answer.code().as_str()), (status, code), "{path}: {answer:?}");
     }
-    // Whatever is typed is looked for, and finds nobody.
+    // Any text is a valid search; these match no worker.
     for typed in
         ["%27%3B%20DROP%20TABLE%20workers%3B--", "%26%7C%21%3A*", "%28%29%28", "%F0%9F%9A%9A", "%5C", "%25"]
     {
@@ -134,10 +134,10 @@ async fn queries_ids_paths_and_methods_that_mean_nothing_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn hostile_heads_and_bodies_that_do_not_come_are_refused_and_store_nothing() {
+async fn hostile_headers_and_stalled_bodies_are_refused_and_store_nothing() {
     let stores = Stores::seeded().await;
-    let yard = Yard::open(&stores, &["--rate-limit", "off"]);
-    let person = yard.sign_in(1).await;
+    let service = Service::open(&stores, &["--rate-limit", "off"]);
+    let person = service.sign_in(1).await;
     let cookie = format!("cookie: trenova_session={}", person.session);
     let head =
         format!("POST {WORKERS} HTTP/1.1\r\nhost: a\r\n{cookie}\r\ncontent-type: application/json\r\n");
@@ -154,10 +154,10 @@ async fn hostile_heads_and_bodies_that_do_not_come_are_refused_and_store_nothing
         format!("{head}{}content-length: {length}\r\n\r\n{body}", "x: 1\r\n".repeat(1000)),
         format!("POST {WORKERS} HTTP/9.9\r\n\r\n"),
         "\0\0\0\0\r\n\r\n".to_owned(),
-        // It promises more than it sends, and goes away.
+        // The body is shorter than announced and the client disconnects.
         format!("{head}content-length: 1000\r\n\r\n{body}"),
     ] {
-        let answer = raw(&yard, request.as_bytes(), true).await;
+        let answer = raw(&service, request.as_bytes(), true).await;
         let shown = &request[..request.len().min(200)];
         assert!(
             !answer.starts_with("HTTP/1.1 2") && !answer.starts_with("HTTP/1.1 5"),
@@ -172,18 +172,18 @@ async fn hostile_heads_and_bodies_that_do_not_come_are_refused_and_store_nothing
         "authorization: \u{1}",
     ] {
         let request = format!("GET {OPTIONS} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{header}\r\n\r\n");
-        let answer = raw(&yard, request.as_bytes(), false).await;
+        let answer = raw(&service, request.as_bytes(), false).await;
         assert!(answer.starts_with("HTTP/1.1 4"), "{header:?}: {answer}");
     }
     assert_eq!(stores.cluster.number(COUNT).await, 60, "nothing was stored");
     person.make("goes", "on").await;
 }
 
-/// Sends bytes, ends its side if that is wanted, and reads what comes until the other side ends.
-async fn raw(yard: &Yard, request: &[u8], ends: bool) -> String {
-    let address = yard.url.strip_prefix("http://").unwrap();
+/// Sends bytes, closes its side if `ends`, and reads until the service closes.
+async fn raw(service: &Service, request: &[u8], ends: bool) -> String {
+    let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The service may close before it has read all of it.
+    // The service can close before it has read everything.
     let _ = stream.write_all(request).await;
     if ends {
         let _ = stream.shutdown().await;

@@ -1,63 +1,63 @@
-//! What somebody asks for: a tenant's workers, those that match, and which of them.
+//! A request for a page of options: tenant, search text, limit and offset.
 //!
-//! Reads it from what stands after the question mark.
+//! Parsed from the query string.
 
 use crate::refusal::Refusal;
 use crate::session::Tenant;
 
-/// Options of a page, as published.
-pub const USUAL_LIMIT: u32 = 10;
-const MOST_LIMIT: u32 = 100;
-const MOST_OFFSET: u32 = 1_000_000;
-/// Most characters of a search.
-const LONGEST: usize = 100;
+/// Options per page, as published.
+pub const DEFAULT_LIMIT: u32 = 10;
+const MAX_LIMIT: u32 = 100;
+const MAX_OFFSET: u32 = 1_000_000;
+/// Most characters of the search text.
+const MAX_QUERY_CHARS: usize = 100;
 
 /// A page of options.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Ask {
-    /// Whose workers.
+pub struct PageRequest {
+    /// Tenant whose workers are listed.
     pub tenant: Tenant,
-    /// What they are looked for by; all of them if that is empty.
+    /// Search text; empty matches all workers.
     pub query: String,
-    /// Most options.
+    /// Most options on the page.
     pub limit: u32,
-    /// Options before the first.
+    /// Options to skip.
     pub offset: u32,
 }
 
-impl Ask {
-    /// Reads it from what stands after the question mark. Other parameters than its own mean nothing.
+impl PageRequest {
+    /// Parses a query string. Unknown parameters are ignored.
     ///
     /// # Errors
-    /// A number is none or out of its range, a parameter is there twice, the search is too long or no text.
+    /// A number is malformed or out of range, a parameter is repeated, or the search text is too long or not UTF-8.
     pub fn read(tenant: Tenant, text: &str) -> Result<Self, Refusal> {
         let (mut query, mut limit, mut offset) = (None, None, None);
         for (name, value) in form_urlencoded::parse(text.as_bytes()) {
             let is_twice = match &*name {
                 "query" => query.replace(search(&value)?).is_some(),
-                "limit" => limit.replace(number("limit", &value, 1, MOST_LIMIT)?).is_some(),
-                "offset" => offset.replace(number("offset", &value, 0, MOST_OFFSET)?).is_some(),
+                "limit" => limit.replace(number("limit", &value, 1, MAX_LIMIT)?).is_some(),
+                "offset" => offset.replace(number("offset", &value, 0, MAX_OFFSET)?).is_some(),
                 _ => false,
             };
             if is_twice {
                 return Err(Refusal::BadQuery(format!("{name} is there twice")));
             }
         }
-        let (limit, offset) = (limit.unwrap_or(USUAL_LIMIT), offset.unwrap_or(0));
+        let (limit, offset) = (limit.unwrap_or(DEFAULT_LIMIT), offset.unwrap_or(0));
         Ok(Self { tenant, query: query.unwrap_or_default(), limit, offset })
     }
 
-    /// Whether it is the page that everybody asks for first.
-    pub fn is_usual(&self) -> bool {
-        self.limit == USUAL_LIMIT && self.offset == 0
+    /// Whether it is the first page of the default size.
+    pub fn is_default_page(&self) -> bool {
+        self.limit == DEFAULT_LIMIT && self.offset == 0
     }
 
-    /// Whether workers have to match something.
+    /// Whether there is a search text.
     pub fn is_search(&self) -> bool {
         !self.query.is_empty()
     }
 
-    /// What workers have to match, as PostgreSQL reads it: all words, each the beginning of a part of the name.
+    /// The search as a PostgreSQL `tsquery`: every word must be a prefix of some part of the name.
     pub fn words(&self) -> Option<String> {
         let words = self.query.split(|character: char| !character.is_alphanumeric());
         let words: Vec<String> =
@@ -65,19 +65,19 @@ impl Ask {
         self.is_search().then(|| words.join(" & "))
     }
 
-    /// The page after this one.
+    /// The next page.
     #[must_use]
     pub fn next(&self) -> Self {
         Self { offset: self.offset.saturating_add(self.limit), ..self.clone() }
     }
 
-    /// The page before this one, if there is one.
+    /// The previous page, if any.
     pub fn prev(&self) -> Option<Self> {
         let offset = self.offset.saturating_sub(self.limit);
         (self.offset > 0).then(|| Self { offset, ..self.clone() })
     }
 
-    /// Where it is asked for.
+    /// Path and query string of this page.
     pub fn path(&self) -> String {
         let mut text = form_urlencoded::Serializer::new(String::new());
         if self.is_search() {
@@ -89,8 +89,8 @@ impl Ask {
 }
 
 fn search(text: &str) -> Result<String, Refusal> {
-    if text.chars().count() > LONGEST {
-        return Err(Refusal::BadQuery(format!("query has at most {LONGEST} characters")));
+    if text.chars().count() > MAX_QUERY_CHARS {
+        return Err(Refusal::BadQuery(format!("query has at most {MAX_QUERY_CHARS} characters")));
     }
     if text.contains(['\0', char::REPLACEMENT_CHARACTER]) {
         return Err(Refusal::BadQuery("query has to be text in UTF-8, without U+0000".to_owned()));
@@ -112,21 +112,21 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<Ask, Refusal> {
-        Ask::read(Tenant { organization: "org".into(), business_unit: "bu".into() }, text)
+    fn read(text: &str) -> Result<PageRequest, Refusal> {
+        PageRequest::read(Tenant { organization: "org".into(), business_unit: "bu".into() }, text)
     }
 
     #[test]
-    fn what_is_left_out_is_the_published_page() {
-        let ask = read("query=").unwrap();
-        assert!(ask.is_usual() && !ask.is_search());
-        assert_eq!((ask.limit, ask.offset, ask.words()), (10, 0, None));
-        assert_eq!(read("").unwrap(), ask);
-        assert_eq!(read("other=1&other=2").unwrap(), ask);
+    fn an_empty_query_is_the_published_page() {
+        let request = read("query=").unwrap();
+        assert!(request.is_default_page() && !request.is_search());
+        assert_eq!((request.limit, request.offset, request.words()), (10, 0, None));
+        assert_eq!(read("").unwrap(), request);
+        assert_eq!(read("other=1&other=2").unwrap(), request);
     }
 
     #[test]
-    fn each_mistake_is_refused_by_its_name() {
+    fn each_mistake_is_refused_with_its_field() {
         for (text, part) in [
             ("limit=0", "limit is a number from 1 to 100"),
             ("limit=101", "limit"),
@@ -146,24 +146,24 @@ mod tests {
     }
 
     #[test]
-    fn words_are_beginnings_and_their_signs_mean_nothing() {
+    fn words_are_prefixes_and_punctuation_separates_them() {
         assert_eq!(read("query=Ann%20O%27Ne").unwrap().words().unwrap(), "'ann':* & 'o':* & 'ne':*");
         assert_eq!(read("query=%21%7C%28").unwrap().words().unwrap(), "", "matches nobody");
     }
 
     proptest! {
         #[test]
-        fn the_path_of_a_page_asks_for_that_page(query in "[^\0\u{fffd}]{0,50}", limit in 1..=100_u32, offset in 0..=1_000_000_u32) {
-            let asked = Ask { query: query.trim().to_lowercase(), limit, offset, ..read("").unwrap() };
-            prop_assume!(asked.query.to_lowercase() == asked.query && asked.query.chars().count() <= LONGEST);
-            let path = asked.path();
-            prop_assert_eq!(read(path.split_once('?').unwrap().1).unwrap(), asked);
+        fn the_path_of_a_page_parses_to_that_page(query in "[^\0\u{fffd}]{0,50}", limit in 1..=100_u32, offset in 0..=1_000_000_u32) {
+            let page = PageRequest { query: query.trim().to_lowercase(), limit, offset, ..read("").unwrap() };
+            prop_assume!(page.query.to_lowercase() == page.query && page.query.chars().count() <= MAX_QUERY_CHARS);
+            let path = page.path();
+            prop_assert_eq!(read(path.split_once('?').unwrap().1).unwrap(), page);
         }
 
         #[test]
-        fn nothing_that_somebody_types_ends_a_word_early(query in "[^\0]{0,60}") {
-            let ask = Ask { query, ..read("").unwrap() };
-            if let Some(words) = ask.words() {
+        fn no_search_text_escapes_its_quotes(query in "[^\0]{0,60}") {
+            let request = PageRequest { query, ..read("").unwrap() };
+            if let Some(words) = request.words() {
                 for word in words.split(" & ").filter(|word| !word.is_empty()) {
                     let inner = word.strip_prefix('\'').and_then(|word| word.strip_suffix("':*")).unwrap();
                     prop_assert!(inner.chars().all(char::is_alphanumeric), "{}", word);

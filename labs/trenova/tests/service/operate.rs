@@ -1,19 +1,19 @@
-//! What the people who run it get: health, a graceful stop, clear errors, figures, migrations, a page.
+//! Operations: health, graceful stop, errors, metrics, migrations, the page.
 
-use crate::cluster::{PATIENCE, signal, wait};
-use crate::world::{OPTIONS, PATIENT, Stores, Yard, command, fail, succeed};
+use crate::cluster::{TEST_TIMEOUT, signal, wait};
+use crate::world::{LONG_TIMEOUT, OPTIONS, Service, Stores, command, fail, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
+async fn a_stop_finishes_open_requests_and_accepts_no_new_connections() {
     let stores = Stores::seeded().await;
     for flags in [&["--query-call", "batch"][..], &["--query-call", "each"], &["--prefork", "2"]] {
-        let mut yard = Yard::open(&stores, &[&PATIENT[..], &["--grace", "60"], flags].concat());
+        let mut service = Service::open(&stores, &[&LONG_TIMEOUT[..], &["--grace", "60"], flags].concat());
         let mut holder = stores.cluster.connect().await;
         let held = holder.transaction().await.unwrap();
-        let (process, url) = (yard.process.0.id(), yard.url.clone());
+        let (process, url) = (service.process.0.id(), service.url.clone());
         {
-            let person = yard.sign_in(1).await;
+            let person = service.sign_in(1).await;
             held.batch_execute("LOCK TABLE workers").await.unwrap();
             let stopping = async {
                 let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
@@ -25,15 +25,15 @@ async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
             let (answer, ()) = tokio::join!(person.options(), stopping);
             assert_eq!((answer.status, answer.ids().len()), (200, 10), "{flags:?}");
         }
-        let ended = tokio::task::spawn_blocking(move || yard.process.0.wait().unwrap());
-        let ended = tokio::time::timeout(PATIENCE, ended).await.unwrap().unwrap();
+        let ended = tokio::task::spawn_blocking(move || service.process.0.wait().unwrap());
+        let ended = tokio::time::timeout(TEST_TIMEOUT, ended).await.unwrap().unwrap();
         assert!(ended.success(), "{flags:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password() {
+async fn startup_errors_come_with_a_hint_and_without_the_password() {
     let stores = Stores::empty().await;
     let (url, serve) = (stores.cluster.url(), ["serve", "--listen", "127.0.0.1:0", "--postgres"]);
     let secret = url.replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
@@ -73,36 +73,36 @@ fn the_help_shows_no_address_from_the_environment() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn it_goes_on_when_redis_takes_its_password_at_last() {
+async fn it_recovers_when_redis_accepts_its_password() {
     let stores = Stores::seeded().await;
     let url = stores.redis.url().replace("redis://", "redis://:geheim@");
-    let open = |link: &str| Yard::open(&stores, &["--redis", &url, "--redis-link", link]);
+    let open = |link: &str| Service::open(&stores, &["--redis", &url, "--redis-link", link]);
     let yards = ["shared", "pool"].map(open);
-    for yard in &yards {
-        assert_eq!(yard.get("/ready").await.status, 503);
+    for service in &yards {
+        assert_eq!(service.get("/ready").await.status, 503);
     }
-    stores.redis.ask::<()>(&["CONFIG", "SET", "requirepass", "geheim"]).await;
-    for yard in &yards {
-        wait("ready", async || yard.get("/ready").await.status == 200).await;
-        yard.sign_in(1).await.page().await;
+    stores.redis.command::<()>(&["CONFIG", "SET", "requirepass", "geheim"]).await;
+    for service in &yards {
+        wait("ready", async || service.get("/ready").await.status == 200).await;
+        service.sign_in(1).await.page().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn it_starts_without_redis_and_is_ready_when_that_is() {
+async fn it_starts_without_redis_and_is_ready_once_redis_is() {
     let mut stores = Stores::seeded().await;
     stores.redis.kill();
     for flags in [&[][..], &["--redis-link", "pool", "--redis-pool-idle", "5"]] {
-        let yard = Yard::open(&stores, flags);
+        let service = Service::open(&stores, flags);
         assert_eq!(
-            (yard.get("/health").await.status, yard.get("/ready").await.status),
+            (service.get("/health").await.status, service.get("/ready").await.status),
             (200, 503),
             "{flags:?}"
         );
         stores.redis.restart().await;
-        wait("ready", async || yard.get("/ready").await.status == 200).await;
-        yard.sign_in(1).await.page().await;
+        wait("ready", async || service.get("/ready").await.status == 200).await;
+        service.sign_in(1).await.page().await;
         stores.redis.kill();
     }
 }
@@ -113,14 +113,14 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
     let stores = Stores::empty().await;
     let start = || {
         tokio::task::spawn_blocking({
-            let mut command = Yard::command(&stores, &["--log-level", "off"]);
-            move || Yard::start(&mut command)
+            let mut command = Service::command(&stores, &["--log-level", "off"]);
+            move || Service::start(&mut command)
         })
     };
     let opened = futures_util::future::join_all((0..4).map(|_| start())).await;
     assert_eq!(stores.cluster.number("SELECT count(*) FROM schema_migrations").await, 2);
-    for yard in opened {
-        assert_eq!(yard.unwrap().get("/ready").await.status, 200);
+    for service in opened {
+        assert_eq!(service.unwrap().get("/ready").await.status, 200);
     }
     assert_eq!(succeed(&["migrate", "--postgres", &stores.cluster.url()]).trim(), "0 steps applied");
 }
@@ -128,13 +128,13 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn threads_says_how_many_handle_requests() {
+async fn threads_sets_the_number_of_request_threads() {
     let stores = Stores::empty().await;
-    // With several, the one that the program began with only waits for them.
+    // With several threads, the main thread only waits for the others.
     for (value, count) in [("1", 1), ("3", 4)] {
-        let yard = Yard::open(&stores, &["--threads", value]);
-        assert_eq!(yard.get("/ready").await.status, 200);
-        let status = std::fs::read_to_string(format!("/proc/{}/status", yard.process.0.id())).unwrap();
+        let service = Service::open(&stores, &["--threads", value]);
+        assert_eq!(service.get("/ready").await.status, 200);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", service.process.0.id())).unwrap();
         let threads = status.lines().find_map(|line| line.strip_prefix("Threads:")).unwrap();
         assert_eq!(threads.trim().parse::<usize>().unwrap(), count, "{value}");
     }
@@ -142,10 +142,10 @@ async fn threads_says_how_many_handle_requests() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn figures_count_what_was_answered_by_route_and_not_by_path() {
+async fn metrics_count_responses_by_route_and_not_by_path() {
     let stores = Stores::seeded().await;
-    let yard = Yard::open(&stores, &[]);
-    let person = yard.sign_in(1).await;
+    let service = Service::open(&stores, &[]);
+    let person = service.sign_in(1).await;
     for number in 1..=20 {
         person.get(&format!("/api/v1/workers/{number}")).await;
         person.get(&format!("/nothing/{number}")).await;
@@ -154,16 +154,16 @@ async fn figures_count_what_was_answered_by_route_and_not_by_path() {
     let name = |route: &str, status: u16| {
         format!("trenova_requests_total{{route=\"{route}\",method=\"GET\",status=\"{status}\"}}")
     };
-    assert_eq!(yard.figure(&name("/api/v1/workers/{id}", 404)).await, 20);
-    assert_eq!(yard.figure(&name("none", 404)).await, 20);
-    assert_eq!(yard.figure(&name(OPTIONS, 200)).await, 20);
+    assert_eq!(service.figure(&name("/api/v1/workers/{id}", 404)).await, 20);
+    assert_eq!(service.figure(&name("none", 404)).await, 20);
+    assert_eq!(service.figure(&name(OPTIONS, 200)).await, 20);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_browser_gets_the_page_and_it_loads_nothing_from_elsewhere() {
     let stores = Stores::empty().await;
-    let page = Yard::open(&stores, &[]).get("/").await;
+    let page = Service::open(&stores, &[]).get("/").await;
     assert!(page.status == 200 && page.body.starts_with("<!doctype html>"), "{page:?}");
     assert!(!page.body.contains("http://") && !page.body.contains("https://"));
     assert!(page.headers.contains_key("content-security-policy"));

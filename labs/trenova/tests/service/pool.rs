@@ -1,25 +1,25 @@
-//! Switches of the pools: how many connections, how many of them idle, for how long.
+//! Pool switches: size, idle limit, lifetimes.
 
 use crate::cluster::{Cluster, wait};
-use crate::world::{PATIENT, Stores, Yard};
+use crate::world::{LONG_TIMEOUT, Service, Stores};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trenova'";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
                        WHERE application_name = 'trenova' AND wait_event_type = 'Lock'";
 const PROCESS: &str = "SELECT max(pid)::bigint FROM pg_stat_activity WHERE application_name = 'trenova'";
-/// A statement of its own for each request.
-const EACH: [&str; 4] = ["--query-call", "each", PATIENT[0], PATIENT[1]];
+/// One statement per request.
+const EACH: [&str; 4] = ["--query-call", "each", LONG_TIMEOUT[0], LONG_TIMEOUT[1]];
 
-/// So many requests at a time, held up in PostgreSQL until so many of its sessions wait.
-async fn crowd(cluster: &Cluster, yard: &Yard, requests: usize, sessions: i64) {
-    let person = yard.sign_in(1).await;
+/// Sends requests in parallel, blocked by a table lock until `sessions` sessions of PostgreSQL wait.
+async fn block_requests(cluster: &Cluster, service: &Service, requests: usize, sessions: i64) {
+    let person = service.sign_in(1).await;
     let mut holder = cluster.connect().await;
     let held = holder.transaction().await.unwrap();
     held.batch_execute("LOCK TABLE workers").await.unwrap();
     let looking = async {
         wait("they wait", async || cluster.number(WAITING).await >= sessions).await;
-        // More would come if they could: each request has a connection of its own, and all of those are there.
-        wait("all are there", async || yard.figure("trenova_callers").await >= requests as u64).await;
+        // No more sessions can come: every request has its connection already.
+        wait("all are there", async || service.figure("trenova_callers").await >= requests as u64).await;
         assert_eq!(cluster.number(WAITING).await, sessions);
         held.rollback().await.unwrap();
     };
@@ -32,23 +32,23 @@ async fn crowd(cluster: &Cluster, yard: &Yard, requests: usize, sessions: i64) {
 async fn db_pool_max_bounds_the_connections_and_a_parallel_count_takes_two() {
     let stores = Stores::seeded().await;
     for (max, count, sessions) in [("3", "kept", 3), ("30", "kept", 12), ("30", "parallel", 24)] {
-        let yard =
-            Yard::open(&stores, &[&EACH[..], &["--db-pool-max", max, "--count-query", count]].concat());
-        crowd(&stores.cluster, &yard, 12, sessions).await;
+        let service =
+            Service::open(&stores, &[&EACH[..], &["--db-pool-max", max, "--count-query", count]].concat());
+        block_requests(&stores.cluster, &service, 12, sessions).await;
         assert_eq!(stores.cluster.number(SESSIONS).await, sessions, "connections that were opened are kept");
-        drop(yard);
+        drop(service);
         wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn query_call_batch_asks_once_for_all_who_wait_for_the_same() {
+async fn query_call_batch_runs_one_statement_for_equal_waiting_requests() {
     let stores = Stores::seeded().await;
     for (value, sessions, most) in [("batch", 1, 3), ("each", 12, 12)] {
-        let yard = Yard::open(&stores, &[&PATIENT[..], &["--query-call", value]].concat());
-        crowd(&stores.cluster, &yard, 12, sessions).await;
-        let statements = yard.figure("trenova_statements_total").await;
+        let service = Service::open(&stores, &[&LONG_TIMEOUT[..], &["--query-call", value]].concat());
+        block_requests(&stores.cluster, &service, 12, sessions).await;
+        let statements = service.figure("trenova_statements_total").await;
         assert!(
             if value == "each" { statements == most } else { statements <= most },
             "{value}: {statements}"
@@ -58,33 +58,33 @@ async fn query_call_batch_asks_once_for_all_who_wait_for_the_same() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn db_pool_idle_closes_connections_that_nobody_needs() {
+async fn db_pool_idle_closes_excess_idle_connections() {
     let stores = Stores::seeded().await;
     for (value, left) in [("2", 2), ("80", 12)] {
-        let yard = Yard::open(&stores, &[&EACH[..], &["--db-pool-idle", value]].concat());
-        crowd(&stores.cluster, &yard, 12, 12).await;
+        let service = Service::open(&stores, &[&EACH[..], &["--db-pool-idle", value]].concat());
+        block_requests(&stores.cluster, &service, 12, 12).await;
         wait("as many are left", async || stores.cluster.number(SESSIONS).await == left).await;
-        assert_eq!(yard.figure("trenova_db_connections").await, u64::try_from(left).unwrap(), "{value}");
+        assert_eq!(service.figure("trenova_db_connections").await, u64::try_from(left).unwrap(), "{value}");
         assert_eq!(
-            yard.figure("trenova_db_closed_total").await,
+            service.figure("trenova_db_closed_total").await,
             12 - u64::try_from(left).unwrap(),
             "{value}"
         );
-        drop(yard);
+        drop(service);
         wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn db_pool_idle_holds_however_many_connections_come_back_at_a_time() {
+async fn db_pool_idle_holds_when_many_connections_return_at_a_time() {
     let stores = Stores::seeded().await;
     let flags = ["--db-pool-idle", "2", "--threads", "8", "--rate-limit", "off"];
-    let yard = Yard::open(&stores, &[&EACH[..], &flags].concat());
-    let person = yard.sign_in(1).await;
+    let service = Service::open(&stores, &[&EACH[..], &flags].concat());
+    let person = service.sign_in(1).await;
     for _ in 0..20 {
         person.many(20).await;
-        wait("two are left", async || yard.figure("trenova_db_connections").await <= 2).await;
+        wait("two are left", async || service.figure("trenova_db_connections").await <= 2).await;
     }
 }
 
@@ -97,16 +97,16 @@ async fn db_pool_life_replaces_old_connections_and_idle_time_closes_unused_ones(
             == 1
     };
     for flag in ["--db-pool-life", "--db-pool-idle-time"] {
-        let long = Yard::open(&stores, &[flag, "3600"]);
+        let long = Service::open(&stores, &[flag, "3600"]);
         long.sign_in(1).await.page().await;
         let kept = stores.cluster.number(PROCESS).await;
-        let short = Yard::open(&stores, &[flag, "1"]);
+        let short = Service::open(&stores, &[flag, "1"]);
         let person = short.sign_in(1).await;
         person.page().await;
         let others = format!("{PROCESS} AND pid <> {kept}");
         let first = stores.cluster.number(&others).await;
         wait("it is closed", async || {
-            // An old connection is replaced when it is wanted, an unused one is closed by itself.
+            // An old connection is replaced on use; an unused one is closed by the idle check.
             if flag == "--db-pool-life" {
                 person.page().await;
             }
@@ -121,11 +121,11 @@ async fn db_pool_life_replaces_old_connections_and_idle_time_closes_unused_ones(
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn redis_link_pool_and_idle_decide_how_many_connections_redis_has() {
+async fn redis_link_pool_and_idle_set_the_number_of_redis_connections() {
     let stores = Stores::seeded().await;
     let clients = async || {
-        let list: String = stores.redis.ask(&["CLIENT", "LIST"]).await;
-        // One of them asks.
+        let list: String = stores.redis.command(&["CLIENT", "LIST"]).await;
+        // One connection runs this query.
         list.lines().count() - 1
     };
     for (link, pool, idle, at_start, in_a_crowd) in [
@@ -136,21 +136,21 @@ async fn redis_link_pool_and_idle_decide_how_many_connections_redis_has() {
     ] {
         let flags =
             ["--redis-link", link, "--redis-pool", pool, "--redis-pool-idle", idle, "--redis-call", "each"];
-        // Nothing but requests takes a connection, and each waits for Redis as long as the test does.
+        // Only requests take connections, and each waits for Redis as long as the test does.
         let alone = ["--session-refresh", "off", "--redis-timeout-ms", "60000"];
-        let yard = Yard::open(&stores, &[&flags[..], &alone].concat());
-        let person = yard.sign_in(1).await;
+        let service = Service::open(&stores, &[&flags[..], &alone].concat());
+        let person = service.sign_in(1).await;
         wait("as many as at the start", async || clients().await == at_start).await;
-        // The script that counts a request has to wait; who only looks has not.
-        stores.redis.ask::<()>(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
+        // `CLIENT PAUSE WRITE` blocks the counting script, but not reads.
+        stores.redis.command::<()>(&["CLIENT", "PAUSE", "60000", "WRITE"]).await;
         let looking = async {
             wait("as many as in a crowd", async || clients().await == in_a_crowd).await;
-            stores.redis.ask::<()>(&["CLIENT", "UNPAUSE"]).await;
+            stores.redis.command::<()>(&["CLIENT", "UNPAUSE"]).await;
         };
         let (answers, ()) = tokio::join!(person.many(12), looking);
         assert!(answers.iter().all(|answer| answer.status == 200), "{flags:?}");
         wait("no more than in a crowd", async || clients().await == in_a_crowd).await;
-        drop(yard);
+        drop(service);
         wait("its connections are gone", async || clients().await == 0).await;
     }
 }

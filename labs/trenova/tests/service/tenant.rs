@@ -1,13 +1,13 @@
-//! Whose data somebody sees: their tenant's, and of no other; with a session of their own, and with no other.
+//! Tenant isolation: a user sees the data of their own tenant only, and only with their own session.
 
 use reqwest::Method;
 use serde_json::json;
 
-use crate::world::{OPTIONS, Stores, Yard, send};
+use crate::world::{OPTIONS, Service, Stores, send};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn everybody_sees_the_newest_workers_of_their_own_tenant_however_they_are_read() {
+async fn users_see_the_newest_workers_of_their_own_tenant_with_every_switch() {
     let stores = Stores::seeded().await;
     for flags in [
         &[][..],
@@ -17,9 +17,9 @@ async fn everybody_sees_the_newest_workers_of_their_own_tenant_however_they_are_
         &["--answer-cache-ms", "60000", "--session-cache-ms", "60000"],
         &["--prefork", "2"],
     ] {
-        let yard = Yard::open(&stores, flags);
-        let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
-        // All at a time, so that requests of both tenants are in the same batches.
+        let service = Service::open(&stores, flags);
+        let (one, other) = (service.sign_in(1).await, service.sign_in(2).await);
+        // In parallel, so that requests of both tenants share batches.
         let (ones, others) = tokio::join!(one.many(20), other.many(20));
         for (tenant, answers) in [(1_u64, ones), (2, others)] {
             for answer in answers {
@@ -39,11 +39,11 @@ fn id(tenant: u64, number: u64) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn pages_lead_from_one_to_the_next_and_searches_find_what_begins_like_that() {
+async fn pages_link_to_each_other_and_searches_match_prefixes() {
     let stores = Stores::seeded().await;
     for count in ["kept", "window", "parallel"] {
-        let yard = Yard::open(&stores, &["--count-query", count]);
-        let person = yard.sign_in(1).await;
+        let service = Service::open(&stores, &["--count-query", count]);
+        let person = service.sign_in(1).await;
         let (mut path, mut seen) = (format!("{OPTIONS}?limit=7"), Vec::new());
         while !path.is_empty() {
             let answer = person.get(&path).await;
@@ -79,8 +79,8 @@ async fn pages_lead_from_one_to_the_next_and_searches_find_what_begins_like_that
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_worker_of_another_tenant_cannot_be_read_changed_or_guessed() {
     let stores = Stores::seeded().await;
-    let yard = Yard::open(&stores, &[]);
-    let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
+    let service = Service::open(&stores, &[]);
+    let (one, other) = (service.sign_in(1).await, service.sign_in(2).await);
     let path = format!("/api/v1/workers/{}", one.make("Zoe", "Quist").await);
     assert_eq!(one.get(&path).await.json()["lastName"], "Quist");
     for answer in [other.get(&path).await, other.delete(&path).await] {
@@ -100,29 +100,29 @@ async fn a_worker_of_another_tenant_cannot_be_read_changed_or_guessed() {
 async fn a_session_cannot_be_forged_guessed_or_used_from_another_address() {
     let stores = Stores::seeded().await;
     for call in ["each", "script", "batch"] {
-        let yard = Yard::open(&stores, &["--redis-call", call]);
-        let one = yard.sign_in(1).await;
+        let service = Service::open(&stores, &["--redis-call", call]);
+        let one = service.sign_in(1).await;
         assert_eq!(one.options().await.status, 200);
-        // What Redis has under other names is no session, whatever a cookie calls it.
-        stores.redis.ask::<()>(&["SET", "session:mine", "{}"]).await;
+        // Other keys of Redis are not sessions, even if a cookie names them.
+        stores.redis.command::<()>(&["SET", "session:mine", "{}"]).await;
         let upper = one.session.to_uppercase();
         let cut = &one.session[..63];
         let zero = "0".repeat(64);
         for forged in ["", "mine", "../mine", &upper, cut, &zero, "*", &format!("{}0", one.session)] {
-            let answer = yard.person(forged).options().await;
+            let answer = service.person(forged).options().await;
             assert_eq!((answer.status, answer.code().as_str()), (401, "not_signed_in"), "{call} {forged}");
         }
-        // What is under a good name but no session does not pass for one, nor hurt others.
+        // Malformed content under a valid key is not a session, and does not affect other requests.
         for broken in ["", "null", "[]", "{}", "{\"userId\":\"usr\"}", "{\"userId\":1}", "\u{1}"] {
-            stores.redis.ask::<()>(&["SET", &format!("session:{zero}"), broken]).await;
-            let broken_one = yard.person(&zero);
+            stores.redis.command::<()>(&["SET", &format!("session:{zero}"), broken]).await;
+            let broken_one = service.person(&zero);
             let (bad, good) = tokio::join!(broken_one.options(), one.options());
             assert_eq!((bad.status, good.status), (401, 200), "{call} {broken}");
         }
-        // Somebody else's address, as the session has it.
+        // A session of another address.
         let key = format!("session:{}", one.session);
-        let text: String = stores.redis.ask(&["GET", &key]).await;
-        stores.redis.ask::<()>(&["SET", &key, &text.replace("127.0.0.1", "127.0.0.2")]).await;
+        let text: String = stores.redis.command(&["GET", &key]).await;
+        stores.redis.command::<()>(&["SET", &key, &text.replace("127.0.0.1", "127.0.0.2")]).await;
         let answer = send(one.request(Method::GET, OPTIONS).header("x-forwarded-for", "127.0.0.2")).await;
         assert_eq!(answer.status, 401, "{call}: {answer:?}");
     }

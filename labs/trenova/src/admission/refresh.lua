@@ -1,9 +1,9 @@
--- Slides sessions on: KEYS are theirs. ARGV: seconds that each may be idle, then for each when it was used.
--- Only where a session still is and was not ended; only its times change, whatever else somebody has written into it.
--- They change in the text: decoded and encoded again, other numbers and signs of it might not be what they were.
--- Answers 1 or 0 for each: whether it was slid on.
+-- Extends sessions. KEYS: the sessions. ARGV: idle time-out in seconds, then for each its time of last use.
+-- Changes only sessions that exist and were not revoked, and only their times; all other content stays.
+-- Edits the text: decoding and encoding could change other numbers and characters.
+-- Returns 1 or 0 for each: whether it was extended.
 
--- As the service writes it. With some settings every request does this, and decoding takes longer than all the rest.
+-- The format that the service writes. Some settings do this per request, and decoding would dominate its cost.
 local function quickly(text, used)
   if not string.find(text, '"status":"active"', 1, true) then return nil end
   if not string.find(text, '"revokedAt":null', 1, true) then return nil end
@@ -13,7 +13,7 @@ local function quickly(text, used)
   return between and string.sub(text, 1, colon) .. used .. between .. used .. string.sub(text, rest)
 end
 
--- As anybody may write it.
+-- Any other valid JSON.
 local function carefully(text, used)
   local good, read = pcall(cjson.decode, text)
   if not good or type(read) ~= 'table' or read.status ~= 'active' then return nil end

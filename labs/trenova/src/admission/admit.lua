@@ -1,7 +1,7 @@
--- Reads sessions and counts requests, for one or many that wait: KEYS are their sessions.
--- ARGV: limit (0: none), window in ms, whether events are read, then four words for each:
--- its user if that is known and the session need not be read, its address, its route, how many requests.
--- Answers the time in ms, then for each: 0 nobody, 1 counted, 2 blocked; its count; the end of the window; the session.
+-- Reads sessions and counts requests, for one or many. KEYS: the sessions.
+-- ARGV: limit (0: none), window in ms, whether events are read, then four values for each:
+-- the user if known (the session is not read then), the address, the route, the number of requests.
+-- Returns the time in ms, then for each: 0 no session, 1 counted, 2 blocked; count; end of window; session.
 local limit, window, with_events = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

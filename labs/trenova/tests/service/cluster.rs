@@ -1,4 +1,4 @@
-//! A private PostgreSQL and a private Redis that live for one test.
+//! A private PostgreSQL and Redis for one test.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// How long anything may take before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Time-out of every wait in the tests.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A process that dies with the test.
+/// A process that is killed when dropped.
 pub struct Running(pub Child);
 
 impl Running {
-    /// SIGKILL: it has no time to do anything about it.
+    /// Sends SIGKILL.
     pub fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -27,7 +27,7 @@ impl Drop for Running {
     }
 }
 
-/// A cluster of PostgreSQL in a folder of its own.
+/// A PostgreSQL cluster in a temporary folder.
 pub struct Cluster {
     pub port: u16,
     process: Running,
@@ -35,7 +35,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// An empty one.
+    /// Starts it empty.
     pub fn start() -> Self {
         let folder = folder();
         run(program("initdb")
@@ -59,12 +59,12 @@ impl Cluster {
         Self { port, process: Running(child), folder }
     }
 
-    /// Its address.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// What services have executed on it since it was started, a line each.
+    /// Statements executed since the start, one per line.
     pub fn statements(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
         let of_service = log.lines().filter(|line| line.starts_with("trenova: "));
@@ -74,16 +74,16 @@ impl Cluster {
             .collect()
     }
 
-    /// Ends it without warning.
+    /// Kills it.
     pub fn die(&mut self) {
         signal(self.process.0.id(), "QUIT");
         let _ = self.process.0.wait();
     }
 
-    /// Stops all its processes where they are. Connections stay, and nobody answers.
+    /// Stops all its processes with SIGSTOP. Connections stay open without responses.
     pub fn freeze(&self) -> Frozen {
         let first = self.process.0.id();
-        // It starts no others any more, and keeps those that end.
+        // Stopped first, the parent starts no more processes.
         signal(first, "STOP");
         let frozen = Frozen([children(first), vec![first]].concat());
         for process in &frozen.0 {
@@ -92,7 +92,7 @@ impl Cluster {
         frozen
     }
 
-    /// A connection of the test's own, as soon as PostgreSQL has one.
+    /// Connects, once PostgreSQL accepts connections.
     pub async fn connect(&self) -> tokio_postgres::Client {
         let trying = async {
             loop {
@@ -102,17 +102,17 @@ impl Cluster {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let (client, connection) = tokio::time::timeout(PATIENCE, trying).await.expect("no connection");
+        let (client, connection) = tokio::time::timeout(TEST_TIMEOUT, trying).await.expect("no connection");
         tokio::spawn(connection);
         client
     }
 
-    /// One number from it.
+    /// Result of a query for one number.
     pub async fn number(&self, sql: &str) -> i64 {
         self.connect().await.query_one(sql, &[]).await.unwrap().get(0)
     }
 
-    /// Does something to it.
+    /// Executes statements.
     pub async fn execute(&self, sql: &str) {
         self.connect().await.batch_execute(sql).await.unwrap();
     }
@@ -120,14 +120,14 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Immediate shutdown: the children end with their parent, which a kill does not promise.
+        // Immediate shutdown: unlike a kill it also ends the children.
         if matches!(self.process.0.try_wait(), Ok(None)) {
             self.die();
         }
     }
 }
 
-/// Processes that go on when this is dropped.
+/// Stopped processes, continued on drop.
 pub struct Frozen(Vec<u32>);
 
 impl Drop for Frozen {
@@ -137,7 +137,7 @@ impl Drop for Frozen {
     }
 }
 
-/// Processes that a process has started.
+/// Child processes of a process.
 pub fn children(parent: u32) -> Vec<u32> {
     let listed = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap().stdout;
     String::from_utf8(listed).unwrap().lines().map(|line| line.parse().unwrap()).collect()
@@ -149,14 +149,14 @@ pub fn signal(process: u32, name: &str) {
     assert!(sent.success());
 }
 
-/// Waits until something is so.
-pub async fn wait(what: &str, so: impl AsyncFn() -> bool) {
+/// Waits until a condition holds.
+pub async fn wait(what: &str, condition: impl AsyncFn() -> bool) {
     let trying = async {
-        while !so().await {
+        while !condition().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
+    assert!(tokio::time::timeout(TEST_TIMEOUT, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
 }
 
 fn folder() -> TempDir {
@@ -178,7 +178,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
 }
 
-/// A program of PostgreSQL, as a user it agrees to run as.
+/// A PostgreSQL program, run as `postgres` if the test runs as root.
 fn program(name: &str) -> Command {
     let path = find(name).unwrap_or_else(|| {
         panic!("{name} is needed; install it: apt-get install postgresql (or: brew install postgresql)")
@@ -186,7 +186,7 @@ fn program(name: &str) -> Command {
     if is_root() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
-        // The folder of the test's own may be closed to that user.
+        // That user may not have access to the current folder.
         command.current_dir("/");
         command
     } else {
@@ -194,7 +194,7 @@ fn program(name: &str) -> Command {
     }
 }
 
-/// Looks on PATH, then where Debian and Homebrew put it.
+/// Searches PATH, then the folders of Debian and Homebrew.
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -209,7 +209,7 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// A Redis on a port of its own, which it keeps when it is started again.
+/// A Redis that keeps its port over restarts.
 pub struct Redis {
     port: u16,
     process: Running,
@@ -217,7 +217,7 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// An empty one.
+    /// Starts it empty.
     pub async fn start() -> Self {
         let (folder, port) = (TempDir::new().unwrap(), free_port());
         let redis = Self { port, process: serve_redis(folder.path(), port), folder };
@@ -225,32 +225,32 @@ impl Redis {
         redis
     }
 
-    /// Its address.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
 
-    /// Kills it, with all it knows.
+    /// Kills it.
     pub fn kill(&mut self) {
         self.process.kill();
     }
 
-    /// Starts it again, with what it had saved.
+    /// Starts it again, with the data it had saved.
     pub async fn restart(&mut self) {
         self.process = serve_redis(self.folder.path(), self.port);
         self.wait().await;
     }
 
     async fn wait(&self) {
-        wait("Redis", async || self.try_ask::<String>(&["PING"]).await.is_ok()).await;
+        wait("Redis", async || self.try_command::<String>(&["PING"]).await.is_ok()).await;
     }
 
-    /// Sends one command, which has to work.
-    pub async fn ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
-        self.try_ask(words).await.unwrap()
+    /// Sends a command, which must succeed.
+    pub async fn command<T: redis::FromRedisValue>(&self, words: &[&str]) -> T {
+        self.try_command(words).await.unwrap()
     }
 
-    async fn try_ask<T: redis::FromRedisValue>(&self, words: &[&str]) -> redis::RedisResult<T> {
+    async fn try_command<T: redis::FromRedisValue>(&self, words: &[&str]) -> redis::RedisResult<T> {
         let client = redis::Client::open(self.url())?;
         let mut connection = client.get_multiplexed_async_connection().await?;
         let mut command = redis::Cmd::new();
