@@ -1,7 +1,7 @@
-//! Callbacks: somebody is told of a result, three times at the most.
+//! Callbacks: posts a result to the task's callback address, in up to three attempts.
 //!
-//! They are not kept: what waits for its next try is lost when the node ends, and so is one for which there is no room
-//! because too many others do not answer.
+//! Callbacks are not stored: those waiting for a retry are lost when the node ends, and so are those beyond the memory
+//! budget while receivers do not respond.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use serde::Serialize;
 use tokio::sync::SemaphorePermit;
 use uuid::Uuid;
 
-use super::Crew;
-use crate::job::{Job, Verdict};
+use super::Executor;
+use crate::job::{ExecutionResult, Job};
 use crate::stamp::Stamp;
 
-const TRIES: u32 = 3;
+const MAX_TRIES: u32 = 3;
 
-/// What is told; the names are those of the fields.
+/// Body of the message; the field names are public.
 #[allow(clippy::struct_field_names, reason = "the names are published")]
 #[derive(Debug, Serialize)]
 struct Message<'a> {
@@ -33,24 +33,24 @@ struct Message<'a> {
     finished_at: Stamp,
 }
 
-impl Crew {
-    /// Tells of a result.
-    pub(super) async fn call_back(
+impl Executor {
+    /// Sends the callback for a result.
+    pub(super) async fn send_callback(
         self: Arc<Self>,
         url: String,
         job: Arc<Job>,
-        verdict: Verdict,
+        result: ExecutionResult,
         at: Timestamp,
     ) {
         let message = Message {
             event: "execution.completed",
             task_id: job.task_id,
             execution_id: job.id,
-            status: verdict.status,
-            status_code: verdict.status_code,
-            duration_ms: verdict.duration_ms,
-            response_body: verdict.response_body.as_deref(),
-            error_message: verdict.error_message.as_deref(),
+            status: result.status,
+            status_code: result.status_code,
+            duration_ms: result.duration_ms,
+            response_body: result.response_body.as_deref(),
+            error_message: result.error_message.as_deref(),
             attempt: job.attempt,
             scheduled_for: Stamp(job.due),
             finished_at: Stamp(at),
@@ -63,36 +63,36 @@ impl Crew {
         }
     }
 
-    /// Sends a message until it arrives, and says whether it did. The second try comes after one wait, the third after
+    /// Sends a message with retries; true if it arrived. The second attempt comes after one wait, the third after
     /// four more.
     pub(super) async fn deliver(&self, url: &str, message: &impl Serialize, job: &Job) -> bool {
         let message = serde_json::to_string(message).unwrap_or_default();
-        let Some(_room) = self.room(&message, job) else { return false };
-        for number in 0..TRIES {
+        let Some(_reserved) = self.reserve(&message, job) else { return false };
+        for number in 0..MAX_TRIES {
             if number > 0 {
                 let wait = self.callback_wait * 4_u32.pow(number - 1);
                 tokio::select! {
                     () = tokio::time::sleep(wait) => {}
-                    // A stop does not wait for what may take another half a minute: it is tried now.
+                    // On stop, retry now instead of waiting another half minute.
                     () = self.stop.cancelled() => {}
                 }
             }
-            let told = tokio::select! {
-                told = self.caller.tell(url, message.clone(), &job.work.webhook_secret) => told,
+            let delivered = tokio::select! {
+                delivered = self.webhook_client.post(url, message.clone(), &job.work.webhook_secret) => delivered,
                 () = self.abandon.cancelled() => false,
             };
-            if told {
+            if delivered {
                 return true;
             }
         }
         false
     }
 
-    /// Room for a message as long as it is being told, if there is some.
-    fn room(&self, message: &str, job: &Job) -> Option<SemaphorePermit<'_>> {
-        // The text and a copy for each try; the job is kept as long.
+    /// Reserves memory for a message while it is being sent, if available.
+    fn reserve(&self, message: &str, job: &Job) -> Option<SemaphorePermit<'_>> {
+        // The text and a copy per attempt; the job lives as long.
         let bytes =
             2 * message.len() + job.work.body.as_ref().map_or(0, String::len) + job.work.headers.len();
-        self.telling.try_acquire_many(u32::try_from(bytes / 1024 + 1).ok()?).ok()
+        self.callback_budget.try_acquire_many(u32::try_from(bytes / 1024 + 1).ok()?).ok()
     }
 }

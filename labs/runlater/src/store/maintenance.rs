@@ -1,17 +1,17 @@
-//! Nodes and their signs of life, what becomes of the work of those that are gone, and what is forgotten in time.
+//! Maintenance statements: heartbeats, rescue of executions of dead nodes, deletion of old rows.
 //!
-//! All of it goes by the clock of PostgreSQL: the clocks of nodes may differ.
+//! Uses only PostgreSQL's clock: the clocks of nodes can differ.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{Store, kept};
+use super::{Store, prepared};
 use crate::refusal::Refusal;
 
-/// Rows that are deleted by one statement, so that none holds others up for long.
-const SWEEP: i64 = 5000;
+/// Rows per delete statement, so that none blocks others for long.
+const BATCH: i64 = 5000;
 /// Ids begin with the milliseconds since the epoch at which they were made (RFC 9562, version 7): those below this one are
 /// more than a week old, and the index on ids finds them.
 const WEEK_OLD: &str = "(lpad(to_hex((extract(epoch FROM now() - interval '7 days') * 1000)::bigint), 12, '0') \
@@ -19,105 +19,105 @@ const WEEK_OLD: &str = "(lpad(to_hex((extract(epoch FROM now() - interval '7 day
 /// And more than 30 days.
 const MONTH_OLD: &str = "(lpad(to_hex((extract(epoch FROM now() - interval '30 days') * 1000)::bigint), 12, '0') \
                          || repeat('0', 20))::uuid";
-/// Where a page ended, how long it was, and what went of it.
+/// Returns the page's last id, its length, and the number of rows deleted.
 const PAGE_READ: &str = "SELECT (SELECT id FROM page ORDER BY id DESC LIMIT 1), (SELECT count(*) FROM page), \
                          (SELECT count(*) FROM gone)";
-/// How often what stayed is looked at again.
-const ANEW: Duration = Duration::from_secs(24 * 3600);
+/// Interval between complete scans.
+const RESCAN_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
-/// How far rows were looked at that are old enough for some tiers and not for others. Most of them stay for weeks, and need
-/// not be read in each round.
+/// How far rows were scanned that are old enough to delete for some tiers only. Most stay for weeks and need not be
+/// read in each round.
 #[derive(Debug)]
-pub struct Looked {
+pub struct ScanPosition {
     until: Uuid,
     since: Instant,
 }
 
-impl Looked {
-    /// At nothing.
-    pub fn nothing() -> Self {
+impl ScanPosition {
+    /// At the beginning.
+    pub fn start() -> Self {
         Self { until: Uuid::nil(), since: Instant::now() }
     }
 
     fn begin(&mut self) {
-        if self.since.elapsed() >= ANEW {
+        if self.since.elapsed() >= RESCAN_INTERVAL {
             *self = Self::nothing();
         }
     }
 }
 
 impl Store {
-    /// A sign of life.
+    /// Records a heartbeat.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn beat(&self, node: i64) -> Result<(), Refusal> {
-        let client = self.get_own().await?;
+    pub async fn heartbeat(&self, node: i64) -> Result<(), Refusal> {
+        let client = self.get_background().await?;
         let sql =
             "INSERT INTO nodes (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET beat_at = clock_timestamp()";
-        client.execute(&kept(&client, sql).await?, &[&node]).await?;
+        client.execute(&prepared(&client, sql).await?, &[&node]).await?;
         Ok(())
     }
 
-    /// Frees the executions of other nodes that gave no sign of life for so long, for anybody to take; says how many.
+    /// Frees the executions of nodes without a heartbeat for `lease`; returns how many.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn rescue(&self, node: i64, lease: Duration) -> Result<u64, Refusal> {
-        let client = self.get_own().await?;
+        let client = self.get_background().await?;
         let sql = "UPDATE executions e SET status = 'pending', node = NULL, started_at = NULL \
                    WHERE e.status = 'running' AND e.node <> $2 AND NOT EXISTS (SELECT FROM nodes n WHERE n.id = e.node \
                    AND n.beat_at > now() - make_interval(secs => $1))";
-        let rescued = client.execute(&kept(&client, sql).await?, &[&lease.as_secs_f64(), &node]).await?;
+        let rescued = client.execute(&prepared(&client, sql).await?, &[&lease.as_secs_f64(), &node]).await?;
         self.metrics.rescued.inc_by(rescued);
-        // An hour is long enough for somebody who wants to see which nodes there were.
+        // Dead nodes stay listed for an hour, for operators.
         let sql = "DELETE FROM nodes WHERE beat_at < now() - make_interval(secs => $1) - interval '1 hour'";
-        client.execute(&kept(&client, sql).await?, &[&lease.as_secs_f64()]).await?;
+        client.execute(&prepared(&client, sql).await?, &[&lease.as_secs_f64()]).await?;
         Ok(rescued)
     }
 
-    /// As published: what runs for more than five minutes has failed, whoever has it.
+    /// As published: fails executions that run for more than five minutes, on any node.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn fail_old(&self) -> Result<u64, Refusal> {
-        let client = self.get_own().await?;
+        let client = self.get_background().await?;
         let sql = "UPDATE executions SET status = 'failed', node = NULL, finished_at = now(), \
                    error_message = 'no result within 5 minutes' \
                    WHERE status = 'running' AND started_at < now() - interval '5 minutes'";
-        let failed = client.execute(&kept(&client, sql).await?, &[]).await?;
+        let failed = client.execute(&prepared(&client, sql).await?, &[]).await?;
         self.metrics.rescued.inc_by(failed);
         Ok(failed)
     }
 
-    /// Frees the executions of this node that it does not know of: a claim whose answer was lost.
+    /// Frees executions claimed by this node that it does not hold: their claim's response was lost.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn reconcile(&self, node: i64, in_hand: &[Uuid]) -> Result<u64, Refusal> {
-        let client = self.get_own().await?;
+    pub async fn reconcile(&self, node: i64, held: &[Uuid]) -> Result<u64, Refusal> {
+        let client = self.get_background().await?;
         let sql = "UPDATE executions SET status = 'pending', node = NULL, started_at = NULL \
                    WHERE status = 'running' AND node = $1 AND id <> ALL ($2)";
-        Ok(client.execute(&kept(&client, sql).await?, &[&node, &in_hand]).await?)
+        Ok(client.execute(&prepared(&client, sql).await?, &[&node, &held]).await?)
     }
 
-    /// Forgets a node that stops, and frees what it did not finish.
+    /// Removes a stopping node and frees its unfinished executions; returns how many.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn leave(&self, node: i64) -> Result<u64, Refusal> {
         let freed = self.reconcile(node, &[]).await?;
-        let client = self.get_own().await?;
-        client.execute(&kept(&client, "DELETE FROM nodes WHERE id = $1").await?, &[&node]).await?;
+        let client = self.get_background().await?;
+        client.execute(&prepared(&client, "DELETE FROM nodes WHERE id = $1").await?, &[&node]).await?;
         Ok(freed)
     }
 
-    /// Deletes executions that ended so long ago that their organization's tier has no right to them: 7 days, or 30. Says
+    /// Deletes executions past the retention of their organization's tier, 7 or 30 days. Returns
     /// how many.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn forget_executions(&self, looked: &mut Looked) -> Result<u64, Refusal> {
+    pub async fn delete_old_executions(&self, position: &mut ScanPosition) -> Result<u64, Refusal> {
         let old = format!(
             "DELETE FROM executions WHERE (id, scheduled_for) IN (SELECT e.id, e.scheduled_for FROM executions e \
              WHERE e.id < {MONTH_OLD} AND e.status NOT IN ('pending', 'running') \
@@ -132,14 +132,14 @@ impl Store {
              AND p.scheduled_for < now() - interval '7 days' AND o.tier IS DISTINCT FROM 'pro' RETURNING 1) \
              {PAGE_READ}"
         );
-        Ok(self.sweep(&old).await? + self.look_on(&page, looked).await?)
+        Ok(self.delete_in_batches(&old).await? + self.scan_on(&page, position).await?)
     }
 
-    /// Deletes tasks that ran once and have no execution any more. Says how many.
+    /// Deletes one-time tasks without executions. Returns how many.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn forget_tasks(&self, looked: &mut Looked) -> Result<u64, Refusal> {
+    pub async fn delete_old_tasks(&self, position: &mut ScanPosition) -> Result<u64, Refusal> {
         let page = format!(
             "WITH page AS MATERIALIZED (SELECT id, schedule_type, scheduled_at FROM tasks \
              WHERE id > $2 AND id < {WEEK_OLD} ORDER BY id LIMIT $1), \
@@ -147,68 +147,68 @@ impl Store {
              AND p.scheduled_at < now() - interval '7 days' \
              AND NOT EXISTS (SELECT FROM executions e WHERE e.task_id = p.id) RETURNING 1) {PAGE_READ}"
         );
-        self.look_on(&page, looked).await
+        self.scan_on(&page, position).await
     }
 
-    /// Deletes idempotency keys of yesterday. Says how many.
+    /// Deletes idempotency keys older than a day. Returns how many.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn forget_keys(&self) -> Result<u64, Refusal> {
+    pub async fn delete_old_keys(&self) -> Result<u64, Refusal> {
         let old = "DELETE FROM idempotency_keys WHERE (organization_id, key) IN (SELECT organization_id, key \
                    FROM idempotency_keys WHERE inserted_at < now() - interval '24 hours' LIMIT $1)";
-        self.sweep(old).await
+        self.delete_in_batches(old).await
     }
 
-    /// Deletes by a statement as long as there is more.
-    async fn sweep(&self, sql: &str) -> Result<u64, Refusal> {
-        let client = self.get_own().await?;
-        let statement = kept(&client, sql).await?;
+    /// Repeats a delete statement until nothing is left.
+    async fn delete_in_batches(&self, sql: &str) -> Result<u64, Refusal> {
+        let client = self.get_background().await?;
+        let statement = prepared(&client, sql).await?;
         let mut all = 0;
         loop {
-            let gone = client.execute(&statement, &[&SWEEP]).await?;
+            let gone = client.execute(&statement, &[&BATCH]).await?;
             all += gone;
-            if gone < SWEEP.unsigned_abs() {
+            if gone < BATCH.unsigned_abs() {
                 return Ok(all);
             }
         }
     }
 
-    /// Looks at the rows that come after those that were looked at before, and deletes of them what is to go.
-    async fn look_on(&self, sql: &str, looked: &mut Looked) -> Result<u64, Refusal> {
-        let client = self.get_own().await?;
-        let statement = kept(&client, sql).await?;
-        looked.begin();
+    /// Continues a scan: reads the next rows and deletes those past retention.
+    async fn scan_on(&self, sql: &str, position: &mut ScanPosition) -> Result<u64, Refusal> {
+        let client = self.get_background().await?;
+        let statement = prepared(&client, sql).await?;
+        position.begin();
         let mut all = 0;
         loop {
-            let row = client.query_one(&statement, &[&SWEEP, &looked.until]).await?;
+            let row = client.query_one(&statement, &[&BATCH, &position.until]).await?;
             let (last, read, gone): (Option<Uuid>, i64, i64) = (row.get(0), row.get(1), row.get(2));
             all += gone.unsigned_abs();
-            looked.until = last.unwrap_or(looked.until);
-            if read < SWEEP {
+            position.until = last.unwrap_or(position.until);
+            if read < BATCH {
                 return Ok(all);
             }
         }
     }
 
-    /// Begins to count the executions of organizations anew in a new month.
+    /// Resets the monthly execution counts in a new month.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn begin_month(&self) -> Result<u64, Refusal> {
-        let client = self.get_own().await?;
+        let client = self.get_background().await?;
         let sql = "UPDATE organizations SET monthly_execution_count = 0, monthly_execution_reset_at = now() \
                    WHERE monthly_execution_reset_at < date_trunc('month', now())";
-        Ok(client.execute(&kept(&client, sql).await?, &[]).await?)
+        Ok(client.execute(&prepared(&client, sql).await?, &[]).await?)
     }
 
-    /// Tells all who listen.
+    /// Notifies all listening nodes.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn notify(&self, channel: &str) -> Result<(), Refusal> {
-        let client = self.get_own().await?;
-        client.execute(&kept(&client, "SELECT pg_notify($1, '')").await?, &[&channel]).await?;
+        let client = self.get_background().await?;
+        client.execute(&prepared(&client, "SELECT pg_notify($1, '')").await?, &[&channel]).await?;
         Ok(())
     }
 }

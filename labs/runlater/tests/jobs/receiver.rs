@@ -1,4 +1,4 @@
-//! Those who are called by the service under test: the stub as a process, and one that keeps what it got.
+//! Targets of the service under test: the stub as a process, and receivers that record messages.
 
 use std::collections::HashMap;
 use std::io::BufReader;
@@ -17,19 +17,19 @@ use crate::world::spawn;
 /// The stub.
 pub struct Stub {
     pub url: String,
-    /// Lives as long as this does.
+    /// Killed when dropped.
     _process: (Running, BufReader<ChildStdout>),
 }
 
 impl Stub {
-    /// Answers at once, but what the flags say.
+    /// Starts it without a delay, with these flags.
     pub fn start(flags: &[&str]) -> Self {
         let fixed = ["target", "--listen", "127.0.0.1:0", "--delay", "0ms", "--log-level", "error"];
         let (process, url, output) = spawn(&[&fixed[..], flags].concat());
         Self { url, _process: (process, output) }
     }
 
-    /// What it has counted.
+    /// Its counts.
     pub async fn counts(&self) -> Value {
         reqwest::get(format!("{}/counts", self.url)).await.unwrap().json().await.unwrap()
     }
@@ -40,30 +40,30 @@ impl Stub {
     }
 }
 
-/// A message that came.
+/// A received message.
 #[derive(Debug, Clone)]
 pub struct Message {
     pub headers: HeaderMap,
     pub body: String,
 }
 
-/// Keeps all that comes, and answers with given statuses, then with 200.
+/// Records all messages; responds with the given statuses, then with 200.
 #[derive(Clone)]
-pub struct Catcher {
+pub struct Receiver {
     pub url: String,
     caught: Arc<Mutex<Vec<Message>>>,
 }
 
-type Desk = (Arc<Mutex<Vec<Message>>>, Arc<Mutex<Vec<u16>>>);
+type Inbox = (Arc<Mutex<Vec<Message>>>, Arc<Mutex<Vec<u16>>>);
 
-impl Catcher {
+impl Receiver {
     pub async fn start(statuses: &[u16]) -> Self {
         let caught = Arc::new(Mutex::new(Vec::new()));
-        let desk: Desk =
+        let inbox: Inbox =
             (Arc::clone(&caught), Arc::new(Mutex::new(statuses.iter().rev().copied().collect())));
         let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let router = axum::Router::new().fallback(catch).with_state(desk);
+        let router = axum::Router::new().fallback(catch).with_state(inbox);
         tokio::spawn(async move { axum::serve(listener, router).await });
         Self { url, caught }
     }
@@ -73,7 +73,7 @@ impl Catcher {
     }
 }
 
-async fn catch(State((caught, statuses)): State<Desk>, request: Request) -> StatusCode {
+async fn catch(State((caught, statuses)): State<Inbox>, request: Request) -> StatusCode {
     let headers = request.headers().clone();
     let body = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap();
     caught.lock().unwrap().push(Message { headers, body: String::from_utf8(body.to_vec()).unwrap() });
@@ -81,7 +81,7 @@ async fn catch(State((caught, statuses)): State<Desk>, request: Request) -> Stat
     StatusCode::from_u16(status).unwrap()
 }
 
-/// Counts calls by execution, and answers each a little later.
+/// Counts calls per execution, and responds after a short delay.
 #[derive(Clone)]
 pub struct Counter {
     pub url: String,
@@ -104,7 +104,7 @@ impl Counter {
         Self { url, calls }
     }
 
-    /// How often it was called for each.
+    /// Calls per execution.
     pub fn calls(&self) -> HashMap<String, u64> {
         self.calls.lock().unwrap().clone()
     }

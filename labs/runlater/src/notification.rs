@@ -1,6 +1,6 @@
-//! Notices: who of an organization is told when a task begins to fail, and when it works again.
+//! Notification settings of an organization: whom to notify when a task starts to fail and when it recovers.
 //!
-//! Does not tell anybody; see [`crate::crew`].
+//! Does not send notifications; [`crate::executor`] does.
 
 use serde::Serialize;
 
@@ -8,33 +8,33 @@ use crate::draft::address;
 use crate::field::Fields;
 use crate::refusal::Refusal;
 
-/// What an organization wants to be told, and where.
+/// Notification settings of an organization.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Wishes {
-    /// The address that is told; nobody is without one.
+pub struct NotificationSettings {
+    /// Address for notifications; without one none are sent.
     pub notification_webhook_url: Option<String>,
-    /// Whether it is told when a task begins to fail.
+    /// Whether to notify when a task starts to fail.
     pub notify_on_failure: bool,
-    /// Whether it is told when a task works again.
+    /// Whether to notify when a task recovers.
     pub notify_on_recovery: bool,
 }
 
-/// Other wishes. What is not said stays.
+/// A change of the settings. Fields that are not given stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WishesChange {
-    /// The address; an inner none takes it away.
+pub struct NotificationSettingsChange {
+    /// Address; an inner `None` removes it.
     pub notification_webhook_url: Option<Option<String>>,
-    /// See [`Wishes`].
+    /// See [`NotificationSettings`].
     pub notify_on_failure: Option<bool>,
-    /// See [`Wishes`].
+    /// See [`NotificationSettings`].
     pub notify_on_recovery: Option<bool>,
 }
 
-impl WishesChange {
-    /// Reads the body of a change.
+impl NotificationSettingsChange {
+    /// Parses the body of a change.
     ///
     /// # Errors
-    /// It is none.
+    /// The body is malformed.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         let mut fields = Fields::read(body, "notifications")?;
         for name in ["notify_on_failure", "notify_on_recovery"] {
@@ -59,8 +59,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_can_be_set_left_and_taken_away() {
-        let url = |body: &str| WishesChange::read(body.as_bytes()).unwrap().notification_webhook_url;
+    fn an_address_can_be_set_kept_and_removed() {
+        let url =
+            |body: &str| NotificationSettingsChange::read(body.as_bytes()).unwrap().notification_webhook_url;
         assert_eq!(
             url(r#"{"notification_webhook_url": "https://a/b"}"#),
             Some(Some("https://a/b".to_owned()))
@@ -70,14 +71,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_wish_is_refused_by_field() {
+    fn invalid_settings_are_refused_by_field() {
         for (body, field) in [
             (r#"{"notification_webhook_url": "ftp://a/"}"#, "notification_webhook_url"),
             (r#"{"notification_webhook_url": 1}"#, "notification_webhook_url"),
             (r#"{"notify_on_failure": null}"#, "notify_on_failure"),
             (r#"{"notify_on_recovery": "yes"}"#, "notify_on_recovery"),
         ] {
-            let Err(Refusal::Invalid(wrong)) = WishesChange::read(body.as_bytes()) else { panic!("{body}") };
+            let Err(Refusal::Invalid(wrong)) = NotificationSettingsChange::read(body.as_bytes()) else {
+                panic!("{body}")
+            };
             assert_eq!(wrong.into_keys().collect::<Vec<_>>(), [field], "{body}");
         }
     }

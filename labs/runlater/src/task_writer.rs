@@ -1,6 +1,6 @@
-//! New tasks: from what a caller wants to what is written, in the way of the switch.
+//! Creates tasks: turns a draft into rows, on the path that the switch selects.
 //!
-//! Does not take HTTP apart and executes nothing.
+//! Does not parse HTTP and executes nothing.
 
 use std::sync::Arc;
 
@@ -8,29 +8,29 @@ use jiff::{SignedDuration, Timestamp, TimestampRound, Unit};
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::batcher::Batcher;
 use crate::config::switch::{CreatePath, Due};
 use crate::config::{Switches, millis};
 use crate::draft::{Draft, When};
 use crate::event::{Event, Events};
-use crate::group::Group;
 use crate::metric::Metrics;
 use crate::refusal::Refusal;
 use crate::signature;
 use crate::stamp::Stamp;
 use crate::store::Store;
 use crate::store::create::NewTask;
-use crate::store::deed::{Answer, Deed};
+use crate::store::transaction::{RequestTransaction, StoredResponse};
 use crate::task::Task;
 
-/// Most tasks of one statement.
+/// Most tasks per statement.
 const TASKS_MAX: usize = 500;
-/// Defaults of tasks: of those that run again and again, and of the others.
+/// Default method and attempts of recurring tasks, and of one-time tasks.
 const CRON: (&str, i32) = ("GET", 3);
 const ONCE: (&str, i32) = ("POST", 5);
 const TIMEOUT_MS: i32 = 30_000;
 
 #[derive(Serialize)]
-struct Made<T> {
+struct CreatedBody<T> {
     data: T,
     message: &'static str,
 }
@@ -43,34 +43,34 @@ struct Receipt {
     scheduled_for: Stamp,
 }
 
-/// Who writes new tasks.
-pub struct Clerk {
-    group: Option<Group<NewTask, Result<(), Refusal>>>,
+/// Writes new tasks.
+pub struct TaskWriter {
+    batcher: Option<Batcher<NewTask, Result<(), Refusal>>>,
     path: CreatePath,
     due: Due,
     metrics: Metrics,
     events: Events,
 }
 
-impl Clerk {
-    /// Writes in the way of the switches.
+impl TaskWriter {
+    /// Configured by the switches.
     pub fn new(store: &Arc<Store>, switches: &Switches, metrics: Metrics, events: Events) -> Self {
-        let group = (switches.create_path == CreatePath::Group).then(|| {
+        let batcher = (switches.create_path == CreatePath::Group).then(|| {
             let store = Arc::clone(store);
-            Group::start(TASKS_MAX, millis(switches.batch_gap_ms), move |tasks| {
+            Batcher::start(TASKS_MAX, millis(switches.batch_gap_ms), move |tasks| {
                 let store = Arc::clone(&store);
                 async move { write(&store, tasks).await }
             })
         });
-        Self { group, path: switches.create_path, due: switches.due, metrics, events }
+        Self { batcher, path: switches.create_path, due: switches.due, metrics, events }
     }
 
-    /// Whether a new task is written together with others that come at the same time, and not by itself.
-    pub fn is_grouped(&self, draft: &Draft) -> bool {
-        self.group.is_some() && !matches!(draft.when, When::Cron(..))
+    /// Whether a new task is written in a batch.
+    pub fn is_batched(&self, draft: &Draft) -> bool {
+        self.batcher.is_some() && !matches!(draft.when, When::Cron(..))
     }
 
-    /// Writes a task together with others. It is there when this comes back, whatever happens then.
+    /// Writes a task in a batch. It is committed when this returns.
     ///
     /// # Errors
     /// PostgreSQL fails.
@@ -79,48 +79,52 @@ impl Clerk {
         organization: Uuid,
         draft: Draft,
         now: Timestamp,
-    ) -> Result<(NewTask, Answer), Refusal> {
+    ) -> Result<(NewTask, StoredResponse), Refusal> {
         let task = self.task(organization, draft, now);
-        let group = self.group.as_ref().ok_or(Refusal::Stopping)?;
-        group.join(task.clone()).await.ok_or(Refusal::Stopping)??;
-        self.tell(&task);
-        let answer = accepted(&task);
-        Ok((task, answer))
+        let batcher = self.batcher.as_ref().ok_or(Refusal::Stopping)?;
+        batcher.submit(task.clone()).await.ok_or(Refusal::Stopping)??;
+        self.publish_created(&task);
+        let response = accepted_response(&task);
+        Ok((task, response))
     }
 
-    /// Writes a task as what a request does, which is to be ended with the answer.
+    /// Writes a task within a request's transaction, which the caller must end with the response.
     ///
     /// # Errors
-    /// The name of the target is none; PostgreSQL fails.
+    /// The target's host name does not resolve; PostgreSQL fails.
     pub async fn write(
         &self,
-        deed: &Deed<'_>,
+        transaction: &RequestTransaction<'_>,
         draft: Draft,
         now: Timestamp,
-    ) -> Result<(NewTask, Answer), Refusal> {
-        let task = self.task(deed.organization(), draft, now);
+    ) -> Result<(NewTask, StoredResponse), Refusal> {
+        let task = self.task(transaction.organization(), draft, now);
         let checks = self.path == CreatePath::DnsUpdate;
         if checks {
-            self.look_up(&task.url).await?;
+            self.resolve_host(&task.url).await?;
         }
-        deed.create(&task, checks).await?;
-        let answer = if task.cron.is_some() { made(&deed.show(task.id).await?) } else { accepted(&task) };
-        Ok((task, answer))
+        transaction.create(&task, checks).await?;
+        let response = if task.cron.is_some() {
+            recurring_response(&transaction.show(task.id).await?)
+        } else {
+            accepted_response(&task)
+        };
+        Ok((task, response))
     }
 
-    /// A request that wrote a task has ended well.
-    pub fn wrote(&self, task: &NewTask) {
+    /// Records a committed task: counts it and publishes the event.
+    pub fn record_written(&self, task: &NewTask) {
         self.metrics.create_statements.inc();
         self.metrics.created.inc();
-        self.tell(task);
+        self.publish_created(task);
     }
 
-    fn tell(&self, task: &NewTask) {
-        self.events.tell(task.organization, || Event::Task { task_id: task.id, change: "created" });
+    fn publish_created(&self, task: &NewTask) {
+        self.events.publish(task.organization, || Event::Task { task_id: task.id, change: "created" });
     }
 
-    /// Whether the name of a target is one.
-    async fn look_up(&self, url: &str) -> Result<(), Refusal> {
+    /// Checks that the target's host name resolves.
+    async fn resolve_host(&self, url: &str) -> Result<(), Refusal> {
         self.metrics.name_lookups.inc();
         let refused = || Refusal::field("url", "has a host that is not known");
         let url = url::Url::parse(url).map_err(|_| refused())?;
@@ -133,7 +137,7 @@ impl Clerk {
         let Draft { parts, when } = draft;
         let (due, cron) = match when {
             When::Now => (self.soon(now), None),
-            // What passed while the request came is due now.
+            // A time that passed during the request is due now.
             When::At(time) => (time.max(now), None),
             When::Cron(text, first) => (first, Some(text)),
         };
@@ -161,7 +165,7 @@ impl Clerk {
         }
     }
 
-    /// When an execution is due that is to be at once.
+    /// Due time of an immediate execution.
     pub fn soon(&self, now: Timestamp) -> Timestamp {
         match self.due {
             Due::Now => now,
@@ -170,44 +174,47 @@ impl Clerk {
     }
 }
 
-/// Published: a second later, cut to the second.
+/// As published: one second later, truncated to the second.
 fn next_second(now: Timestamp) -> Timestamp {
     let later = now.saturating_add(SignedDuration::from_secs(1)).unwrap_or(now);
     let rule = TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Trunc);
     later.round(rule).unwrap_or(later)
 }
 
-/// `<url> · <day month, HH:MM>`, cut to what a name may have.
+/// `<url> · <day month, HH:MM>`, truncated to the longest name.
 fn name(url: &str, now: Timestamp) -> String {
     let short: String = url.chars().take(220).collect();
     let time = jiff::tz::TimeZone::UTC.to_datetime(now).strftime("%d %b, %H:%M");
     format!("{short} \u{b7} {time}")
 }
 
-/// The answer to a task that runs once.
-fn accepted(task: &NewTask) -> Answer {
+/// Response for a one-time task.
+fn accepted_response(task: &NewTask) -> StoredResponse {
     let data = Receipt {
         task_id: task.id,
         execution_id: task.execution,
         status: "pending",
         scheduled_for: Stamp(task.due),
     };
-    encoded(202, &Made { data, message: "the task is written and will be executed" })
+    encoded(202, &CreatedBody { data, message: "the task is written and will be executed" })
 }
 
-/// The answer to one that runs again and again.
-fn made(task: &Task) -> Answer {
-    encoded(201, &Made { data: task, message: "the task is written and will be executed again and again" })
+/// Response for a recurring task.
+fn recurring_response(task: &Task) -> StoredResponse {
+    encoded(
+        201,
+        &CreatedBody { data: task, message: "the task is written and will be executed again and again" },
+    )
 }
 
-fn encoded(status: u16, body: &impl Serialize) -> Answer {
-    Answer { status, body: serde_json::to_string(body).unwrap_or_default() }
+fn encoded(status: u16, body: &impl Serialize) -> StoredResponse {
+    StoredResponse { status, body: serde_json::to_string(body).unwrap_or_default() }
 }
 
 async fn write(store: &Store, tasks: Vec<NewTask>) -> Vec<Result<(), Refusal>> {
     match store.create_many(&tasks).await {
         Ok(()) => tasks.iter().map(|_| Ok(())).collect(),
-        // One that cannot be written must not take the others with it.
+        // One invalid task must not fail the others.
         Err(problem) if problem.is_lasting() && tasks.len() > 1 => {
             let mut results = Vec::with_capacity(tasks.len());
             for task in &tasks {
@@ -219,7 +226,7 @@ async fn write(store: &Store, tasks: Vec<NewTask>) -> Vec<Result<(), Refusal>> {
     }
 }
 
-/// The digest of a request, to tell whether another one with the same key is the same.
+/// Digest of a request, which identifies repetitions with the same key.
 pub fn request_digest(method: &str, path: &str, body: &[u8]) -> Vec<u8> {
     let text = [method.as_bytes(), b" ", path.as_bytes(), b"\n", body].concat();
     signature::raw_digest(&text)
@@ -237,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_without_a_name_is_called_after_its_target_and_time() {
+    fn a_task_without_a_name_is_named_after_its_target_and_time() {
         let now = "2030-01-31T12:05:00Z".parse().unwrap();
         assert_eq!(name("http://a/b", now), "http://a/b \u{b7} 31 Jan, 12:05");
         assert!(name(&"ä".repeat(255), now).chars().count() <= 255);
