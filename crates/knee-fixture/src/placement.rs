@@ -12,7 +12,7 @@ use crate::registry::Handle;
 /// Something that was asked for and cannot be had on this machine. Part of what a study reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unavailable {
-    /// The entry of the declaration, as `service.main.cpu_share`.
+    /// The entry of the declaration, as `service.main.cpu_limit`.
     pub what: String,
     /// Why not.
     pub reason: String,

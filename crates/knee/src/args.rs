@@ -23,8 +23,6 @@ mod sweep;
 
 mod words;
 
-pub use words::meant_command;
-
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
@@ -45,7 +43,7 @@ Examples:
   knee URL -q 1000 -z 1m --warm-up 5s          open load: 1,000 requests/s
   knee URL -q 100 --stage 30s:2000,1m:2000     ramp to 2,000/s, then hold it
   knee URL -m POST -T application/json -d '{}' POST a body
-  knee URL -z 10s --output-format json | jq .verdict
+  knee URL -z 10s --output-format json | jq .validity
   knee run script.js                           run a k6 script
   knee report last~1                           show the run before the last
   knee sweep URL --slo 'p99<250ms'             find the capacity
@@ -105,6 +103,8 @@ enum Subcommands {
     Compare(Box<CompareArgs>),
     /// Measure the noise floor of this machine
     Calibrate(Box<CalibrateArgs>),
+    /// Explain a validity warning: its limits, cause and remedy
+    Explain(ExplainArgs),
     /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
     Tour(TourArgs),
 }
@@ -130,6 +130,18 @@ pub enum Invocation {
     Calibrate(Box<CalibrateArgs>),
     /// Show the main commands on a demo server.
     Tour(TourArgs),
+    /// Explain a validity warning.
+    Explain(ExplainArgs),
+}
+
+/// `knee explain`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ExplainArgs {
+    /// Code in brackets behind a warning or a note; without it all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+    #[command(flatten)]
+    help: HelpFlag,
 }
 
 /// `knee URL`.
@@ -373,7 +385,7 @@ pub struct OutputFlags {
     pub time_unit: Option<Unit>,
     /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    pub record: Option<PathBuf>,
     /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,
@@ -512,8 +524,8 @@ impl From<Problem> for Refused {
 ///
 /// [`Refused::Shown`] for `--help` and `--version`, else what is wrong.
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Refused> {
-    let line = words::asks_for_help(line.into_iter().collect());
-    words::check(&line)?;
+    let line = words::asks_for_help(line.into_iter().collect(), &Cli::command());
+    words::check(&line, &Cli::command())?;
     let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error, &line))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
@@ -523,6 +535,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
+        Some(Subcommands::Explain(args)) => Invocation::Explain(args),
         Some(Subcommands::Tour(args)) => Invocation::Tour(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
@@ -546,9 +559,10 @@ fn explain(error: &clap::Error, line: &[OsString]) -> Refused {
         ErrorKind::UnknownArgument => {
             unknown(&argument, &context(ContextKind::SuggestedArg), words::is_run(line))
         }
-        ErrorKind::MissingRequiredArgument => {
-            (format!("`{argument}` is missing"), words::example(line).to_owned())
-        }
+        ErrorKind::MissingRequiredArgument => (
+            format!("`{}` is missing", context(ContextKind::InvalidArg).replace(['<', '>'], "")),
+            words::example(line).to_owned(),
+        ),
         ErrorKind::InvalidValue if value.is_empty() => {
             (format!("`{argument}` has no value"), format!("write `{argument} VALUE`"))
         }
@@ -601,6 +615,11 @@ fn flag_name(shown: &str) -> String {
 fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// The command that a word was meant to be, if it is close to one.
+pub fn meant_command(word: &str) -> Option<String> {
+    words::meant_command(word, &Cli::command())
 }
 
 /// The whole help of the program, as `--help` prints it.

@@ -8,7 +8,7 @@ use knee_core::estimate::{Distribution, Quantile, samples_needed};
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 
-use super::{Figure, Measured, Place};
+use super::{Figure, Measured, Placement, TrialWarning};
 use crate::metric::Metric;
 use crate::statistics::warm_up::{self, WarmUp};
 use crate::sweep::StepResult;
@@ -44,7 +44,7 @@ impl Measured {
     pub fn of(run: &Run, spent: Spent, record: Option<String>) -> Self {
         let tally = run.measured.all();
         let response = Distribution::response(&tally);
-        let books = run.measured.books();
+        let books = run.measured.accounting();
         let mut figures: BTreeMap<Metric, Figure> = BTreeMap::new();
         for (metric, q) in QUANTILES {
             match response.quantile(q) {
@@ -63,7 +63,7 @@ impl Measured {
             figures.insert(Metric::Max, Figure { value: max.as_nanos() as f64, at_least: bounded });
         }
         let window = StepResult::of(run, 1.0);
-        figures.insert(Metric::Rate, Figure::from(window.goodput));
+        figures.insert(Metric::Goodput, Figure::from(window.goodput));
         figures.insert(Metric::Errors, Figure::from(window.failed()));
         let planned = books.planned;
         // Not those that came due in it: where answers take longer than the window, others end there.
@@ -78,12 +78,17 @@ impl Measured {
         Self {
             figures,
             requests: planned,
-            state: run.truth.state,
-            reasons: run.truth.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            validity: run.validity.validity,
+            warnings: run
+                .validity
+                .warnings
+                .iter()
+                .map(|warning| TrialWarning::new(&warning.code, &warning.message))
+                .collect(),
             steady: steady(run),
             kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
             record,
-            place: Place::default(),
+            placement: Placement::default(),
         }
     }
 }
@@ -93,7 +98,7 @@ pub(super) fn too_few(metric: Metric, requests: u64) -> Option<String> {
     let (_, q) = QUANTILES.into_iter().find(|(known, _)| *known == metric)?;
     let needed = samples_needed(q);
     (requests < needed)
-        .then(|| format!("{metric} takes {needed} requests a trial, no trial measured more than {requests}"))
+        .then(|| format!("{metric} needs {needed} requests per trial, the largest trial has {requests}"))
 }
 
 /// Whether medians of the intervals settled: MSER-5 over those of the whole intervals between warm-up and end. It needs
@@ -112,18 +117,19 @@ fn steady(run: &Run) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use knee_core::interval::Interval;
     use knee_core::outcome::Outcome;
     use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
     use knee_core::record::run::RunBuilder;
     use knee_core::record::{Build, Ending, Head, Machine};
     use knee_core::schedule::Curve;
-    use knee_core::tally::{Interval, Tally};
+    use knee_core::tally::Tally;
 
     use super::*;
 
     /// Users who never pause, for three seconds; the first is warm-up.
     fn head() -> Head {
-        let users = Executor::Closed { users: Curve::constant(100.0) };
+        let users = Executor::Closed { vus: Curve::constant(100.0) };
         let plan = Plan {
             scenarios: vec![Scenario::new("default", users, Stop::At(Nanos::from_secs(3)))],
             endpoints: vec![Endpoint { name: "GET /".into() }],
@@ -195,8 +201,8 @@ mod tests {
         let measured = Measured::of(&slow(), Spent::default(), None);
         assert!(measured.figures.contains_key(&Metric::P50) && !measured.figures.contains_key(&Metric::P99));
         let why = too_few(Metric::P99, measured.requests).unwrap();
-        assert_eq!(why, "p99 takes 10000 requests a trial, no trial measured more than 300");
+        assert_eq!(why, "p99 needs 10000 requests per trial, the largest trial has 300");
         assert_eq!(too_few(Metric::P50, measured.requests), None);
-        assert_eq!(too_few(Metric::Rate, 0), None);
+        assert_eq!(too_few(Metric::Goodput, 0), None);
     }
 }

@@ -46,7 +46,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     let asked = settings::asked_of_noise(&url, args).map_err(refused)?;
     let driver = Sides::itself(&url, args).map_err(refused)?;
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
-    let options = Options { against_itself: Some(A.to_owned()), ..Options::default() };
+    let options = Options { aa: Some(A.to_owned()), ..Options::default() };
     let mut study =
         Study::new(asked.definition(), options, None).map_err(|refusal| refused(refusal_of(&refusal)))?;
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
@@ -64,7 +64,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
         let lost = conclusion.lost.first().map_or("", |lost| lost.why.as_str());
         let what = format!("no two blocks could be used, nothing is kept: {lost}");
         return Err((
-            Problem::new(what, "what a run says of itself is in docs/concept/truth.md"),
+            Problem::new(what, "what a run says of itself is in docs/concept/validity.md"),
             Exit::Invalid,
         ));
     };

@@ -11,7 +11,7 @@ use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::study::Session;
 use knee_study::definition::Definition;
-use knee_study::study::{Conclusion, Options, Refusal, Study, Told, Trial};
+use knee_study::study::{Conclusion, Options, Refusal, Study, Trial, TrialResult};
 
 use super::build;
 use super::trials::{Bench, Course, Failed, Standing, refusal_of};
@@ -48,7 +48,8 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let color = is_terminal && !(args.output.no_color || surroundings.no_color);
     let (folder, text, file) = read(&args.study).map_err(refused)?;
     let exists = |path: &str| folder.join(path).is_file();
-    let definition = Definition::read(&text, &file, &exists).map_err(|problems| refused(told(&problems)))?;
+    let definition =
+        Definition::read(&text, &file, &exists).map_err(|problems| refused(problem_of(&problems)))?;
     let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
     if args.extent.dry_run {
         for line in result::plan(&study) {
@@ -101,7 +102,7 @@ impl Order<'_> {
         let driver = Declared { folder: standing.fixture.study().to_owned() };
         let bench = Bench::new(Some(standing), Box::new(driver), control.clone());
         let interrupted = "interrupted: the result is drawn from the trials that were made; --resume goes on";
-        let mut keep = |trial: &Trial, told: &Told| journal.add(trial, told);
+        let mut keep = |trial: &Trial, result: &TrialResult| journal.add(trial, result);
         Course { control, quiet, narrate, interrupted, keep: &mut keep }.run(study, bench)
     }
 }
@@ -129,9 +130,9 @@ fn begin(
     let extent = &args.extent;
     let options = Options {
         quick: extent.quick,
-        arms: extent.arms.clone(),
+        variants: extent.variants.clone(),
         blocks: extent.blocks,
-        against_itself: extent.against_itself.clone(),
+        aa: extent.aa.clone(),
     };
     let noise = noise::of_this_machine(narrate);
     let kept = Kept::at(folder);
@@ -158,7 +159,7 @@ fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
     if totals.valid + totals.suspect == 0 { Exit::Invalid } else { Exit::Ok }
 }
 
-fn told(problems: &knee_study::definition::Problems) -> Problem {
+fn problem_of(problems: &knee_study::definition::Problems) -> Problem {
     Problem::new(problems.to_string(), "every key is described in docs/reference/study-toml.md")
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use knee_core::clock::{self, MonotonicClock};
 use knee_core::record::Run;
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::SweepView;
@@ -131,7 +131,7 @@ fn climb(
     {
         match measure(settings, loader, &step, control, narrate) {
             Ok(result) => {
-                sweep.tell(result);
+                sweep.record_result(result);
             }
             Err(fault) => return (sweep, Some(fault)),
         }
@@ -196,7 +196,7 @@ fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut S
 /// How a sweep ends the program: a result that is not to be used counts more than how it came to its end.
 fn exit_of(report: &Report) -> Exit {
     match (report.state, report.ended) {
-        (State::Invalid, _) => Exit::Invalid,
+        (Validity::Invalid, _) => Exit::Invalid,
         (_, Ended::Interrupted) => Exit::Interrupted,
         _ => Exit::Ok,
     }

@@ -13,7 +13,7 @@ use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_fixture::{Fixture, Options as FixtureOptions, supervisor};
 use knee_study::definition::{Load, Workload};
-use knee_study::study::{Refusal, Study, Told, Trial};
+use knee_study::study::{Refusal, Study, Trial, TrialResult};
 
 use super::run;
 use super::study::result;
@@ -45,7 +45,7 @@ pub struct Course<'a> {
     /// Said when they are ended early.
     pub interrupted: &'a str,
     /// Keeps what came of a trial before the next one begins.
-    pub keep: &'a mut dyn FnMut(&Trial, &Told) -> Result<(), Problem>,
+    pub keep: &'a mut dyn FnMut(&Trial, &TrialResult) -> Result<(), Problem>,
 }
 
 impl Course<'_> {
@@ -73,12 +73,12 @@ impl Course<'_> {
             && let Some(next) = study.next()
         {
             match bench.take(study, &next) {
-                Ok(told) => {
-                    (self.keep)(&next, &told).map_err(failed)?;
+                Ok(result) => {
+                    (self.keep)(&next, &result).map_err(failed)?;
                     pace.ended(clock.now());
-                    self.tell(study, &next, &told, &pace);
+                    self.report(study, &next, &result, &pace);
                     // The trial is the one that was asked for.
-                    study.tell(&next, told).map_err(|refusal| failed(refusal_of(&refusal)))?;
+                    study.record_result(&next, result).map_err(|refusal| failed(refusal_of(&refusal)))?;
                 }
                 Err(_) if self.control.request() != Request::Run => return Ok(None),
                 Err(failure) => return Ok(Some(failure)),
@@ -88,12 +88,12 @@ impl Course<'_> {
     }
 
     /// A line on what came of a trial, with what is left.
-    fn tell(&self, study: &Study, trial: &Trial, told: &Told, pace: &Pace) {
+    fn report(&self, study: &Study, trial: &Trial, result: &TrialResult, pace: &Pace) {
         if self.quiet {
             return;
         }
         let left = study.remaining().saturating_sub(1);
-        (self.narrate)(&result::line(trial, told, left, pace.of(left)));
+        (self.narrate)(&result::line(trial, result, left, pace.of(left)));
     }
 }
 

@@ -4,7 +4,7 @@ use knee_core::plan::Plan;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_k6::options::scenario::ExecutorSpec;
-use knee_study::sweep::{Config, Load, Step};
+use knee_study::sweep::{Config, Step, StepLoad};
 
 use super::{Failed, Loader, Taken, failed};
 use crate::args::{RunArgs, RunHttpFlags, RunScriptFlags, SweepArgs};
@@ -57,8 +57,8 @@ fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
 fn executor(step: &Step, config: &Config) -> ExecutorSpec {
     let duration = Nanos::from_secs_f64(step.warm_up + step.seconds);
     match step.load {
-        Load::Connections(vus) => ExecutorSpec::ConstantVus { vus, duration },
-        Load::Rate(rate) => ExecutorSpec::ConstantArrivalRate {
+        StepLoad::Connections(vus) => ExecutorSpec::ConstantVus { vus, duration },
+        StepLoad::ArrivalRate(rate) => ExecutorSpec::ConstantArrivalRate {
             rate: (rate.round() as u32).max(1),
             time_unit: Nanos::from_secs(1),
             duration,
@@ -80,7 +80,7 @@ impl Loader for ScriptLoader {
         };
         let ScriptStep { run, record, iterations } =
             self.steps.take(executor(step, config), shape, control)?;
-        let requests = run.warm_up.books().planned + run.measured.books().planned;
+        let requests = run.warm_up.accounting().planned + run.measured.accounting().planned;
         if requests == 0 && iterations > 0 {
             let hint = "a sweep measures requests: let the default function make some";
             return Err(failed(Problem::new("the script made no request", hint)));

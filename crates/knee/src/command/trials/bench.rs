@@ -1,4 +1,4 @@
-//! One trial: the service as the arm wants it, loaded as the driver does, and what was measured.
+//! One trial: the service as the variant wants it, loaded as the driver does, and what was measured.
 //!
 //! Does not decide what comes next, and does not interpret what was measured.
 
@@ -8,8 +8,8 @@ use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_fixture::{Fixture, Running, Store};
-use knee_study::definition::{Arm, Load, Workload};
-use knee_study::study::{Measured, Spent, Study, Told, Trial};
+use knee_study::definition::{Load, Variant, Workload};
+use knee_study::study::{Measured, Spent, Study, Trial, TrialResult, TrialWarning};
 
 use super::arm::{others, overrides};
 use super::spending::{Seeing, Watch};
@@ -23,8 +23,8 @@ pub type Taken = (Run, Option<PathBuf>);
 
 /// Sends the load of a trial.
 pub trait Driver {
-    /// Where an arm answers already; without an address its service is started.
-    fn address(&self, _arm: &Arm) -> Option<String> {
+    /// Where a variant answers already; without an address its service is started.
+    fn address(&self, _arm: &Variant) -> Option<String> {
         None
     }
 
@@ -53,7 +53,7 @@ pub struct Bench {
     standing: Option<Standing>,
     driver: Box<dyn Driver>,
     control: Control,
-    /// The arm whose service runs, with where it answers.
+    /// The variant whose service runs, with where it answers.
     running: Option<(String, String, Running)>,
 }
 
@@ -83,24 +83,24 @@ impl Bench {
     ///
     /// What failed on this machine, or what the study asks for and cannot be had. What the service does
     /// wrong is told, not failed.
-    pub fn take(&mut self, study: &Study, trial: &Trial) -> Result<Told, Failed> {
+    pub fn take(&mut self, study: &Study, trial: &Trial) -> Result<TrialResult, Failed> {
         let missing = |what: &str| failed(Problem::new(format!("the study has no {what} of this trial"), ""));
-        let arm = study.arm_of(trial).cloned().ok_or_else(|| missing("arm"))?;
+        let variant = study.variant_of(trial).cloned().ok_or_else(|| missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or_else(|| missing("workload"))?;
-        let (running, fresh) = match self.service(study, trial, &arm, &workload.service) {
+        let (running, fresh) = match self.service(study, trial, &variant, &workload.service) {
             Ok(found) => found,
-            Err(Absent::Fixture(error)) => return told(&error),
+            Err(Absent::Fixture(error)) => return failure_result(&error),
             Err(Absent::Unasked) => return Err(missing("service")),
         };
         let workload = match self.filled(workload) {
             Ok(workload) => workload,
-            Err(error) => return told(&error),
+            Err(error) => return failure_result(&error),
         };
         let pids: Vec<u32> = running.pid.into_iter().collect();
         let fixture = self.standing.as_ref().map(|standing| &standing.fixture);
         let stores: Vec<Store> = fixture.map(Fixture::stores).unwrap_or_default();
         let weight = fixture.and_then(Fixture::generator_weight);
-        let place = place::of(
+        let placement = place::of(
             &workload.service,
             &running,
             &stores,
@@ -119,15 +119,15 @@ impl Bench {
         let spent = Spent { memory: used(&pids).map(|used| used.memory), ..spent(&run, &seeing) };
         if let Some(Err(error)) = self.standing.as_ref().map(|standing| standing.fixture.check()) {
             self.running = None;
-            return told(&error);
+            return failure_result(&error);
         }
         if matches!(run.ending, Ending::Interrupted | Ending::Aborted) {
             return Err((Problem::new("the trial was interrupted", ""), Exit::Interrupted));
         }
         let record = record.map(|path| printable(&path.display().to_string()));
-        let mut measured = Measured { place, ..Measured::of(&run, spent, record) };
-        measured.reasons.extend(cut_short(run.window(), times.measure));
-        Ok(Told::Measured(measured))
+        let mut measured = Measured { placement, ..Measured::of(&run, spent, record) };
+        measured.warnings.extend(cut_short(run.window(), times.measure));
+        Ok(TrialResult::Measured(measured))
     }
 
     /// The service as the trial wants it, and whether its process is fresh.
@@ -135,10 +135,10 @@ impl Bench {
         &mut self,
         study: &Study,
         trial: &Trial,
-        arm: &Arm,
+        variant: &Variant,
         name: &str,
     ) -> Result<(Running, bool), Absent> {
-        if let Some(url) = self.driver.address(arm) {
+        if let Some(url) = self.driver.address(variant) {
             return Ok((Running { url, pid: None, log: None, unavailable: Vec::new() }, false));
         }
         let fixture = &mut self.standing.as_mut().ok_or(Absent::Unasked)?.fixture;
@@ -146,17 +146,17 @@ impl Bench {
             self.running = None;
             fixture.reset(name)?;
         }
-        let known = self.running.take().filter(|(of, service, _)| *of == arm.name && service == name);
+        let known = self.running.take().filter(|(of, service, _)| *of == variant.name && service == name);
         let (running, fresh) = if let Some((_, _, running)) = known.filter(|_| !trial.restart) {
             (running, false)
         } else {
             let definition = study.definition();
-            for other in others(definition, arm, name) {
-                fixture.start(&other, &overrides(definition, arm, &other))?;
+            for other in others(definition, variant, name) {
+                fixture.start(&other, &overrides(definition, variant, &other))?;
             }
-            (fixture.start(name, &overrides(definition, arm, name))?, true)
+            (fixture.start(name, &overrides(definition, variant, name))?, true)
         };
-        self.running = Some((arm.name.clone(), name.to_owned(), running.clone()));
+        self.running = Some((variant.name.clone(), name.to_owned(), running.clone()));
         Ok((running, fresh))
     }
 
@@ -187,31 +187,32 @@ fn spent(run: &Run, seeing: &Seeing) -> Spent {
     let from = run.head.measured_from;
     let [service, stores, generator] =
         seeing.between(from, from.saturating_add(run.window())).unwrap_or_else(|| {
-            let measured = run.measured.books().planned as f64;
-            let share = measured / (measured + run.warm_up.books().planned as f64).max(1.0);
+            let measured = run.measured.accounting().planned as f64;
+            let share = measured / (measured + run.warm_up.accounting().planned as f64).max(1.0);
             seeing.whole().map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * share) as u64)))
         });
     Spent { service, stores, generator, memory: None }
 }
 
 /// What to say of a script whose own options end it before the time that the study declares.
-fn cut_short(window: Nanos, measure: Nanos) -> Option<String> {
+fn cut_short(window: Nanos, measure: Nanos) -> Option<TrialWarning> {
     let (window, measure) = (window.as_secs_f64(), measure.as_secs_f64());
     (window < measure * 0.95).then(|| {
-        format!(
-            "the script's own options end it after {window:.1} s of measuring, `measure` is {measure:.1} s"
-        )
+        let message = format!(
+            "the script's options end it after {window:.1} s of measuring, `measure` is {measure:.1} s"
+        );
+        TrialWarning::new("cut_short", message)
     })
 }
 
 /// What a service did that ends its trial; other errors are failures of the tool or of the study.
-fn told(error: &knee_fixture::Error) -> Result<Told, Failed> {
+fn failure_result(error: &knee_fixture::Error) -> Result<TrialResult, Failed> {
     let reason = error.to_string();
     match error {
         knee_fixture::Error::NeverReady { .. } | knee_fixture::Error::Died { at_start: true, .. } => {
-            Ok(Told::NeverReady { reason })
+            Ok(TrialResult::NeverReady { reason })
         }
-        knee_fixture::Error::Died { .. } => Ok(Told::Died { reason }),
+        knee_fixture::Error::Died { .. } => Ok(TrialResult::Died { reason }),
         _ => Err(broken(error)),
     }
 }
@@ -221,9 +222,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_that_ends_before_the_declared_time_is_told_and_one_that_ends_with_it_is_not() {
-        let said = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
-        assert_eq!(said, "the script's own options end it after 3.0 s of measuring, `measure` is 5.0 s");
+    fn a_script_that_ends_before_the_declared_time_is_reported_and_one_that_ends_with_it_is_not() {
+        let warning = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
+        assert_eq!(
+            warning.message,
+            "the script's options end it after 3.0 s of measuring, `measure` is 5.0 s"
+        );
         assert_eq!(cut_short(Nanos::from_millis(4_900), Nanos::from_secs(5)), None);
     }
 }

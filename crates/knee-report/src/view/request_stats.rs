@@ -1,0 +1,132 @@
+//! What one tally says, summed up: a run, an endpoint or a warm-up.
+//!
+//! Does not know rates: a tally has no span of time.
+
+use knee_core::estimate::Distribution;
+use knee_core::histogram::Histogram;
+use knee_core::outcome::{Blame, Fault, Outcome};
+use knee_core::tally::{Accounting, EndpointTally, OutcomeTally, Phase};
+use knee_core::unit::Nanos;
+
+use super::time_summary::TimeSummary;
+
+/// A tally, summed up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestStats {
+    /// Every planned request and how it ended.
+    pub books: Accounting,
+    /// done - due, over all outcomes.
+    pub response: TimeSummary,
+    /// done - due of the ok answers alone.
+    pub response_ok: TimeSummary,
+    /// done - sent, over all requests that were sent.
+    pub service: TimeSummary,
+    /// done - sent of the ok answers alone.
+    pub service_ok: TimeSummary,
+    /// sent - due, over all requests that were sent.
+    pub lag: TimeSummary,
+    /// The instrument's own part of the lag.
+    pub own_lag: TimeSummary,
+    /// By phase, in the order of [`Phase::ALL`].
+    pub phases: [TimeSummary; 6],
+    /// Whole answers by status code, ascending by code.
+    pub status: Vec<(u16, u64)>,
+    /// Faults, by who is to blame and then the most frequent first.
+    pub errors: Vec<Error>,
+    /// Bytes handed to the kernel, heads included, before TLS.
+    pub bytes_sent: u64,
+    /// Bytes of answers, heads included, after TLS.
+    pub bytes_received: u64,
+    /// Bytes of bodies as received.
+    pub bytes_body: u64,
+    /// Connections opened.
+    pub connections: u64,
+    /// Requests sent once more because the server had closed an idle connection.
+    pub resent: u64,
+    /// Redirects followed.
+    pub redirects: u64,
+    /// Answers followed by bytes that nothing asked for.
+    pub surplus: u64,
+    /// Different bodies; the flag says that there were more than can be told apart.
+    pub bodies: (u64, bool),
+}
+
+/// One kind of fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// The kind.
+    pub fault: Fault,
+    /// How often.
+    pub count: u64,
+    /// What was said about it; words of others, not to be shown without [`crate::clean`].
+    pub examples: Vec<String>,
+}
+
+impl Error {
+    /// Who caused it.
+    pub const fn blame(&self) -> Blame {
+        self.fault.blame()
+    }
+
+    /// How requests with this fault are booked.
+    pub const fn outcome(&self) -> Outcome {
+        match self.fault {
+            Fault::RequestTimeout => Outcome::Timeout,
+            _ => Outcome::TransportError,
+        }
+    }
+}
+
+impl RequestStats {
+    /// Sums up a tally.
+    pub fn of(tally: &EndpointTally) -> Self {
+        let exact = |histogram: &Histogram| TimeSummary::exact(&Distribution::exact(histogram));
+        Self {
+            books: tally.accounting(),
+            response: TimeSummary::of(
+                &Distribution::response(tally),
+                least_bound(tally, |times| &times.response),
+            ),
+            response_ok: TimeSummary::exact(&Distribution::response_ok(tally)),
+            service: TimeSummary::of(
+                &Distribution::service(tally),
+                least_bound(tally, |times| &times.service),
+            ),
+            service_ok: TimeSummary::exact(&Distribution::service_ok(tally)),
+            lag: exact(&tally.send_delay),
+            own_lag: exact(&tally.generator_lag),
+            phases: Phase::ALL.map(|phase| exact(&tally.phases[phase as usize])),
+            status: tally.status.clone(),
+            errors: errors(tally),
+            bytes_sent: tally.bytes_sent,
+            bytes_received: tally.bytes_received,
+            bytes_body: tally.bytes_body,
+            connections: tally.connections,
+            resent: tally.resent,
+            redirects: tally.redirects,
+            surplus: tally.surplus,
+            bodies: (tally.bodies.seen.len() as u64, tally.bodies.more),
+        }
+    }
+
+    /// Requests that came due and did not end well.
+    pub fn not_ok(&self) -> u64 {
+        self.books.planned.saturating_sub(self.books.count(Outcome::Ok))
+    }
+}
+
+/// The least time of the requests whose times are lower bounds.
+fn least_bound(tally: &EndpointTally, times: fn(&OutcomeTally) -> &Histogram) -> Option<Nanos> {
+    let bounds = Outcome::ALL.iter().filter(|outcome| outcome.is_lower_bound());
+    bounds.filter_map(|outcome| times(&tally.outcomes[*outcome as usize]).min()).min()
+}
+
+fn errors(tally: &EndpointTally) -> Vec<Error> {
+    let mut errors: Vec<Error> = tally
+        .faults
+        .iter()
+        .map(|fault| Error { fault: fault.fault, count: fault.count, examples: fault.examples.clone() })
+        .collect();
+    errors.sort_by_key(|error| (error.blame(), std::cmp::Reverse(error.count), error.fault));
+    errors
+}

@@ -1,0 +1,125 @@
+//! What was measured, by block, variant and workload; and what was lost, and why.
+//!
+//! Does not compare.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, Figure, Measured, TrialResult};
+use crate::definition::Cell;
+use crate::metric::Metric;
+use crate::statistics::location;
+
+/// A block in which a variant has no usable trial of a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostBlock {
+    /// The block, from 0.
+    pub block: usize,
+    /// Variant and workload.
+    pub cell: Cell,
+    /// What became of the last attempt.
+    pub why: String,
+}
+
+/// Usable trials of a study, by block and cell.
+pub(super) struct UsableTrials<'a> {
+    usable: BTreeMap<(usize, Cell), &'a Measured>,
+    /// Blocks that were tried and have no usable trial.
+    pub lost: Vec<LostBlock>,
+}
+
+impl<'a> UsableTrials<'a> {
+    pub(super) fn of(entries: &'a [Entry]) -> Self {
+        let mut usable = BTreeMap::new();
+        let mut failed = BTreeMap::new();
+        for entry in entries {
+            let trial = &entry.trial;
+            let key =
+                (trial.block, Cell { variant: trial.variant.clone(), workload: trial.workload.clone() });
+            match entry.usable() {
+                Some(measured) => drop(usable.insert(key, measured)),
+                None => drop(failed.insert(key, why(&entry.result))),
+            }
+        }
+        failed.retain(|key, _| !usable.contains_key(key));
+        let lost = failed.into_iter().map(|((block, cell), why)| LostBlock { block, cell, why }).collect();
+        Self { usable, lost }
+    }
+
+    /// One figure of one block.
+    pub(super) fn figure(&self, block: usize, cell: &Cell, metric: Metric) -> Option<Figure> {
+        self.usable.get(&(block, cell.clone()))?.figures.get(&metric).copied()
+    }
+
+    /// A metric of a cell in every block that has it, in the order of the blocks.
+    pub(super) fn figures(&self, cell: &Cell, metric: Metric) -> Vec<(usize, Figure)> {
+        let here = self.usable.iter().filter(|((_, position), _)| position == cell);
+        here.filter_map(|((block, _), measured)| Some((*block, *measured.figures.get(&metric)?))).collect()
+    }
+
+    /// Requests of a cell over all blocks.
+    pub(super) fn requests(&self, cell: &Cell) -> u64 {
+        self.usable
+            .iter()
+            .filter(|((_, position), _)| position == cell)
+            .map(|(_, measured)| measured.requests)
+            .sum()
+    }
+
+    /// Requests of the largest trial of a cell; 0 if none is usable.
+    pub(super) fn largest(&self, cell: &Cell) -> u64 {
+        self.of_cell(cell).map(|measured| measured.requests).max().unwrap_or(0)
+    }
+
+    /// Median, least and greatest figure of a cell, and whether any of them only says "at least".
+    pub(super) fn spread(&self, cell: &Cell, metric: Metric) -> Option<Spread> {
+        let figures = self.figures(cell, metric);
+        let values: Vec<f64> = figures.iter().map(|(_, figure)| figure.value).collect();
+        let (low, high) = location::range(&values)?;
+        let at_least = figures.iter().any(|(_, figure)| figure.at_least);
+        Some(Spread { n_blocks: values.len(), median: location::median(&values), low, high, at_least })
+    }
+
+    /// Usable trials of a cell, in the order of the blocks.
+    pub(super) fn of_cell(&self, cell: &Cell) -> impl Iterator<Item = &'a Measured> {
+        self.usable.iter().filter(move |((_, position), _)| position == cell).map(|(_, measured)| *measured)
+    }
+
+    /// Blocks that have a usable trial of a cell.
+    pub(super) fn blocks(&self, cell: &Cell) -> Vec<usize> {
+        self.usable.keys().filter(|(_, position)| position == cell).map(|(block, _)| *block).collect()
+    }
+}
+
+/// What a metric was in one cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Blocks that have it; 1 or more.
+    pub n_blocks: usize,
+    /// Median of the blocks.
+    pub median: f64,
+    /// The least of the blocks.
+    pub low: f64,
+    /// The greatest.
+    pub high: f64,
+    /// Whether the truth of any round is its figure or more.
+    pub at_least: bool,
+}
+
+/// Why a trial cannot be used.
+pub(super) fn why(result: &TrialResult) -> String {
+    match result {
+        TrialResult::Measured(measured) if measured.warnings.is_empty() => {
+            "the measurement is invalid".to_owned()
+        }
+        TrialResult::Measured(measured) => measured.messages(),
+        TrialResult::Died { reason } => format!("the service died: {}", one_line(reason)),
+        TrialResult::NeverReady { reason } => format!("the service did not come up: {}", one_line(reason)),
+    }
+}
+
+/// The lines of a service's output as one.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
