@@ -101,7 +101,7 @@ impl Cache {
         state.body = None;
     }
 
-    /// New todos were written; `epoch` is from before. With `deleted_oldest` each took the place of the oldest one.
+    /// Adds todos created by a write that started in `epoch`. With `deleted_oldest`, each replaced the oldest todo.
     pub fn add_created(&self, epoch: Epoch, created: impl IntoIterator<Item = Item>, deleted_oldest: bool) {
         let mut state = self.state.lock();
         let shows_oldest = state.items.as_ref().is_some_and(|items| items.len() < self.limit);

@@ -1,7 +1,7 @@
-//! What may be done with todos: PostgreSQL, the list in memory and the encoder put together.
+//! Operations on todos: combines PostgreSQL, the list cache and the encoder.
 //!
-//! Does not decide who waits; [`crate::executor`] does. A write that was begun is not broken off because somebody stops
-//! waiting for it: what it did has to be told to the list in memory.
+//! Does not decide which thread waits; [`crate::executor`] does. A started write runs to completion even if its request is
+//! cancelled: the cache must learn its result.
 
 use std::sync::Arc;
 

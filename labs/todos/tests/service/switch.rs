@@ -18,7 +18,7 @@ async fn created_index_makes_and_drops_the_index() {
     let cluster = Cluster::start();
     let there = "SELECT count(*) FROM pg_indexes WHERE indexname = 'idx_todomodel_created_at'";
     for (value, count) in [("on", 1), ("off", 0), ("on", 1)] {
-        let _desk = Service::open(&cluster, &["--created-index", value]).await;
+        let _service = Service::open(&cluster, &["--created-index", value]).await;
         assert_eq!(cluster.number(there).await, count, "{value}");
     }
 }
