@@ -1,4 +1,4 @@
-//! A private PostgreSQL, and a replica of it, that live for one test.
+//! Test fixture: a PostgreSQL cluster and its replica, for one test each.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -7,21 +7,21 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// How long anything may take before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of every wait.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A process that dies with the test.
-pub struct Running(pub Child);
+/// A process that is killed when dropped.
+pub struct ChildProcess(pub Child);
 
-impl Running {
-    /// SIGKILL: it has no time to do anything about it.
+impl ChildProcess {
+    /// Sends SIGKILL.
     pub fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }
@@ -30,12 +30,12 @@ impl Drop for Running {
 /// A cluster of PostgreSQL in a folder of its own.
 pub struct Cluster {
     pub port: u16,
-    process: Running,
+    process: ChildProcess,
     folder: TempDir,
 }
 
 impl Cluster {
-    /// An empty one that waits for the disk at each commit, as one that is used does.
+    /// An empty cluster whose commits wait for the disk, as in production.
     pub fn start() -> Self {
         let folder = folder();
         run(program("initdb")
@@ -44,7 +44,7 @@ impl Cluster {
         Self::serve(folder, &["-c", "max_connections=60"])
     }
 
-    /// One that waits for a replica called `standby` at each commit.
+    /// An empty cluster whose commits wait for the replica `standby`.
     pub fn start_synchronous() -> Self {
         let folder = folder();
         run(program("initdb")
@@ -53,7 +53,7 @@ impl Cluster {
         Self::serve(folder, &["-c", "max_connections=60", "-c", "synchronous_standby_names=standby"])
     }
 
-    /// A replica of this one, which it may call `standby`.
+    /// A replica named `standby`.
     pub fn replica(&self) -> Self {
         let folder = folder();
         let from = format!("host=127.0.0.1 port={} user=postgres application_name=standby", self.port);
@@ -83,7 +83,7 @@ impl Cluster {
             .stderr(std::fs::File::create(folder.path().join("log")).unwrap())
             .spawn()
             .unwrap();
-        Self { port, process: Running(child), folder }
+        Self { port, process: ChildProcess(child), folder }
     }
 
     /// Its address.
@@ -91,7 +91,7 @@ impl Cluster {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// What services have executed on it since it was started, a line each.
+    /// Statements that services executed since the cluster started, one line each.
     pub fn statements(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
         let of_service = log.lines().filter(|line| line.starts_with("todos: "));
@@ -101,8 +101,8 @@ impl Cluster {
             .collect()
     }
 
-    /// Ends it without warning: no checkpoint, no goodbye to its replica.
-    pub fn die(&mut self) {
+    /// Immediate shutdown: without a checkpoint or a message to the replica.
+    pub fn stop_immediately(&mut self) {
         signal(self.process.0.id(), "QUIT");
         let _ = self.process.0.wait();
     }
@@ -112,27 +112,27 @@ impl Cluster {
         run(program("pg_ctl").args(["promote", "--wait", "-D"]).arg(self.folder.path().join("data")));
     }
 
-    /// A connection of the test's own, as soon as PostgreSQL has one.
+    /// Opens a connection as soon as PostgreSQL accepts one.
     pub async fn connect(&self) -> tokio_postgres::Client {
         let trying = async {
             loop {
-                if let Ok(made) = tokio_postgres::connect(&self.url(), tokio_postgres::NoTls).await {
-                    return made;
+                if let Ok(created) = tokio_postgres::connect(&self.url(), tokio_postgres::NoTls).await {
+                    return created;
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let (client, connection) = tokio::time::timeout(PATIENCE, trying).await.expect("no connection");
+        let (client, connection) = tokio::time::timeout(TIMEOUT, trying).await.expect("no connection");
         tokio::spawn(connection);
         client
     }
 
-    /// One number from it.
+    /// Number that a query returns.
     pub async fn number(&self, sql: &str) -> i64 {
         self.connect().await.query_one(sql, &[]).await.unwrap().get(0)
     }
 
-    /// Does something to it.
+    /// Executes statements.
     pub async fn execute(&self, sql: &str) {
         self.connect().await.batch_execute(sql).await.unwrap();
     }
@@ -142,7 +142,7 @@ impl Drop for Cluster {
     fn drop(&mut self) {
         // Immediate shutdown: the children end with their parent, which a kill does not promise.
         if matches!(self.process.0.try_wait(), Ok(None)) {
-            self.die();
+            self.stop_immediately();
         }
     }
 }
@@ -153,14 +153,14 @@ pub fn signal(process: u32, name: &str) {
     assert!(sent.success());
 }
 
-/// Waits until something is so.
-pub async fn wait(what: &str, so: impl AsyncFn() -> bool) {
+/// Waits until a condition holds.
+pub async fn wait(what: &str, condition: impl AsyncFn() -> bool) {
     let trying = async {
-        while !so().await {
+        while !condition().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
+    assert!(tokio::time::timeout(TIMEOUT, trying).await.is_ok(), "{what}: waited for {TIMEOUT:?}");
 }
 
 fn folder() -> TempDir {
@@ -190,7 +190,7 @@ fn program(name: &str) -> Command {
     if is_root() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
-        // The folder of the test's own may be closed to that user.
+        // That user may not have access to the current folder.
         command.current_dir("/");
         command
     } else {
@@ -198,7 +198,7 @@ fn program(name: &str) -> Command {
     }
 }
 
-/// Looks on PATH, then where Debian and Homebrew put it.
+/// Searches PATH, then the folders of Debian and Homebrew.
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();

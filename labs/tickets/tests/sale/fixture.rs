@@ -1,4 +1,4 @@
-//! Stores, a service and buyers that live for one test.
+//! Test fixture: stores, the service and a client, for one test each.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -11,19 +11,19 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tickets");
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A process that dies with the test.
-pub struct Running(pub Child);
+/// A process that is killed when dropped.
+pub struct ChildProcess(pub Child);
 
-impl Running {
+impl ChildProcess {
     pub fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl Drop for Running {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }
@@ -34,7 +34,7 @@ pub struct Stores {
     pub postgres: String,
     pub redis: String,
     redis_port: u16,
-    redis_process: Running,
+    redis_process: ChildProcess,
     cluster: Cluster,
     folder: TempDir,
 }
@@ -67,7 +67,7 @@ impl Stores {
         stores
     }
 
-    /// Runs `tickets seed`, which has to work.
+    /// Runs `tickets seed`; panics if it fails.
     pub fn seed(&self, flags: &[&str]) {
         let output = self.command("seed", flags).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -86,7 +86,7 @@ impl Stores {
         client.query_one(sql, &[]).await.unwrap().get(0)
     }
 
-    /// A connection of the test's own, as soon as PostgreSQL has one left.
+    /// Opens a connection as soon as PostgreSQL has one left.
     pub async fn connect(&self) -> tokio_postgres::Client {
         let trying = async {
             loop {
@@ -96,18 +96,18 @@ impl Stores {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let (client, connection) = tokio::time::timeout(PATIENCE, trying).await.expect("no connection");
+        let (client, connection) = tokio::time::timeout(TIMEOUT, trying).await.expect("no connection");
         tokio::spawn(connection);
         client
     }
 
-    /// What PostgreSQL has executed since it was started: prepared statements, one line each.
+    /// Prepared statements that PostgreSQL executed since it started, one line each.
     pub fn statements(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.cluster.folder.path().join("log")).unwrap();
         log.lines().filter(|line| line.contains(" execute ")).map(ToOwned::to_owned).collect()
     }
 
-    /// What the counter of a ticket says.
+    /// Value of a ticket's counter.
     pub async fn counter(&self, id: &str) -> i64 {
         self.ask_redis(&["GET", &format!("ticket:{id}")]).await.unwrap()
     }
@@ -123,7 +123,7 @@ impl Stores {
         command.query_async(&mut connection).await
     }
 
-    /// Kills Redis, with all it knows.
+    /// Kills Redis; its data is lost.
     pub fn kill_redis(&mut self) {
         self.redis_process.kill();
     }
@@ -136,20 +136,20 @@ impl Stores {
 }
 
 impl Stores {
-    /// Kills PostgreSQL in the middle of what it does.
+    /// Kills PostgreSQL and its child processes.
     pub fn kill_postgres(&mut self) {
         let parent = self.cluster.process.0.id();
         let children = Command::new("pgrep").args(["-P", &parent.to_string()]).output().unwrap().stdout;
         self.cluster.process.kill();
-        // Those that serve somebody would do so until they notice.
+        // Child processes with a client would run on until they notice.
         for child in String::from_utf8(children).unwrap().lines() {
             let _ = Command::new("kill").args(["-s", "KILL", child]).stderr(Stdio::null()).status();
         }
     }
 
-    /// Starts PostgreSQL again on what it had written.
+    /// Starts PostgreSQL again on its data.
     pub async fn restart_postgres(&mut self) {
-        // The processes of the killed one may still be ending, and until then a new one refuses to start.
+        // A new PostgreSQL refuses to start until all killed processes have ended.
         wait("PostgreSQL", async || {
             tokio_postgres::connect(&self.postgres, tokio_postgres::NoTls).await.is_err()
         })
@@ -165,27 +165,27 @@ impl Stores {
                 }
                 false
             };
-            if tokio::time::timeout(PATIENCE, trying).await.expect("PostgreSQL does not start") {
+            if tokio::time::timeout(TIMEOUT, trying).await.expect("PostgreSQL does not start") {
                 return;
             }
         }
     }
 }
 
-fn start_redis(folder: &Path, port: u16) -> Running {
+fn start_redis(folder: &Path, port: u16) -> ChildProcess {
     let child = Command::new("redis-server")
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"])
         .arg(folder)
         .stdout(Stdio::null())
         .spawn()
         .expect("redis-server is needed; install it: apt-get install redis-server (or: brew install redis)");
-    Running(child)
+    ChildProcess(child)
 }
 
 /// A cluster of PostgreSQL in a folder of its own.
 struct Cluster {
     port: u16,
-    process: Running,
+    process: ChildProcess,
     folder: TempDir,
     settings: Vec<String>,
 }
@@ -211,12 +211,12 @@ impl Cluster {
         Self { port, process, folder, settings }
     }
 
-    fn serve(&self) -> Running {
+    fn serve(&self) -> ChildProcess {
         serve(self.folder.path(), self.port, &self.settings)
     }
 }
 
-fn serve(folder: &Path, port: u16, settings: &[String]) -> Running {
+fn serve(folder: &Path, port: u16, settings: &[String]) -> ChildProcess {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
     let mut program = postgres_program("postgres");
     program
@@ -228,7 +228,7 @@ fn serve(folder: &Path, port: u16, settings: &[String]) -> Running {
     for setting in settings {
         program.args(["-c", setting]);
     }
-    Running(program.stderr(log).spawn().unwrap())
+    ChildProcess(program.stderr(log).spawn().unwrap())
 }
 
 impl Drop for Cluster {
@@ -254,7 +254,7 @@ fn postgres_program(name: &str) -> Command {
     if is_root() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
-        // The folder of the test's own may be closed to that user.
+        // That user may not have access to the current folder.
         command.current_dir("/");
         command
     } else {
@@ -262,7 +262,7 @@ fn postgres_program(name: &str) -> Command {
     }
 }
 
-/// Looks on PATH, then where Debian and Homebrew put it.
+/// Searches PATH, then the folders of Debian and Homebrew.
 fn find_postgres(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -277,14 +277,14 @@ pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Waits until something is so.
-pub async fn wait(what: &str, so: impl AsyncFn() -> bool) {
+/// Waits until a condition holds.
+pub async fn wait(what: &str, condition: impl AsyncFn() -> bool) {
     let trying = async {
-        while !so().await {
+        while !condition().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
+    assert!(tokio::time::timeout(TIMEOUT, trying).await.is_ok(), "{what}: waited for {TIMEOUT:?}");
 }
 
 /// Sends a signal by name to one process.
@@ -294,21 +294,21 @@ pub fn signal(process: u32, name: &str) {
 }
 
 /// A running service.
-pub struct Office {
-    pub process: Running,
+pub struct Service {
+    pub process: ChildProcess,
     pub url: String,
     client: reqwest::Client,
-    /// Keeps the pipe open, so that the program can always write to it.
+    /// Keeps the pipe open, so that the program can write to it.
     _output: BufReader<ChildStdout>,
 }
 
-impl Office {
-    /// Opens the sale.
+impl Service {
+    /// Starts the service.
     pub fn open(stores: &Stores, flags: &[&str]) -> Self {
         Self::start(Self::command(stores, flags))
     }
 
-    /// Opens the sale as somebody who may have so many files open unless the service asks for more.
+    /// Starts the service with a soft limit of open files.
     pub fn open_with_files(stores: &Stores, files: u32) -> Self {
         let program = Self::command(stores, &[]);
         let mut shell = Command::new("sh");
@@ -326,72 +326,72 @@ impl Office {
     fn start(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let process = Running(child);
+        let process = ChildProcess(child);
         let mut line = String::new();
         output.read_line(&mut line).unwrap();
         let url = line.trim().strip_prefix("listening on ").expect("the address is printed").to_owned();
         Self { process, url, client: reqwest::Client::new(), _output: output }
     }
 
-    /// Orders so many of one ticket each.
-    pub async fn order(&self, route: &str, lines: &[(&str, i64)]) -> Answer {
+    /// Sends an order.
+    pub async fn order(&self, route: &str, lines: &[(&str, i64)]) -> Response {
         self.post(route, body(lines)).await
     }
 
     /// Sends any body.
-    pub async fn post(&self, route: &str, body: String) -> Answer {
-        answer(self.client.post(format!("{}/{route}", self.url)).body(body)).await
+    pub async fn post(&self, route: &str, body: String) -> Response {
+        response(self.client.post(format!("{}/{route}", self.url)).body(body)).await
     }
 
-    /// Orders with an idempotency key.
-    pub async fn order_once(&self, route: &str, key: &str, lines: &[(&str, i64)]) -> Answer {
+    /// Sends an order with an idempotency key.
+    pub async fn order_with_key(&self, route: &str, key: &str, lines: &[(&str, i64)]) -> Response {
         let request = self.client.post(format!("{}/{route}", self.url)).header("Idempotency-Key", key);
-        answer(request.body(body(lines))).await
+        response(request.body(body(lines))).await
     }
 
-    pub async fn delete(&self, route: &str) -> Answer {
-        answer(self.client.delete(format!("{}/{route}", self.url))).await
+    pub async fn delete(&self, route: &str) -> Response {
+        response(self.client.delete(format!("{}/{route}", self.url))).await
     }
 
-    pub async fn get(&self, route: &str) -> Answer {
-        answer(self.client.get(format!("{}/{route}", self.url))).await
+    pub async fn get(&self, route: &str) -> Response {
+        response(self.client.get(format!("{}/{route}", self.url))).await
     }
 
-    /// Many orders, all at once.
-    pub async fn rush(&self, route: &str, orders: Vec<String>) -> Tally {
+    /// Sends many orders concurrently.
+    pub async fn send_concurrently(&self, route: &str, orders: Vec<String>) -> Counts {
         let request = self.client.post(format!("{}/{route}", self.url));
-        rush(&request, orders).await
+        send_concurrently(&request, orders).await
     }
 
-    /// Many orders with one idempotency key, all at once.
-    pub async fn rush_once(&self, route: &str, key: &str, orders: Vec<String>) -> Tally {
+    /// Sends many orders with one idempotency key concurrently.
+    pub async fn send_concurrently_with_key(&self, route: &str, key: &str, orders: Vec<String>) -> Counts {
         let request = self.client.post(format!("{}/{route}", self.url)).header("Idempotency-Key", key);
-        rush(&request, orders).await
+        send_concurrently(&request, orders).await
     }
 }
 
-async fn rush(request: &reqwest::RequestBuilder, orders: Vec<String>) -> Tally {
+async fn send_concurrently(request: &reqwest::RequestBuilder, orders: Vec<String>) -> Counts {
     let mut buyers = JoinSet::new();
     for body in orders {
-        buyers.spawn(answer(request.try_clone().unwrap().body(body)));
+        buyers.spawn(response(request.try_clone().unwrap().body(body)));
     }
-    let mut tally = Tally::default();
-    for Answer { status, body } in buyers.join_all().await {
+    let mut counts = Counts::default();
+    for Response { status, body } in buyers.join_all().await {
         match status {
-            200 => tally.sold += 1,
-            409 => tally.refused += 1,
+            200 => counts.sold += 1,
+            409 => counts.refused += 1,
             _ => {
                 println!("{status} {body}");
-                tally.failed += 1;
+                counts.failed += 1;
             }
         }
     }
-    tally
+    counts
 }
 
-/// How a rush ended.
+/// Numbers of orders by result.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct Counts {
     pub sold: i64,
     pub refused: i64,
     pub failed: i64,
@@ -399,13 +399,13 @@ pub struct Tally {
 
 /// A response, read to its end.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub body: String,
 }
 
-impl Answer {
-    /// One text field of an answer.
+impl Response {
+    /// A text field of the JSON body.
     pub fn field(&self, name: &str) -> String {
         let json: serde_json::Value = serde_json::from_str(&self.body).unwrap();
         json[name].as_str().unwrap().to_owned()
@@ -418,9 +418,9 @@ impl Answer {
     }
 }
 
-async fn answer(request: reqwest::RequestBuilder) -> Answer {
+async fn response(request: reqwest::RequestBuilder) -> Response {
     let response = request.send().await.unwrap();
-    Answer { status: response.status().as_u16(), body: response.text().await.unwrap() }
+    Response { status: response.status().as_u16(), body: response.text().await.unwrap() }
 }
 
 /// The body of an order.

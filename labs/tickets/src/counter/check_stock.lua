@@ -1,4 +1,4 @@
--- What the checked script does more than the simple one: nothing is taken unless all of it is there.
+-- Part of the checked script only: refuses the order unless every counter suffices.
 for i = 1, counters do
     local left = redis.call('GET', KEYS[i + 1])
     if not left then

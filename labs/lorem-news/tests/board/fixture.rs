@@ -1,4 +1,4 @@
-//! A board that runs for one test, and a browser for it.
+//! Test fixture: a running board and a browser, for one test each.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-/// How long anything may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of every wait.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_lorem-news");
 
@@ -24,7 +24,7 @@ pub fn seeded() -> TempDir {
         folder
     });
     let folder = TempDir::new().unwrap();
-    std::fs::copy(file_in(filled.path()), file_in(folder.path())).unwrap();
+    std::fs::copy(database_path(filled.path()), database_path(folder.path())).unwrap();
     folder
 }
 
@@ -41,21 +41,21 @@ pub fn fill(folder: &Path, more: &[&str]) {
 }
 
 /// The database file of a folder.
-pub fn file_in(folder: &Path) -> PathBuf {
+pub fn database_path(folder: &Path) -> PathBuf {
     folder.join("lorem.sqlite3")
 }
 
 /// A running board.
 pub struct Board {
     pub child: Child,
-    /// Keeps the pipe open, so that the program can always write to it.
+    /// Keeps the pipe open, so that the program can write to it.
     _output: BufReader<ChildStdout>,
     pub url: String,
     pub folder: TempDir,
 }
 
 impl Board {
-    /// Serves seed data with the benchmark routes, and more flags.
+    /// Serves seed data with the benchmark routes and further flags.
     pub fn start(flags: &[&str]) -> Self {
         Self::start_in(seeded(), &[&["--benchmarking", "on"], flags].concat())
     }
@@ -76,30 +76,30 @@ impl Board {
         Self { child, _output: output, url, folder }
     }
 
-    /// A connection of the test's own.
+    /// Opens a connection to the database.
     pub fn database(&self) -> Connection {
-        Connection::open(file_in(self.folder.path())).unwrap()
+        Connection::open(database_path(self.folder.path())).unwrap()
     }
 
-    /// One number from the database.
+    /// Number that a query returns.
     pub fn number(&self, sql: &str) -> i64 {
         self.database().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// A counter of the process that answers.
+    /// A counter of the process that responds.
     pub fn counter(&self, name: &str) -> u64 {
         let text = Browser::new(self).get("/metrics").body;
         let line = text.lines().find(|line| line.starts_with(&format!("{name}{{"))).unwrap();
         line.rsplit_once(' ').unwrap().1.parse().unwrap()
     }
 
-    /// Asks again until a counter has reached `n`.
+    /// Polls until a counter has reached `n`.
     pub fn wait_for(&self, name: &str, n: u64) {
         wait(name, || self.counter(name) >= n);
     }
 
     /// POST to a benchmark route.
-    pub fn benchmark(&self, route: &str) -> Answer {
+    pub fn benchmark(&self, route: &str) -> Response {
         Browser::new(self).post(&format!("/benchmarking/{route}"), &[])
     }
 
@@ -116,11 +116,11 @@ impl Drop for Board {
     }
 }
 
-/// Asks again until something is so.
-pub fn wait(what: &str, mut so: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !so() {
-        assert!(Instant::now() < end, "{what}: waited for {PATIENCE:?}");
+/// Polls until a condition holds.
+pub fn wait(what: &str, mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + TIMEOUT;
+    while !condition() {
+        assert!(Instant::now() < end, "{what}: waited for {TIMEOUT:?}");
         std::thread::yield_now();
     }
 }
@@ -131,16 +131,16 @@ pub fn signal(process: u32, name: &str) {
     assert!(sent.success());
 }
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub location: String,
     pub cookies: Vec<String>,
     pub body: String,
 }
 
-/// Keeps cookies, follows nothing.
+/// A client that keeps cookies and does not follow redirects.
 pub struct Browser {
     agent: ureq::Agent,
     url: String,
@@ -162,46 +162,46 @@ impl Browser {
         Self { agent, url: url.to_owned(), cookies: Vec::new() }
     }
 
-    pub fn get(&mut self, path: &str) -> Answer {
+    pub fn get(&mut self, path: &str) -> Response {
         let request = self.agent.get(format!("{}{path}", self.url)).header("cookie", self.cookie_header());
         let response = request.call().unwrap();
         self.take(response)
     }
 
-    pub fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Response {
         self.try_post(path, fields).unwrap()
     }
 
-    /// As [`Self::post`], for a server that may be gone.
-    pub fn try_post(&mut self, path: &str, fields: &[(&str, &str)]) -> Result<Answer, ureq::Error> {
+    /// As [`Self::post`], for a server that may have ended.
+    pub fn try_post(&mut self, path: &str, fields: &[(&str, &str)]) -> Result<Response, ureq::Error> {
         let request = self.agent.post(format!("{}{path}", self.url)).header("cookie", self.cookie_header());
         let mut response = request.send_form(fields.iter().copied())?;
-        // The body is part of the answer: one that is cut off is none.
+        // A response with an incomplete body is an error.
         let body = response.body_mut().read_to_string()?;
-        Ok(self.answer(&response, body))
+        Ok(self.response(&response, body))
     }
 
     /// Posts a form with the token of the page that shows it.
-    pub fn submit(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub fn submit(&mut self, page: &str, path: &str, fields: &[(&str, &str)]) -> Response {
         let token = token_of(&self.get(page).body);
         self.post(path, &[&[("token", token.as_str())], fields].concat())
     }
 
     /// Signs up a user of this name.
     pub fn sign_up(&mut self, name: &str) {
-        let answer = self.submit(
+        let response = self.submit(
             "/sign_up",
             "/sign_up",
             &[("screen_name", name), ("password", "a good password"), ("about", "")],
         );
-        assert_eq!(answer.status, 303, "{}", answer.body);
+        assert_eq!(response.status, 303, "{}", response.body);
     }
 
-    /// Writes a post and returns where it is.
+    /// Writes a post and returns its path.
     pub fn write_post(&mut self, title: &str, text: &str) -> String {
-        let answer = self.submit("/posts/new", "/posts", &[("title", title), ("description", text)]);
-        assert_eq!(answer.status, 303, "{}", answer.body);
-        answer.location
+        let response = self.submit("/posts/new", "/posts", &[("title", title), ("description", text)]);
+        assert_eq!(response.status, 303, "{}", response.body);
+        response.location
     }
 
     pub fn cookie_header(&self) -> String {
@@ -209,7 +209,7 @@ impl Browser {
         pairs.join("; ")
     }
 
-    /// Comes back with the cookies of another time.
+    /// Replaces the cookies.
     pub fn set_cookies(&mut self, header: &str) {
         self.cookies = header
             .split("; ")
@@ -218,12 +218,12 @@ impl Browser {
             .collect();
     }
 
-    fn take(&mut self, mut response: ureq::http::Response<ureq::Body>) -> Answer {
+    fn take(&mut self, mut response: ureq::http::Response<ureq::Body>) -> Response {
         let body = response.body_mut().read_to_string().unwrap();
-        self.answer(&response, body)
+        self.response(&response, body)
     }
 
-    fn answer(&mut self, response: &ureq::http::Response<ureq::Body>, body: String) -> Answer {
+    fn response(&mut self, response: &ureq::http::Response<ureq::Body>, body: String) -> Response {
         let header = |name: &str| {
             response
                 .headers()
@@ -242,7 +242,7 @@ impl Browser {
             }
         }
         let location = header("location").pop().unwrap_or_default();
-        Answer { status: response.status().as_u16(), location, cookies, body }
+        Response { status: response.status().as_u16(), location, cookies, body }
     }
 }
 

@@ -1,15 +1,15 @@
-//! Each switch changes what it says.
+//! Each switch has its documented effect.
 
 use std::time::Duration;
 
 use crate::cluster::{Cluster, wait};
-use crate::world::{Desk, PATIENT};
+use crate::fixture::{LONG_TIMEOUT, Service};
 
-/// Sessions of services that wait for a lock.
+/// Number of service sessions that wait for a lock.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
                        WHERE application_name = 'todos' AND wait_event_type = 'Lock'";
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'todos'";
-/// Every request of a list asks PostgreSQL.
+/// Every list is read from PostgreSQL.
 const PLAIN: [&str; 2] = ["--list-cache", "off"];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -18,7 +18,7 @@ async fn created_index_makes_and_drops_the_index() {
     let cluster = Cluster::start();
     let there = "SELECT count(*) FROM pg_indexes WHERE indexname = 'idx_todomodel_created_at'";
     for (value, count) in [("on", 1), ("off", 0), ("on", 1)] {
-        let _desk = Desk::open(&cluster, &["--created-index", value]).await;
+        let _service = Service::open(&cluster, &["--created-index", value]).await;
         assert_eq!(cluster.number(there).await, count, "{value}");
     }
 }
@@ -31,7 +31,7 @@ async fn replica_reads_sends_lists_and_single_todos_to_the_replica_and_writes_ne
     let replica = cluster.replica();
     let reads = |statements: &[String]| statements.iter().filter(|line| line.contains(": SELECT id")).count();
     for (value, at_the_replica) in [("off", 0), ("on", 2)] {
-        let desk = Desk::open_with(
+        let service = Service::open_with(
             &cluster,
             &replica,
             &["--replica-reads", value, "--list-cache", "off", "--commit", "local"],
@@ -42,13 +42,13 @@ async fn replica_reads_sends_lists_and_single_todos_to_the_replica_and_writes_ne
         })
         .await;
         let before = (reads(&cluster.statements()), reads(&replica.statements()));
-        let id = desk.make("tea").await;
+        let id = service.create("tea").await;
         wait("the replica has it", async || {
             replica.number(&format!("SELECT count(*) FROM todos WHERE id = {id}")).await == 1
         })
         .await;
-        assert_eq!(desk.get("/todos/").await.status, 200);
-        assert_eq!(desk.get(&format!("/todos/{id}")).await.status, 200);
+        assert_eq!(service.get("/todos/").await.status, 200);
+        assert_eq!(service.get(&format!("/todos/{id}")).await.status, 200);
         let after = (reads(&cluster.statements()), reads(&replica.statements()));
         assert_eq!((after.0 - before.0, after.1 - before.1), (2 - at_the_replica, at_the_replica), "{value}");
     }
@@ -56,56 +56,57 @@ async fn replica_reads_sends_lists_and_single_todos_to_the_replica_and_writes_ne
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn handler_decides_who_waits_for_postgres() {
+async fn handler_decides_which_threads_wait_for_postgres() {
     let cluster = Cluster::start();
     for (handler, sessions, threads) in [("threadpool", 30, 30), ("async", 40, 0), ("async_blocking", 1, 0)] {
-        let flags = [&PLAIN[..], &PATIENT, &["--handler", handler, "--pool-max", "40"]].concat();
-        let desk = Desk::open(&cluster, &flags).await;
-        let mut holder = cluster.connect().await;
-        let held = holder.transaction().await.unwrap();
-        held.batch_execute("LOCK TABLE todos").await.unwrap();
-        let lists = futures_util::future::join_all((0..40).map(|_| desk.get("/todos/")));
+        let flags = [&PLAIN[..], &LONG_TIMEOUT, &["--handler", handler, "--pool-max", "40"]].concat();
+        let service = Service::open(&cluster, &flags).await;
+        let mut blocking_client = cluster.connect().await;
+        let blocking_transaction = blocking_client.transaction().await.unwrap();
+        blocking_transaction.batch_execute("LOCK TABLE todos").await.unwrap();
+        let lists = futures_util::future::join_all((0..40).map(|_| service.get("/todos/")));
         let looking = async {
             wait("they wait", async || cluster.number(WAITING).await == sessions).await;
-            let health = desk.get("/health");
+            let health = service.get("/health");
             tokio::pin!(health);
             let is_answered = tokio::time::timeout(Duration::from_secs(1), &mut health).await.is_ok();
             assert_eq!(is_answered, handler != "async_blocking", "{handler}: others are served meanwhile");
             if is_answered {
-                assert_eq!(desk.figure("todos_waiting_threads").await, threads, "{handler}");
+                assert_eq!(service.metric("todos_waiting_threads").await, threads, "{handler}");
             }
             assert_eq!(cluster.number(WAITING).await, sessions, "{handler}: so many at a time");
-            held.rollback().await.unwrap();
+            blocking_transaction.rollback().await.unwrap();
             if !is_answered {
                 assert_eq!(health.await.status, 200);
             }
         };
-        let (answers, ()) = tokio::join!(lists, looking);
-        assert!(answers.iter().all(|answer| answer.status == 200), "{handler}");
+        let (responses, ()) = tokio::join!(lists, looking);
+        assert!(responses.iter().all(|response| response.status == 200), "{handler}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn json_standard_builds_a_tree_for_each_todo() {
+async fn json_standard_builds_a_tree_per_todo() {
     let cluster = Cluster::start();
     for (value, nodes) in [("standard", 6 * 10), ("fast", 0)] {
-        let desk = Desk::open(&cluster, &["--json", value, "--rows", "10", "--list-cache", "off"]).await;
-        assert_eq!(desk.ids().await.len(), 10);
-        assert_eq!(desk.figure("todos_json_nodes_total").await, nodes, "{value}");
+        let service =
+            Service::open(&cluster, &["--json", value, "--rows", "10", "--list-cache", "off"]).await;
+        assert_eq!(service.ids().await.len(), 10);
+        assert_eq!(service.metric("todos_json_nodes_total").await, nodes, "{value}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn list_limit_and_rows_say_how_long_a_list_is() {
+async fn list_limit_and_rows_bound_the_length_of_a_list() {
     let cluster = Cluster::start();
     for (rows, limit, length) in [("50", "none", 50), ("50", "20", 20), ("10", "20", 10), ("300", "200", 200)]
     {
         for cache in ["off", "on"] {
             let flags = ["--rows", rows, "--list-limit", limit, "--list-cache", cache];
-            let desk = Desk::open(&cluster, &flags).await;
-            assert_eq!(desk.ids().await.len(), length, "{flags:?}");
+            let service = Service::open(&cluster, &flags).await;
+            assert_eq!(service.ids().await.len(), length, "{flags:?}");
             assert_eq!(cluster.number("SELECT count(*) FROM todos").await.to_string(), rows);
         }
     }
@@ -113,41 +114,45 @@ async fn list_limit_and_rows_say_how_long_a_list_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn commit_says_whether_a_write_waits_for_the_replica_and_for_its_readers() {
+async fn commit_decides_whether_a_write_waits_for_the_replica_and_its_readers() {
     let cluster = Cluster::start_synchronous();
     cluster.connect().await;
     let replica = cluster.replica();
     let flags = |commit| ["--commit", commit, "--list-cache", "off"];
     let (on, apply, local) = (
-        Desk::open_with(&cluster, &replica, &flags("on")).await,
-        Desk::open_with(&cluster, &replica, &flags("remote_apply")).await,
-        Desk::open_with(&cluster, &replica, &flags("local")).await,
+        Service::open_with(&cluster, &replica, &flags("on")).await,
+        Service::open_with(&cluster, &replica, &flags("remote_apply")).await,
+        Service::open_with(&cluster, &replica, &flags("local")).await,
     );
     replica.execute("SELECT pg_wal_replay_pause()").await;
-    let id = on.make("on").await;
+    let id = on.create("on").await;
     assert_eq!(on.get(&format!("/todos/{id}")).await.status, 404, "the replica has it, its readers do not");
-    let made = apply.make("remote_apply");
+    let created = apply.create("remote_apply");
     let resumed = async {
         let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
         wait("the write waits for the readers", async || cluster.number(waits).await == 1).await;
         replica.execute("SELECT pg_wal_replay_resume()").await;
     };
-    let (id, ()) = tokio::join!(made, resumed);
+    let (id, ()) = tokio::join!(created, resumed);
     assert_eq!(apply.get(&format!("/todos/{id}")).await.status, 200, "what was answered can be read");
     drop(replica);
-    local.make("local").await;
-    // A service that changes the schema at its start would wait there; with these flags there is nothing to change.
+    local.create("local").await;
+    // A schema change at startup would wait too; with these flags there is none.
     let flags = ["--commit", "on", "--store-timeout-ms", "300", "--list-cache", "off"];
-    let answer = Desk::open(&cluster, &flags).await.post(&serde_json::json!({"name": "on"})).await;
-    assert_eq!((answer.status, answer.code().as_str()), (503, "store_unavailable"), "no replica, no promise");
+    let response = Service::open(&cluster, &flags).await.post(&serde_json::json!({"name": "on"})).await;
+    assert_eq!(
+        (response.status, response.code().as_str()),
+        (503, "store_unavailable"),
+        "no replica, no promise"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn commit_off_is_what_the_sessions_have() {
+async fn commit_off_sets_synchronous_commit_of_the_sessions() {
     let cluster = Cluster::start();
-    // A trigger sees the setting of the session that writes.
-    let desk = Desk::open(&cluster, &["--commit", "off", "--insert", "one"]).await;
+    // A trigger reads the setting of the writing session.
+    let service = Service::open(&cluster, &["--commit", "off", "--insert", "one"]).await;
     cluster
         .execute(
             "CREATE FUNCTION tell() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
@@ -155,7 +160,7 @@ async fn commit_off_is_what_the_sessions_have() {
              CREATE TRIGGER tell BEFORE INSERT ON todos FOR EACH ROW EXECUTE FUNCTION tell()",
         )
         .await;
-    let todo = desk.post(&serde_json::json!({})).await.json();
+    let todo = service.post(&serde_json::json!({})).await.json();
     assert_eq!(todo["description"], "off");
 }
 
@@ -166,23 +171,23 @@ async fn row_count_fixed_keeps_the_number_of_rows() {
     for insert in ["steps", "one", "group"] {
         for (value, rows) in [("fixed", 40), ("growing", 65)] {
             let flags = ["--row-count", value, "--rows", "40", "--insert", insert, "--list-limit", "none"];
-            let desk = Desk::open(&cluster, &flags).await;
-            desk.make_many(25).await;
+            let service = Service::open(&cluster, &flags).await;
+            service.create_many(25).await;
             assert_eq!(cluster.number("SELECT count(*) FROM todos").await, rows, "{insert} {value}");
-            assert_eq!(desk.ids().await.len(), usize::try_from(rows).unwrap(), "{insert} {value}");
+            assert_eq!(service.ids().await.len(), usize::try_from(rows).unwrap(), "{insert} {value}");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn row_count_fixed_lets_the_first_todo_of_an_empty_table_in_and_the_next_one_takes_its_place() {
+async fn row_count_fixed_accepts_the_first_todo_of_an_empty_table_and_the_next_replaces_it() {
     let cluster = Cluster::start();
     for insert in ["steps", "one", "group"] {
-        let desk = Desk::open(&cluster, &["--row-count", "fixed", "--insert", insert]).await;
+        let service = Service::open(&cluster, &["--row-count", "fixed", "--insert", insert]).await;
         cluster.execute("TRUNCATE todos").await;
         for name in ["first", "second"] {
-            let id = desk.make(name).await;
+            let id = service.create(name).await;
             assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 1, "{insert}: {name}");
             assert_eq!(cluster.number("SELECT max(id)::bigint FROM todos").await, id, "{insert}: {name}");
         }
@@ -191,11 +196,11 @@ async fn row_count_fixed_lets_the_first_todo_of_an_empty_table_in_and_the_next_o
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn row_count_fixed_pushes_out_the_one_that_the_list_has_last_whatever_its_id() {
+async fn row_count_fixed_deletes_the_last_todo_of_the_list_whatever_its_id() {
     let cluster = Cluster::start();
     for insert in ["steps", "one", "group"] {
         let flags = ["--row-count", "fixed", "--insert", insert, "--list-limit", "2"];
-        let desk = Desk::open(&cluster, &flags).await;
+        let service = Service::open(&cluster, &flags).await;
         cluster
             .execute(
                 "TRUNCATE todos RESTART IDENTITY; \
@@ -203,11 +208,11 @@ async fn row_count_fixed_pushes_out_the_one_that_the_list_has_last_whatever_its_
             )
             .await;
         wait("the list is kept", async || {
-            desk.ids().await == [1, 2] && desk.figure("todos_list_hits_total").await > 0
+            service.ids().await == [1, 2] && service.metric("todos_list_hits_total").await > 0
         })
         .await;
-        let id = desk.make("tea").await;
-        assert_eq!(desk.ids().await, [id, 1], "{insert}: the list");
+        let id = service.create("tea").await;
+        assert_eq!(service.ids().await, [id, 1], "{insert}: the list");
         let there = "SELECT sum(id)::bigint FROM todos";
         assert_eq!(cluster.number(there).await, id + 1, "{insert}: the table");
     }
@@ -218,48 +223,49 @@ async fn row_count_fixed_pushes_out_the_one_that_the_list_has_last_whatever_its_
 async fn pool_max_bounds_the_connections() {
     let cluster = Cluster::start();
     for (value, count) in [("3", 3), ("12", 12)] {
-        let desk = Desk::open(&cluster, &[&PLAIN[..], &PATIENT, &["--pool-max", value]].concat()).await;
-        let mut holder = cluster.connect().await;
-        let held = holder.transaction().await.unwrap();
-        held.batch_execute("LOCK TABLE todos").await.unwrap();
-        let lists = futures_util::future::join_all((0..20).map(|_| desk.get("/todos/")));
+        let service =
+            Service::open(&cluster, &[&PLAIN[..], &LONG_TIMEOUT, &["--pool-max", value]].concat()).await;
+        let mut blocking_client = cluster.connect().await;
+        let blocking_transaction = blocking_client.transaction().await.unwrap();
+        blocking_transaction.batch_execute("LOCK TABLE todos").await.unwrap();
+        let lists = futures_util::future::join_all((0..20).map(|_| service.get("/todos/")));
         let looking = async {
             wait("they wait", async || cluster.number(WAITING).await == count).await;
             assert_eq!(cluster.number(SESSIONS).await, count);
-            held.rollback().await.unwrap();
+            blocking_transaction.rollback().await.unwrap();
         };
         tokio::join!(lists, looking);
-        drop(desk);
+        drop(service);
         wait("its sessions are gone", async || cluster.number(SESSIONS).await == 0).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn pool_probe_asks_each_connection_whether_it_lives() {
+async fn pool_probe_checks_each_connection_with_a_query() {
     let cluster = Cluster::start();
     let probes = || cluster.statements().iter().filter(|line| line.contains("statement:")).count();
     for (value, more) in [("off", 0), ("on", 9)] {
-        let desk = Desk::open(&cluster, &["--pool-probe", value, "--list-cache", "off"]).await;
+        let service = Service::open(&cluster, &["--pool-probe", value, "--list-cache", "off"]).await;
         let before = probes();
         for _ in 0..10 {
-            desk.ids().await;
+            service.ids().await;
         }
-        // The first one is new and needs no proof.
+        // The first connection is new and needs no check.
         assert_eq!(probes() - before, more, "{value}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn statement_cache_keeps_prepared_statements() {
+async fn statement_cache_reuses_prepared_statements() {
     let cluster = Cluster::start();
     for (value, prepared) in [("on", 1), ("off", 10)] {
-        let desk = Desk::open(&cluster, &["--statement-cache", value, "--list-cache", "off"]).await;
+        let service = Service::open(&cluster, &["--statement-cache", value, "--list-cache", "off"]).await;
         for _ in 0..10 {
-            desk.ids().await;
+            service.ids().await;
         }
-        assert_eq!(desk.figure("todos_statements_prepared_total").await, prepared, "{value}");
+        assert_eq!(service.metric("todos_statements_prepared_total").await, prepared, "{value}");
     }
 }
 
@@ -268,43 +274,43 @@ async fn statement_cache_keeps_prepared_statements() {
 async fn insert_decides_how_many_statements_a_new_todo_takes() {
     let cluster = Cluster::start();
     for (value, statements) in [("steps", 4), ("one", 1)] {
-        let desk = Desk::open(&cluster, &["--insert", value]).await;
+        let service = Service::open(&cluster, &["--insert", value]).await;
         let before = cluster.statements().len();
-        desk.make("tea").await;
+        service.create("tea").await;
         let all = cluster.statements();
         assert_eq!(all.len() - before, statements, "{value}: {:?}", &all[before..]);
     }
-    let desk = Desk::open(&cluster, &[&PATIENT[..], &["--insert", "group"]].concat()).await;
-    let mut holder = cluster.connect().await;
-    let held = holder.transaction().await.unwrap();
-    held.batch_execute("LOCK TABLE todos").await.unwrap();
+    let service = Service::open(&cluster, &[&LONG_TIMEOUT[..], &["--insert", "group"]].concat()).await;
+    let mut blocking_client = cluster.connect().await;
+    let blocking_transaction = blocking_client.transaction().await.unwrap();
+    blocking_transaction.batch_execute("LOCK TABLE todos").await.unwrap();
     let looking = async {
         wait("the first one waits", async || cluster.number(WAITING).await == 1).await;
-        // The others come while it does: they were sent before this is asked, and this is answered.
-        desk.figure("todos_created_total").await;
-        held.rollback().await.unwrap();
+        // The other todos were sent before this request, so they are queued once it has its response.
+        service.metric("todos_created_total").await;
+        blocking_transaction.rollback().await.unwrap();
     };
-    tokio::join!(desk.make_many(20), looking);
-    assert_eq!(desk.figure("todos_created_total").await, 20);
-    assert!(desk.figure("todos_insert_statements_total").await < 10, "they were written together");
+    tokio::join!(service.create_many(20), looking);
+    assert_eq!(service.metric("todos_created_total").await, 20);
+    assert!(service.metric("todos_insert_statements_total").await < 10, "they were written together");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn list_cache_answers_lists_without_postgres() {
+async fn list_cache_serves_lists_without_postgres() {
     let cluster = Cluster::start();
     for value in ["off", "on"] {
-        let desk = Desk::open(&cluster, &["--list-cache", value, "--rows", "10"]).await;
+        let service = Service::open(&cluster, &["--list-cache", value, "--rows", "10"]).await;
         let asked = || cluster.statements().iter().filter(|line| line.contains("FROM todos ORDER")).count();
         wait("the list is kept", async || {
-            desk.ids().await;
-            value == "off" || desk.figure("todos_list_hits_total").await > 0
+            service.ids().await;
+            value == "off" || service.metric("todos_list_hits_total").await > 0
         })
         .await;
         let before = asked();
         for _ in 0..5 {
-            desk.make("tea").await;
-            desk.ids().await;
+            service.create("tea").await;
+            service.ids().await;
         }
         assert_eq!(asked() - before, if value == "on" { 0 } else { 5 }, "{value}");
     }
@@ -312,12 +318,12 @@ async fn list_cache_answers_lists_without_postgres() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn row_cost_is_paid_for_the_rows_of_a_list() {
+async fn row_cost_applies_to_the_rows_of_a_list() {
     let cluster = Cluster::start();
     for (limit, units) in [("none", 2 * 114), ("6", 2 * 20)] {
         let flags = ["--row-cost", "2", "--rows", "100", "--list-limit", limit, "--list-cache", "off"];
-        let desk = Desk::open(&cluster, &flags).await;
-        desk.ids().await;
-        assert_eq!(desk.figure("todos_row_toil_total").await, units, "{limit}");
+        let service = Service::open(&cluster, &flags).await;
+        service.ids().await;
+        assert_eq!(service.metric("todos_row_toil_total").await, units, "{limit}");
     }
 }

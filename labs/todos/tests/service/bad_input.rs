@@ -6,29 +6,29 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{Cluster, PATIENCE};
-use crate::world::{Desk, send};
+use crate::cluster::{Cluster, TIMEOUT};
+use crate::fixture::{Service, send};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn bodies_that_are_no_todo_are_refused_on_every_route_that_takes_one() {
+async fn invalid_bodies_are_refused_on_every_route() {
     let cluster = Cluster::start();
-    let desk = Desk::open(&cluster, &[]).await;
-    let id = desk.make("there").await;
-    let before = desk.get(&format!("/todos/{id}")).await.body;
+    let service = Service::open(&cluster, &[]).await;
+    let id = service.create("there").await;
+    let before = service.get(&format!("/todos/{id}")).await.body;
     for (method, path) in [(Method::POST, "/todos/".to_owned()), (Method::PUT, format!("/todos/{id}"))] {
         for body in bodies() {
-            let request = desk.request(method.clone(), &path).header("content-type", "application/json");
-            let answer = send(request.body(body.clone())).await;
+            let request = service.request(method.clone(), &path).header("content-type", "application/json");
+            let response = send(request.body(body.clone())).await;
             let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
             assert_eq!(
-                (answer.status, answer.code().as_str()),
+                (response.status, response.code().as_str()),
                 (400, "bad_body"),
-                "{method} {shown}: {answer:?}"
+                "{method} {shown}: {response:?}"
             );
         }
         let huge = format!("{{\"name\": \"{}\"}}", "a".repeat(20_000));
-        let request = desk.request(method.clone(), &path).header("content-type", "application/json");
+        let request = service.request(method.clone(), &path).header("content-type", "application/json");
         assert_eq!(send(request.body(huge)).await.status, 413, "{method}");
         for (name, value) in [
             ("content-type", "text/plain"),
@@ -37,19 +37,20 @@ async fn bodies_that_are_no_todo_are_refused_on_every_route_that_takes_one() {
             ("content-type", "application/jsonp"),
             ("x-none", "application/json"),
         ] {
-            let answer =
-                send(desk.request(method.clone(), &path).header(name, value).body("{\"done\": true}")).await;
+            let response =
+                send(service.request(method.clone(), &path).header(name, value).body("{\"done\": true}"))
+                    .await;
             assert_eq!(
-                (answer.status, answer.code().as_str()),
+                (response.status, response.code().as_str()),
                 (415, "bad_content_type"),
                 "{method} {value}"
             );
         }
-        let packed = desk.request(method.clone(), &path).header("content-type", "application/json");
+        let packed = service.request(method.clone(), &path).header("content-type", "application/json");
         assert_eq!(send(packed.header("content-encoding", "gzip").body("{}")).await.status, 415, "{method}");
     }
     assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 1, "nothing was stored");
-    assert_eq!(desk.get(&format!("/todos/{id}")).await.body, before, "nothing was changed");
+    assert_eq!(service.get(&format!("/todos/{id}")).await.body, before, "nothing was changed");
 }
 
 fn bodies() -> Vec<Vec<u8>> {
@@ -78,9 +79,9 @@ fn bodies() -> Vec<Vec<u8>> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn ids_paths_and_methods_that_mean_nothing_are_refused() {
+async fn unknown_ids_paths_and_methods_are_refused() {
     let cluster = Cluster::start();
-    let desk = Desk::open(&cluster, &[]).await;
+    let service = Service::open(&cluster, &[]).await;
     for (path, status, code) in [
         ("/todos/one", 400, "bad_id"),
         ("/todos/1.5", 400, "bad_id"),
@@ -94,21 +95,21 @@ async fn ids_paths_and_methods_that_mean_nothing_are_refused() {
         ("/todos/1/2", 404, "unknown_path"),
         ("/etc/passwd", 404, "unknown_path"),
     ] {
-        let answer = desk.get(path).await;
-        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{path}");
+        let response = service.get(path).await;
+        assert_eq!((response.status, response.code().as_str()), (status, code), "{path}");
     }
     for (method, path) in [(Method::PATCH, "/todos/"), (Method::DELETE, "/todos/"), (Method::POST, "/health")]
     {
-        let answer = send(desk.request(method.clone(), path)).await;
-        assert_eq!((answer.status, answer.code().as_str()), (405, "bad_method"), "{method} {path}");
+        let response = send(service.request(method.clone(), path)).await;
+        assert_eq!((response.status, response.code().as_str()), (405, "bad_method"), "{method} {path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
+async fn malformed_http_is_refused_and_an_incomplete_body_stores_nothing() {
     let cluster = Cluster::start();
-    let desk = Desk::open(&cluster, &[]).await;
+    let service = Service::open(&cluster, &[]).await;
     let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
     let long = "a".repeat(1_000_000);
     for request in [
@@ -122,47 +123,47 @@ async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
         "POST /todos/ HTTP/9.9\r\n\r\n".to_owned(),
         "\0\0\0\0\r\n\r\n".to_owned(),
     ] {
-        let answer = raw(&desk, request.as_bytes()).await;
+        let response = raw(&service, request.as_bytes()).await;
         let shown = &request[..request.len().min(120)];
-        assert!(!answer.starts_with("HTTP/1.1 2"), "{shown:?}: {answer}");
-        assert!(!answer.starts_with("HTTP/1.1 5"), "{shown:?}: {answer}");
+        assert!(!response.starts_with("HTTP/1.1 2"), "{shown:?}: {response}");
+        assert!(!response.starts_with("HTTP/1.1 5"), "{shown:?}: {response}");
     }
-    // It promises more than it sends, and goes away.
+    // Its content-length exceeds what it sends before it closes.
     let cut = format!("{head}content-length: 100\r\n\r\n{{\"name\": \"half a\"}}");
-    let answer = raw(&desk, cut.as_bytes()).await;
-    assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
+    let response = raw(&service, cut.as_bytes()).await;
+    assert!(!response.starts_with("HTTP/1.1 2"), "{response}");
     assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 0, "nothing was stored");
-    desk.make("goes on").await;
+    service.create("goes on").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_body_that_stalls_is_refused_as_too_slow_and_nothing_of_it_is_stored() {
+async fn a_stalled_body_is_refused_as_too_slow_and_stores_nothing() {
     let cluster = Cluster::start();
-    let desk = Desk::open(&cluster, &[]).await;
+    let service = Service::open(&cluster, &[]).await;
     let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
-    let mut stream = TcpStream::connect(desk.url.strip_prefix("http://").unwrap()).await.unwrap();
+    let mut stream = TcpStream::connect(service.url.strip_prefix("http://").unwrap()).await.unwrap();
     let cut = format!("{head}content-length: 100\r\n\r\n{{\"name\": \"half a");
     stream.write_all(cut.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    // Its side stays open: the rest of the body may come at any time.
-    while !answer.ends_with(b"}}") {
-        let read = tokio::time::timeout(PATIENCE, stream.read_buf(&mut answer)).await.expect("no answer");
-        assert_ne!(read.unwrap(), 0, "{}", String::from_utf8_lossy(&answer));
+    let mut response = Vec::new();
+    // The client's side stays open: the rest of the body could still arrive.
+    while !response.ends_with(b"}}") {
+        let read = tokio::time::timeout(TIMEOUT, stream.read_buf(&mut response)).await.expect("no answer");
+        assert_ne!(read.unwrap(), 0, "{}", String::from_utf8_lossy(&response));
     }
-    let answer = String::from_utf8(answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("\"too_slow\""), "{answer}");
+    let response = String::from_utf8(response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 408 ") && response.contains("\"too_slow\""), "{response}");
     assert_eq!(cluster.number("SELECT count(*) FROM todos").await, 0, "nothing was stored");
 }
 
-/// Sends bytes, ends its side and reads what comes.
-async fn raw(desk: &Desk, request: &[u8]) -> String {
-    let address = desk.url.strip_prefix("http://").unwrap();
+/// Sends bytes, closes the sending side and reads the response.
+async fn raw(service: &Service, request: &[u8]) -> String {
+    let address = service.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The service may close before it has read all of it.
+    // The service may close before it has read everything.
     let _ = stream.write_all(request).await;
     let _ = stream.shutdown().await;
-    let mut answer = Vec::new();
-    let _ = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut answer)).await.unwrap();
-    String::from_utf8_lossy(&answer).into_owned()
+    let mut response = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(30), stream.read_to_end(&mut response)).await.unwrap();
+    String::from_utf8_lossy(&response).into_owned()
 }

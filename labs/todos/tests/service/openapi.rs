@@ -1,4 +1,4 @@
-//! The document that programs read says what the service does.
+//! The OpenAPI document matches the service.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::world::{Answer, Desk, send};
+use crate::fixture::{Response, Service, send};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "delete", "patch"];
 
@@ -22,12 +22,12 @@ fn the_document_has_every_route_and_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn every_answer_is_one_that_the_document_has() {
+async fn every_response_matches_the_document() {
     let cluster = Cluster::start();
-    let desk = Desk::open(&cluster, &[]).await;
-    let document = desk.get("/openapi.json").await.json();
-    let id = desk.make("there").await;
-    desk.put(&format!("/todos/{id}"), &json!({"done": true})).await;
+    let service = Service::open(&cluster, &[]).await;
+    let document = service.get("/openapi.json").await.json();
+    let id = service.create("there").await;
+    service.put(&format!("/todos/{id}"), &json!({"done": true})).await;
     let mut seen = BTreeSet::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for method in METHODS {
@@ -35,13 +35,13 @@ async fn every_answer_is_one_that_the_document_has() {
             for filled in filled.into_iter().collect::<BTreeSet<_>>() {
                 for body in [json!({}), json!({"done": true}), json!({"name": 1}), json!(null)] {
                     let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-                    let answer = send(desk.request(verb, &filled).json(&body)).await;
+                    let response = send(service.request(verb, &filled).json(&body)).await;
                     if operations.get(method).is_none() {
-                        assert_eq!(answer.status, 405, "{method} {filled} is not in the document");
+                        assert_eq!(response.status, 405, "{method} {filled} is not in the document");
                         continue;
                     }
-                    check(&document, path, method, &answer);
-                    seen.insert(format!("{method} {path} {}", answer.status));
+                    check(&document, path, method, &response);
+                    seen.insert(format!("{method} {path} {}", response.status));
                 }
             }
         }
@@ -62,18 +62,18 @@ async fn every_answer_is_one_that_the_document_has() {
     }
 }
 
-/// The status and the body are those of the document.
-fn check(document: &Value, path: &str, method: &str, answer: &Answer) {
+/// Asserts that the document has this status and body.
+fn check(document: &Value, path: &str, method: &str, response: &Response) {
     let operation = &document["paths"][path][method];
-    let response = &operation["responses"][answer.status.to_string()];
-    assert!(response.is_object(), "{method} {path} does not say {answer:?}");
-    let Some(schema) = response["content"].get("application/json").map(|content| &content["schema"]) else {
+    let documented = &operation["responses"][response.status.to_string()];
+    assert!(documented.is_object(), "{method} {path} does not say {response:?}");
+    let Some(schema) = documented["content"].get("application/json").map(|content| &content["schema"]) else {
         return;
     };
-    // What it refers to is at the same place in this one.
+    // References in the schema resolve against `components`.
     let whole = json!({"allOf": [schema], "components": document["components"]});
     let validator = jsonschema::validator_for(&whole).unwrap();
-    let body = answer.json();
+    let body = response.json();
     let problems: Vec<String> = validator.iter_errors(&body).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{method} {path}: {problems:?} in {body}");
 }

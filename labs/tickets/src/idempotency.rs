@@ -1,7 +1,7 @@
-//! Keys that make a request safe to repeat: the same key sells once.
+//! Idempotency keys make a request safe to repeat: the same key sells once.
 //!
-//! Does not keep them; each store keeps its own beside what it sold, in the same step. A refused order leaves no key,
-//! so it may be tried again with the same one.
+//! Does not store keys: each store writes a key atomically with its sale. A refused order stores no key, so a client can
+//! repeat it with the same one.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::refusal::Refusal;
 
 const HEADER: &str = "idempotency-key";
 
-/// Most characters of a key.
-pub const LONGEST: usize = 200;
+/// Maximum length of a key, in characters.
+pub const MAX_LENGTH: usize = 200;
 
-/// The header of a request as it came; the other headers are nobody's business here, and are not copied.
+/// The `Idempotency-Key` header of a request, unchecked. Other headers are not copied.
 #[derive(Debug)]
 pub struct Header(Option<HeaderValue>);
 
@@ -30,17 +30,17 @@ impl<S: Sync> FromRequestParts<S> for Header {
     }
 }
 
-/// A key, and what was asked for with it.
+/// A key and the request it was sent with.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Once {
-    /// From 1 to [`LONGEST`] visible characters of ASCII.
+pub struct IdempotencyKey {
+    /// 1 to [`MAX_LENGTH`] visible ASCII characters.
     pub key: String,
-    /// Route and order in one form: the same key with another one is a mistake of the buyer.
+    /// Route and order in canonical form. The same key with another request is a client error.
     pub request: String,
 }
 
-impl Once {
-    /// The key of a request, when it has one.
+impl IdempotencyKey {
+    /// Reads the key of a request. None if the request has none.
     ///
     /// # Errors
     /// [`Refusal::BadKey`] when it is empty, too long, or not visible ASCII.
@@ -48,7 +48,7 @@ impl Once {
         let Some(value) = &header.0 else { return Ok(None) };
         let key = value.to_str().map_err(|_| Refusal::BadKey)?;
         let is_visible = key.bytes().all(|byte| byte.is_ascii_graphic());
-        if key.is_empty() || key.len() > LONGEST || !is_visible {
+        if key.is_empty() || key.len() > MAX_LENGTH || !is_visible {
             return Err(Refusal::BadKey);
         }
         let lines: Vec<_> = order.lines().collect();
