@@ -182,6 +182,21 @@ impl Error {
         Self::Declaration { at: at.into(), what: what.into() }
     }
 
+    /// The last lines of the program that failed; empty where none was involved.
+    pub fn last_lines(&self) -> &[String] {
+        match self {
+            Self::CommandFailed { last_lines, .. }
+            | Self::Died { last_lines, .. }
+            | Self::NeverReady { last_lines, .. } => last_lines,
+            _ => &[],
+        }
+    }
+
+    /// The error in one line, without the last lines of a program.
+    pub fn summary(&self) -> String {
+        self.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+
     /// The next step for the user, without a full stop; empty when there is nothing to say.
     pub fn hint(&self) -> String {
         match self {

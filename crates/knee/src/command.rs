@@ -18,11 +18,17 @@ pub mod compare;
 
 pub mod calibrate;
 
+mod failed;
+
 mod journal;
 
 mod locust;
 
-mod trials;
+mod noise;
+
+mod progress;
+
+mod sides;
 
 use knee_core::record::{Build, Run};
 use knee_report::number::Unit;

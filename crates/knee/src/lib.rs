@@ -16,8 +16,6 @@ pub mod exit;
 
 pub mod store;
 
-pub mod noise;
-
 pub mod fetch;
 
 pub mod signals;
@@ -25,7 +23,5 @@ pub mod signals;
 pub mod live;
 
 pub mod demo;
-
-mod process;
 
 pub mod command;

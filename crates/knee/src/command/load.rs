@@ -10,6 +10,7 @@ use std::sync::mpsc::sync_channel;
 use knee_core::clock;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::truth::State;
+use knee_driver::Loaded;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
@@ -17,6 +18,7 @@ use knee_engine::http::tls;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
 
+use super::failed::{Failed, failed, refused};
 use super::journal::FileJournal;
 use super::{build, render};
 use crate::args::{Format, LoadArgs};
@@ -26,9 +28,6 @@ use crate::problem::{Problem, printable, reason};
 use crate::settings::{self, Load, Surroundings, target};
 use crate::signals;
 use crate::store::{self, NewRecord, Store};
-
-/// A load that failed: with the code to end with.
-type Failed = (Problem, Exit);
 
 /// Does it.
 ///
@@ -78,6 +77,16 @@ pub(super) fn take(
     let (journal, kept) = journal(load, &head, narrate)?.unzip();
     let run = measure(load, head, way, journal, control, narrate)?;
     Ok((run, kept))
+}
+
+/// The same for the driver of trials, without a word on the screen.
+///
+/// # Errors
+///
+/// As [`take`].
+pub(super) fn loaded(load: &Load, way: &HttpConfig, control: &Control) -> Result<Loaded, Failed> {
+    let (run, record) = take(load, way, control, |_| {})?;
+    Ok(Loaded { run, record: record.map(|path| printable(&path.display().to_string())) })
 }
 
 /// The record, with its head written, and its name; none when it cannot be kept and nobody named it.
@@ -166,14 +175,6 @@ fn exit_of(ending: &Ending, state: State) -> Exit {
         (Ending::Interrupted | Ending::Aborted, _) => Exit::Interrupted,
         _ => Exit::Ok,
     }
-}
-
-fn refused(problem: Problem) -> Failed {
-    (problem, Exit::Configuration)
-}
-
-fn failed(problem: Problem) -> Failed {
-    (problem, Exit::Failure)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use knee_k6::observe::tags::SystemTags;
 use knee_k6::options::{HttpOptions, Options, describe};
 use knee_k6::threshold::{self, Guarded};
 
+use super::failed::{Failed, refused};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::problem::{Problem, printable};
@@ -36,9 +37,6 @@ pub(super) mod whole;
 
 use log::Lines;
 use source::{load, options, unsupported};
-
-/// A run that failed: with the code to end with.
-type Failed = (Problem, Exit);
 
 /// Does it.
 ///
@@ -172,12 +170,4 @@ fn way(options: &HttpOptions) -> Result<HttpConfig, Problem> {
 
 fn pairs<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {
     entries.into_iter().map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
-fn refused(problem: Problem) -> Failed {
-    (problem, Exit::Configuration)
-}
-
-fn failed(problem: Problem) -> Failed {
-    (problem, Exit::Failure)
 }

@@ -25,9 +25,10 @@ use knee_k6::output::{self, Outlet, Writer};
 use knee_k6::threshold::Guarded;
 
 use super::watch::{Watch, Watched};
-use super::{Failed, Job, failed, pairs, refused};
+use super::{Job, pairs};
 use crate::args::RunReportFlags;
 use crate::command::build;
+use crate::command::failed::{Failed, failed, refused};
 use crate::command::journal::FileJournal;
 use crate::exit::Exit;
 use crate::live::{self, Live};

@@ -22,8 +22,9 @@ use knee_k6::summary::{Summary, data, export, machine};
 use knee_k6::threshold::{Verdict, judge};
 use knee_report::text::{self as report, Palette};
 
+use super::Job;
 use super::course::Course;
-use super::{Failed, Job, failed};
+use crate::command::failed::{Failed, failed};
 use crate::command::render;
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};

@@ -1,9 +1,12 @@
-//! The lines of a study before and while it runs.
+//! The lines of a study, a comparison or a calibration before and while it runs.
 //!
-//! Does not write its result; see [`super::document`].
+//! Does not write the result.
+
+use std::collections::BTreeSet;
 
 use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_driver::Event;
 use knee_study::metric::Metric;
 use knee_study::study::{Study, Told, Trial};
 
@@ -21,8 +24,56 @@ pub fn plan(study: &Study) -> Vec<String> {
     ]
 }
 
+/// Reports trials as they end: a line each, and the output of a service that failed, once for each failure.
+pub struct Progress {
+    narrate: fn(&str),
+    /// No line per trial.
+    quiet: bool,
+    /// What to say when somebody ends the trials early.
+    interrupted: &'static str,
+    /// Failures whose output was shown.
+    shown: BTreeSet<(String, String)>,
+}
+
+impl Progress {
+    /// Reports to `narrate`.
+    pub fn new(narrate: fn(&str), quiet: bool, interrupted: &'static str) -> Self {
+        Self { narrate, quiet, interrupted, shown: BTreeSet::new() }
+    }
+
+    /// Reports one event.
+    pub fn report(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Trial { trial, result, output, left, time_left } => {
+                if !self.quiet {
+                    (self.narrate)(&line(trial, result, *left, *time_left));
+                }
+                self.failure(trial, result, output);
+            }
+            Event::FixtureStarts => (self.narrate)("starting the services and stores of the study"),
+            Event::Interrupted => (self.narrate)(self.interrupted),
+        }
+    }
+
+    fn failure(&mut self, trial: &Trial, result: &Told, output: &[String]) {
+        let (Told::Died { reason } | Told::NeverReady { reason }) = result else { return };
+        if !self.shown.insert((trial.arm.clone(), reason.clone())) {
+            return;
+        }
+        let mut text = format!("warning: {}: {}", printable(&trial.arm), printable(reason));
+        if output.is_empty() {
+            text.push_str("; it wrote nothing");
+        }
+        for line in output {
+            text.push_str("\n  | ");
+            text.push_str(&printable(line));
+        }
+        (self.narrate)(&text);
+    }
+}
+
 /// A line on what came of a trial. `left` trials are left, which take about `time`.
-pub fn line(trial: &Trial, told: &Told, left: usize, time: Option<Nanos>) -> String {
+fn line(trial: &Trial, told: &Told, left: usize, time: Option<Nanos>) -> String {
     let place =
         format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.arm));
     let rest = match (left, time) {
