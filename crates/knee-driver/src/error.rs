@@ -126,6 +126,7 @@ impl Error {
             Self::Fixture(
                 knee_fixture::Error::Declaration { .. }
                 | knee_fixture::Error::Placeholder { .. }
+                | knee_fixture::Error::NoPort { .. }
                 | knee_fixture::Error::Cycle { .. },
             )
             | Self::Refused(_)

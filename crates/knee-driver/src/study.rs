@@ -18,6 +18,7 @@ use crate::fixture::StudyFixture;
 use crate::runner::{LoadSource, TrialRunner};
 use crate::saved::SavedTrials;
 use crate::trials::{Event, Trials};
+use crate::variant::{others, overrides};
 
 /// Which trials a study begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,25 @@ pub fn begin(
     Ok((study, stored.sessions))
 }
 
+/// Refuses a study whose services cannot be started, before anything is.
+///
+/// # Errors
+///
+/// The first entry that is wrong, and what is wrong with it.
+pub fn check(study: &Study) -> Result<(), Error> {
+    let definition = study.definition();
+    for variant in study.arms() {
+        for workload in &definition.workloads {
+            let services = others(definition, variant, &workload.service);
+            for service in services.iter().chain([&workload.service]) {
+                let overrides = overrides(definition, variant, service);
+                knee_fixture::check_start(&definition.fixture, service, &overrides)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Runs the trials that are left of the study in `folder`, and adds a session of `build`. Returns the error that
 /// ended them early, if any.
 ///
@@ -67,6 +87,7 @@ pub fn run(
     control: &Control,
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Option<Error>, Error> {
+    check(study)?;
     let saved = SavedTrials::at(folder);
     let _lock = saved.lock()?;
     let (started, machine) = (clock::wall(), host::machine());
@@ -94,6 +115,7 @@ pub fn run_unsaved(
     control: &Control,
     observe: &mut dyn FnMut(Event<'_>),
 ) -> Result<Option<Error>, Error> {
+    check(study)?;
     let declared = &study.definition().fixture;
     let starts = !declared.service.is_empty();
     let fixture = starts.then(|| StudyFixture::up(declared, Path::new("."), control)).transpose()?;
