@@ -17,6 +17,8 @@ mod openapi;
 mod picture;
 mod process;
 mod program;
+mod prose;
+mod sentences;
 mod tidy;
 mod truth;
 
@@ -42,6 +44,8 @@ enum Command {
     Bench(bench::Options),
     /// Compare `knee run` with k6: the same scripts, the same server
     Compat(compat::Options),
+    /// Draw sentences that users read at random, to be judged by people
+    Sentences(sentences::Options),
     /// Ask the labs whether they do what their `openapi.json` says
     Openapi(openapi::Options),
     /// The server of the experiments
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Command::Truth(options) => truth::run(&root, options),
         Command::Bench(options) => bench::run(&root, options),
         Command::Compat(options) => compat::run(&root, options),
+        Command::Sentences(options) => sentences::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
     };

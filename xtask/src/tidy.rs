@@ -10,16 +10,18 @@ use anyhow::{Result, bail};
 
 mod cycle;
 mod header;
+mod identifier;
 mod layering;
 mod leftover;
 mod length;
+mod line;
 mod module;
 mod path;
 mod purity;
 mod size;
 mod tokens;
-mod tree;
-mod word;
+pub mod tree;
+mod words;
 
 use tree::Tree;
 
@@ -62,7 +64,9 @@ const RULES: &[(&str, Rule)] = &[
     ("length", length::check),
     ("size", size::check),
     ("module", module::check),
-    ("word", word::check),
+    ("identifier", identifier::check),
+    ("words", words::check),
+    ("line", line::check),
 ];
 
 /// Checks every rule on the repository at `root` and prints what it finds.

@@ -1,4 +1,4 @@
-//! Steering a run from outside: a signal, a key, a screen; and knowing when it began.
+//! Stopping a run from outside (a signal, a key, a screen) and reading its clock.
 //!
 //! Does not handle signals; the binary does and calls this.
 
@@ -7,51 +7,52 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::clock::MonotonicClock;
 
-/// A handle on a run that has been or will be started. Clones steer the same run.
+/// A handle on a run, before or after its start. Clones control the same run.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     level: Arc<AtomicU8>,
     clock: Arc<Mutex<Option<MonotonicClock>>>,
 }
 
-/// What has been asked of a run.
+/// What a run was asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Request {
-    /// Go on.
+    /// Continue.
     Run,
-    /// No new arrivals; requests in flight have their grace period.
+    /// Send no new requests; requests in flight have their grace period.
     Stop,
-    /// Stop at once; requests in flight are censored.
+    /// Stop at once; requests in flight become censored.
     Abort,
 }
 
 impl Control {
-    /// A handle that asks for nothing yet.
+    /// A handle that lets the run continue.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No new arrivals; what is in flight may finish. Within 100 ms.
+    /// Ends new arrivals within 100 ms. Requests in flight can finish.
     pub fn stop(&self) {
         self.level.fetch_max(1, Ordering::Relaxed);
     }
 
-    /// Stop at once. Within 100 ms.
+    /// Stops the run within 100 ms.
     pub fn abort(&self) {
         self.level.fetch_max(2, Ordering::Relaxed);
     }
 
-    /// The clock of the run that began last, which read zero when its load began; once. Until then users were made.
+    /// Takes the clock of the run that started last: it reads zero at the start of the load. `None` while users are
+    /// still being made, and after the first call.
     pub fn take_clock(&self) -> Option<MonotonicClock> {
         self.clock.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// A run begins.
+    /// Sets the clock of a run that starts now.
     pub(crate) fn begin(&self, clock: MonotonicClock) {
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Some(clock);
     }
 
-    /// What has been asked so far.
+    /// The strongest request so far.
     pub fn request(&self) -> Request {
         match self.level.load(Ordering::Relaxed) {
             0 => Request::Run,

@@ -1,8 +1,8 @@
-//! Time limits of requests, at next to no cost for requests that keep them.
+//! Time limits of requests, at almost no cost for requests that finish in time.
 //!
-//! Each user has one slot in a list that a task of the worker looks through at a steady pace.
-//! Setting a limit is a store to memory; there is no timer per request. A limit is noticed up to
-//! one pace late, but what it ends is recorded as having ended at the limit.
+//! Each user has one slot in a list that a task of the worker checks at a fixed pace. Setting a
+//! limit is a store to memory; there is no timer per request. A limit is noticed up to one pace
+//! late, but the request it ends is recorded as ended at the limit.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -14,7 +14,7 @@ use knee_core::unit::Nanos;
 
 use crate::timer::Timer;
 
-/// All limits of one worker.
+/// The time limits of one worker's users.
 #[derive(Debug, Default)]
 pub struct Deadlines {
     slots: RefCell<Vec<Rc<DeadlineSlot>>>,
@@ -27,29 +27,29 @@ struct DeadlineSlot {
     waker: RefCell<Option<Waker>>,
 }
 
-/// The limit of one user.
+/// The time limit of one user.
 #[derive(Clone, Debug)]
 pub struct Deadline {
     slot: Rc<DeadlineSlot>,
 }
 
-/// The limit passed before the work was done.
+/// The time limit passed before the work was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 
 impl Deadlines {
-    /// A slot for one more user.
+    /// Adds a slot for one more user.
     pub fn add_user(&self) -> Deadline {
         let slot = Rc::new(DeadlineSlot { at: Cell::new(Nanos::MAX), ..DeadlineSlot::default() });
         self.slots.borrow_mut().push(slot.clone());
         Deadline { slot }
     }
 
-    /// Looks through all slots every `pace`, for ever.
+    /// Checks all slots every `pace`; never returns.
     pub async fn watch<T: Timer>(&self, timer: T, pace: Nanos) {
         let mut next = timer.now();
         loop {
-            // Due times of the pace itself may be skipped after a stall: nothing is owed to it.
+            // After a stall, missed checks are skipped: one check finds all limits that passed.
             next = next.max(timer.now()).saturating_add(pace);
             timer.sleep_until(next).await;
             let now = timer.now();
@@ -65,8 +65,8 @@ impl Deadlines {
 }
 
 impl Deadline {
-    /// Runs `work` until `at` at the latest; `Nanos::MAX` is no limit. Takes it pinned: taken by
-    /// value it would have its place in the caller's future twice, for every connection.
+    /// Runs `work` until `at` at the latest; `Nanos::MAX` is no limit. Takes `work` pinned: by value
+    /// it would take its memory twice in the caller's future, for every connection.
     pub async fn limit<F: Future>(&self, at: Nanos, mut work: Pin<&mut F>) -> Result<F::Output, Elapsed> {
         if at == Nanos::MAX {
             return Ok(work.await);
@@ -81,7 +81,7 @@ impl Deadline {
             if self.slot.passed.get() {
                 return Poll::Ready(Err(Elapsed));
             }
-            // The waker of a spawned task stays the same; storing it once a call is enough.
+            // The waker of a spawned task stays the same; storing it once per call is enough.
             if !registered {
                 registered = true;
                 let mut waker = self.slot.waker.borrow_mut();

@@ -1,7 +1,7 @@
-//! Endpoints that are met while a run goes on: scripts name them as they please.
+//! Endpoints that appear during a run: scripts name them freely.
 //!
-//! Bounded: names beyond the limit share one endpoint that says so. Costs a look into a map of
-//! the worker's own for names it has met, and a lock for new ones.
+//! Bounded: names beyond the limit share one endpoint, whose name says so. A known name costs a
+//! lookup in the worker's own map; a new one takes a lock.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::plan::{Endpoint, EndpointId};
 
-/// Most endpoints of a run, the shared one included.
+/// Maximum number of endpoints of a run, including the shared one.
 pub const ENDPOINTS_MAX: usize = 1_000;
 
-/// The name of the endpoint that stands for all beyond the limit.
+/// The name of the endpoint that all names beyond the limit share.
 pub const OTHERS: &str = "(other endpoints)";
 
 /// All endpoints of a run, shared by its workers.
@@ -25,22 +25,28 @@ pub struct Registry {
 #[derive(Debug, Default)]
 struct Inner {
     ids: HashMap<String, EndpointId>,
-    /// The next id; a plan may list one name twice.
+    /// The next id; a plan can list one name twice.
     next: u32,
-    /// Met, and not yet told to the record.
-    news: Vec<(EndpointId, Endpoint)>,
+    /// Not yet written to the record.
+    unrecorded: Vec<(EndpointId, Endpoint)>,
 }
 
 impl Registry {
-    /// A registry that knows the endpoints of a plan.
+    /// A registry of the endpoints of a plan.
     pub fn new(planned: &[Endpoint]) -> Self {
         let ids = planned.iter().enumerate().map(|(place, one)| (one.name.clone(), EndpointId(place as u32)));
-        Self { inner: Mutex::new(Inner { ids: ids.collect(), next: planned.len() as u32, news: Vec::new() }) }
+        Self {
+            inner: Mutex::new(Inner {
+                ids: ids.collect(),
+                next: planned.len() as u32,
+                unrecorded: Vec::new(),
+            }),
+        }
     }
 
-    /// Endpoints met since the last call.
+    /// Takes the endpoints that appeared since the last call.
     pub fn take_new(&self) -> Vec<(EndpointId, Endpoint)> {
-        std::mem::take(&mut self.lock().news)
+        std::mem::take(&mut self.lock().unrecorded)
     }
 
     fn id(&self, name: &str) -> EndpointId {
@@ -53,17 +59,17 @@ impl Registry {
         let id = EndpointId(inner.next);
         inner.next += 1;
         inner.ids.insert(name.to_owned(), id);
-        inner.news.push((id, Endpoint { name: name.to_owned() }));
+        inner.unrecorded.push((id, Endpoint { name: name.to_owned() }));
         id
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        // Both parts are whole between any two statements that hold the lock.
+        // A panic under the lock leaves usable data: ids are only added.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One worker's view of the registry. Clones share what the worker has met.
+/// One worker's view of the registry. Clones share the worker's map.
 #[derive(Clone, Debug)]
 pub struct Endpoints {
     registry: Arc<Registry>,
@@ -71,19 +77,19 @@ pub struct Endpoints {
 }
 
 impl Endpoints {
-    /// A view that has met nothing.
+    /// A view with an empty map.
     pub fn new(registry: Arc<Registry>) -> Self {
         Self { registry, met: Rc::default() }
     }
 
-    /// The id of the endpoint with this name, which appears if it is new.
+    /// The id of the endpoint with this name; creates the endpoint if it is new.
     pub fn id(&self, name: &str) -> EndpointId {
         if let Some(id) = self.met.borrow().get(name) {
             return *id;
         }
         let id = self.registry.id(name);
         let mut met = self.met.borrow_mut();
-        // A script that makes up names without end must not fill the memory of the worker either.
+        // A script that keeps inventing names must not fill the worker's memory either.
         if met.len() < ENDPOINTS_MAX {
             met.insert(name.to_owned(), id);
         }
@@ -96,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_keep_their_ids_and_are_told_once() {
+    fn names_keep_their_ids_and_are_recorded_once() {
         let registry = Arc::new(Registry::new(&[Endpoint { name: "planned".into() }]));
         let (one, other) = (Endpoints::new(registry.clone()), Endpoints::new(registry.clone()));
         assert_eq!(one.id("planned"), EndpointId(0));
@@ -107,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn names_without_end_share_one_endpoint() {
+    fn names_beyond_the_limit_share_one_endpoint() {
         let endpoints = Endpoints::new(Arc::default());
         let ids: Vec<EndpointId> = (0..5_000).map(|name| endpoints.id(&name.to_string())).collect();
         assert_eq!(ids.iter().max(), Some(&EndpointId(ENDPOINTS_MAX as u32 - 1)));

@@ -1,8 +1,8 @@
-//! Who sends next: users that wait for their answers (closed), or arrivals that do not (open).
+//! When each user sends: after its last response (closed model) or at scheduled arrivals (open model).
 //!
 //! Generic over the timer and over what a user does, so that the same code runs on real sockets
-//! and on simulated time. Does not know HTTP and does not keep books, except for arrivals that
-//! no user could take, which it hands back to be recorded as unsent.
+//! and on simulated time. Does not know HTTP and does not count requests. It hands back arrivals
+//! that no user could take, to be recorded as unsent.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -14,29 +14,28 @@ pub mod budget;
 pub mod closed;
 pub mod open;
 
-/// One call on a user to act.
+/// One iteration to be done by a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// When the request should be sent.
+    /// When the request is scheduled to be sent.
     pub due: Nanos,
-    /// When it could be sent at the soonest: `due`, or when a user became free for it.
+    /// Earliest possible send: `due`, or the moment at which a user became free.
     pub earliest: Nanos,
-    /// When it must be over; `MAX` if the user may take as long as it needs. A user of turns that
-    /// can last for long ends them itself then; requests in flight when a whole run ends are
-    /// censored by its conductor.
+    /// When it must be over; `MAX` for no limit. A user whose iterations can last long must end them
+    /// itself at this time. At the end of the run, the worker censors requests in flight.
     pub cut: Nanos,
 }
 
-/// Somebody who sends requests one after the other: a connection of the one-liner, a VU of a script.
+/// Sends requests in sequence: a connection of the one-liner, a VU of a script.
 pub trait User {
-    /// Acts once, records what came of it, and returns when it was done.
+    /// Does one iteration, records its requests, and returns the time at which it ended.
     fn iterate(&mut self, iteration: Iteration) -> impl Future<Output = Nanos>;
 
-    /// Records a iteration that was due at `due` and given up at `at` without being taken.
+    /// Records an iteration that was due at `due` and dropped at `at` before any user took it.
     fn give_up(&mut self, due: Nanos, at: Nanos);
 }
 
-/// Whether new arrivals are still wanted; shared by everything on one worker.
+/// Whether new requests can start; shared by everything on one worker.
 #[derive(Clone, Debug)]
 pub struct Gate {
     closes: Rc<Cell<Nanos>>,
@@ -44,27 +43,27 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate that lets arrivals through until `closes`.
+    /// A gate that is open until `closes`.
     pub fn new(closes: Nanos) -> Self {
         Self { closes: Rc::new(Cell::new(closes)), exhausted: Rc::default() }
     }
 
-    /// No arrival due at `at` or later will be let through; a gate never opens again.
+    /// Closes the gate for arrivals due at `at` or later. A gate never opens again.
     pub fn close(&self, at: Nanos) {
         self.closes.set(self.closes.get().min(at));
     }
 
-    /// No request is left to be handed out. Those under way may take as long as they need.
+    /// Marks the request budget as used up. Requests in flight continue.
     pub fn exhaust(&self) {
         self.exhausted.set(true);
     }
 
-    /// Whether no request is left.
+    /// Whether the request budget is used up.
     pub fn is_exhausted(&self) -> bool {
         self.exhausted.get()
     }
 
-    /// The moment from which no arrival is let through.
+    /// When the gate closes.
     pub fn closes(&self) -> Nanos {
         self.closes.get()
     }

@@ -1,4 +1,4 @@
-//! The request path: connections, HTTP/1.1, TLS, and what can go wrong with each.
+//! The request path: connections, HTTP/1.1, TLS, and the faults of each.
 //!
 //! Does not decide when a request is due; see [`crate::executor`].
 

@@ -1,10 +1,10 @@
 //! Turns a plan and a workload into a record, on time.
 //!
-//! Knows no JavaScript, no terminal and no database. After warm-up the hot path allocates
-//! nothing, and memory depends on the plan, never on the number of requests.
+//! Knows no JavaScript, no terminal and no database. After warm-up the request path allocates
+//! nothing. Memory depends on the plan, never on the number of requests.
 //!
 //! ```text
-//! run ── one thread a worker ── conduct ── executors ── users ── http client
+//! run ── one thread per worker ── conduct ── executors ── users ── http client
 //!  │                                │
 //!  └── collector ◄── intervals ── recorder
 //! ```

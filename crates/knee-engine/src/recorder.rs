@@ -1,50 +1,50 @@
-//! Keeps the books of one worker: every request from planned to its one outcome.
+//! The request accounting of one worker: every request from planned to its one outcome.
 //!
-//! Is told the time and never reads it, so simulated runs are recorded exactly. Shares nothing
-//! with other workers; at each interval its tallies are handed to the collector and replaced
-//! by cleared ones, so that the hot path allocates nothing once an interval has been seen.
+//! Takes the time as a parameter and never reads a clock, so simulated runs are recorded exactly.
+//! Shares nothing with other workers. At each interval its tallies go to the collector and cleared
+//! ones replace them, so that after the first interval the request path allocates nothing.
 
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::EndpointId;
 use knee_core::tally::{Concurrency, EndpointTally, Phase, Tally};
 use knee_core::unit::Nanos;
 
-/// A request that has come due and has not ended.
+/// A request that is due and has not ended.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     endpoint: EndpointId,
     due: Nanos,
-    /// The earliest moment at which it could be sent: when it was due and its user was free.
+    /// Earliest possible send: when it was due and its user was free.
     earliest: Nanos,
-    /// `MAX` until the first byte was handed over.
+    /// `MAX` until the first byte is handed to the kernel.
     sent: Nanos,
 }
 
-/// A request's place in the recorder's list of open ones.
+/// A request's index in the recorder's list of open ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlightId(u32);
 
-/// Spans and moments of one request, as far as it got. Zero spans did not happen.
+/// Durations and times of the phases of one request, as far as it got. Zero: the phase did not happen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
-    /// Time spent on the host name.
+    /// Duration of the name lookup.
     pub dns: Nanos,
-    /// Time spent on the TCP or Unix connection.
+    /// Duration of opening the TCP or Unix connection.
     pub connect: Nanos,
-    /// Time spent on TLS.
+    /// Duration of the TLS handshake.
     pub tls: Nanos,
-    /// When the first byte was handed over; zero if none was.
+    /// When the first byte was handed to the kernel; zero if none was.
     pub sent: Nanos,
-    /// The same for the last attempt or redirect; the moments below are of that one too.
+    /// The same for the last attempt or redirect. The times below belong to that one too.
     pub sent_last: Nanos,
-    /// When the last byte was handed over; zero if it was not.
+    /// When the last byte was handed to the kernel; zero if it was not.
     pub sent_all: Nanos,
-    /// When the first byte of the answer arrived; zero if none did.
+    /// When the first byte of the response arrived; zero if none did.
     pub first_byte: Nanos,
 }
 
 impl Marks {
-    /// Time spent on opening connections.
+    /// Duration of opening connections.
     fn opening(&self) -> Nanos {
         self.dns + self.connect + self.tls
     }
@@ -55,36 +55,36 @@ impl Marks {
 pub struct Finish<'a> {
     /// Its outcome.
     pub outcome: Outcome,
-    /// When: last byte read, fault met, or time limit reached.
+    /// When it ended: last byte read, fault noticed, or time limit reached.
     pub done: Nanos,
-    /// Status code of a whole answer.
+    /// Status code of a complete response.
     pub status: Option<u16>,
-    /// What went wrong, and what the library or the kernel said about it.
+    /// The fault, and the message of the library or the kernel.
     pub fault: Option<(Fault, Option<&'a str>)>,
-    /// Spans and moments.
+    /// Durations and times of its phases.
     pub marks: Marks,
-    /// Everything counted along the way.
+    /// What it adds to the counters.
     pub counts: Counts,
-    /// Checksum and length of the body of a whole answer.
+    /// Checksum and length of the body of a complete response.
     pub body: Option<(u32, u64)>,
 }
 
 /// What one request adds to the counters of its endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Bytes handed to the kernel, heads included, before TLS.
+    /// Bytes handed to the kernel, including heads, before TLS.
     pub bytes_sent: u64,
-    /// Bytes of answers, heads included, after TLS.
+    /// Bytes of responses, including heads, after TLS.
     pub bytes_received: u64,
     /// Bytes of bodies, before content decoding.
     pub bytes_body: u64,
     /// Connections opened.
     pub connections: u32,
-    /// Whether it was sent once more.
+    /// How often it was sent again.
     pub resent: u32,
     /// Redirects followed.
     pub redirects: u32,
-    /// Answers with bytes behind their end.
+    /// Responses with bytes after their end.
     pub surplus: u32,
 }
 
@@ -93,14 +93,14 @@ pub struct Counts {
 pub struct Share {
     /// Requests due during the warm-up.
     pub warm_up: Tally,
-    /// All others.
+    /// All other requests.
     pub measured: Tally,
     /// Requests in flight.
     pub concurrency: Concurrency,
 }
 
 impl Share {
-    /// Forgets everything and keeps the memory.
+    /// Clears all counts and keeps the memory.
     pub fn clear(&mut self) {
         self.warm_up.clear();
         self.measured.clear();
@@ -108,7 +108,7 @@ impl Share {
     }
 }
 
-/// The books of one worker.
+/// The request accounting of one worker.
 #[derive(Debug)]
 pub struct Recorder {
     share: Share,
@@ -123,7 +123,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Empty books from time zero; requests due before `measured_from` are warm-up.
+    /// An empty recorder from time zero; requests due before `measured_from` are warm-up.
     pub fn new(measured_from: Nanos) -> Self {
         Self {
             share: Share::default(),
@@ -136,8 +136,8 @@ impl Recorder {
         }
     }
 
-    /// A request has been taken up. `earliest` is when it could be sent at the soonest: `due`, or
-    /// when its user became free if that was later.
+    /// Starts a request. `earliest` is its earliest possible send: `due`, or the later moment at
+    /// which its user became free.
     pub fn begin(&mut self, endpoint: EndpointId, due: Nanos, earliest: Nanos) -> FlightId {
         self.tally(endpoint, due).planned += 1;
         let flight = Flight { endpoint, due, earliest, sent: Nanos::MAX };
@@ -149,7 +149,7 @@ impl Recorder {
         FlightId(self.flights.len() as u32 - 1)
     }
 
-    /// The first byte is being handed over. Only the first call for a request counts.
+    /// Records the send of the first byte. Only the first call for a request counts.
     pub fn sent(&mut self, id: FlightId, at: Nanos) {
         let Some(flight) = &mut self.flights[id.0 as usize] else { return };
         if flight.sent == Nanos::MAX {
@@ -158,23 +158,21 @@ impl Recorder {
         }
     }
 
-    /// The request has ended. Ends it exactly once: a request that was censored meanwhile is
-    /// no longer open, and this does nothing.
+    /// Ends a request exactly once: if it was censored meanwhile, this does nothing.
     pub fn finish(&mut self, id: FlightId, finish: &Finish<'_>) {
         let Some(flight) = self.flights[id.0 as usize].take() else { return };
         self.free.push(id.0);
         self.close(&flight, finish);
     }
 
-    /// A request that came due and was given up before a user took it. `at` is the time up to
-    /// which it had waited.
+    /// Records a request that came due and was given up before a user took it. It waited until `at`.
     pub fn unsent(&mut self, endpoint: EndpointId, due: Nanos, at: Nanos) {
         let tally = self.tally(endpoint, due);
         tally.planned += 1;
         tally.outcomes[Outcome::Unsent as usize].response.record(at.since(due));
     }
 
-    /// The run is over: every open request ends now, censored if it was sent and unsent if not.
+    /// Ends every open request at the end of the run: censored if it was sent, otherwise unsent.
     pub fn censor_all(&mut self, at: Nanos) {
         for place in 0..self.flights.len() {
             let Some(flight) = self.flights[place].take() else { continue };
@@ -212,7 +210,7 @@ impl Recorder {
         share
     }
 
-    /// Takes over the memory of a cleared share. To be called right after [`Recorder::roll`].
+    /// Reuses the memory of a cleared share. To be called right after [`Recorder::roll`].
     pub fn reuse(&mut self, spare: Share) {
         let concurrency = self.share.concurrency;
         self.share = Share { concurrency, ..spare };
@@ -244,10 +242,10 @@ impl Recorder {
         note_counts(tally, finish);
     }
 
-    /// The number in flight changes by `by` at `at`.
+    /// Changes the number in flight by `by` at `at`.
     ///
-    /// The tasks of one thread read their moments in order, but a time limit ends a request at
-    /// its limit, a little before now; such a step counts as at the last change.
+    /// The tasks of one thread read the clock in order, but a timeout ends a request at its limit, a
+    /// little before now. Such a change counts at the time of the last change.
     fn step(&mut self, at: Nanos, by: i64) {
         let at = at.max(self.changed);
         let concurrency = &mut self.share.concurrency;
@@ -281,7 +279,7 @@ fn note_phases(tally: &mut EndpointTally, marks: &Marks, done: Nanos) {
         note(Phase::Send, marks.sent_all.since(marks.sent_last));
     }
     if marks.first_byte > Nanos::ZERO {
-        // An answer that came before the request had been sent whole was not waited for.
+        // A response that began before the whole request was sent has no wait phase.
         if marks.sent_all > Nanos::ZERO {
             note(Phase::Wait, marks.first_byte.since(marks.sent_all));
         }

@@ -1,7 +1,7 @@
-//! A whole run: starts the workers, collects their intervals, keeps the journal, sums up.
+//! A whole run: starts the workers, merges their intervals, writes the journal, returns the result.
 //!
-//! The calling thread becomes the collector and returns with the finished run. What goes wrong
-//! with the journal or a subscriber never stops a run; it is told as a warning.
+//! The calling thread becomes the collector and returns with the finished run. An error of the
+//! journal or a listener never stops a run; an error of the journal is reported as a warning.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -32,46 +32,46 @@ use crate::recorder::{Recorder, Share};
 use crate::timer::WorkerTimer;
 use crate::worker::{Assignment, IntervalReport, UserContext, Workload, conduct};
 
-/// Why a run could not be made. Failures of the target are not among them: they are data.
+/// Why a run failed. Failures of the target are not errors here: they are data.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A worker could not get a thread, a runtime or a timer.
-    #[error("a worker could not be started: {0}")]
+    #[error("cannot start a worker: {0}")]
     Worker(#[from] io::Error),
-    /// A worker ended before its time: a bug in this program.
+    /// A worker ended too early: a bug in this program.
     #[error("a worker ended unexpectedly; this is a bug")]
     WorkerLost,
 }
 
-/// Where the journal of a run goes.
+/// Receives the intervals of a run, to keep them.
 pub trait Journal {
-    /// One complete interval.
+    /// Writes one complete interval.
     fn interval(&mut self, interval: &Interval) -> io::Result<()>;
 
-    /// The end.
+    /// Writes the end of the run.
     fn tail(&mut self, tail: &Tail) -> io::Result<()>;
 }
 
-/// How requests travel: the same for all workers.
+/// HTTP settings, the same for all workers.
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
-    /// How connections are made and answers are read.
+    /// How connections are opened and responses are read.
     pub settings: Arc<Settings>,
-    /// Default headers.
+    /// What all requests have in common.
     pub defaults: Defaults,
     /// TLS, if any URL needs it.
     pub tls: Option<Arc<ClientConfig>>,
 }
 
-/// Who is told while the run goes on.
+/// What receives intervals and events during the run.
 pub struct Listeners {
-    /// The journal, if the run is kept. After its first error it is not written any more.
+    /// The journal, if the run is saved. Nothing is written after its first error.
     pub journal: Option<Box<dyn Journal>>,
-    /// Screens. A full channel loses the event, never delays the run.
+    /// Screens. A full channel loses the event and never delays the run.
     pub events: Vec<SyncSender<Event>>,
 }
 
-/// Makes one run.
+/// Makes one run and returns its result.
 pub fn run<W: Workload>(
     head: Head,
     workload: &Arc<W>,
@@ -112,7 +112,7 @@ pub fn run<W: Workload>(
     drop(messages);
     let run = IntervalCollector::new(head, control, listeners, spares, endpoints).collect(&inbox, &start);
     if run.is_err() {
-        // Workers that could start must not go on sending load that nobody records.
+        // Workers that did start must not send load that nothing records.
         control.abort();
     }
     run
@@ -123,31 +123,31 @@ fn budgets(plan: &Plan) -> Vec<Option<Arc<AtomicU64>>> {
     plan.scenarios.iter().map(|scenario| budget(scenario.stop.requests())).collect()
 }
 
-/// The moment at which all workers begin.
+/// Starts all workers at the same time.
 struct StartBarrier {
     ready: Barrier,
     clock: OnceLock<MonotonicClock>,
 }
 
 impl StartBarrier {
-    /// Waits for all others and returns the clock that reads zero at that moment.
+    /// Waits for all others and returns a clock that reads zero at that time.
     fn clock(&self) -> MonotonicClock {
         self.ready.wait();
         *self.clock.get_or_init(MonotonicClock::start)
     }
 }
 
-/// What a worker tells the collector.
+/// A message of a worker to the collector.
 enum WorkerMessage {
-    /// It runs on this thread.
+    /// The thread of the worker.
     Thread(u32, ThreadId),
-    /// It cannot begin.
+    /// The worker cannot start.
     Failed(io::Error),
-    /// An interval of this worker; with the number of its open connections.
+    /// An interval of the worker, and the number of its open connections.
     Interval(u32, Box<IntervalReport>, u64),
 }
 
-/// Everything a worker's thread needs.
+/// What a worker's thread needs.
 struct WorkerThread {
     assignment: Assignment,
     http: HttpConfig,
@@ -162,7 +162,7 @@ struct WorkerThread {
 impl WorkerThread {
     fn work<W: Workload>(self, workload: &Arc<W>) {
         let index = self.assignment.index;
-        // The collector waits for this before it waits for anything else; it cannot be gone.
+        // The collector waits for this message first, so it still exists.
         let _ = self.messages.send(WorkerMessage::Thread(index, host::thread_id()));
         let runtime = WorkerTimer::runtime();
         workload.prepare(&self.assignment.users());
@@ -196,7 +196,7 @@ impl WorkerThread {
         let (messages, returned) = (self.messages, self.returned);
         let roll = move |report: IntervalReport| {
             let message = WorkerMessage::Interval(index, Box::new(report), network.connections_open());
-            // A collector that is gone has given up the run; nothing is left to tell.
+            // Without a collector the run has failed: the report is of no use.
             let _ = messages.send(message);
             returned.try_recv().unwrap_or_default()
         };
@@ -207,22 +207,22 @@ impl WorkerThread {
     }
 }
 
-/// How often time limits are looked at: a hundredth of the shortest, between 1 ms and 20 ms.
+/// How often time limits are checked: a hundredth of the shortest, between 1 ms and 20 ms.
 fn watch_pace(settings: &Settings) -> Nanos {
     let shortest = settings.request_timeout.unwrap_or(Nanos::MAX).min(settings.connect_timeout);
     Nanos(shortest.0 / 100).clamp(Nanos::from_millis(1), Nanos::from_millis(20))
 }
 
-/// An interval of which not all workers have reported.
+/// An interval that some workers have not reported yet.
 struct Pending {
     interval: Interval,
-    workers: usize,
+    reported: usize,
 }
 
-/// So many intervals are kept for their memory: a listener looks at one, and another one is being put together.
+/// Number of published intervals kept for their memory: a listener can hold one while the next is merged.
 const PUBLISHED_MAX: usize = 3;
 
-/// An empty interval, with the memory of one that nobody looks at any more if there is one.
+/// An empty interval. Reuses the memory of a published one that no listener holds, if there is one.
 fn empty_interval(published: &mut VecDeque<Arc<Interval>>) -> Interval {
     let free = published.iter_mut().position(|interval| Arc::get_mut(interval).is_some());
     let taken = free.and_then(|place| published.remove(place)).and_then(Arc::into_inner);
@@ -232,7 +232,7 @@ fn empty_interval(published: &mut VecDeque<Arc<Interval>>) -> Interval {
     })
 }
 
-/// Puts the workers' shares together, interval by interval.
+/// Merges the workers' shares, interval by interval.
 struct IntervalCollector {
     head: Arc<Head>,
     control: Control,
@@ -242,14 +242,14 @@ struct IntervalCollector {
     endpoints: Arc<Registry>,
     builder: RunBuilder,
     pending: BTreeMap<u64, Pending>,
-    /// Workers that have reported their last interval, by number of that interval.
+    /// Number of the last interval of each worker; `None` while the worker runs.
     finished: Vec<Option<u64>>,
     connections: Vec<u64>,
     from: Nanos,
     intervals: u64,
     stopping: bool,
-    /// Intervals that were told of. Their memory is used again when nobody looks at them any more: taken anew
-    /// here and given back by another thread every second, it would leave holes that grow with the run.
+    /// Published intervals. Their memory is reused once no listener holds them: allocated here and freed by another
+    /// thread every second, it would fragment the heap more and more.
     published: VecDeque<Arc<Interval>>,
 }
 
@@ -316,9 +316,9 @@ impl IntervalCollector {
             self.send_event(&Event::Stopping { interrupted: true });
         }
         let published = &mut self.published;
-        let empty_interval = || Pending { interval: empty_interval(published), workers: 0 };
+        let empty_interval = || Pending { interval: empty_interval(published), reported: 0 };
         let pending = self.pending.entry(report.index).or_insert_with(empty_interval);
-        pending.workers += 1;
+        pending.reported += 1;
         let interval = &mut pending.interval;
         interval.to = interval.to.max(report.to);
         interval.backlog += report.backlog;
@@ -327,7 +327,7 @@ impl IntervalCollector {
         interval.measured.merge(&share.measured);
         interval.concurrency.merge_beside(&share.concurrency);
         share.clear();
-        // A worker that has ended has no use for it.
+        // A worker that has ended does not need it.
         let _ = self.spares[worker].send(share);
         self.connections[worker] = connections;
         if report.last {
@@ -335,12 +335,12 @@ impl IntervalCollector {
         }
     }
 
-    /// Publishes every interval that is complete, in order.
+    /// Publishes all complete intervals in order.
     fn flush(&mut self, sampler: &mut Sampler) {
         while let Some(first) = self.pending.first_entry() {
             let index = *first.key();
             let ended = self.finished.iter().flatten().filter(|last| **last < index).count();
-            if first.get().workers + ended < self.spares.len() {
+            if first.get().reported + ended < self.spares.len() {
                 return;
             }
             let mut interval = first.remove().interval;
@@ -396,7 +396,7 @@ impl IntervalCollector {
 
     fn send_event(&self, event: &Event) {
         for listener in &self.events {
-            // A screen that is full or gone misses this; the run does not wait for it.
+            // A screen whose channel is full or closed misses this; the run does not wait for it.
             let _ = listener.try_send(event.clone());
         }
     }

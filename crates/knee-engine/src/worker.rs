@@ -1,8 +1,8 @@
-//! One worker: a thread with a runtime of its own that drives its share of the users.
+//! One worker: a thread with its own runtime that runs its share of the users.
 //!
-//! [`conduct`] is the whole life of a worker's share of a run and is generic over the timer, so
-//! that tests run it on simulated time. Shares nothing with other workers but the budget of
-//! requests and the wish to stop.
+//! [`conduct`] runs a worker's share of a run from start to end. It is generic over the timer, so
+//! that tests run it on simulated time. Workers share only the request budgets and the stop
+//! signal.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -25,52 +25,52 @@ use crate::http::client::Network;
 use crate::recorder::{Recorder, Share};
 use crate::timer::{Timer, WorkerTimer};
 
-/// How often a wish to stop is looked for.
+/// How often the stop signal is checked.
 const CONTROL_PACE: Nanos = Nanos::from_millis(50);
 
 /// What users do.
 pub trait Workload: Send + Sync + 'static {
-    /// One user.
+    /// The type of its users.
     type User: User + 'static;
 
-    /// Called on a worker's thread before the run's clock starts, with the numbers of all users
-    /// that this worker will have: the place for whatever takes long.
+    /// Called on a worker's thread before the run's clock starts, with the numbers of all its users.
+    /// For slow preparations.
     fn prepare(self: &Arc<Self>, numbers: &[u64]) {
         let _ = numbers;
     }
 
-    /// The user with this number, which is unique in the run: the scenario's place in the plan in
-    /// the upper 32 bits, the user's place in the scenario in the lower. Of a user that is only ever
-    /// asked to give up, the lower bits are all set ([`UNSENT_RECORDER`]). `context` is where it works.
+    /// The user with this number, unique in the run: the index of the scenario in the upper 32 bits,
+    /// the index of the user in the lower. A user that only records unsent iterations has
+    /// [`UNSENT_RECORDER`] in the lower bits. `context` is what its worker provides.
     fn user(self: &Arc<Self>, context: &UserContext, number: u64) -> Self::User;
 }
 
-/// What a worker offers to its users.
+/// What a worker provides to its users.
 pub struct UserContext {
-    /// The way out.
+    /// Connections.
     pub network: Rc<Network>,
-    /// The books.
+    /// Request accounting.
     pub recorder: Rc<RefCell<Recorder>>,
-    /// Endpoints met on the way.
+    /// Ids of endpoints that appear during the run.
     pub endpoints: Endpoints,
-    /// For users that wait on their own account.
+    /// For users that wait by themselves.
     pub timer: WorkerTimer,
 }
 
-/// Which assignment of the run a worker has.
+/// A worker's share of the run.
 #[derive(Clone, Debug)]
 pub struct Assignment {
     /// The whole plan.
     pub plan: Arc<Plan>,
     /// This worker's number, from 0.
     pub index: u32,
-    /// What is left of the requests of each scenario that counts them; shared by all workers.
+    /// Requests left of each scenario that limits them; shared by all workers.
     pub budgets: Vec<Option<Arc<AtomicU64>>>,
-    /// The wish to stop.
+    /// The stop signal.
     pub control: Control,
 }
 
-/// The place in its scenario of a user that only gives up.
+/// Index in its scenario of a user that only records unsent iterations.
 pub const UNSENT_RECORDER: u32 = u32::MAX;
 
 /// A user's number in the run.
@@ -79,7 +79,7 @@ const fn number_of(scenario: usize, user: u32) -> u64 {
 }
 
 impl Assignment {
-    /// This worker's users of a scenario: dealt out in iteration.
+    /// This worker's users of a scenario: every n-th user, for n workers.
     fn users_of(&self, scenario: &Scenario) -> impl Iterator<Item = u32> + use<> {
         (self.index..scenario.users_max()).step_by(usize::from(self.plan.workers))
     }
@@ -91,57 +91,57 @@ impl Assignment {
     }
 }
 
-/// A assignment's share in one interval.
+/// One worker's share of one interval.
 #[derive(Debug)]
 pub struct IntervalReport {
     /// Number of the interval, from 0.
     pub index: u64,
-    /// Where it really ended.
+    /// When it really ended.
     pub to: Nanos,
-    /// What was counted.
+    /// Its tallies.
     pub share: Share,
-    /// Arrivals that were due and not taken when it ended.
+    /// Arrivals at its end that were due and not assigned.
     pub backlog: u64,
-    /// Whether arrivals ended because somebody asked for it.
+    /// Whether arrivals were stopped from outside.
     pub stopped: bool,
-    /// Whether no more will follow.
+    /// Whether it is the worker's last one.
     pub last: bool,
 }
 
-/// Tasks of a runtime that this module does not know.
+/// Starts a task on the runtime of the caller.
 pub type Spawn<'a> = &'a dyn Fn(Pin<Box<dyn Future<Output = ()>>>);
 
-/// The users of one worker, as far as their conductor sees them.
+/// Counts the tasks of one worker and wakes [`conduct`] when they are done.
 struct ActiveTasks {
     /// Tasks that have not ended.
-    tasks: Cell<usize>,
-    /// Users within a iteration.
+    count: Cell<usize>,
+    /// Users within an iteration.
     busy: Cell<usize>,
     draining: Cell<bool>,
     conductor: Cell<Option<Waker>>,
 }
 
 impl ActiveTasks {
-    /// Wakes the conductor if what happened may have been the last thing it waits for.
-    fn ring(&self) {
-        let over = self.tasks.get() == 0 || (self.draining.get() && self.busy.get() == 0);
+    /// Wakes the conductor if it may have nothing left to wait for.
+    fn wake_conductor_if_done(&self) {
+        let over = self.count.get() == 0 || (self.draining.get() && self.busy.get() == 0);
         if over && let Some(waker) = self.conductor.take() {
             waker.wake();
         }
     }
 }
 
-/// That a task exists; dropped with it. A value inside of the task and not a future around it,
-/// which would have the task's state twice, for every connection.
+/// Counts a task while it exists. A value inside the task and not a future around it, which would
+/// hold the task's state twice, for every connection.
 struct TaskGuard {
     active: Rc<ActiveTasks>,
-    /// Also counted among the users of a scenario.
+    /// Number of users of its scenario that have not ended.
     alive: Option<Rc<Cell<usize>>>,
 }
 
 impl TaskGuard {
     fn new(active: &Rc<ActiveTasks>, alive: Option<&Rc<Cell<usize>>>) -> Self {
-        active.tasks.set(active.tasks.get() + 1);
+        active.count.set(active.count.get() + 1);
         if let Some(alive) = alive {
             alive.set(alive.get() + 1);
         }
@@ -151,15 +151,15 @@ impl TaskGuard {
 
 impl Drop for TaskGuard {
     fn drop(&mut self) {
-        self.active.tasks.set(self.active.tasks.get() - 1);
+        self.active.count.set(self.active.count.get() - 1);
         if let Some(alive) = &self.alive {
             alive.set(alive.get() - 1);
         }
-        self.active.ring();
+        self.active.wake_conductor_if_done();
     }
 }
 
-/// A user whose iterations are noticed by its active.
+/// A user whose iterations are counted.
 struct CountedUser<U> {
     user: U,
     guard: TaskGuard,
@@ -171,7 +171,7 @@ impl<U: User> User for CountedUser<U> {
         active.busy.set(active.busy.get() + 1);
         let done = self.user.iterate(iteration).await;
         active.busy.set(active.busy.get() - 1);
-        active.ring();
+        active.wake_conductor_if_done();
         done
     }
 
@@ -180,23 +180,23 @@ impl<U: User> User for CountedUser<U> {
     }
 }
 
-/// The arrivals of one worker: every worker walks the same schedule and takes each n-th.
+/// The arrivals of one worker: every n-th of the same schedule, for n workers.
 type Arrivals = std::iter::StepBy<std::iter::Skip<Schedule>>;
 
-/// An executor under way.
+/// A scenario in progress.
 struct RunningScenario {
     gate: Gate,
     dispatch: Option<Rc<Dispatch<Arrivals>>>,
     /// Tasks of its users that have not ended.
     alive: Rc<Cell<usize>>,
-    /// Whether the number of requests ends it, at the latest when the gate closes.
+    /// Whether a number of requests ends it, at the latest when the gate closes.
     by_number: bool,
     grace: Nanos,
 }
 
 impl RunningScenario {
-    /// Whether no arrival can come any more. A scenario that ends at a time lasts until then,
-    /// even if its last arrival was earlier; one that ends by number is over with its last request.
+    /// Whether no arrival is left. A scenario that ends at a time lasts until then, even if its last
+    /// arrival was earlier; one that ends by number is over after its last request.
     fn is_over(&self, now: Nanos) -> bool {
         let none_left = || self.dispatch.as_ref().is_some_and(|dispatch| !dispatch.has_more());
         now >= self.gate.closes()
@@ -204,10 +204,10 @@ impl RunningScenario {
     }
 }
 
-/// Runs `assignment` from start to end: starts its users, hands out `roll`ed intervals, stops arrivals
-/// when the plan or somebody says so, waits for the grace period, and closes the books.
+/// Runs `assignment` from start to end: starts its users, passes on each interval, stops arrivals
+/// by plan or stop signal, waits for the grace period, and ends all open requests.
 ///
-/// `user` makes a user by its number; `roll` takes an interval and gives back a cleared one.
+/// `user` makes a user by its number; `roll` takes an interval and returns a cleared one.
 pub async fn conduct<T: Timer, U: User + 'static>(
     assignment: &Assignment,
     timer: T,
@@ -217,7 +217,7 @@ pub async fn conduct<T: Timer, U: User + 'static>(
     mut roll: impl FnMut(IntervalReport) -> Share,
 ) {
     let active = Rc::new(ActiveTasks {
-        tasks: Cell::new(0),
+        count: Cell::new(0),
         busy: Cell::new(0),
         draining: Cell::new(false),
         conductor: Cell::new(None),
@@ -252,21 +252,21 @@ pub async fn conduct<T: Timer, U: User + 'static>(
         worker.wait(now).await;
     }
     let now = worker.timer.now();
-    // Nobody of the active may act any more; this one only knows how to give up.
+    // From here on users must not send any more; this one only records unsent iterations.
     for (place, running) in worker.running.iter().enumerate() {
         let Some(dispatch) = &running.dispatch else { continue };
         let mut unsent_recorder = user(number_of(place, UNSENT_RECORDER));
         dispatch.give_up_rest(now, |due| unsent_recorder.give_up(due, now));
     }
     worker.recorder.borrow_mut().censor_all(now);
-    // After a stall the first of several intervals holds what was counted; the others are empty.
+    // After a stall the first of several intervals holds all counts; the others are empty.
     while worker.interval_ends() < now {
         worker.roll(now, false, &mut roll);
     }
     worker.roll(now, true, &mut roll);
 }
 
-/// What starting a scenario needs.
+/// Starts the users of scenarios.
 struct ScenarioStarter<'a, T> {
     assignment: &'a Assignment,
     timer: &'a T,
@@ -355,8 +355,8 @@ impl<T: Timer> ScenarioStarter<'_, T> {
         CountedUser { user, guard: TaskGuard::new(self.active, Some(&running.alive)) }
     }
 
-    /// This worker's arrivals of a scenario that is open: each n-th, where n is the number of
-    /// workers that have a user to send them.
+    /// This worker's arrivals of an open scenario: every n-th, where n is the number of workers that
+    /// have a user for them.
     fn arrivals(
         &self,
         scenario: &Scenario,
@@ -374,7 +374,7 @@ impl<T: Timer> ScenarioStarter<'_, T> {
     }
 }
 
-/// A run under way, as its conductor sees it.
+/// A worker's share of a run in progress.
 struct WorkerLoop<'a, T> {
     assignment: &'a Assignment,
     timer: T,
@@ -389,7 +389,7 @@ struct WorkerLoop<'a, T> {
 }
 
 impl<T: Timer> WorkerLoop<'_, T> {
-    /// Stops arrivals if somebody asked for it.
+    /// Stops arrivals on the stop signal.
     fn stop_if_asked(&mut self, now: Nanos) {
         if self.assignment.control.request() == Request::Run || self.stopped {
             return;
@@ -403,7 +403,7 @@ impl<T: Timer> WorkerLoop<'_, T> {
         }
     }
 
-    /// When the last arrival can come; `MAX` if only the number of requests tells.
+    /// When the last arrival can come; `MAX` if only a number of requests ends the run.
     fn closes(&self) -> Nanos {
         self.running.iter().map(|running| running.gate.closes()).max().unwrap_or(Nanos::ZERO)
     }
@@ -434,9 +434,9 @@ impl<T: Timer> WorkerLoop<'_, T> {
         self.interval_from = self.interval_ends();
     }
 
-    /// The end of the current interval: the next multiple of the plan's width, cut where the
-    /// warm-up ends and where arrivals end, so that both fall between two intervals. The same for
-    /// every worker, whatever happens.
+    /// The end of the current interval: the next multiple of the plan's width, or the end of the
+    /// warm-up or of arrivals if that is earlier. So both fall between two intervals. Always the same
+    /// for every worker.
     fn interval_ends(&self) -> Nanos {
         let plan = &self.assignment.plan;
         let from = self.interval_from;
@@ -446,7 +446,7 @@ impl<T: Timer> WorkerLoop<'_, T> {
         cuts.into_iter().filter(|cut| *cut > from).fold(grid, Nanos::min)
     }
 
-    /// Sleeps until something may have to be done.
+    /// Sleeps until there may be something to do.
     async fn wait(&self, now: Nanos) {
         let closes = Some(self.closes()).filter(|closes| *closes > now).unwrap_or(Nanos::MAX);
         let wake = now
@@ -457,7 +457,7 @@ impl<T: Timer> WorkerLoop<'_, T> {
         let mut sleep = std::pin::pin!(self.timer.sleep_until(wake));
         let mut waited = false;
         poll_fn(|ctx| {
-            // Polled again means woken, by the timer or by the active; the caller looks why.
+            // A second poll means that the timer or a task woke it; the caller checks why.
             if sleep.as_mut().poll(ctx).is_ready() || waited {
                 return Poll::Ready(());
             }

@@ -1,24 +1,24 @@
 //! A number of requests shared by all users of a run.
 //!
-//! Hands out whole numbers exactly: never one more or less than asked for, whoever comes and
-//! goes. The one thing that workers share while they send, and only in plans that end by number.
+//! Exact: users together get as many requests as planned, never one more or less. This counter is
+//! the only state that workers share while they send, and only in plans with a number of requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is left to be sent. Clones share it.
+/// Requests left to send. Clones share the number.
 #[derive(Clone, Debug)]
 pub struct Budget {
     left: Option<Arc<AtomicU64>>,
 }
 
 impl Budget {
-    /// What `left` holds, or no limit.
+    /// A budget of `left` requests; `None` for no limit.
     pub const fn new(left: Option<Arc<AtomicU64>>) -> Self {
         Self { left }
     }
 
-    /// Takes one; `false` when none is left.
+    /// Takes one request; `false` when none is left.
     #[inline]
     pub fn take(&self) -> bool {
         let Some(left) = &self.left else { return true };
@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exactly_the_number_asked_for_is_handed_out() {
+    fn users_together_get_exactly_the_planned_number() {
         let budget = Budget::new(Some(Arc::new(AtomicU64::new(1_234))));
         let others = budget.clone();
         let taken = (0..5_000)

@@ -1,7 +1,7 @@
-//! The closed model: each user waits for its answer before it goes on.
+//! The closed model: each user waits for its response before it sends again.
 //!
-//! A user's next request is due when its last one is done, so its response time equals its
-//! service time plus the instrument's own lag.
+//! A user's next request is due when its last one is done. Its response time is therefore its
+//! service time plus the generator lag.
 
 use knee_core::unit::Nanos;
 
@@ -9,33 +9,33 @@ use super::budget::Budget;
 use super::{Gate, Iteration, User};
 use crate::timer::Timer;
 
-/// When one user works, and for how long.
+/// When one user is active, and its limits.
 #[derive(Clone, Debug)]
 pub struct UserSchedule {
-    /// When it is active, ascending, on the run's clock.
+    /// Active spans on the run's clock, ascending.
     pub spans: Vec<(Nanos, Nanos)>,
-    /// Most iterations it takes.
+    /// Maximum number of iterations of this user.
     pub iterations: u64,
-    /// Turns that all users share.
+    /// Iterations that all users share.
     pub budget: Budget,
-    /// Whether arrivals are still wanted.
+    /// Whether new iterations can start.
     pub gate: Gate,
     /// When iterations of the scenario must be over.
     pub cut: Nanos,
-    /// How long a iteration may outlast its span.
+    /// How long an iteration can outlast its span; `None` for no limit.
     pub ramp_down: Option<Nanos>,
 }
 
 impl UserSchedule {
-    /// When a iteration that begins in a span ending at `until` must be over.
+    /// When an iteration that starts in a span ending at `until` must be over.
     fn cut(&self, until: Nanos) -> Nanos {
         let leaves = self.ramp_down.map_or(Nanos::MAX, |span| until.saturating_add(span));
         self.cut.min(leaves)
     }
 }
 
-/// Lets `user` act, one iteration after the other, while it is active, the gate is open and the
-/// budget lasts.
+/// Runs iterations of `user` in sequence while it is active, the gate is open and the budget
+/// lasts.
 pub async fn run_user<T: Timer, U: User>(timer: T, mut user: U, schedule: UserSchedule) {
     let mut left = schedule.iterations;
     for (from, until) in &schedule.spans {
@@ -43,7 +43,7 @@ pub async fn run_user<T: Timer, U: User>(timer: T, mut user: U, schedule: UserSc
             return;
         }
         timer.sleep_until(*from).await;
-        // An active user that was started late is due when it could first act.
+        // A user that starts late is due when it can first send.
         let mut due = timer.now();
         let cut = schedule.cut(*until);
         while due < *until && due < schedule.gate.closes() {

@@ -1,8 +1,8 @@
-//! The open model: arrivals follow the plan, whether or not earlier ones were answered.
+//! The open model: arrivals follow the plan, whether or not earlier requests have a response.
 //!
 //! Users pull arrivals from a schedule that is pure arithmetic. An arrival that finds every user
-//! busy simply stays in the schedule and keeps its due time, so a backlog of a million costs no
-//! memory, nothing is ever skipped, and nothing is re-anchored after a stall.
+//! busy stays in the schedule and keeps its due time. A backlog of a million costs no memory, no
+//! arrival is skipped, and a stall does not shift later due times.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,42 +16,42 @@ use knee_core::unit::Nanos;
 use super::{Gate, Iteration, User};
 use crate::timer::Timer;
 
-/// Hands the arrivals of one worker to its users.
+/// Assigns the arrivals of one worker to its users.
 pub struct Dispatch<S: Iterator<Item = Nanos>> {
-    /// The arrivals not yet handed out; the first is peeked at.
+    /// Arrivals not yet assigned.
     schedule: RefCell<std::iter::Peekable<S>>,
-    /// Users without work, longest idle first, so that load spreads over all connections.
+    /// Idle users, longest idle first, so that load spreads over all connections.
     idle: RefCell<VecDeque<usize>>,
     slots: RefCell<Vec<UserSlot>>,
-    /// The pacer, when it waits for a user to become idle.
+    /// The pacer's waker while it waits for an idle user.
     pacer: Cell<Option<Waker>>,
-    /// Arrivals handed out or given up.
+    /// Arrivals assigned or given up.
     taken: Cell<u64>,
-    /// A second walk through the same arrivals, which counts those that came due.
+    /// A second iterator over the same arrivals; it counts those that came due.
     came_due: RefCell<CameDue<S>>,
     gate: Gate,
     rules: Rules,
 }
 
-/// What an arrival has to expect.
+/// What happens to arrivals that must wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
-    /// How long it may wait for a user; longer and it is given up. No limit if `None`.
+    /// Maximum wait for a user; after it, the arrival is given up. `None` for no limit.
     pub patience: Option<Nanos>,
-    /// What becomes of it if every user is busy.
+    /// What happens if every user is busy.
     pub overflow: Overflow,
-    /// When its iteration must be over.
+    /// When iterations must be over.
     pub cut: Nanos,
 }
 
 #[derive(Default)]
 struct UserSlot {
     waker: Option<Waker>,
-    /// What the pacer handed to an idle user. `None` while there is nothing.
+    /// What the pacer assigned to this idle user, if anything.
     iteration: Option<Iteration>,
 }
 
-/// Counts the arrivals of a schedule up to a moment that only moves on.
+/// Counts the arrivals of a schedule up to a time that never goes back.
 struct CameDue<S: Iterator<Item = Nanos>> {
     schedule: std::iter::Peekable<S>,
     count: u64,
@@ -67,7 +67,7 @@ impl<S: Iterator<Item = Nanos>> CameDue<S> {
 }
 
 impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
-    /// Hands out `schedule` to `users` users while `gate` is open.
+    /// Assigns the arrivals of `schedule` to `users` users while `gate` is open.
     pub fn new(schedule: S, users: usize, gate: Gate, rules: Rules) -> Rc<Self> {
         Rc::new(Self {
             came_due: RefCell::new(CameDue { schedule: schedule.clone().peekable(), count: 0 }),
@@ -83,7 +83,7 @@ impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
 }
 
 impl<S: Iterator<Item = Nanos>> Dispatch<S> {
-    /// The next arrival's due time; `None` when there is none before the gate closes.
+    /// The next arrival's due time; `None` if there is none before the gate closes.
     fn peek(&self) -> Option<Nanos> {
         self.schedule.borrow_mut().peek().copied().filter(|due| *due < self.gate.closes())
     }
@@ -99,7 +99,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         Iteration { due, earliest, cut: self.rules.cut }
     }
 
-    /// A iteration for the user at `slot`, who has been free since `free`; `None` when no more will come.
+    /// The next iteration of the user at `slot`, free since `free`; `None` when no more will come.
     fn poll_iteration(
         &self,
         slot: usize,
@@ -114,15 +114,15 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
             return Poll::Ready(Some(iteration));
         }
         let Some(due) = self.peek() else {
-            // If a user took the last arrival itself, the pacer waits for somebody to become idle
-            // and does not know that it has nothing left to hand out.
+            // If a user took the last arrival itself, the pacer still waits for an idle user and
+            // does not know that no arrival is left.
             if let Some(pacer) = self.pacer.take() {
                 pacer.wake();
             }
             return Poll::Ready(None);
         };
         if place.waker.is_some() {
-            // Idle already: the pacer will come. The waker is that of the same task for ever.
+            // Idle already: the pacer will wake it. The waker is always that of the same task.
             return Poll::Pending;
         }
         if due <= now {
@@ -137,7 +137,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         Poll::Pending
     }
 
-    /// Hands every arrival that is due to a user that is idle.
+    /// Assigns due arrivals to idle users until either runs out.
     fn hand_out(&self, now: Nanos) {
         let mut idle = self.idle.borrow_mut();
         let mut slots = self.slots.borrow_mut();
@@ -162,7 +162,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         .await;
     }
 
-    /// Sends every idle user home. To be called when the gate has closed early.
+    /// Ends every idle user. To be called when the gate closed early.
     pub fn dismiss(&self) {
         self.idle.borrow_mut().clear();
         for slot in self.slots.borrow_mut().iter() {
@@ -175,7 +175,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         }
     }
 
-    /// How many arrivals are due at `now` and wait for a user.
+    /// Number of arrivals due at `now` that wait for a user.
     pub fn backlog(&self, now: Nanos) -> u64 {
         let due = self.came_due.borrow_mut().by(now.min(self.gate.closes()));
         due.saturating_sub(self.taken.get())
@@ -186,8 +186,8 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         self.peek().is_some()
     }
 
-    /// Takes the arrivals that are due by `now` and that no user took up, those just handed to a
-    /// user included, and calls `give_up` with each. To be called when the run is over.
+    /// Calls `give_up` for each arrival that is due by `now` and was not started, including those
+    /// just assigned to a user. To be called at the end of the run.
     pub fn give_up_rest(&self, now: Nanos, mut give_up: impl FnMut(Nanos)) {
         for slot in self.slots.borrow_mut().iter_mut() {
             if let Some(iteration) = slot.iteration.take() {
@@ -202,8 +202,8 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
     }
 }
 
-/// Hands arrivals to idle users when they are due, until there are none left. Where the rules
-/// say that an arrival does not wait, `give_up` is told of each that found every user busy.
+/// Assigns arrivals to idle users when they are due, until none is left. If arrivals must not
+/// wait, calls `give_up` for each that finds every user busy.
 pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
     timer: T,
     dispatch: Rc<Dispatch<S>>,
@@ -221,11 +221,11 @@ pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
             dispatch.take().into_iter().for_each(|due| give_up(due, now));
         }
     }
-    // Users that idle beyond the last arrival have nothing to wait for.
+    // No arrival is left for users that are still idle.
     dispatch.dismiss();
 }
 
-/// Lets `user` act on every arrival it can get.
+/// Runs one iteration of `user` for every arrival it gets.
 pub async fn run_user<T: Timer, U: User, S: Iterator<Item = Nanos>>(
     timer: T,
     mut user: U,

@@ -1,6 +1,6 @@
 //! One user's HTTP client: its connections, one resend where that is safe, and redirects.
 //!
-//! Says what happened to a request; does not record it, and does not know when it was due.
+//! Returns the result of a request; does not record it and does not know when it was due.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -24,8 +24,8 @@ use super::tls::Session;
 use crate::deadline::{Deadline, Deadlines, Elapsed};
 use crate::recorder::{Counts, Marks};
 
-/// Idle for longer than this, a connection is looked at before it is used: the kernel has had
-/// the time to tell that the server closed it.
+/// A connection idle for longer than this is checked before it is used: by now the kernel can
+/// know that the server closed it.
 const IDLE_CHECK_AFTER: Nanos = Nanos::from_micros(200);
 
 /// What all clients of one worker share.
@@ -44,7 +44,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network as `settings` have it; `tls` may be missing if no URL needs it.
+    /// What clients share under `settings`; `tls` can be `None` if no URL needs it.
     pub fn new(
         clock: MonotonicClock,
         settings: Arc<Settings>,
@@ -66,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Connections open at the moment.
+    /// Number of open connections.
     pub fn connections_open(&self) -> u64 {
         self.open.get()
     }
@@ -94,21 +94,21 @@ pub struct Client {
     deadline: Deadline,
     /// Idle connections by origin; one-liners have one.
     idle: Vec<(Arc<Origin>, CountedConnection)>,
-    /// Connections opened, and as many as there were clients before this one: for taking
-    /// `connect_to` entries in connection_index, also when each client opens one connection.
+    /// Connections opened, plus the number of clients before this one. Selects `connect_to` entries
+    /// in turn, even if each client opens one connection.
     opened: usize,
-    /// When the next requests must be done, instead of the time limit of the settings.
+    /// Deadline of the next requests; replaces the time limit of the settings.
     request_limit: Option<Nanos>,
 }
 
-/// A request to be sent.
+/// One request for [`Client::fetch`].
 #[derive(Clone, Copy)]
 pub struct ClientRequest<'a> {
-    /// Where to.
+    /// Its origin.
     pub origin: &'a Arc<Origin>,
     /// Its bytes.
     pub prepared: &'a Prepared,
-    /// Its method, headers and URL, where redirects are to be followed.
+    /// What following redirects needs; `None` to follow none.
     pub follow: Option<FollowRedirects<'a>>,
 }
 
@@ -123,27 +123,27 @@ pub struct FollowRedirects<'a> {
     pub headers: &'a [(String, Vec<u8>)],
     /// Body of the first request.
     pub body: Option<&'a [u8]>,
-    /// Hosts that may be followed to; others are not under load by anybody's wish.
+    /// Hosts that redirects can lead to; nobody asked to load others.
     pub hosts: &'a [String],
 }
 
-/// What became of an request.
+/// The result of a request.
 #[derive(Debug)]
 pub struct Fetched {
-    /// When: last byte read, fault met, or time limit reached.
+    /// When it ended: last byte read, fault noticed, or time limit reached.
     pub done: Nanos,
-    /// Spans and moments.
+    /// Durations and times of its phases.
     pub marks: Marks,
     /// What it adds to the counters.
     pub counts: Counts,
-    /// Who answered, or was asked last; unknown without a connection.
+    /// The server of the last hop; `None` without a connection.
     pub peer: Option<Peer>,
-    /// The status of a whole answer, or what went wrong.
+    /// The status of a complete response, or the failure.
     pub result: Result<u16, Failure>,
 }
 
 impl Fetched {
-    /// The outcome of a request that ended so.
+    /// The outcome of this request.
     pub fn outcome(&self) -> Outcome {
         match &self.result {
             Ok(200..=399) => Outcome::Ok,
@@ -153,7 +153,7 @@ impl Fetched {
         }
     }
 
-    /// Whether no connection could be had, so that trying again at once would be in vain.
+    /// Whether no connection could be opened, so that an immediate retry would fail too.
     pub fn failed_to_connect(&self) -> bool {
         self.result.is_err() && self.marks.sent == Nanos::ZERO
     }
@@ -172,8 +172,8 @@ impl Client {
         &self.network.settings
     }
 
-    /// From now on requests, and connections for them, have time until `at` on the run's clock,
-    /// whatever the settings say; `None` goes back to the settings.
+    /// From now on requests and their connections must be done by `at` on the run's clock, whatever
+    /// the settings say; `None` restores the settings.
     pub fn set_request_limit(&mut self, at: Option<Nanos>) {
         self.request_limit = at;
     }
@@ -183,7 +183,7 @@ impl Client {
         self.idle.clear();
     }
 
-    /// Waits for `span`, no more precisely than time limits are watched, and says what time it is then.
+    /// Waits for `span`, as precisely as time limits are checked; returns the time after it.
     pub async fn pause(&self, span: Nanos) -> Nanos {
         let until = self.network.clock.now().saturating_add(span);
         let _ = self.deadline.limit(until, pin!(std::future::pending::<()>())).await;
@@ -191,7 +191,7 @@ impl Client {
     }
 
     /// Sends a request, follows redirects as far as the settings and the request allow, and reads
-    /// the final answer into `sink`. `on_sent` is called when the first byte goes out.
+    /// the final response into `sink`. Calls `on_sent` when the first byte is sent.
     pub async fn fetch<S: Sink>(
         &mut self,
         request: ClientRequest<'_>,
@@ -204,7 +204,7 @@ impl Client {
         let first =
             self.exchange(request.origin, request.prepared, &mut sink, &mut state, &mut on_sent).await;
         let mut result = first;
-        // Where the last hop went from; nothing is copied for the many requests that have none.
+        // URL and method of the last hop; requests without redirects copy nothing.
         let mut from = None;
         while let (Ok(_), Some(redirect), Some(follow)) = (&result, sink.redirect.take(), request.follow) {
             let (url, method) = from.get_or_insert_with(|| (follow.url.clone(), follow.method.to_owned()));
@@ -231,8 +231,8 @@ impl Client {
         Fetched { done: state.done, marks: state.marks, counts: state.counts, peer: state.peer, result }
     }
 
-    /// One request and its answer; sent again once on a new connection if the server closed a
-    /// kept one before it answered, and if sending twice does no harm.
+    /// Sends one request and reads its response. Sends it again once, on a new connection, if the
+    /// server closed a kept one before its response and if sending twice is safe.
     async fn exchange<S: Sink>(
         &mut self,
         origin: &Arc<Origin>,
@@ -257,18 +257,18 @@ impl Client {
             );
             let ended = self.deadline.limit(limit, pin!(exchange)).await;
             state.moved(counted.connection.traffic());
-            // Limits are looked at in steps; what came after one and was noticed first is still late.
+            // Limits are checked in steps: a response after the limit is late, even if it is seen first.
             match ended {
-                Ok(Ok(answer)) if answer.done <= limit => {
-                    state.answered(&answer);
-                    if answer.keep_alive && self.network.settings.keep_alive {
+                Ok(Ok(response)) if response.done <= limit => {
+                    state.response_begun(&response);
+                    if response.keep_alive && self.network.settings.keep_alive {
                         self.idle.push((origin.clone(), counted));
                     }
-                    return Ok(answer.status);
+                    return Ok(response.status);
                 }
                 Ok(Err(broken)) if broken.at <= limit => {
                     state.done = broken.at;
-                    let harmless = reused && !broken.answered && prepared.is_idempotent;
+                    let harmless = reused && !broken.response_begun && prepared.is_idempotent;
                     if !harmless || !is_hang_up(broken.failure.fault) || state.counts.resent > 0 {
                         return Err(broken.failure);
                     }
@@ -282,7 +282,7 @@ impl Client {
         }
     }
 
-    /// An idle connection that still seems alive, or a new one.
+    /// An idle connection that still seems open, or a new one.
     async fn connection(
         &mut self,
         origin: &Arc<Origin>,
@@ -301,21 +301,21 @@ impl Client {
             }
         }
         let connect_by = self.network.clock.now().saturating_add(self.network.settings.connect_timeout);
-        // A request that was sent before, and is to be sent again or elsewhere, has a limit already.
-        let answer_by = if state.marks.sent == Nanos::ZERO { Nanos::MAX } else { state.limit(&self.network) };
-        let answer_by = self.request_limit.unwrap_or(answer_by);
-        let limit = connect_by.min(answer_by);
+        // A resent or redirected request has a limit already.
+        let done_by = if state.marks.sent == Nanos::ZERO { Nanos::MAX } else { state.limit(&self.network) };
+        let done_by = self.request_limit.unwrap_or(done_by);
+        let limit = connect_by.min(done_by);
         let connection_index = self.opened;
         self.opened += 1;
         let late = Cell::new(Fault::ConnectTimeout);
-        // On the heap: opening is rare and its state is large, TLS above all.
+        // On the heap: opening is rare and its state is large, above all with TLS.
         let mut opening = Box::pin(open(&self.network, origin, connection_index, &mut state.marks, &late));
         let opened = self.deadline.limit(limit, opening.as_mut()).await;
         drop(opening);
         state.done = self.network.clock.now();
         let connection = opened.unwrap_or_else(|Elapsed| {
             state.done = limit;
-            Err(if answer_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
+            Err(if done_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
         })?;
         state.counts.connections += 1;
         self.network.open.set(self.network.open.get() + 1);
@@ -323,13 +323,13 @@ impl Client {
     }
 }
 
-/// Whether a fault is what a closing keep-alive connection looks like.
+/// Whether a fault can mean that the server closed a kept connection.
 const fn is_hang_up(fault: Fault) -> bool {
     matches!(fault, Fault::ClosedEarly | Fault::Reset | Fault::TlsBroken)
 }
 
-/// Headers for the next hop: credentials stay with the origin they were meant for, and what
-/// describes a body goes with the body.
+/// Headers for the next hop: credentials are sent only to their own origin, and headers that
+/// describe a body only with the body.
 fn next_headers(follow: FollowRedirects<'_>, next: &Url, bodiless: bool) -> Vec<(String, Vec<u8>)> {
     const SECRET: &[&str] = &["authorization", "cookie", "host"];
     const OF_BODY: &[&str] = &["content-length", "content-type", "content-encoding", "transfer-encoding"];
@@ -339,18 +339,18 @@ fn next_headers(follow: FollowRedirects<'_>, next: &Url, bodiless: bool) -> Vec<
     follow.headers.iter().filter(|(name, _)| fits(name)).cloned().collect()
 }
 
-/// `next` with user and password of `first`, if it leads to the same origin and has none itself.
+/// `next` with user and password of `first`, if it has the same origin and none itself.
 fn with_credentials(mut next: Url, first: &Url) -> Url {
     if next.origin() == first.origin() && next.username().is_empty() && next.password().is_none() {
-        // These can fail only for URLs without a host, which have no origin in common.
+        // These fail only for URLs without a host, which never have the same origin.
         let _ = next.set_username(first.username());
         let _ = next.set_password(first.password());
     }
     next
 }
 
-/// Opens a connection: name, TCP or Unix socket, TLS; notes how long each took, and in `late` what
-/// it would mean to be out of time at the moment.
+/// Opens a connection: name, TCP or Unix socket, TLS. Adds the duration of each to `marks` and
+/// keeps in `late` the fault that a timeout would be now.
 async fn open(
     network: &Rc<Network>,
     origin: &Origin,
@@ -392,7 +392,7 @@ async fn open(
     Ok(connection)
 }
 
-/// Looks a name up on a thread that may block, once for all who ask.
+/// Looks up a name on a thread that can block, once for all clients of the worker.
 async fn look_up(
     network: &Rc<Network>,
     host: &str,
@@ -406,7 +406,7 @@ async fn look_up(
         .map_err(|error| Failure::new(Fault::GeneratorOther, error))?
 }
 
-/// Connects to the first address that answers, and has it tried first from then on.
+/// Connects to the first address that accepts; from then on it is tried first.
 async fn connect_any(
     network: &Network,
     host: &str,
@@ -428,7 +428,7 @@ async fn connect_any(
     Err(last)
 }
 
-/// A request with all its hops.
+/// What [`Client::fetch`] knows of a request so far, over all its hops.
 #[derive(Debug, Default)]
 struct FetchState {
     marks: Marks,
@@ -438,16 +438,16 @@ struct FetchState {
 }
 
 impl FetchState {
-    /// When the time limit of the request is reached: counted from its first byte.
+    /// When the request times out, counted from its first byte.
     fn limit(&self, network: &Network) -> Nanos {
         let Some(timeout) = network.settings.request_timeout else { return Nanos::MAX };
         let sent = if self.marks.sent == Nanos::ZERO { network.clock.now() } else { self.marks.sent };
         sent.saturating_add(timeout)
     }
 
-    fn answered(&mut self, answer: &Response) {
-        self.done = answer.done;
-        self.counts.surplus += u32::from(answer.surplus);
+    fn response_begun(&mut self, response: &Response) {
+        self.done = response.done;
+        self.counts.surplus += u32::from(response.surplus);
     }
 
     fn moved(&mut self, traffic: Traffic) {
@@ -457,15 +457,15 @@ impl FetchState {
     }
 }
 
-/// Passes an answer on, unless it is a redirect that is to be followed.
+/// Passes a response on and keeps the redirect that is to be followed.
 struct RedirectSink<'a, S> {
     sink: &'a mut S,
     redirect: Option<Redirect>,
-    /// Whether redirects are to be followed.
+    /// Whether redirects are followed.
     watch: bool,
 }
 
-/// A redirect that is to be followed.
+/// A redirect to be followed.
 #[derive(Debug)]
 struct Redirect {
     status: u16,
@@ -473,7 +473,7 @@ struct Redirect {
 }
 
 impl Redirect {
-    /// Where it leads from `url`; `None` to a host that is not under load.
+    /// The target of the redirect from `url`; `None` for a host that is not under load.
     fn target(&self, url: &Url, hosts: &[String]) -> Result<Option<Url>, Failure> {
         let location = String::from_utf8_lossy(&self.location);
         let next = url

@@ -1,7 +1,7 @@
-//! One connection: opened, used for one exchange after the other, and given up at the first doubt.
+//! One connection: opened, used for exchanges in sequence, closed when its state is in doubt.
 //!
-//! Knows phases and bytes; does not know due times, retries or redirects (see
-//! [`super::client`]), and does not enforce time limits (see [`crate::deadline`]).
+//! Knows phases and bytes; does not know due times, resends or redirects (see
+//! `super::client`), and does not enforce time limits (see [`crate::deadline`]).
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ use super::response::{Progress, ResponseReader, Sink};
 use super::tls::{Session, SessionState};
 use crate::recorder::Marks;
 
-/// Size of the buffer into which the connections of a worker read in connection_index.
+/// Size of the read buffer that the connections of a worker share.
 pub const SCRATCH: usize = 64 * 1024;
 
 /// A byte stream to the server.
@@ -54,63 +54,63 @@ impl Stream {
 pub struct Connection {
     stream: Stream,
     tls: Option<Box<Session>>,
-    /// Who is at the other end; unknown for Unix sockets.
+    /// The other end; `None` for Unix sockets.
     peer: Option<Peer>,
     reader: ResponseReader,
-    /// Bytes of the request that were written, and of its answer that were read.
+    /// Bytes of the request written, and of its response read.
     written: usize,
     received: u64,
-    /// Whether it has carried an exchange before.
+    /// Whether it was used for an exchange before.
     used: bool,
     /// When the last exchange was done.
     idle_since: Nanos,
 }
 
-/// What an exchange needs from its worker.
+/// The clock and the read buffer of a worker.
 #[derive(Clone, Copy)]
 pub struct WorkerIo<'a> {
     /// The run's clock.
     pub clock: MonotonicClock,
-    /// Buffer for reading; borrowed only while a connection is polled.
+    /// Read buffer; borrowed only while a connection is polled.
     pub scratch: &'a RefCell<Box<[u8]>>,
 }
 
-/// A whole answer.
+/// A complete response.
 #[derive(Clone, Copy, Debug)]
 pub struct Response {
     /// Status code.
     pub status: u16,
     /// When its last byte was read.
     pub done: Nanos,
-    /// Whether bytes followed that no request asked for.
+    /// Whether unexpected bytes followed.
     pub surplus: bool,
-    /// Whether the connection may be used again.
+    /// Whether the connection can be used again.
     pub keep_alive: bool,
 }
 
-/// An exchange without a whole answer.
+/// The failure of an exchange: no complete response.
 #[derive(Debug)]
 pub struct ExchangeError {
     /// What went wrong.
     pub failure: Failure,
     /// When it was noticed.
     pub at: Nanos,
-    /// Whether any byte of an answer had arrived.
-    pub answered: bool,
+    /// Whether any byte of a response had arrived.
+    pub response_begun: bool,
 }
 
-/// What one exchange has moved so far; known also when it was cut short by a time limit.
+/// Bytes of one exchange so far; known also after a timeout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traffic {
-    /// Bytes of the request handed to the kernel; over TLS all of them or none.
+    /// Bytes of the request handed to the kernel; over TLS all or none.
     pub sent: u64,
-    /// Bytes of the answer received, heads included.
+    /// Bytes of the response received, including heads.
     pub received: u64,
     /// Bytes of its body received.
     pub body: u64,
 }
 
-/// One request under way.
+/// One request in progress.
 struct Exchange<'a, S> {
     request: &'a [u8],
     write_error: Option<io::Error>,
@@ -128,7 +128,7 @@ impl Connection {
         };
         let stream = open.await.map_err(|error| {
             let failure = Failure::opening(&error);
-            // The kernel has one word for "no port left" and "no address to send from".
+            // The kernel reports "no port left" and "no address to send from" with the same error.
             let routeless = failure.fault == Fault::PortsExhausted && !has_route(address);
             if routeless { Failure { fault: Fault::Unreachable, ..failure } } else { failure }
         })?;
@@ -156,12 +156,12 @@ impl Connection {
         }
     }
 
-    /// Agrees on TLS.
+    /// Does the TLS handshake.
     pub async fn secure(&mut self, session: Session, worker_io: WorkerIo<'_>) -> Result<(), Failure> {
         let mut session = Box::new(session);
         poll_fn(|ctx| self.poll_handshake(ctx, &mut session, worker_io)).await?;
         if let Some(peer) = &mut self.peer {
-            peer.tls = Some(session.agreed());
+            peer.tls = Some(session.negotiated());
         }
         self.tls = Some(session);
         Ok(())
@@ -196,17 +196,17 @@ impl Connection {
             if count == 0 {
                 return Poll::Ready(Err(Failure::new(Fault::TlsHandshake, "closed during the handshake")));
             }
-            // Application data cannot come before the first request; if it does, it is unsolicited.
+            // Application data before the first request is unsolicited.
             session_state = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited))?;
         }
     }
 
-    /// Whether the connection has carried an exchange before.
+    /// Whether the connection was used for an exchange before.
     pub const fn is_used(&self) -> bool {
         self.used
     }
 
-    /// Who is at the other end.
+    /// The other end; `None` for Unix sockets.
     pub const fn peer(&self) -> Option<Peer> {
         self.peer
     }
@@ -216,13 +216,13 @@ impl Connection {
         self.idle_since
     }
 
-    /// What the last exchange has moved.
+    /// Bytes of the last exchange.
     pub const fn traffic(&self) -> Traffic {
         Traffic { sent: self.written as u64, received: self.received, body: self.reader.body_received() }
     }
 
-    /// What has come in since the last exchange, as far as the kernel has told: costs no system
-    /// call when nothing has.
+    /// What was received since the last exchange, as far as the runtime knows: without news it costs
+    /// no system call.
     pub async fn check_idle(&mut self, worker_io: WorkerIo<'_>) -> IdleState {
         poll_fn(|ctx| {
             let mut scratch = worker_io.scratch.borrow_mut();
@@ -231,7 +231,7 @@ impl Connection {
                 Poll::Ready(Ok(0) | Err(_)) => IdleState::Closed,
                 Poll::Ready(Ok(count)) => match &mut self.tls {
                     None => IdleState::Unsolicited,
-                    // Session tickets and key updates are part of TLS and nobody's answer.
+                    // Session tickets and key updates are part of TLS and no response.
                     Some(session) => {
                         match session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited)) {
                             Ok(SessionState::Open) => IdleState::Quiet,
@@ -246,8 +246,8 @@ impl Connection {
         .await
     }
 
-    /// Sends `request` and reads its answer into `sink`. Calls `on_sent` just before the first
-    /// byte is handed over. After anything but a whole answer the connection must be dropped.
+    /// Sends `request` and reads its response into `sink`. Calls `on_sent` just before the first
+    /// byte is handed to the kernel. Without a complete response the connection must be dropped.
     pub async fn exchange<S: Sink>(
         &mut self,
         worker_io: WorkerIo<'_>,
@@ -263,7 +263,7 @@ impl Connection {
             session.encrypt(request).map_err(|failure| ExchangeError {
                 failure: Failure { fault: Fault::TlsBroken, ..failure },
                 at: worker_io.clock.now(),
-                answered: false,
+                response_begun: false,
             })?;
         }
         let sent = worker_io.clock.now();
@@ -283,12 +283,12 @@ impl Connection {
                 let keep_alive = self.reader.keep_alive() && !surplus && whole && open;
                 Ok(Response { status: self.reader.status(), done, surplus, keep_alive })
             }
-            Err((failure, at)) => Err(ExchangeError { failure, at, answered: self.reader.begun() }),
+            Err((failure, at)) => Err(ExchangeError { failure, at, response_begun: self.reader.begun() }),
         }
     }
 
-    /// Writes what can be written and reads what has come. An answer may come before the request
-    /// has been written whole.
+    /// Writes what can be written and reads what has arrived. A response can arrive before the whole
+    /// request is written.
     fn poll_exchange<S: Sink>(
         &mut self,
         ctx: &mut Context<'_>,
@@ -298,7 +298,7 @@ impl Connection {
         if self.written < exchange.request.len() && exchange.write_error.is_none() {
             match self.poll_send(ctx, exchange) {
                 Poll::Ready(Ok(())) => exchange.marks.sent_all = worker_io.clock.now(),
-                // The server may have answered and closed: what it said counts more.
+                // The server may have responded and closed: its response counts more.
                 Poll::Ready(Err(error)) => exchange.write_error = Some(error),
                 Poll::Pending => {}
             }
@@ -363,11 +363,11 @@ impl Connection {
             };
             Ok(())
         });
-        // With TLS 1.3 a server refuses a client's certificate after the client took the handshake
-        // for finished; only an answer proves that it was.
-        let agreed = self.used || reader.begun();
+        // With TLS 1.3 a server can refuse the client's certificate after the client considers the
+        // handshake finished; only a response proves that it was.
+        let handshake_done = self.used || reader.begun();
         let session_state = session_state.map_err(|failure| match failure.fault {
-            Fault::TlsHandshake if agreed => Failure { fault: Fault::TlsBroken, ..failure },
+            Fault::TlsHandshake if handshake_done => Failure { fault: Fault::TlsBroken, ..failure },
             _ => failure,
         })?;
         if progress == Progress::More && session_state == SessionState::Closed {
@@ -384,7 +384,8 @@ impl Connection {
             return Err(Failure::exchanging(error));
         }
         if self.tls.is_some() && self.reader.is_until_close() {
-            // Anybody on the way can end a TCP stream; only the peer can end a TLS stream (RFC 9112, 9.8).
+            // Anyone on the network path can end a TCP stream; only the peer can end a TLS stream
+            // (RFC 9112, 9.8).
             return Err(Failure::new(Fault::TlsBroken, "the stream ended without a closure alert"));
         }
         self.reader.feed_end(exchange.sink)?;
@@ -392,23 +393,23 @@ impl Connection {
     }
 }
 
-/// Whether this machine has an address from which it could send to `address`.
+/// Whether this machine has an address from which it can send to `address`.
 fn has_route(address: SocketAddr) -> bool {
     let any: SocketAddr = match address {
         SocketAddr::V4(_) => (std::net::Ipv4Addr::UNSPECIFIED, 0).into(),
         SocketAddr::V6(_) => (std::net::Ipv6Addr::UNSPECIFIED, 0).into(),
     };
-    // Connecting a datagram socket sends nothing, and takes no port of TCP.
+    // Connecting a datagram socket sends nothing and takes no TCP port.
     std::net::UdpSocket::bind(any).is_ok_and(|socket| socket.connect(address).is_ok())
 }
 
-/// What has come in on an idle connection.
+/// What was received on an idle connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleState {
     /// Nothing.
     Quiet,
-    /// Its end.
+    /// The end of the stream.
     Closed,
-    /// Bytes that nothing asked for.
+    /// Bytes that no request asked for.
     Unsolicited,
 }

@@ -1,7 +1,7 @@
-//! Decoding of encoded bodies, to verify them: the decoded bytes are counted and thrown away.
+//! Decodes encoded bodies to verify them; the decoded bytes are counted and discarded.
 //!
-//! Bounded: a body that decodes to more than its limit is a fault, noticed before the excess is
-//! produced as a whole. Knows no HTTP beyond the names of content codings.
+//! Bounded: a body that decodes to more than its limit is a fault, noticed before the whole excess
+//! is produced. Of HTTP it knows only the names of content codings.
 
 use std::io::{self, Write};
 
@@ -9,8 +9,8 @@ use knee_core::outcome::Fault;
 use zstd::stream::raw;
 use zstd::stream::zio;
 
-/// Largest window of a zstd frame, as a power of two: 8 MiB, the most that RFC 9659 lets a server
-/// ask of a client. Without it one frame header may claim 128 MiB for each connection.
+/// Largest window of a zstd frame, as a power of two: 8 MiB, the maximum that RFC 9659 allows a
+/// server. Without this limit one frame header could claim 128 MiB per connection.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// Decodes one body that arrives in pieces.
@@ -25,7 +25,7 @@ enum Coding {
     Zstd(Box<zio::Writer<Meter, raw::Decoder<'static>>>),
 }
 
-/// A zlib stream. flate2's own writer takes one that was cut off for a whole one.
+/// A zlib stream. flate2's own writer accepts a truncated stream as complete.
 struct Inflater {
     state: flate2::Decompress,
     out: [u8; 4_096],
@@ -41,7 +41,7 @@ impl Inflater {
     fn feed(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         loop {
             if self.ended {
-                // Whatever stands behind the end of the stream is not encoded as the answer says.
+                // Bytes behind the end of the stream do not match the response's encoding.
                 return if bytes.is_empty() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) };
             }
             let (read, written) = (self.state.total_in(), self.state.total_out());
@@ -66,12 +66,12 @@ impl Inflater {
     }
 }
 
-/// Counts what is written and refuses more than its limit.
+/// Counts written bytes and refuses more than its limit.
 struct Meter {
     left: u64,
 }
 
-/// The mark by which the limit is told from other write errors.
+/// Error kind that marks the limit; no decoder returns it.
 const OVER_LIMIT: io::ErrorKind = io::ErrorKind::FileTooLarge;
 
 impl Write for Meter {
@@ -86,9 +86,9 @@ impl Write for Meter {
 }
 
 impl Decoder {
-    /// A decoder for the value of a `content-encoding` header that stops at `limit` decoded bytes.
-    /// `None` for no encoding, and for codings (or chains of them) that are not known here, whose
-    /// bodies are taken as they are.
+    /// A decoder for the value of a `content-encoding` header; it stops at `limit` decoded bytes.
+    /// `None` for no encoding, and for unknown codings or chains of codings: their bodies are not
+    /// decoded.
     pub fn new(encoding: &[u8], limit: u64) -> Option<Self> {
         let meter = Meter { left: limit };
         let coding = match encoding.trim_ascii().to_ascii_lowercase().as_slice() {
@@ -112,13 +112,13 @@ impl Decoder {
         written.map_err(|error| fault_of(&error))
     }
 
-    /// The body is over: whatever was decoded must be whole.
+    /// Ends the body; a truncated stream is a fault.
     pub fn finish(self) -> Result<(), Fault> {
         let finished = match self.coding {
             Coding::Gzip(mut decoder) => decoder.try_finish(),
             Coding::Deflate(decoder) => decoder.finish(),
             Coding::Brotli(mut decoder) => decoder.close(),
-            // Flushing alone would take a frame that was cut off for a whole one.
+            // Flushing alone would accept a truncated frame as complete.
             Coding::Zstd(mut decoder) => decoder.finish(),
         };
         finished.map_err(|error| fault_of(&error))
@@ -193,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_encoded_as_it_says_fails() {
+    fn a_body_in_another_encoding_than_announced_fails() {
         for coding in CODINGS {
             assert_eq!(decode(coding, b"this is not compressed at all", 1_000), Err(Fault::DecodeFailed));
         }
     }
 
     #[test]
-    fn a_body_that_was_cut_off_anywhere_fails() {
+    fn a_truncated_body_fails() {
         let text: Vec<u8> = (0..2_000u32).flat_map(u32::to_le_bytes).collect();
         for coding in CODINGS {
             let body = encode(coding, &text);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_an_encoded_body_fails() {
+    fn bytes_after_an_encoded_body_fail() {
         for coding in CODINGS {
             let mut body = encode(coding, b"hello");
             body.extend_from_slice(b"and more that is not encoded");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zstd_frame_may_not_claim_more_memory_than_the_standard_allows() {
+    fn a_zstd_frame_cannot_claim_more_memory_than_the_standard_allows() {
         let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
         encoder.window_log(27).unwrap();
         encoder.write_all(b"small, but with a window of 128 MiB").unwrap();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_codings_are_left_alone() {
+    fn bodies_in_unknown_codings_are_not_decoded() {
         assert!(Decoder::new(b"identity", 1).is_none());
         assert!(Decoder::new(b"", 1).is_none());
     }

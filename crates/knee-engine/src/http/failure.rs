@@ -1,4 +1,4 @@
-//! From an error of the kernel or of a library to the fault that is counted.
+//! Maps an error of the kernel or of a library to the fault that is counted.
 //!
 //! Does not decide what happens next (resend, reconnect, back off); the client does.
 
@@ -6,36 +6,36 @@ use std::io;
 
 use knee_core::outcome::Fault;
 
-/// Longest message that is kept, in characters.
+/// Maximum length of a kept message, in characters.
 const MESSAGE_MAX: usize = 200;
 
-/// Why a request got no whole answer.
+/// Why a request has no complete response.
 #[derive(Debug)]
 pub struct Failure {
-    /// What is counted.
+    /// The fault that is counted.
     pub fault: Fault,
-    /// What was said about it, for the sample of messages; often nothing more than the fault says.
+    /// Message for the examples of this fault; `None` if it would add nothing to the fault.
     pub message: Option<String>,
-    /// Which rule of the run forbade it, if one did.
+    /// The rule of the run that forbade it, if one did.
     pub blocked: Option<Blocked>,
-    /// What TLS has against it, where that is known more closely than by the fault.
+    /// The problem with TLS, if it is known more precisely than the fault.
     pub tls: Option<TlsProblem>,
 }
 
-/// What one side of a TLS session has against the other.
+/// Why one side of a TLS session refused the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsProblem {
-    /// Nobody who is trusted has signed the server's certificate.
+    /// No trusted authority signed the server's certificate.
     UnknownIssuer,
     /// The server's certificate is for other names.
     OtherName,
-    /// The server's certificate is over, or has not begun.
+    /// The server's certificate has expired or is not yet valid.
     OutOfDate,
-    /// The server has said that it does not want to go on.
+    /// The server sent an alert.
     Alert,
 }
 
-/// What a rule of the run forbids to call.
+/// What a rule of the run blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
     /// A host name.
@@ -51,9 +51,8 @@ impl From<Fault> for Failure {
 }
 
 impl Failure {
-    /// A fault with the words of whoever noticed it. Words may come from the server: they are cut
-    /// to [`MESSAGE_MAX`] characters, and control characters, with which they could reach into a
-    /// terminal, are replaced.
+    /// A fault with a message. Messages can come from the server: they are cut to [`MESSAGE_MAX`]
+    /// characters, and control characters, which could control a terminal, are replaced.
     pub fn new(fault: Fault, message: impl std::fmt::Display) -> Self {
         let message = message.to_string();
         let harmless = message.chars().take(MESSAGE_MAX);
@@ -62,7 +61,7 @@ impl Failure {
         Self { fault, message: Some(harmless.collect()), blocked: None, tls: None }
     }
 
-    /// A rule of the run forbids it. The way to the host is closed, by whomever.
+    /// A rule of the run blocks it: counts as unreachable.
     pub fn blocked(blocked: Blocked, message: impl std::fmt::Display) -> Self {
         Self { blocked: Some(blocked), ..Self::new(Fault::Unreachable, message) }
     }
@@ -82,8 +81,8 @@ impl Failure {
     /// An error while opening a connection to a Unix socket.
     pub fn opening_unix(error: &io::Error) -> Self {
         match error.kind() {
-            // A socket that is not there, that nobody may use, or whose queue of new connections is
-            // full is refused as well.
+            // A socket that does not exist, that is forbidden, or whose accept queue is full counts
+            // as refused too.
             io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied | io::ErrorKind::WouldBlock => {
                 Self::new(Fault::Refused, error)
             }
@@ -91,7 +90,7 @@ impl Failure {
         }
     }
 
-    /// An error on a connection that was open.
+    /// An error on an open connection.
     pub fn exchanging(error: &io::Error) -> Self {
         let fault = match error.kind() {
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => {
@@ -106,7 +105,7 @@ impl Failure {
     }
 }
 
-/// What of this machine ran out, if that is what the error says.
+/// The fault for a resource of this machine that ran out, if the error means that.
 fn shortage(error: &io::Error) -> Option<Fault> {
     use rustix::io::Errno;
     let errno = Errno::from_io_error(error)?;
@@ -124,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_runs_out_on_this_machine_is_blamed_on_the_generator() {
+    fn exhausted_resources_of_this_machine_are_faults_of_the_generator() {
         for (errno, fault) in [
             (rustix::io::Errno::MFILE, Fault::DescriptorsExhausted),
             (rustix::io::Errno::ADDRNOTAVAIL, Fault::PortsExhausted),
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_firewall_is_not_the_server_but_a_forbidden_unix_socket_is() {
+    fn a_local_firewall_is_a_generator_fault_but_a_forbidden_unix_socket_is_refused() {
         let error: io::Error = rustix::io::Errno::ACCESS.into();
         assert_eq!(Failure::opening(&error).fault, Fault::GeneratorOther);
         assert_eq!(Failure::opening_unix(&error).fault, Fault::Refused);
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_short_and_cannot_reach_into_a_terminal() {
+    fn messages_are_short_and_cannot_control_a_terminal() {
         let failure =
             Failure::new(Fault::BadRedirect, format!("\u{1b}]0;owned\u{9b}{}", "x".repeat(1 << 20)));
         let message = failure.message.unwrap();

@@ -1,16 +1,16 @@
-//! Where the body of an HTTP/1.1 answer ends.
+//! Where the body of an HTTP/1.1 response ends.
 //!
-//! Pure: is fed bytes and says how many of them belong to the body. Does not decode contents.
+//! Pure: takes bytes and returns how many of them belong to the body. Does not decode contents.
 
 use knee_core::outcome::Fault;
 
-/// Longest chunk extension, and longest trailer section, that is read past.
+/// Maximum length of a chunk extension or trailer section, which are skipped.
 const SKIPPED_MAX: u32 = 16 * 1024;
 
-/// How the end of a body is known, and how far it has been read.
+/// How the end of a body is found, and how far it has been read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// This many bytes are to come.
+    /// This many bytes are left.
     Length(u64),
     /// Chunked transfer coding.
     Chunked(Chunked),
@@ -18,20 +18,20 @@ pub enum Framing {
     UntilClose,
 }
 
-/// Where in a chunked body the next byte lies.
+/// Position of the next byte in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chunked {
-    /// In the digits of a chunk's size: the value so far and the number of digits.
+    /// In the digits of a chunk's size: value and number of digits so far.
     Size(u64, u8),
-    /// In the extension behind the size; with the size and the length so far.
+    /// In the extension after the size: size, and length so far.
     Extension(u64, u32),
-    /// At the line feed behind a size.
+    /// At the line feed after a size.
     SizeEnd(u64),
-    /// Within a chunk, this many bytes before its end.
+    /// In a chunk, this many bytes before its end.
     Data(u64),
-    /// At the carriage return behind a chunk.
+    /// At the carriage return after a chunk.
     DataEnd,
-    /// At the line feed behind a chunk.
+    /// At the line feed after a chunk.
     DataEndLf,
     /// In the trailer section: bytes so far, and bytes in the current line.
     Trailer(u32, u32),
@@ -39,27 +39,27 @@ pub enum Chunked {
     TrailerLf(u32, u32),
 }
 
-/// What a piece of input contained.
+/// What was read from a piece of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Bytes of input used.
     pub used: usize,
-    /// Range of those that are body; empty where only framing was read.
+    /// Range of the body bytes among them; empty if only framing was read.
     pub body: (usize, usize),
     /// Whether the body is complete.
     pub complete: bool,
 }
 
 impl Framing {
-    /// The beginning of a chunked body.
+    /// The start of a chunked body.
     pub const CHUNKED: Self = Self::Chunked(Chunked::Size(0, 0));
 
-    /// Whether a body of this framing has no byte to come.
+    /// Whether no byte of the body is left.
     pub const fn is_complete(self) -> bool {
         matches!(self, Self::Length(0))
     }
 
-    /// Reads the next piece of `input`; call again while input is left and the body is not
+    /// Reads the next piece of `input`. Call again while input is left and the body is not
     /// complete. Uses at least one byte of a non-empty input.
     pub fn advance(&mut self, input: &[u8]) -> Result<Piece, Fault> {
         match self {
@@ -127,7 +127,7 @@ impl Chunked {
 mod tests {
     use super::*;
 
-    /// Body bytes, and whether the body was complete, when `input` arrives in pieces of `step`.
+    /// Body bytes, completeness and bytes used when `input` arrives in pieces of `step`.
     fn read(mut framing: Framing, input: &[u8], step: usize) -> Result<(Vec<u8>, bool, usize), Fault> {
         let mut body = Vec::new();
         let mut used = 0;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_make_the_same_body_however_they_arrive() {
+    fn chunks_give_the_same_body_in_any_pieces() {
         let input = b"5\r\nhello\r\n6;name=value\r\n world\r\n0\r\nTrailer: x\r\n\r\nNEXT";
         for step in 1..input.len() {
             let (body, complete, used) = read(Framing::CHUNKED, input, step).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_and_trailers_without_end_are_refused() {
+    fn endless_extensions_and_trailers_are_refused() {
         let mut extension = b"5;".to_vec();
         extension.resize(SKIPPED_MAX as usize + 10, b'x');
         assert_eq!(read(Framing::CHUNKED, &extension, 4096), Err(Fault::BadChunk));

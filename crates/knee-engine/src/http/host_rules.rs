@@ -1,7 +1,7 @@
-//! Which hosts connections may go to and where these are found: overrides of names, blocked names and
-//! networks, the choice among the addresses of a name.
+//! Rules for hosts: fixed addresses of names, blocked names and networks, the choice among the
+//! addresses of a name.
 //!
-//! Plain data and arithmetic on it. Does not resolve names and does not connect.
+//! Pure. Does not resolve names and does not connect.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -11,63 +11,63 @@ use knee_core::outcome::Fault;
 
 use super::failure::{Blocked, Failure};
 
-/// The rules of a run; by default there are none.
+/// The rules of a run; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostRules {
-    /// Names that are found elsewhere than name servers say.
+    /// Names with a fixed address, for which no DNS server is asked.
     pub overrides: Vec<Override>,
-    /// Names that may not be called.
+    /// Names that must not receive requests.
     pub blocked_names: Vec<NamePattern>,
-    /// Networks that may not be called.
+    /// Networks that must not receive requests.
     pub blocked_networks: Vec<IpNetwork>,
-    /// Which addresses of a name may be used.
+    /// Which addresses of a name can be used.
     pub policy: Policy,
-    /// Which one of them is.
+    /// Which of them is tried first.
     pub select: Select,
 }
 
-/// Which addresses of a name may be used.
+/// Which addresses of a name can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// All.
     #[default]
     Any,
-    /// Those of IPv4, and others if there are none.
+    /// IPv4 addresses, or others if there are none.
     PreferV4,
-    /// Those of IPv6, and others if there are none.
+    /// IPv6 addresses, or others if there are none.
     PreferV6,
-    /// Those of IPv4 alone.
+    /// IPv4 addresses only.
     OnlyV4,
-    /// Those of IPv6 alone.
+    /// IPv6 addresses only.
     OnlyV6,
 }
 
-/// Which address a new connection tries first; the others are tried when it does not answer.
+/// Which address a new connection tries first; if it fails, the others follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Select {
-    /// The first one, or the one that answered last.
+    /// The first one, or the one that last accepted a connection after others failed.
     #[default]
     First,
-    /// Each in connection_index.
+    /// Each in turn.
     RoundRobin,
-    /// Any.
+    /// A random one.
     Random,
 }
 
-/// A host name, or all names that end alike.
+/// A host name, or all names with the same ending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
-    /// As it was written, in lower case.
+    /// The pattern in lower case.
     text: String,
 }
 
 impl NamePattern {
-    /// A name, with `*` in place of its beginning where it stands for many.
+    /// A pattern from a name; a leading `*` matches any beginning.
     pub fn new(text: &str) -> Self {
         Self { text: text.to_ascii_lowercase() }
     }
 
-    /// Whether `host` is meant.
+    /// Whether the pattern matches `host`.
     pub fn fits(&self, host: &str) -> bool {
         let host = host.as_bytes();
         match self.text.strip_prefix('*') {
@@ -78,13 +78,13 @@ impl NamePattern {
         }
     }
 
-    /// How exactly a name is meant: longer patterns more, whole names most.
+    /// How specific the pattern is: longer ones more, whole names most.
     fn weight(&self) -> usize {
         if self.text.starts_with('*') { self.text.len() } else { usize::MAX }
     }
 }
 
-/// A name, at one port or all, that is found at an address.
+/// The fixed address of a name, for one port or all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
     name: NamePattern,
@@ -94,7 +94,7 @@ pub struct Override {
 }
 
 impl Override {
-    /// From `name` or `name:port` to `address` or `address:port`; `None` if they make no sense.
+    /// From `name` or `name:port` to `address` or `address:port`; `None` if either is malformed.
     pub fn new(from: &str, to: &str) -> Option<Self> {
         let (name, port) = match from.rsplit_once(':') {
             Some((name, port)) if !name.contains(':') => (name, Some(port.parse().ok()?)),
@@ -130,8 +130,8 @@ impl FromStr for IpNetwork {
 }
 
 impl IpNetwork {
-    /// Whether `address` is in it.
-    pub fn holds(self, address: IpAddr) -> bool {
+    /// Whether `address` is in this range.
+    pub fn contains(self, address: IpAddr) -> bool {
         let shift = |width: u8| u32::from(width - self.bits);
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -146,7 +146,7 @@ impl IpNetwork {
 }
 
 impl HostRules {
-    /// Fails for a host that may not be called.
+    /// Fails for a blocked host name.
     pub fn check_name(&self, host: &str) -> Result<(), Failure> {
         match self.blocked_names.iter().find(|pattern| pattern.fits(host)) {
             Some(pattern) => {
@@ -157,7 +157,7 @@ impl HostRules {
         }
     }
 
-    /// Where a host is found by an override, the most exact one first.
+    /// The address of a host by the most specific override that matches.
     pub fn address_for(&self, host: &str, port: u16) -> Option<SocketAddr> {
         let fitting =
             self.overrides.iter().filter(|one| one.name.fits(host) && one.port.is_none_or(|own| own == port));
@@ -165,7 +165,7 @@ impl HostRules {
         Some(SocketAddr::new(best.to, best.to_port.unwrap_or(port)))
     }
 
-    /// The addresses to be tried, in order, of all that a name has. `connection_index` counts connections.
+    /// The addresses to try, in order, among `all` addresses of a name.
     pub fn choose(
         &self,
         all: Arc<[SocketAddr]>,
@@ -176,19 +176,20 @@ impl HostRules {
         }
         let mut chosen = self.family(&all);
         if chosen.is_empty() {
-            return Err(Failure::new(Fault::DnsNotFound, "the host has no address of the wanted family"));
+            return Err(Failure::new(Fault::DnsNotFound, "the host has no address of the requested family"));
         }
         let first = match self.select {
             Select::First => 0,
             Select::RoundRobin => connection_index % chosen.len(),
-            // Neighbouring numbers are sent far apart (Knuth's multiplicative hash).
+            // Spreads consecutive numbers (Knuth's multiplicative hash).
             Select::Random => {
                 ((connection_index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize % chosen.len()
             }
         };
         chosen.rotate_left(first);
-        let blocked =
-            |address: &SocketAddr| self.blocked_networks.iter().find(|network| network.holds(address.ip()));
+        let blocked = |address: &SocketAddr| {
+            self.blocked_networks.iter().find(|network| network.contains(address.ip()))
+        };
         if let Some(network) = blocked(&chosen[0]) {
             let (ip, IpNetwork { address, bits }) = (chosen[0].ip(), *network);
             let words = format!("IP ({ip}) is in a blacklisted range ({address}/{bits})");
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_exact_override_wins() {
+    fn the_most_specific_override_wins() {
         let overrides = [
             ("h", "1.1.1.1"),
             ("*.h", "2.2.2.2"),
@@ -253,8 +254,8 @@ mod tests {
     }
 
     #[test]
-    fn networks_hold_their_addresses_and_no_others() {
-        for (network, address, holds) in [
+    fn networks_contain_their_addresses_and_no_others() {
+        for (network, address, contains) in [
             ("10.0.0.0/8", "10.255.0.1", true),
             ("10.0.0.0/8", "11.0.0.1", false),
             ("0.0.0.0/0", "1.2.3.4", true),
@@ -266,8 +267,8 @@ mod tests {
             ("fe80::/10", "::1", false),
         ] {
             assert_eq!(
-                network.parse::<IpNetwork>().unwrap().holds(address.parse().unwrap()),
-                holds,
+                network.parse::<IpNetwork>().unwrap().contains(address.parse().unwrap()),
+                contains,
                 "{network} {address}"
             );
         }
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn families_and_turns_decide_which_address_comes_first() {
+    fn family_and_connection_index_decide_which_address_is_first() {
         let all = addresses(&["[::1]:1", "1.1.1.1:1", "2.2.2.2:1"]);
         let choose = |policy, select, connection_index| {
             HostRules { policy, select, ..HostRules::default() }.choose(all.clone(), connection_index)

@@ -1,7 +1,7 @@
-//! Where connections go: scheme, host and port of a URL, and the addresses behind them.
+//! Where connections go: scheme, host and port of a URL, and the addresses of the host.
 //!
-//! Names are resolved once per run and then pinned, so that a name server's changing answers do
-//! not change the target in the middle of a measurement. Does not connect.
+//! Each name is resolved once per run, so that changing DNS answers do not change the target during
+//! the measurement. Does not connect.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -49,12 +49,12 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// A number for a new client, counted from 0 over all workers.
+    /// The number of a new client, from 0, over all workers.
     pub fn next_client(&self) -> usize {
         self.clients.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The addresses of a host; blocks while the name is looked up for the first time.
+    /// The addresses of a host; blocks during the first lookup of a name.
     pub fn resolve(
         &self,
         host: &str,
@@ -71,14 +71,14 @@ impl Resolver {
         if addresses.is_empty() {
             return Err(Failure::new(
                 Fault::DnsNotFound,
-                format!("{host} has no address of the wanted family"),
+                format!("{host} has no address of the requested family"),
             ));
         }
         self.lock().insert((host.to_owned(), port), addresses.clone());
         Ok(addresses)
     }
 
-    /// The addresses of a host that was looked up before, or that is an address itself.
+    /// The addresses of a host that was looked up before or is an address itself.
     pub fn known(&self, host: &str, port: u16) -> Option<Arc<[SocketAddr]>> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Some(Arc::new([SocketAddr::new(address, port)]));
@@ -86,7 +86,7 @@ impl Resolver {
         self.lock().get(&(host.to_owned(), port)).cloned()
     }
 
-    /// Puts an address first, because others did not answer.
+    /// Moves an address to the front, because others did not accept a connection.
     pub fn prefer(&self, host: &str, port: u16, address: SocketAddr) {
         if let Some(known) = self.lock().get_mut(&(host.to_owned(), port)) {
             let others = known.iter().copied().filter(|other| *other != address);
@@ -95,7 +95,7 @@ impl Resolver {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {
-        // The map is whole at every moment; a panic elsewhere cannot have left it half changed.
+        // A panic under the lock cannot leave the map half changed.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -108,8 +108,8 @@ fn fits(family: AddressFamily, address: IpAddr) -> bool {
     }
 }
 
-/// Host and port that connections for `origin` go to: as `connect_to` says, in connection_index where it has
-/// several entries for it (`connection_index` counts connections), otherwise its own.
+/// Host and port that connections for `origin` go to: those of `connect_to`, in turn if it has
+/// several entries for the origin, otherwise the origin's own.
 pub fn destination<'a>(
     settings: &'a Settings,
     origin: &'a Origin,
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_default_by_scheme_and_brackets_go() {
+    fn the_scheme_decides_the_default_port_and_brackets_are_removed() {
         assert_eq!(origin("http://h/x").port, 80);
         assert_eq!(origin("https://h/x").port, 443);
         assert_eq!(origin("http://[::1]:8/").host, "::1");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_go_where_connect_to_says_in_turn() {
+    fn connections_use_the_entries_of_connect_to_in_turn() {
         let entry = |to: &str| ConnectTo { from: ("h".into(), 80), to: (to.into(), 9) };
         let settings = Settings { connect_to: vec![entry("a"), entry("b")], ..Settings::default() };
         let origin = origin("http://h/");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_need_no_name_server() {
+    fn addresses_need_no_dns_server() {
         let resolver = Resolver::default();
         let found = resolver.resolve("127.0.0.1", 80, AddressFamily::Any).unwrap();
         assert_eq!(*found, ["127.0.0.1:80".parse().unwrap()]);

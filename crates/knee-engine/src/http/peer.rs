@@ -1,6 +1,6 @@
-//! Who answered, and what TLS agreed on: facts of a connection that answers carry along.
+//! Server address and negotiated TLS of a connection, for each of its responses.
 //!
-//! Small and copied; nothing here is allocated for a request.
+//! Small and copied; allocates nothing per request.
 
 use std::net::SocketAddr;
 
@@ -11,28 +11,28 @@ use rustls::{CipherSuite, ProtocolVersion};
 pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
-    /// What TLS agreed on, if it was used.
+    /// Negotiated TLS, if it is used.
     pub tls: Option<NegotiatedTls>,
 }
 
-/// What a TLS handshake agreed on.
+/// TLS version and cipher suite of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NegotiatedTls {
-    /// The version, as in `tls1.3`; empty if it has no name.
+    /// The version, such as `tls1.3`; empty if it has no name.
     pub version: &'static str,
     /// The cipher suite by its registered name; empty if it has none.
     pub suite: &'static str,
 }
 
 impl NegotiatedTls {
-    /// From the library's names.
+    /// Converts rustls's names.
     pub fn new(version: Option<ProtocolVersion>, suite: Option<CipherSuite>) -> Self {
         let version = match version {
             Some(ProtocolVersion::TLSv1_2) => "tls1.2",
             Some(ProtocolVersion::TLSv1_3) => "tls1.3",
             _ => "",
         };
-        // The library has names of its own for those of TLS 1.3.
+        // rustls has its own names for the suites of TLS 1.3.
         let suite = match suite {
             Some(CipherSuite::TLS13_AES_128_GCM_SHA256) => "TLS_AES_128_GCM_SHA256",
             Some(CipherSuite::TLS13_AES_256_GCM_SHA384) => "TLS_AES_256_GCM_SHA384",

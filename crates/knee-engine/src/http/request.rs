@@ -1,6 +1,7 @@
-//! Requests as bytes, prepared before the run so that sending one costs a copy to the kernel.
+//! Requests as bytes, prepared before they are due, so that sending one is a single copy to the
+//! kernel.
 //!
-//! Does not send. Headers that were given replace the default ones by name.
+//! Does not send. Given headers replace the default ones by name.
 
 use url::Url;
 
@@ -9,20 +10,20 @@ use url::Url;
 pub struct Prepared {
     /// Head and body.
     pub bytes: Vec<u8>,
-    /// Whether the answer has no body whatever its head says.
+    /// Whether the response has no body, whatever its head says.
     pub is_head: bool,
-    /// Whether it may be sent twice if the first attempt met a closing connection (RFC 9110, 9.2.2).
+    /// Whether it can be sent again if the server closed the connection (RFC 9110, 9.2.2).
     pub is_idempotent: bool,
 }
 
-/// What is common to every request of a run.
+/// What all requests of a run have in common.
 #[derive(Clone, Debug)]
 pub struct Defaults {
     /// Value of `user-agent`.
     pub user_agent: String,
-    /// Whether connections are kept; otherwise `connection: close` is sent.
+    /// Whether connections are kept; if not, `connection: close` is sent.
     pub keep_alive: bool,
-    /// Whether encoded answers are welcome.
+    /// Whether encoded responses are requested.
     pub accept_encoding: bool,
 }
 
@@ -36,7 +37,7 @@ impl Default for Defaults {
     }
 }
 
-/// One request as it goes over the wire.
+/// The bytes of one request.
 pub fn serialize(
     method: &str,
     url: &Url,
@@ -86,7 +87,7 @@ pub fn serialize(
     Prepared { bytes, is_head: method == "HEAD", is_idempotent: is_idempotent(method) }
 }
 
-/// Path and query; what a server expects in the first line.
+/// Path and query, for the request line.
 fn path_of(url: &Url) -> String {
     match url.query() {
         Some(query) => format!("{}?{query}", url.path()),
@@ -100,7 +101,7 @@ fn host_of(url: &Url) -> String {
 }
 
 fn content_length(method: &str, body: Option<&[u8]>) -> Option<usize> {
-    // A method that usually has a body says that there is none; others stay silent (RFC 9110, 8.6).
+    // Without a body, methods that usually have one send length 0; others send none (RFC 9110, 8.6).
     let usual = matches!(method, "POST" | "PUT" | "PATCH");
     body.map(<[u8]>::len).or(usual.then_some(0))
 }
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_request_says_what_every_client_says() {
+    fn a_plain_request_has_the_usual_headers() {
         assert_eq!(
             text("GET", "http://host:81/a%20b?c=d#e", &[], None),
             "GET /a%20b?c=d HTTP/1.1\r\nhost: host:81\r\nuser-agent: t\r\naccept: */*\r\n\r\n"
@@ -156,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn given_headers_replace_the_default_ones_whatever_their_case() {
+    fn given_headers_replace_default_ones_in_any_case() {
         let request = text("GET", "http://h/", &[("Host", "other"), ("ACCEPT", "x")], None);
         assert_eq!(request, "GET / HTTP/1.1\r\nuser-agent: t\r\nHost: other\r\nACCEPT: x\r\n\r\n");
     }
 
     #[test]
-    fn a_body_brings_its_length_and_a_post_without_one_says_zero() {
+    fn a_body_sets_its_length_and_a_post_without_one_sends_zero() {
         assert!(text("POST", "http://h/", &[], Some("hello")).ends_with("content-length: 5\r\n\r\nhello"));
         assert!(text("POST", "http://h/", &[], None).contains("content-length: 0\r\n"));
         assert!(!text("GET", "http://h/", &[], None).contains("content-length"));

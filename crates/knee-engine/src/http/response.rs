@@ -1,8 +1,8 @@
-//! Reads HTTP/1.1 answers from bytes as they come, in any pieces.
+//! Reads HTTP/1.1 responses from bytes that arrive in any pieces.
 //!
-//! Pure: no I/O, no clock; what the fuzz target exercises. Strict where a lenient reading could
-//! match bytes to the wrong request (framing), lenient elsewhere. Allocates only when a head does
-//! not arrive in one piece.
+//! Pure: no I/O, no clock; the fuzz target tests it. Strict where lenient reading could assign
+//! bytes to the wrong request (framing), lenient elsewhere. Allocates only if a head does not
+//! arrive in one piece.
 
 use std::mem::MaybeUninit;
 
@@ -11,49 +11,49 @@ use knee_core::outcome::Fault;
 
 use super::framing::Framing;
 
-/// Most header lines in one head.
+/// Maximum number of header lines in one head.
 const HEADERS_MAX: usize = 256;
-/// Longest head in bytes; Go's client, and so k6's, allows 1 MiB, browsers 256 KiB.
+/// Maximum length of a head in bytes. Go's client, and so k6, allows 1 MiB, browsers 256 KiB.
 const HEAD_MAX: usize = 256 * 1024;
-/// Most interim (1xx) answers before the final one.
+/// Maximum number of interim (1xx) responses before the final one.
 const INTERIM_MAX: u8 = 64;
 
-/// Receives what is read, in order: one head, then its body in pieces.
+/// Receives a response in order: one head, then the body in pieces.
 pub trait Sink {
     /// The final head. A fault ends the request.
     fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault>;
 
-    /// The next bytes of the body, as received. A fault ends the request.
+    /// The next bytes of the body, not decoded. A fault ends the request.
     fn body(&mut self, bytes: &[u8]) -> Result<(), Fault>;
 
     /// The body is complete. A fault ends the request.
     fn end(&mut self) -> Result<(), Fault>;
 }
 
-/// The final head of an answer.
+/// The final head of a response.
 #[derive(Debug)]
 pub struct ResponseHead<'a> {
     /// Status code, 200 to 999.
     pub status: u16,
-    /// What stands behind the status code.
+    /// Reason phrase after the status code.
     pub reason: &'a str,
     /// Header lines in order.
     pub headers: &'a [Header<'a>],
 }
 
-/// Whether an answer is complete.
+/// Whether a response is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// More bytes are needed.
     More,
-    /// The answer is complete.
+    /// The response is complete.
     Complete {
-        /// Bytes of the input behind the end of the answer, which nothing asked for.
+        /// Bytes of the input after the end of the response, which no request asked for.
         surplus: usize,
     },
 }
 
-/// Reads one answer after the other from a connection.
+/// Reads the responses of a connection in sequence.
 #[derive(Debug)]
 pub struct ResponseReader {
     state: ReadState,
@@ -64,7 +64,7 @@ pub struct ResponseReader {
     keep_alive: bool,
     interim: u8,
     body_received: u64,
-    /// The beginning of a head that has not arrived whole.
+    /// The start of a head that is not complete yet.
     partial: Vec<u8>,
 }
 
@@ -75,7 +75,7 @@ enum ReadState {
     Done,
 }
 
-/// What the reader needs to know of a head; borrows nothing.
+/// What the reader keeps of a head; borrows nothing.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     status: u16,
@@ -98,7 +98,7 @@ impl ResponseReader {
         }
     }
 
-    /// Expects the answer to one request. An answer to a `HEAD` request never has a body.
+    /// Starts the response to one request. A response to a `HEAD` request has no body.
     pub fn expect(&mut self, head_request: bool) {
         self.state = ReadState::Head;
         self.head_request = head_request;
@@ -106,7 +106,7 @@ impl ResponseReader {
         self.partial.clear();
     }
 
-    /// Status of the answer; 0 before its final head.
+    /// Status of the response; 0 before its final head.
     pub const fn status(&self) -> u16 {
         self.status
     }
@@ -116,22 +116,22 @@ impl ResponseReader {
         self.body_received
     }
 
-    /// Whether the connection may be used again after this answer.
+    /// Whether the connection can be used again after this response.
     pub fn keep_alive(&self) -> bool {
         self.keep_alive && self.state == ReadState::Done
     }
 
-    /// Whether any byte of the answer has arrived.
+    /// Whether any byte of the response has arrived.
     pub fn begun(&self) -> bool {
         self.state != ReadState::Head || self.interim > 0 || !self.partial.is_empty()
     }
 
-    /// Whether the end of the connection is the end of the answer.
+    /// Whether the end of the connection is the end of the response.
     pub fn is_until_close(&self) -> bool {
         self.state == ReadState::Body(Framing::UntilClose)
     }
 
-    /// Takes the next bytes of the connection.
+    /// Reads the next bytes of the connection.
     pub fn feed<S: Sink>(&mut self, mut input: &[u8], sink: &mut S) -> Result<Progress, Fault> {
         while self.state == ReadState::Head {
             match self.feed_head(input, sink)? {
@@ -142,7 +142,7 @@ impl ResponseReader {
         self.feed_body(input, sink)
     }
 
-    /// The connection has ended.
+    /// Handles the end of the connection.
     pub fn feed_end<S: Sink>(&mut self, sink: &mut S) -> Result<(), Fault> {
         match self.state {
             ReadState::Body(Framing::UntilClose) => {
@@ -159,11 +159,11 @@ impl ResponseReader {
         }
     }
 
-    /// Reads a head; the number of bytes of `input` that belonged to it, or `None` when it is
-    /// not complete yet.
+    /// Reads a head; returns how many bytes of `input` belong to it, or `None` if it is not complete
+    /// yet.
     fn feed_head<S: Sink>(&mut self, input: &[u8], sink: &mut S) -> Result<Option<usize>, Fault> {
         if self.partial.is_empty() {
-            // The parser would read past empty lines for as long as they come.
+            // The parser would skip any number of empty lines.
             if matches!(input.first(), Some(b'\r' | b'\n')) {
                 return Err(Fault::MalformedHead);
             }
@@ -176,8 +176,8 @@ impl ResponseReader {
         }
         let before = self.partial.len();
         self.partial.extend_from_slice(input);
-        // Parse again only when the new bytes can have ended the head, or a head that drips in
-        // byte by byte would be parsed as often as it has bytes.
+        // Parse again only if the new bytes can end the head: otherwise a head that arrives byte by
+        // byte would be parsed once per byte.
         let news = &self.partial[before.saturating_sub(3)..];
         let may_end = news.windows(2).any(|pair| pair == b"\n\n" || pair == b"\n\r");
         if !may_end && self.partial.len() <= HEAD_MAX {
@@ -199,7 +199,7 @@ impl ResponseReader {
 
     fn take_head(&mut self, facts: Facts) {
         if facts.status < 200 {
-            // The count is checked where the next head is parsed; saturating keeps it a fault.
+            // `feed_body` makes too many of them a fault; the count must not wrap before that.
             self.interim = self.interim.saturating_add(1);
             if self.interim > INTERIM_MAX {
                 self.state = ReadState::Body(Framing::Length(0));
@@ -241,7 +241,7 @@ impl ResponseReader {
     }
 }
 
-/// Parses a head and shows it to `sink` if it is final; `None` when it is not complete.
+/// Parses a head and passes it to `sink` if it is final; `None` if it is not complete.
 fn parse_head<S: Sink>(
     input: &[u8],
     head_request: bool,
@@ -278,14 +278,14 @@ fn parse_head<S: Sink>(
     Ok(Some((used, facts)))
 }
 
-/// What the headers say of framing and of the connection (RFC 9112, sections 6.3 and 9.3).
+/// Framing and keep-alive by the headers (RFC 9112, sections 6.3 and 9.3).
 fn facts_of(response: &httparse::Response<'_, '_>, status: u16, head_request: bool) -> Result<Facts, Fault> {
     let mut length: Option<u64> = None;
     let mut chunked = None;
     let mut keep_alive = response.version == Some(1);
     let mut close = false;
     for header in response.headers.iter() {
-        // The length of a name tells most headers apart without comparing.
+        // The length of a name excludes most headers without a comparison.
         match header.name.len() {
             14 if header.name.eq_ignore_ascii_case("content-length") => {
                 let value = parse_length(header.value)?;
@@ -295,7 +295,7 @@ fn facts_of(response: &httparse::Response<'_, '_>, status: u16, head_request: bo
                 length = Some(value);
             }
             17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
-                // Only plain chunked is something a client that sent no TE header can be sent.
+                // To a client that sent no TE header, a server can send only plain chunked.
                 let plain = header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
                 if !plain || chunked.is_some() {
                     return Err(Fault::ConflictingFraming);
@@ -324,7 +324,7 @@ fn facts_of(response: &httparse::Response<'_, '_>, status: u16, head_request: bo
             Framing::UntilClose
         }
     };
-    // HTTP/1.0 knows no chunks: who sends them may mean anything by them (RFC 9112, section 6.1).
+    // HTTP/1.0 has no chunks: their meaning is not defined there (RFC 9112, section 6.1).
     close |= chunked.is_some() && response.version != Some(1);
     Ok(Facts { status, keep_alive: keep_alive && !close, framing })
 }

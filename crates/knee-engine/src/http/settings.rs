@@ -1,7 +1,7 @@
-//! How connections are made and answers are read: the same for every request of a run.
+//! How connections are opened and responses are read: the same for every request of a run.
 //!
 //! Plain data. Does not parse flags (the binary does) and does not read files: certificates and
-//! keys arrive as bytes, so that everything unreadable is found before any load.
+//! keys are passed as bytes, so that unreadable files are found before any load.
 
 use std::path::PathBuf;
 
@@ -12,27 +12,27 @@ use super::host_rules::HostRules;
 /// Settings of the request path.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Time limit for a connection: name, TCP and TLS together.
+    /// Time limit for opening a connection: name, TCP and TLS together.
     pub connect_timeout: Nanos,
-    /// Time limit of one request, from sent to done; `None` for no limit.
+    /// Time limit of one request, from its first byte to the end of its response; `None` for no limit.
     pub request_timeout: Option<Nanos>,
-    /// Whether a connection is used for more than one request.
+    /// Whether connections are reused.
     pub keep_alive: bool,
-    /// Which addresses of a name may be used.
+    /// Which addresses of a name can be used.
     pub family: AddressFamily,
-    /// Every connection goes to this Unix socket, whatever the URL's host.
+    /// Unix socket for every connection, whatever the URL's host.
     pub unix_socket: Option<PathBuf>,
-    /// Connect elsewhere than the URL says; several entries for one origin are used in turn.
+    /// Connections to other addresses than the URL's; several entries for one origin are used in turn.
     pub connect_to: Vec<ConnectTo>,
-    /// How many redirects are followed; 0 makes a redirect an ordinary answer.
+    /// Maximum number of redirects to follow; with 0 a redirect is an ordinary response.
     pub redirects: u32,
-    /// Whether encoded bodies (gzip, deflate, br, zstd) are decoded, and so verified.
+    /// Whether encoded bodies (gzip, deflate, br, zstd) are decoded and so verified.
     pub decode: bool,
-    /// Most bytes of a body as received; more is a fault.
+    /// Maximum bytes of a body as received; more is a fault.
     pub body_max: u64,
-    /// Most bytes of a body after decoding; more is a fault.
+    /// Maximum bytes of a body after decoding; more is a fault.
     pub decoded_max: u64,
-    /// Which hosts may be called, and where they are found.
+    /// Fixed addresses of hosts, and blocked hosts.
     pub host_rules: HostRules,
     /// TLS.
     pub tls: TlsSettings,
@@ -57,41 +57,41 @@ impl Default for Settings {
     }
 }
 
-/// Which addresses of a name may be used.
+/// Which addresses of a name can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AddressFamily {
-    /// Whatever the name has, in the resolver's order.
+    /// All addresses, in the resolver's order.
     #[default]
     Any,
-    /// IPv4 alone.
+    /// IPv4 only.
     V4,
-    /// IPv6 alone.
+    /// IPv6 only.
     V6,
 }
 
-/// Connections meant for one origin go to another address.
+/// Sends the connections for one origin to another address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectTo {
     /// Host and port in the URL.
     pub from: (String, u16),
-    /// Host and port that are connected to.
+    /// Host and port to connect to.
     pub to: (String, u16),
 }
 
-/// How TLS sessions are set up.
+/// Settings of TLS sessions.
 #[derive(Clone, Debug)]
 pub struct TlsSettings {
-    /// PEM of certificate authorities that are trusted besides the system's.
+    /// PEM of certificate authorities to trust in addition to the system's.
     pub authorities: Vec<Vec<u8>>,
-    /// PEM of a client certificate chain and of its private key.
+    /// PEM of a client certificate chain, and of its private key.
     pub client: Option<(Vec<u8>, Vec<u8>)>,
     /// Accept any certificate.
     pub insecure: bool,
-    /// The oldest version that is spoken.
+    /// Oldest version allowed.
     pub oldest: TlsVersion,
-    /// The newest version that is spoken.
+    /// Newest version allowed.
     pub newest: TlsVersion,
-    /// Registered names of the cipher suites of TLS 1.2 that may be used; all if there are none.
+    /// Registered names of the TLS 1.2 cipher suites that are allowed; all if empty.
     pub suites: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! TLS sessions without I/O: bytes of records in, bytes of records out.
 //!
 //! rustls does the cryptography; this module moves bytes between its unbuffered interface and a
-//! connection. Does not verify more or less than rustls, unless told to accept anything.
+//! connection. Verifies exactly what rustls verifies, except with `insecure`.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use super::failure::{Failure, TlsProblem};
 use super::peer::NegotiatedTls;
 use super::settings::{TlsSettings, TlsVersion};
 
-/// Why TLS could not be set up before the run.
+/// Why TLS cannot be set up, found before the run.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A PEM text that should hold certificates holds none that can be read.
-    #[error("no certificate in the file of certificate authorities")]
+    /// A PEM text of authorities without a readable certificate.
+    #[error("the file of certificate authorities contains no certificate")]
     NoAuthority,
-    /// The client certificate or its key is unusable.
+    /// An unusable client certificate or key.
     #[error("the client certificate cannot be used: {0}")]
     Client(String),
     /// rustls refused the settings.
@@ -57,7 +57,7 @@ pub fn configure(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> 
     Ok(Arc::new(config))
 }
 
-/// The library's cryptography, with the cipher suites that may be used.
+/// The cryptography of rustls, with the allowed cipher suites.
 fn provider(settings: &TlsSettings) -> CryptoProvider {
     let mut provider = rustls::crypto::ring::default_provider();
     if !settings.suites.is_empty() {
@@ -71,7 +71,7 @@ fn provider(settings: &TlsSettings) -> CryptoProvider {
 
 fn roots(settings: &TlsSettings) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
-    // A system without a store, or with entries rustls cannot read, is judged at the handshake.
+    // A system without a store, or with entries that rustls cannot read, fails at the handshake.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     for pem in &settings.authorities {
         let found = certificates(pem).map_err(|_| TlsError::NoAuthority)?;
@@ -87,7 +87,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls::pki_
     CertificateDer::pem_slice_iter(pem).collect()
 }
 
-/// Verifies signatures of the handshake, but no certificate: what `--insecure` asks for.
+/// Verifies the signatures of the handshake but no certificate, for `--insecure`.
 #[derive(Debug)]
 struct AcceptAnything {
     provider: Arc<CryptoProvider>,
@@ -133,27 +133,27 @@ impl ServerCertVerifier for AcceptAnything {
 /// One session.
 pub struct Session {
     connection: UnbufferedClientConnection,
-    /// Received bytes of a record that is not complete.
+    /// Received bytes of an incomplete record.
     incoming: Vec<u8>,
-    /// Records to be written; those before `written` were.
+    /// Records to write; the bytes before `written` are done.
     outgoing: Vec<u8>,
     written: usize,
     peer_closed: bool,
 }
 
-/// How a session stands after all received records were processed.
+/// State of a session after all received records were processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionState {
-    /// The handshake goes on; more records are needed.
+    /// In the handshake; more records are needed.
     Handshaking,
-    /// Requests may be sent.
+    /// Requests can be sent.
     Open,
-    /// The peer has ended the stream in order.
+    /// The peer closed the stream properly.
     Closed,
 }
 
 impl Session {
-    /// A session with the host `name`; its first records are ready to be written.
+    /// A session with the host `name`; its first records are pending.
     pub fn new(config: Arc<ClientConfig>, name: &str) -> Result<Self, Failure> {
         let name = ServerName::try_from(name.to_owned())
             .map_err(|error| Failure::new(Fault::TlsHandshake, format!("{name}: {error}")))?;
@@ -164,23 +164,23 @@ impl Session {
         Ok(session)
     }
 
-    /// What the handshake has agreed on.
-    pub fn agreed(&self) -> NegotiatedTls {
+    /// Version and cipher suite of the session.
+    pub fn negotiated(&self) -> NegotiatedTls {
         let suite = self.connection.negotiated_cipher_suite().map(|suite| suite.suite());
         NegotiatedTls::new(self.connection.protocol_version(), suite)
     }
 
-    /// Whether the peer has ended the stream in order.
+    /// Whether the peer closed the stream properly.
     pub const fn is_closed(&self) -> bool {
         self.peer_closed
     }
 
-    /// Bytes that are to be written.
+    /// Bytes to write.
     pub fn pending(&self) -> &[u8] {
         &self.outgoing[self.written..]
     }
 
-    /// The first `count` of the pending bytes were written.
+    /// Marks the first `count` pending bytes as written.
     pub fn advance(&mut self, count: usize) {
         self.written += count;
         if self.written == self.outgoing.len() {
@@ -189,7 +189,7 @@ impl Session {
         }
     }
 
-    /// Processes received bytes; hands decrypted data to `deliver`, whose fault ends it.
+    /// Processes received bytes; passes decrypted data to `deliver`, whose fault ends the processing.
     pub fn receive(
         &mut self,
         bytes: &mut [u8],
@@ -208,11 +208,11 @@ impl Session {
         Ok(session_state)
     }
 
-    /// Encrypts a request; its records are pending afterwards.
+    /// Encrypts a request; its records are then pending.
     pub fn encrypt(&mut self, plain: &[u8]) -> Result<(), Failure> {
         let status = self.connection.process_tls_records(&mut []);
         let ConnectionState::WriteTraffic(mut traffic) = status.state.map_err(failure_of)? else {
-            return Err(Failure::new(Fault::TlsBroken, "the session does not take data"));
+            return Err(Failure::new(Fault::TlsBroken, "the TLS session is not ready to send"));
         };
         let start = self.outgoing.len();
         // Records hold 16 KiB and carry fewer than 64 bytes of overhead each.
@@ -230,7 +230,7 @@ impl Session {
         }
     }
 
-    /// Lets rustls work on `incoming` until it needs more; returns the bytes it is done with.
+    /// Lets rustls process `incoming` until it needs more; returns how many bytes it used.
     fn process(
         &mut self,
         incoming: &mut [u8],
@@ -246,7 +246,7 @@ impl Session {
                     None
                 }
                 ConnectionState::TransmitTlsData(data) => {
-                    // The bytes are pending; they will be written before anything else is.
+                    // The bytes are pending; they are written before anything else.
                     data.done();
                     None
                 }

@@ -1,9 +1,9 @@
-//! Waiting on Linux: one `timerfd` a worker, armed with absolute times and watched by the
+//! Waiting on Linux: one `timerfd` per worker, armed with absolute times and watched by the
 //! worker's own epoll, because tokio's timer wheel rounds up to the next millisecond.
 //!
-//! An idle core takes tens of microseconds to wake up. The alarm learns how late it usually is and is
-//! set that much earlier; what is then left to wait is spent looking for answers. It does not spin
-//! beyond that: a core may be the server's.
+//! An idle core takes tens of microseconds to wake up. The alarm learns its mean lateness and is set
+//! that much earlier; the worker polls its sockets for the rest of the wait. It does not spin longer:
+//! the server may need the core.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -24,9 +24,9 @@ use tokio::runtime::{LocalOptions, LocalRuntime};
 use super::interface::Timer;
 use super::queue::SleeperQueue;
 
-/// The alarm is set at most this much early, so this is also the longest look at the clock.
+/// The alarm is set at most this much early, so this is also the longest spin.
 const LEAD_MAX: Nanos = Nanos::from_micros(60);
-/// How many rings it takes to learn how late the alarm is.
+/// Number of alarms over which lateness is averaged.
 const RINGS: u64 = 16;
 
 /// The timer of one worker thread. Clones share one `timerfd`.
@@ -38,19 +38,19 @@ pub struct WorkerTimer {
 #[derive(Debug)]
 struct Shared {
     clock: MonotonicClock,
-    /// What `CLOCK_MONOTONIC` read when `clock` read zero.
+    /// `CLOCK_MONOTONIC` when `clock` read zero.
     origin: Nanos,
     alarm: AsyncFd<OwnedFd>,
-    /// What the alarm is set to; `MAX` when it is not set.
+    /// The time the alarm is set for; `MAX` if it is not set.
     set_to: Cell<Nanos>,
-    /// How much earlier than what it is set to the alarm rings: the mean of its recent lateness.
+    /// How much earlier than `set_to` the alarm fires: the mean of its recent lateness.
     lead: Cell<Nanos>,
     queue: SleeperQueue,
 }
 
 impl WorkerTimer {
-    /// A runtime on which this timer works. Without tokio's own timers, whose wheel would be
-    /// turned at every wake-up.
+    /// A runtime on which this timer works. It has none of tokio's timers, whose wheel would cost time
+    /// at every wake-up.
     pub fn runtime() -> io::Result<LocalRuntime> {
         tokio::runtime::Builder::new_current_thread().enable_io().build_local(LocalOptions::default())
     }
@@ -74,7 +74,7 @@ impl WorkerTimer {
         Ok(Self { shared: Rc::new(shared) })
     }
 
-    /// Wakes sleepers for ever; to be run as a task of its own.
+    /// Wakes sleepers; never returns. To be run as a separate task.
     pub async fn drive(self) {
         let shared = &*self.shared;
         loop {
@@ -91,7 +91,7 @@ impl WorkerTimer {
 }
 
 impl Shared {
-    /// Moves the lead towards how late the alarm has just been. A ring without a setting is none.
+    /// Moves the lead towards the lateness of this alarm. Ignores an alarm that was not set.
     fn learn(&self) {
         if self.set_to.get() == Nanos::MAX {
             return;
@@ -101,22 +101,22 @@ impl Shared {
         self.lead.set(Nanos((self.lead.get().0 * (RINGS - 1) + late.0) / RINGS));
     }
 
-    /// Wakes sleepers until the next one is further away than the lead, and sets the alarm for it.
+    /// Wakes sleepers until the next one is further away than the lead; sets the alarm for it.
     async fn wake_until_idle(&self) {
         loop {
             let now = self.clock.now();
             self.queue.wake_due(now);
             match self.queue.earliest() {
-                // Lets the runtime poll its sockets, which would wait otherwise.
+                // Lets the runtime poll its sockets meanwhile.
                 Some(at) if at <= now.saturating_add(self.lead.get()) => tokio::task::yield_now().await,
-                // Sleepers that were woken re-arm when they sleep again; those still queued need it now.
+                // Woken sleepers set the alarm when they sleep again; those still queued need it now.
                 Some(at) => return self.arm(at),
                 None => return,
             }
         }
     }
 
-    /// Makes the alarm ring for `at` unless it rings earlier anyway.
+    /// Sets the alarm for `at` unless it is set for an earlier time.
     fn arm(&self, at: Nanos) {
         if at >= self.set_to.get() {
             return;

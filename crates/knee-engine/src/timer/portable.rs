@@ -1,6 +1,6 @@
-//! Waiting where there is no `timerfd`: tokio's timer, which is up to 1.1 ms late.
+//! Waiting on platforms without `timerfd`: tokio's timer, which is up to 1.1 ms late.
 //!
-//! The lateness is measured like any other and shows in the lag, so a result made here says so.
+//! Does not correct the lateness: it is measured and part of the generator lag of each result.
 
 use std::io;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl WorkerTimer {
         Ok(Self { clock })
     }
 
-    /// Nothing to drive: tokio does.
+    /// Never returns; tokio drives its own timers.
     pub async fn drive(self) {
         std::future::pending::<()>().await;
     }

@@ -1,6 +1,6 @@
-//! Who waits for which point in time: a queue of sleepers, without a clock of its own.
+//! A queue of sleepers by wake-up time.
 //!
-//! Does not know what time it is; its owner calls [`SleeperQueue::wake_due`].
+//! Does not read a clock; its owner calls [`SleeperQueue::wake_due`] with the time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use knee_core::unit::Nanos;
 
-/// Sleepers by wake-up time; those with equal times wake in the order in which they came.
+/// Sleepers by wake-up time; those with equal times wake in order of arrival.
 #[derive(Debug, Default)]
 pub struct SleeperQueue {
     inner: RefCell<Inner>,
@@ -20,7 +20,7 @@ struct Inner {
     next_id: u64,
 }
 
-/// One sleeper's place in the queue, freed when dropped.
+/// One sleeper; dropping it removes it from the queue.
 #[derive(Debug)]
 pub struct Sleeper<'q> {
     queue: &'q SleeperQueue,
@@ -29,12 +29,12 @@ pub struct Sleeper<'q> {
 }
 
 impl SleeperQueue {
-    /// A place for somebody who wants to wake at `at`; not yet in the queue.
+    /// A sleeper until `at`; not yet in the queue.
     pub fn sleeper(&self, at: Nanos) -> Sleeper<'_> {
         Sleeper { queue: self, at, id: None }
     }
 
-    /// Wakes everyone whose time is `now` or earlier.
+    /// Wakes all sleepers whose time is `now` or earlier.
     pub fn wake_due(&self, now: Nanos) {
         loop {
             let mut inner = self.inner.borrow_mut();
@@ -42,7 +42,7 @@ impl SleeperQueue {
                 return;
             };
             let waker = first.remove();
-            drop(inner); // a waker may run code that sleeps again
+            drop(inner); // a waker can run code that sleeps again
             waker.wake();
         }
     }
@@ -54,8 +54,8 @@ impl SleeperQueue {
 }
 
 impl Sleeper<'_> {
-    /// Ready once `now` has reached the sleeper's time; otherwise in the queue. Says whether
-    /// this sleeper became the earliest, so that the owner can set its alarm.
+    /// Ready once `now` has reached the sleeper's time; otherwise puts it in the queue. Also returns
+    /// whether this sleeper became the earliest, so that the owner can set its alarm.
     pub fn poll(&mut self, now: Nanos, ctx: &mut Context<'_>) -> (Poll<()>, bool) {
         if now >= self.at {
             return (Poll::Ready(()), false);

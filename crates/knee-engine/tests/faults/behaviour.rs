@@ -1,6 +1,6 @@
-//! Every way in which the server of these tests can answer one request.
+//! Everything that the server of these tests can do with one request.
 //!
-//! Says what is sent and what becomes of the connection; not what the engine should make of it.
+//! Defines the bytes it sends and the end of the connection, not what the engine should make of them.
 
 use std::io::{self, Write};
 use std::thread;
@@ -8,45 +8,45 @@ use std::time::Duration;
 
 use crate::server::{Link, Request};
 
-/// What the server does about one request.
+/// What the server does with one request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Behaviour {
     // Well-behaved.
-    /// An ordinary answer with a short body.
+    /// An ordinary response with a short body.
     Good,
     /// The same, with this body.
     Body(Vec<u8>),
     /// The same, with this content coding.
     Coded(&'static str, Vec<u8>),
-    /// An ordinary answer with this status.
+    /// An ordinary response with this status.
     Status(u16),
     /// These bytes as they are; the connection is kept.
     Raw(String),
     /// HTTP/1.0 that keeps the connection.
     OldAndKept,
-    /// A body without length that the end of the connection ends.
+    /// A body without length, ended by the end of the connection.
     UntilClose,
-    /// An interim answer before the final one.
+    /// An interim response before the final one.
     Continue,
     /// Lines that end in a line feed alone.
     BareLineFeeds,
-    /// One byte after the other, but in time.
+    /// Byte by byte, but in time.
     DripInTime,
-    /// Closes after its answer without having said so.
+    /// Closes after its response without announcing it.
     CloseUnannounced,
-    /// An answer to the head of a request, whose body is not read before the server has seen so many requests.
+    /// A response to the head of a request. Its body is not read until the server received so many requests.
     Early(usize),
     /// The same, and the connection is reset.
     EarlyReset,
 
     // Hanging up.
-    /// A reset instead of an answer.
+    /// A reset instead of a response.
     ResetAtOnce,
     /// A reset within the head.
     ResetInHead,
     /// A reset after the head.
     ResetInBody,
-    /// The end of the connection instead of an answer.
+    /// The end of the connection instead of a response.
     EndAtOnce,
     /// The end within the head.
     EndInHead,
@@ -56,7 +56,7 @@ pub enum Behaviour {
     EndInChunk,
     /// The end between two chunks.
     EndBetweenChunks,
-    /// The end of the TCP stream, but not of the TLS stream, behind a body without length.
+    /// The end of the TCP stream, but not of the TLS stream, after a body without length.
     CutUntilClose,
     /// The same before as many bytes as announced.
     CutInBody,
@@ -64,17 +64,17 @@ pub enum Behaviour {
     BreakTls,
 
     // Slowness.
-    /// An ordinary answer after a pause.
+    /// An ordinary response after a pause.
     Delayed(Duration),
-    /// No answer at all.
+    /// No response.
     Silence,
-    /// A head, and then nothing.
+    /// Nothing after the head.
     SilenceAfterHead,
-    /// A head that never ends, one byte after the other.
+    /// An endless head, byte by byte.
     DripHead,
-    /// A body that never ends, one byte after the other.
+    /// An endless body, byte by byte.
     DripBody,
-    /// Interim answers, one after the other, for ever.
+    /// Endless interim responses, slowly.
     DripInterim,
 
     // Not HTTP.
@@ -82,119 +82,118 @@ pub enum Behaviour {
     Garbage,
     /// Bytes from a generator with this seed.
     RandomBytes(u64),
-    /// A page without a head, as HTTP/0.9 had it.
+    /// A page without a head, as in HTTP/0.9.
     NoHead,
     /// A version that does not exist.
     OtherVersion,
     /// A TLS alert.
     TlsAlert,
-    /// Empty lines without end.
+    /// Endless empty lines.
     EmptyLines,
-    /// Another protocol, unasked.
+    /// A switch to another protocol that was not requested.
     Upgrade,
 
     // Heads.
-    /// More header lines than anybody reads.
+    /// More header lines than allowed.
     ManyHeaders,
-    /// One header line that is longer than any head.
+    /// An endless header line.
     LongHeader,
-    /// Cookies without end.
+    /// Endless cookies.
     CookieFlood,
     /// A NUL in a header.
     NulInHeader,
-    /// A header line that goes on in the next line.
+    /// A header line that continues in the next line.
     FoldedHeader,
     /// A header line without a colon.
     NoColon,
-    /// Interim answers without end.
+    /// Endless interim responses.
     InterimFlood,
 
     // Framing.
     /// A chunk size that is no number.
     BadChunkSize,
-    /// A chunk size that no number holds.
+    /// A chunk size over 64 bits.
     HugeChunkSize,
-    /// A chunk that is longer than it says.
+    /// A chunk that is longer than its size.
     LongChunk,
-    /// A chunk extension without end.
+    /// An endless chunk extension.
     EndlessExtension,
-    /// A trailer without end.
+    /// An endless trailer.
     EndlessTrailer,
-    /// These headers of framing, and a body of five bytes.
+    /// These framing headers, and a body of five bytes.
     Framing(&'static str),
 
     // Bodies.
-    /// A body of chunks without end.
+    /// An endless body in chunks.
     EndlessChunks,
-    /// A body without length and without end.
+    /// An endless body without length.
     EndlessBody,
-    /// A length beyond every limit, and a body without end.
+    /// A length over every limit, and an endless body.
     HugeLength,
 
-    // More than was asked for.
-    /// A second answer in the same write.
-    SecondAnswer,
-    /// A second answer in a write of its own.
-    LateSecondAnswer,
+    // Unexpected responses.
+    /// A second response in the same write.
+    SecondResponse,
+    /// A second response in a separate write.
+    LateSecondResponse,
 
     // Redirects.
     /// A redirect to this location.
     Redirect(u16, String),
-    /// A redirect to nowhere.
+    /// A redirect without location.
     RedirectWithoutLocation,
 }
 
-/// What becomes of the connection.
+/// What happens to the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// It serves the next request.
     Keep,
-    /// The client has to close it; whatever else it sends is counted.
+    /// The client must close it; what it sends instead is counted.
     Hold,
-    /// The same, but nothing is read before the server has seen so many requests.
+    /// The same, but nothing is read until the server received so many requests.
     Unread(usize),
-    /// The server ends it in order.
+    /// The server closes it properly.
     Close,
-    /// The server ends the TCP stream alone.
+    /// The server ends only the TCP stream.
     Cut,
     /// The server resets it.
     Reset,
 }
 
-/// An answer that says its body's length.
-pub fn answer(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
+/// A response with a content length.
+pub fn response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status} Said\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
 }
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-/// Slow enough that every byte is read alone, quick enough for a test.
+/// Pause between bytes: each is read alone, but the test is fast.
 const DRIP: Duration = Duration::from_millis(1);
-/// How slowly drips without end come.
+/// Pause between bytes of endless responses.
 const SLOW_DRIP: Duration = Duration::from_millis(20);
 
 impl Behaviour {
-    /// Whether it answers before it has read the body of the request.
+    /// Whether it responds before it has read the body of the request.
     pub const fn is_early(&self) -> bool {
         matches!(self, Self::Early(_) | Self::EarlyReset)
     }
 
-    /// Whether a client that had its connection kept until now cannot tell it from a connection
-    /// that was closed while it was idle.
+    /// Whether it looks to the client like a kept connection that was closed while it was idle.
     pub const fn is_hang_up(&self) -> bool {
         matches!(self, Self::ResetAtOnce | Self::EndAtOnce)
     }
 
-    /// Does it.
+    /// Does it, and returns what happens to the connection.
     pub fn act(&self, link: &mut Link, request: &Request) -> io::Result<After> {
         match self {
             Self::DripInTime => {
-                drip(link, &answer(200, "", b"slow but sure"), DRIP)?;
+                drip(link, &response(200, "", b"slow but sure"), DRIP)?;
                 Ok(After::Keep)
             }
             Self::Delayed(pause) => {
                 thread::sleep(*pause);
-                link.write_all(&answer(200, "", b"late"))?;
+                link.write_all(&response(200, "", b"late"))?;
                 Ok(After::Keep)
             }
             Self::DripHead => endless(link, b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x", Some(SLOW_DRIP)),
@@ -214,14 +213,14 @@ impl Behaviour {
                 let head = b"HTTP/1.1 200 OK\r\nContent-Length: 9000000000000000000\r\n\r\n";
                 endless(link, head, &[b'x'; 4_096], None)
             }
-            Self::LateSecondAnswer => {
-                link.write_all(&answer(200, "", b"asked for"))?;
+            Self::LateSecondResponse => {
+                link.write_all(&response(200, "", b"asked for"))?;
                 link.flush()?;
-                link.write_all(&answer(200, "", b"not asked for"))?;
+                link.write_all(&response(200, "", b"not asked for"))?;
                 Ok(After::Keep)
             }
             Self::Early(seen) => {
-                link.write_all(&answer(413, "", b"too much"))?;
+                link.write_all(&response(413, "", b"too much"))?;
                 Ok(After::Unread(*seen))
             }
             Self::BreakTls => {
@@ -240,19 +239,19 @@ impl Behaviour {
         }
     }
 
-    /// What is said in one piece, and what comes after it.
+    /// Bytes that are sent at once, and what happens to the connection after them.
     fn said(&self, request: &Request) -> (Vec<u8>, After) {
         let text = |text: &str, after| (text.as_bytes().to_vec(), after);
         match self {
             Self::Good if request.head.starts_with("HEAD ") => {
                 text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n", After::Keep)
             }
-            Self::Good => (answer(200, "", b"fine"), After::Keep),
-            Self::Body(body) => (answer(200, "", body), After::Keep),
+            Self::Good => (response(200, "", b"fine"), After::Keep),
+            Self::Body(body) => (response(200, "", body), After::Keep),
             Self::Coded(coding, body) => {
-                (answer(200, &format!("Content-Encoding: {coding}\r\n"), body), After::Keep)
+                (response(200, &format!("Content-Encoding: {coding}\r\n"), body), After::Keep)
             }
-            Self::Status(status) => (answer(*status, "", b"body"), After::Keep),
+            Self::Status(status) => (response(*status, "", b"body"), After::Keep),
             Self::Raw(said) => text(said, After::Keep),
             Self::OldAndKept => {
                 text("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\nold", After::Keep)
@@ -263,8 +262,8 @@ impl Behaviour {
                 After::Keep,
             ),
             Self::BareLineFeeds => text("HTTP/1.1 200 OK\nContent-Length: 2\n\nok", After::Keep),
-            Self::CloseUnannounced => (answer(200, "", b"bye"), After::Close),
-            Self::EarlyReset => (answer(413, "", b"too much"), After::Close),
+            Self::CloseUnannounced => (response(200, "", b"bye"), After::Close),
+            Self::EarlyReset => (response(413, "", b"too much"), After::Close),
             Self::ResetAtOnce => text("", After::Reset),
             Self::ResetInHead => text("HTTP/1.1 200 OK\r\nX-Half: ", After::Reset),
             Self::ResetInBody => text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", After::Reset),
@@ -278,14 +277,14 @@ impl Behaviour {
             Self::Silence => text("", After::Hold),
             Self::SilenceAfterHead => text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", After::Hold),
             Self::Redirect(status, location) => {
-                (answer(*status, &format!("Location: {location}\r\n"), b""), After::Keep)
+                (response(*status, &format!("Location: {location}\r\n"), b""), After::Keep)
             }
-            Self::RedirectWithoutLocation => (answer(302, "", b""), After::Keep),
+            Self::RedirectWithoutLocation => (response(302, "", b""), After::Keep),
             _ => (self.nonsense(), After::Hold),
         }
     }
 
-    /// What no client can make sense of. It has to give the connection up by itself.
+    /// Bytes that no client can understand. The client must close the connection.
     fn nonsense(&self) -> Vec<u8> {
         let with = |headers: &str| format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\nhello").into_bytes();
         let chunks = |chunks: &str| format!("{CHUNKED}{chunks}").into_bytes();
@@ -304,7 +303,9 @@ impl Behaviour {
             Self::BadChunkSize => chunks("five\r\nhello\r\n0\r\n\r\n"),
             Self::HugeChunkSize => chunks("fffffffffffffffff\r\nhello"),
             Self::LongChunk => chunks("5\r\nhello and more\r\n0\r\n\r\n"),
-            Self::SecondAnswer => [answer(200, "", b"asked for"), answer(200, "", b"not asked for")].concat(),
+            Self::SecondResponse => {
+                [response(200, "", b"asked for"), response(200, "", b"not asked for")].concat()
+            }
             _ => b"220 mail.example ESMTP ready\r\n".to_vec(),
         }
     }
@@ -314,11 +315,11 @@ fn chunk(data: &[u8]) -> Vec<u8> {
     [format!("{:x}\r\n", data.len()).as_bytes(), data, b"\r\n"].concat()
 }
 
-/// Noise that does not begin as an answer does.
+/// Random bytes that do not start like a response.
 fn random_bytes(seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let mut noise = || {
-        // xorshift64: any noise will do, as long as it is the same noise every time.
+        // xorshift64: the same bytes every time.
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -334,13 +335,13 @@ fn drip(link: &mut Link, bytes: &[u8], pause: Duration) -> io::Result<()> {
     for byte in bytes {
         link.write_all(&[*byte])?;
         link.flush()?;
-        // This server's slowness is what is tested; no test waits for it to be exact.
+        // The slowness of the server is under test; no test relies on its exact duration.
         thread::sleep(pause);
     }
     Ok(())
 }
 
-/// Writes `first`, then `again` for as long as the client reads it; ends only with an error.
+/// Writes `first`, then `again` as long as the client reads it; ends only with an error.
 fn endless(link: &mut Link, first: &[u8], again: &[u8], pause: Option<Duration>) -> io::Result<After> {
     link.write_all(first)?;
     loop {

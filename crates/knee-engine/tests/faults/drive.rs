@@ -1,5 +1,5 @@
-//! Makes runs of the real engine against a server of these tests, and checks what every run must
-//! keep to whatever the server did.
+//! Makes runs of the real engine against a server of these tests, and checks what must hold for every
+//! run, whatever the server did.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -26,7 +26,7 @@ use crate::server::WATCHDOG;
 /// Body limits of these tests, on the wire and decoded.
 pub const BODY_MAX: u64 = 1 << 20;
 
-/// Everything that decides what a run does; adjust what matters.
+/// The settings of a run; tests change what matters to them.
 #[derive(Clone)]
 pub struct Drive {
     pub requests: Vec<RequestTemplate>,
@@ -55,7 +55,7 @@ pub fn request(url: &str) -> RequestTemplate {
 }
 
 impl Drive {
-    /// `requests` requests over `users` connections, each waiting for its answer.
+    /// `requests` requests over `users` connections, each waiting for its response.
     pub fn closed(url: &str, requests: u64, users: u32) -> Self {
         let settings = Settings { body_max: BODY_MAX, decoded_max: BODY_MAX, ..Settings::default() };
         Self {
@@ -73,7 +73,7 @@ impl Drive {
         }
     }
 
-    /// `requests` requests at `rate` a second over `users` connections at the most.
+    /// `requests` requests at `rate` per second over at most `users` connections.
     pub fn open(url: &str, requests: u64, users: u32, rate: f64) -> Self {
         let executor =
             Executor::Open { rate: Curve::constant(rate), arrivals: Arrivals::Uniform, users_max: users };
@@ -95,7 +95,7 @@ impl Drive {
         self
     }
 
-    /// The same, trusting the authority of these tests.
+    /// The same with the authority of these tests trusted.
     pub fn trusting(self) -> Self {
         self.with(|settings| settings.tls.authorities = vec![identity::authority()])
     }
@@ -124,13 +124,13 @@ impl Drive {
         }
     }
 
-    /// Makes the run, and checks what must hold for every run.
+    /// Makes the run and checks what must hold for every run.
     pub fn run(&self) -> Run {
-        self.watched().expect("the run can be made").0
+        self.run_with_intervals().expect("the run can be made").0
     }
 
-    /// Makes the run; also returns its intervals. Ends the test if it does not end.
-    pub fn watched(&self) -> Result<(Run, Vec<Arc<Interval>>), RunError> {
+    /// The same; also returns the intervals. Fails the test if the run does not end.
+    pub fn run_with_intervals(&self) -> Result<(Run, Vec<Arc<Interval>>), RunError> {
         let secure = self.requests.iter().any(|request| request.url.scheme() == "https");
         let tls = secure.then(|| tls::configure(&self.settings.tls).unwrap());
         let http =
@@ -143,7 +143,7 @@ impl Drive {
         let (send_run, runs) = mpsc::channel();
         thread::spawn(move || {
             let listeners = Listeners { journal: None, events: vec![send_event] };
-            // Nobody listens any more if the watchdog has ended the test.
+            // Fails if the watchdog has ended the test.
             let _ = send_run.send(run(head, &Arc::new(set), &http, &control, listeners));
         });
         let run = runs.recv_timeout(WATCHDOG).expect("the run ends")?;
@@ -157,7 +157,7 @@ impl Drive {
     }
 }
 
-/// Every planned request ended once, every failed one has one fault, every answered one one status.
+/// Every planned request ended once; every failed one has one fault, every response one status.
 fn check_books(run: &Run) {
     for tally in [&run.warm_up, &run.measured] {
         let (books, all) = (tally.books(), tally.all());
@@ -174,7 +174,7 @@ fn check_books(run: &Run) {
     assert_eq!(run.concurrency.at_end, 0, "nothing is in flight after the end");
 }
 
-/// The run is the sum of its intervals, and these follow one another without gaps.
+/// The run is the sum of its intervals, which have no gaps.
 fn check_intervals(run: &Run, intervals: &[Arc<Interval>]) {
     let mut at = Nanos::ZERO;
     let mut sum = knee_core::tally::Tally::default();
@@ -187,12 +187,12 @@ fn check_intervals(run: &Run, intervals: &[Arc<Interval>]) {
     assert_eq!(sum.books(), run.measured.books());
 }
 
-/// How many requests of the measured part had this outcome.
+/// Number of measured requests with this outcome.
 pub fn count(run: &Run, outcome: Outcome) -> u64 {
     run.measured.books().count(outcome)
 }
 
-/// The one endpoint of a run, or all together.
+/// All endpoints of a run together.
 pub fn all(run: &Run) -> EndpointTally {
     run.measured.all()
 }

@@ -1,21 +1,21 @@
-//! Connections that end at the wrong moment: what is sent once more, what is not, and what counts
-//! as an answer although the request was never read whole.
+//! Connections that end at the wrong moment: which requests are sent again, and which early
+//! responses count.
 
 use knee_core::outcome::{Blame, Fault, Outcome};
 
-use crate::answers::{BAD, REQUESTS};
 use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::identity::Greeting;
+use crate::responses::{BAD, REQUESTS};
 use crate::server::Server;
 
-/// Ends the connection instead of answering its second request.
+/// Ends the connection instead of responding to its second request.
 fn ends_at_the_second_request(behaviour: Behaviour) -> Server {
     Server::start(move |request| if request.place == 1 { behaviour.clone() } else { Behaviour::Good })
 }
 
 #[test]
-fn an_idempotent_request_that_met_a_closing_connection_is_sent_once_more() {
+fn an_idempotent_request_on_a_closing_connection_is_sent_again() {
     for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"] {
         for behaviour in [Behaviour::EndAtOnce, Behaviour::ResetAtOnce] {
             let server = ends_at_the_second_request(behaviour);
@@ -31,7 +31,7 @@ fn an_idempotent_request_that_met_a_closing_connection_is_sent_once_more() {
 }
 
 #[test]
-fn a_request_that_may_do_something_twice_is_never_sent_once_more() {
+fn a_request_that_is_not_idempotent_is_never_sent_again() {
     for method in ["POST", "PATCH"] {
         for (behaviour, fault) in
             [(Behaviour::EndAtOnce, Fault::ClosedEarly), (Behaviour::ResetAtOnce, Fault::Reset)]
@@ -48,12 +48,12 @@ fn a_request_that_may_do_something_twice_is_never_sent_once_more() {
 }
 
 #[test]
-fn a_request_is_sent_once_more_and_not_for_ever() {
-    // Every second request of a connection, and everything after the first three connections.
+fn a_request_is_sent_again_only_once() {
+    // Fails the second request of a connection, and everything after the first three connections.
     let server = Server::start(|request| {
         if request.connection >= 3 || request.place == 1 { Behaviour::EndAtOnce } else { Behaviour::Good }
     });
-    // One user, because of several a busy machine may let one take all requests before the others had their second turn.
+    // One user: with several, one could take all requests on a busy machine before the others send a second one.
     let run = Drive::closed(&server.url("/"), 20, 1).run();
     let tally = all(&run);
     let failed = count(&run, Outcome::TransportError);
@@ -64,7 +64,7 @@ fn a_request_is_sent_once_more_and_not_for_ever() {
 }
 
 #[test]
-fn a_half_answered_request_is_not_sent_once_more() {
+fn a_request_with_a_partial_response_is_not_sent_again() {
     let server = ends_at_the_second_request(Behaviour::EndInHead);
     let run = Drive::closed(&server.url("/"), 20, 3).run();
     assert_eq!(all(&run).resent, 0);
@@ -72,8 +72,8 @@ fn a_half_answered_request_is_not_sent_once_more() {
 }
 
 #[test]
-fn a_server_that_closes_after_each_answer_without_saying_so_costs_no_get() {
-    for drive in crate::answers::runs() {
+fn a_server_that_closes_after_each_response_without_notice_fails_no_get() {
+    for drive in crate::responses::runs() {
         let server = Server::start(|_| Behaviour::CloseUnannounced);
         let run = drive(&server.url("/")).run();
         assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
@@ -83,8 +83,8 @@ fn a_server_that_closes_after_each_answer_without_saying_so_costs_no_get() {
 }
 
 #[test]
-fn a_reset_at_the_door_is_a_reset() {
-    for drive in crate::answers::runs() {
+fn a_reset_of_a_new_connection_is_a_reset() {
+    for drive in crate::responses::runs() {
         let greet = |number| if number < BAD { Greeting::Reset } else { Greeting::Plain };
         let server = Server::greeting(greet, |_| Behaviour::Good);
         let run = drive(&server.url("/")).run();
@@ -95,12 +95,12 @@ fn a_reset_at_the_door_is_a_reset() {
     }
 }
 
-/// More than the buffers of both ends hold, so that it cannot be sent whole unless it is read.
+/// More than the buffers of both ends hold: it cannot be sent completely unless the server reads it.
 const LARGE: usize = 24 << 20;
 
 #[test]
-fn an_answer_before_the_request_was_sent_whole_counts_and_ends_the_connection() {
-    // An early server that read on could get all of a request before its client looks up.
+fn a_response_before_the_whole_request_is_sent_counts_and_ends_the_connection() {
+    // The server does not read on: otherwise the whole request could be sent before the client sees the response.
     for behaviour in [Behaviour::Early(6), Behaviour::EarlyReset] {
         let server = Server::start({
             let behaviour = behaviour.clone();
@@ -114,14 +114,14 @@ fn an_answer_before_the_request_was_sent_whole_counts_and_ends_the_connection() 
         assert!(tally.bytes_sent > 3 * LARGE as u64);
         let seen = server.all_closed();
         assert!(seen.requests.iter().all(|request| request.connection >= 3 || request.place == 0));
-        // What was answered early was not waited for, and has no time of waiting.
+        // An early response has no wait phase.
         let wait = &tally.phases[knee_core::tally::Phase::Wait as usize];
         assert_eq!(wait.count(), 3, "{behaviour:?}");
     }
 }
 
 #[test]
-fn a_connection_is_refused_where_nobody_listens() {
+fn a_connection_without_a_listener_is_refused() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{gone}/");
     for drive in [Drive::closed(&url, 20, 3), Drive::open(&url, 20, 3, 500.0)] {
@@ -134,7 +134,7 @@ fn a_connection_is_refused_where_nobody_listens() {
 }
 
 #[test]
-fn a_unix_socket_that_is_not_there_refuses() {
+fn a_missing_unix_socket_is_refused() {
     let run = Drive::closed("http://localhost/", 20, 3)
         .with(|settings| settings.unix_socket = Some("/nonexistent/socket".into()))
         .run();

@@ -1,6 +1,6 @@
-//! Certificates made for the occasion, and the ways in which a server can greet a new connection.
+//! Certificates for these tests, and how a server can start a new connection.
 //!
-//! Nothing is read from or written to disk, and nothing is valid outside of these tests.
+//! Neither reads nor writes files; nothing is valid outside these tests.
 
 use std::io::{self, Read, Write};
 use std::sync::{Arc, OnceLock};
@@ -10,31 +10,31 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
 
-use crate::behaviour::answer;
+use crate::behaviour::response;
 use crate::server::Link;
 
-/// How the server greets a connection before the first request.
+/// What the server does with a connection before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Greeting {
-    /// Not at all.
+    /// Nothing.
     Plain,
-    /// With a reset.
+    /// Resets it.
     Reset,
-    /// With a TLS handshake that shows this certificate.
+    /// Does a TLS handshake with this certificate.
     Tls(Certificate),
-    /// The same, of no newer version than TLS 1.2.
+    /// The same with TLS 1.2.
     OlderTls,
-    /// The same, and the client has to show a certificate too.
+    /// The same and requests a client certificate.
     Mutual,
-    /// With a handshake and an answer in one, before the client can have asked for anything.
+    /// Sends a response with the handshake, before any request.
     Hasty,
-    /// Takes the first TLS record and never answers.
+    /// Reads the first TLS record and never responds.
     Stall,
-    /// Answers TLS in plain HTTP, as a server that does not speak it.
-    PlainAnswer,
-    /// Answers with the alert that it speaks only older versions.
+    /// Responds in plain HTTP, like a server without TLS.
+    PlainResponse,
+    /// Responds with the alert for an unsupported version.
     VersionAlert,
-    /// Agrees on TLS 1.0.
+    /// Selects TLS 1.0.
     AncientVersion,
     /// Closes in the middle of the handshake.
     Close,
@@ -42,20 +42,20 @@ pub enum Greeting {
     ResetInHandshake,
 }
 
-/// Which certificate a server shows.
+/// A server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certificate {
-    /// One that is right for 127.0.0.1, `::1` and localhost.
+    /// Valid for 127.0.0.1, `::1` and localhost.
     Good,
-    /// One that was good until 2001.
+    /// Valid until 2001.
     Expired,
-    /// One for another host.
+    /// For another host.
     OtherHost,
-    /// One that vouches for itself.
+    /// Signed by itself.
     SelfSigned,
 }
 
-/// PEM of the authority behind the good certificates.
+/// PEM of the authority of the good certificates.
 pub fn authority() -> Vec<u8> {
     pki().authority.as_bytes().to_vec()
 }
@@ -66,7 +66,7 @@ pub fn client() -> (Vec<u8>, Vec<u8>) {
     (certificate.pem().into_bytes(), key.serialize_pem().into_bytes())
 }
 
-/// An authority made once for all tests.
+/// The authority of all tests, made once.
 struct Pki {
     authority: String,
     root: CertificateDer<'static>,
@@ -150,7 +150,7 @@ fn configure(
 }
 
 impl Greeting {
-    /// Greets; `None` where there is nobody left to serve.
+    /// Greets the client; `None` if the connection is over after that.
     pub fn open(self, mut link: Link) -> io::Result<Option<Link>> {
         match self {
             Self::Plain => return Ok(Some(link)),
@@ -164,7 +164,7 @@ impl Greeting {
             Self::Mutual => return secure(link, configure(Certificate::Good, rustls::ALL_VERSIONS, true)),
             Self::Hasty => return hasty(link),
             Self::Stall => while first_record(&mut link)? > 0 {},
-            Self::PlainAnswer => {
+            Self::PlainResponse => {
                 first_record(&mut link)?;
                 link.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
                 first_record(&mut link)?;
@@ -192,7 +192,7 @@ impl Greeting {
     }
 }
 
-/// A server may send before the client has finished its part of the handshake.
+/// Sends data before the client has finished the handshake, as TLS 1.3 allows.
 fn hasty(link: Link) -> io::Result<Option<Link>> {
     let Link::Plain(mut stream) = link else { panic!("TLS is spoken over TCP here") };
     let mut config = (*configure(Certificate::Good, rustls::ALL_VERSIONS, false)).clone();
@@ -200,7 +200,7 @@ fn hasty(link: Link) -> io::Result<Option<Link>> {
     let mut connection = ServerConnection::new(Arc::new(config)).map_err(io::Error::other)?;
     connection.read_tls(&mut stream)?;
     connection.process_new_packets().map_err(io::Error::other)?;
-    connection.writer().write_all(&answer(200, "", b"not asked for"))?;
+    connection.writer().write_all(&response(200, "", b"not asked for"))?;
     let mut flight = Vec::new();
     while connection.wants_write() {
         connection.write_tls(&mut flight)?;
@@ -228,7 +228,7 @@ fn secure(link: Link, config: Arc<ServerConfig>) -> io::Result<Option<Link>> {
     let mut connection = ServerConnection::new(config).map_err(io::Error::other)?;
     while connection.is_handshaking() {
         if let Err(error) = connection.complete_io(&mut stream) {
-            // Says what was wrong, as far as the client still listens.
+            // Sends the alert, if the client still reads.
             let _ = connection.write_tls(&mut stream);
             // Closing with unread bytes would reset the connection and could overtake the alert.
             let _ = stream.shutdown(std::net::Shutdown::Write);

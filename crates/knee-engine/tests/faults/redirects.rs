@@ -1,4 +1,4 @@
-//! Redirects, good and bad: followed within the hosts under load and no further.
+//! Redirects, good and bad: followed only within the hosts under load.
 
 use knee_core::outcome::{Blame, Fault, Outcome};
 
@@ -12,7 +12,7 @@ fn following(url: &str) -> Drive {
     Drive::closed(url, REQUESTS, 3).with(|settings| settings.redirects = 4)
 }
 
-/// Sends `/` to `location` and answers everything else.
+/// Redirects `/` to `location`; responds well to everything else.
 fn from_root(status: u16, location: &str) -> impl Fn(&Request) -> Behaviour + Send + Sync + 'static {
     let location = location.to_owned();
     move |request| match request.line() {
@@ -35,7 +35,7 @@ fn a_redirect_within_the_host_is_followed_and_is_part_of_its_request() {
 }
 
 #[test]
-fn without_the_wish_to_follow_a_redirect_is_an_answer() {
+fn a_redirect_that_is_not_followed_is_a_response() {
     let server = Server::start(from_root(302, "/next"));
     let run = Drive::closed(&server.url("/"), REQUESTS, 3).run();
     assert_eq!(all(&run).status, [(302, REQUESTS)]);
@@ -43,7 +43,7 @@ fn without_the_wish_to_follow_a_redirect_is_an_answer() {
 }
 
 #[test]
-fn a_redirect_loop_ends_with_the_limit_and_the_last_redirect_is_the_answer() {
+fn a_redirect_loop_ends_at_the_limit_and_the_last_redirect_is_the_response() {
     let server = Server::start(|_| Behaviour::Redirect(307, "/".to_owned()));
     let run = following(&server.url("/")).run();
     assert_eq!(all(&run).status, [(307, REQUESTS)]);
@@ -52,7 +52,7 @@ fn a_redirect_loop_ends_with_the_limit_and_the_last_redirect_is_the_answer() {
 }
 
 #[test]
-fn a_redirect_to_a_host_that_is_not_under_load_is_an_answer() {
+fn a_redirect_to_a_host_that_is_not_under_load_is_a_response() {
     for location in ["http://other.invalid/", "//other.invalid/x", "ftp://127.0.0.1/", "mailto:a@b"] {
         let server = Server::start(from_root(301, location));
         let run = following(&server.url("/")).run();
@@ -62,7 +62,7 @@ fn a_redirect_to_a_host_that_is_not_under_load_is_an_answer() {
 }
 
 #[test]
-fn a_redirect_without_a_location_is_an_answer() {
+fn a_redirect_without_a_location_is_a_response() {
     let server = Server::start(|_| Behaviour::RedirectWithoutLocation);
     assert_eq!(all(&following(&server.url("/")).run()).status, [(302, REQUESTS)]);
 }
@@ -80,7 +80,7 @@ fn a_location_that_is_no_url_is_a_bad_redirect() {
 }
 
 #[test]
-fn what_belongs_to_the_body_goes_when_the_body_goes() {
+fn a_redirect_without_the_body_drops_the_headers_of_the_body() {
     for (status, method, body) in
         [(303, "GET", ""), (302, "GET", ""), (307, "POST", "x=1"), (308, "POST", "x=1")]
     {
@@ -102,8 +102,8 @@ fn what_belongs_to_the_body_goes_when_the_body_goes() {
 }
 
 #[test]
-fn credentials_stay_with_the_origin_they_were_meant_for() {
-    // Another port of the same host is another origin, and may be anybody's.
+fn credentials_are_sent_only_to_their_own_origin() {
+    // Another port of the same host is another origin, possibly of someone else.
     let other = Server::start(|_| Behaviour::Good);
     let server = Server::start(from_root(302, &other.url("/next")));
     let mut drive = following(&server.url("/"));
@@ -120,7 +120,7 @@ fn credentials_stay_with_the_origin_they_were_meant_for() {
 }
 
 #[test]
-fn user_and_password_of_the_url_go_along_within_the_origin() {
+fn user_and_password_of_the_url_are_sent_to_redirects_within_the_origin() {
     for absolute in [false, true] {
         let server = Server::start(move |request| match (request.line(), absolute) {
             ("GET /", false) => Behaviour::Redirect(302, "/next".to_owned()),

@@ -3,17 +3,17 @@
 use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::unit::Nanos;
 
-use crate::answers::{BAD, Ends, REQUESTS, verify};
 use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::identity::{self, Certificate, Greeting};
+use crate::responses::{BAD, Ends, REQUESTS, verify};
 use crate::server::Server;
 
 fn closed(server: &Server) -> Drive {
     Drive::closed(&server.secure_url("/"), REQUESTS, 3).trusting()
 }
 
-/// The first connections are greeted so, all others as they should be.
+/// Greets the first connections with `greeting`, all others properly.
 fn greets_badly(greeting: Greeting) -> Server {
     let good = Greeting::Tls(Certificate::Good);
     Server::greeting(move |number| if number < BAD { greeting } else { good }, |_| Behaviour::Good)
@@ -35,19 +35,19 @@ fn check(greeting: Greeting, fault: Fault) {
 }
 
 #[test]
-fn broken_agreements_are_blamed_on_the_network() {
+fn tls_faults_are_blamed_on_the_network() {
     for fault in [Fault::TlsCertificate, Fault::TlsHandshake, Fault::TlsBroken, Fault::ConnectTimeout] {
         assert_eq!(fault.blame(), Blame::Network);
     }
 }
 
 #[test]
-fn an_answer_before_any_request_is_unsolicited() {
+fn a_response_before_any_request_is_unsolicited() {
     check(Greeting::Hasty, Fault::Unsolicited);
 }
 
 #[test]
-fn a_certificate_that_has_expired_is_not_accepted() {
+fn an_expired_certificate_is_not_accepted() {
     check(Greeting::Tls(Certificate::Expired), Fault::TlsCertificate);
 }
 
@@ -57,12 +57,12 @@ fn a_certificate_for_another_host_is_not_accepted() {
 }
 
 #[test]
-fn a_certificate_that_vouches_for_itself_is_not_accepted() {
+fn a_self_signed_certificate_is_not_accepted() {
     check(Greeting::Tls(Certificate::SelfSigned), Fault::TlsCertificate);
 }
 
 #[test]
-fn a_certificate_of_an_authority_nobody_named_is_not_accepted() {
+fn a_certificate_of_an_unknown_authority_is_not_accepted() {
     let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
     let run = Drive::closed(&server.secure_url("/"), REQUESTS, 3).run();
     assert_eq!(faults(&run), [(Fault::TlsCertificate, REQUESTS)]);
@@ -81,37 +81,37 @@ fn insecure_accepts_every_certificate() {
 }
 
 #[test]
-fn a_handshake_that_stalls_runs_into_the_time_limit_of_the_connection() {
+fn a_stalled_handshake_is_a_connect_timeout() {
     check(Greeting::Stall, Fault::ConnectTimeout);
 }
 
 #[test]
-fn a_plain_server_on_the_port_is_no_tls() {
-    check(Greeting::PlainAnswer, Fault::TlsHandshake);
+fn a_plain_server_fails_the_handshake() {
+    check(Greeting::PlainResponse, Fault::TlsHandshake);
 }
 
 #[test]
-fn a_server_that_says_it_is_too_old_is_no_agreement() {
+fn a_version_alert_fails_the_handshake() {
     check(Greeting::VersionAlert, Fault::TlsHandshake);
 }
 
 #[test]
-fn a_server_that_picks_an_ancient_version_is_no_agreement() {
+fn a_server_that_picks_tls_1_0_fails_the_handshake() {
     check(Greeting::AncientVersion, Fault::TlsHandshake);
 }
 
 #[test]
-fn the_end_in_the_handshake_is_no_agreement() {
+fn the_end_within_the_handshake_fails_it() {
     check(Greeting::Close, Fault::TlsHandshake);
 }
 
 #[test]
-fn a_reset_in_the_handshake_is_no_agreement() {
+fn a_reset_within_the_handshake_fails_it() {
     check(Greeting::ResetInHandshake, Fault::TlsHandshake);
 }
 
 #[test]
-fn a_plain_request_to_a_tls_port_is_answered_by_what_is_no_head() {
+fn the_response_of_a_tls_port_to_a_plain_request_has_a_malformed_head() {
     let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
     let run = Drive::closed(&server.url("/"), REQUESTS, 3).run();
     assert_eq!(faults(&run), [(Fault::MalformedHead, REQUESTS)]);
@@ -119,7 +119,7 @@ fn a_plain_request_to_a_tls_port_is_answered_by_what_is_no_head() {
 }
 
 #[test]
-fn tls_1_2_and_1_3_are_spoken() {
+fn tls_1_2_and_1_3_both_work() {
     for greeting in [Greeting::OlderTls, Greeting::Tls(Certificate::Good)] {
         let server = Server::greeting(move |_| greeting, |_| Behaviour::Good);
         let run = closed(&server).run();
@@ -129,7 +129,7 @@ fn tls_1_2_and_1_3_are_spoken() {
     }
 }
 
-/// Meets `way` at the first request of the first connections.
+/// Meets `behaviour` at the first request of the first connections.
 fn breaks(behaviour: &Behaviour, fault: Fault) {
     for greeting in [Greeting::Tls(Certificate::Good), Greeting::OlderTls] {
         let script = behaviour.clone();
@@ -144,22 +144,22 @@ fn breaks(behaviour: &Behaviour, fault: Fault) {
 }
 
 #[test]
-fn records_that_are_none_break_the_stream() {
+fn bytes_that_are_no_tls_record_break_the_stream() {
     breaks(&Behaviour::BreakTls, Fault::TlsBroken);
 }
 
 #[test]
-fn a_body_that_only_the_end_of_tcp_ends_may_have_been_cut_off() {
+fn a_body_that_ends_without_a_tls_closure_counts_as_truncated() {
     breaks(&Behaviour::CutUntilClose, Fault::TlsBroken);
 }
 
 #[test]
-fn a_body_that_was_cut_off_before_its_length_is_short() {
+fn a_body_that_ends_before_its_length_is_short() {
     breaks(&Behaviour::CutInBody, Fault::ShortBody);
 }
 
 #[test]
-fn a_client_shows_its_certificate_where_it_is_asked_for() {
+fn a_client_presents_its_certificate_on_request() {
     let server = Server::greeting(|_| Greeting::Mutual, |_| Behaviour::Good);
     let run = closed(&server).with(|settings| settings.tls.client = Some(identity::client())).run();
     assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", all(&run).faults);
@@ -169,7 +169,7 @@ fn a_client_shows_its_certificate_where_it_is_asked_for() {
 }
 
 #[test]
-fn without_the_certificate_that_is_asked_for_there_is_no_agreement() {
+fn without_the_requested_client_certificate_the_handshake_fails() {
     let server = Server::greeting(|_| Greeting::Mutual, |_| Behaviour::Good);
     let run = closed(&server).run();
     assert_eq!(faults(&run), [(Fault::TlsHandshake, REQUESTS)], "{:?}", all(&run).faults);

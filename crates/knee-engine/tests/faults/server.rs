@@ -1,7 +1,7 @@
-//! A server for tests that answers as a script says, well or badly, and counts what it saw.
+//! A server for tests that responds by a script, well or badly, and counts what it receives.
 //!
-//! One thread accepts, one thread serves each connection; nothing is clever, so that what it does
-//! is certain. Knows nothing of the engine.
+//! One thread accepts, one thread serves each connection. Kept simple, so that its behaviour is
+//! certain. Knows nothing of the engine.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -17,15 +17,15 @@ use socket2::SockRef;
 use crate::behaviour::{After, Behaviour};
 use crate::identity::Greeting;
 
-/// Longest wait for anything: long enough for a machine that is busy with something else.
+/// Maximum wait for anything; enough for a busy machine.
 pub const WATCHDOG: Duration = Duration::from_secs(90);
 
-/// A request as it came in.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Number of its connection, from 0 in the order of acceptance.
+    /// Number of its connection, from 0, in order of acceptance.
     pub connection: u64,
-    /// Its place on the connection, from 0.
+    /// Its index on the connection, from 0.
     pub place: u64,
     /// The head with its empty line.
     pub head: String,
@@ -46,30 +46,30 @@ impl Request {
     }
 }
 
-/// What a server saw.
+/// What a server received.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     /// Connections accepted.
     pub connections: u64,
-    /// Those of them that are open.
+    /// Connections that are open.
     pub open: u64,
-    /// Requests, in the order in which their heads were complete.
+    /// Requests in the order in which their heads were complete.
     pub requests: Vec<Request>,
-    /// Reads that brought something on a connection that the client should have given up.
+    /// Reads with data on a connection that the client should have closed.
     pub after_fault: u64,
-    /// Common names in the certificates that clients showed.
+    /// Common names in the clients' certificates.
     pub clients: Vec<String>,
 }
 
-/// What is to be done about a request.
+/// The behaviour for each request.
 pub type Script = dyn Fn(&Request) -> Behaviour + Send + Sync;
 
-/// How a connection is greeted, by its number.
+/// The greeting of each connection by its number.
 pub type Greet = dyn Fn(u64) -> Greeting + Send + Sync;
 
-/// A running server; its listener ends with it.
+/// A running server.
 pub struct Server {
-    /// Where it listens, unless it is on a Unix socket.
+    /// Its address, unless it is a Unix socket.
     pub address: SocketAddr,
     shared: Arc<Shared>,
 }
@@ -87,7 +87,7 @@ impl Server {
         Self::greeting(|_| Greeting::Plain, script)
     }
 
-    /// One that greets connections as `greet` says.
+    /// A server that greets connections by `greet`.
     pub fn greeting(
         greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
         script: impl Fn(&Request) -> Behaviour + Send + Sync + 'static,
@@ -95,7 +95,7 @@ impl Server {
         Self::at("127.0.0.1:0", greet, script).expect("loopback has a free port")
     }
 
-    /// One on a given address.
+    /// A server on a given address.
     pub fn at(
         address: &str,
         greet: impl Fn(u64) -> Greeting + Send + Sync + 'static,
@@ -107,7 +107,7 @@ impl Server {
         let accepting = shared.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Answers of one write each must not wait for acknowledgements of earlier ones.
+                // A response must not wait for the acknowledgement of an earlier one.
                 let _ = stream.set_nodelay(true);
                 accepting.clone().accept(Link::Plain(stream));
             }
@@ -115,7 +115,7 @@ impl Server {
         Ok(Self { address, shared })
     }
 
-    /// One on a Unix socket.
+    /// A server on a Unix socket.
     pub fn unix(path: &Path, script: impl Fn(&Request) -> Behaviour + Send + Sync + 'static) -> Self {
         let listener = UnixListener::bind(path).expect("the directory of the test can be written");
         let shared = Shared::new(|_| Greeting::Plain, script);
@@ -128,17 +128,17 @@ impl Server {
         Self { address: ([0, 0, 0, 0], 0).into(), shared }
     }
 
-    /// A plain URL of it.
+    /// Its plain URL with `path`.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// A URL of it with TLS.
+    /// Its TLS URL with `path`.
     pub fn secure_url(&self, path: &str) -> String {
         format!("https://{}{path}", self.address)
     }
 
-    /// Waits until `wanted` of what it has seen holds.
+    /// Waits until `wanted` is true of what it received.
     pub fn wait(&self, what: &str, wanted: impl Fn(&Seen) -> bool) -> Seen {
         let seen = self.shared.seen.lock().unwrap();
         let (seen, timeout) =
@@ -147,7 +147,7 @@ impl Server {
         seen.clone()
     }
 
-    /// Waits until every connection is closed, and returns what it saw.
+    /// Waits until every connection is closed; returns what it received.
     pub fn all_closed(&self) -> Seen {
         self.wait("all connections are closed", |seen| seen.open == 0)
     }
@@ -179,7 +179,7 @@ impl Shared {
             seen.connections - 1
         });
         thread::spawn(move || {
-            // A client that hangs up in the middle is what many tests are about.
+            // Errors are expected: clients hang up in the middle.
             let _ = self.serve(number, link);
             self.note(|seen| seen.open -= 1);
         });
@@ -215,14 +215,15 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits until so many requests were seen. What a client cannot send meanwhile it has to keep, or to give up.
+    /// Waits until so many requests were received, without reading: the client must keep or drop the rest of its
+    /// request.
     fn wait_for(&self, requests: usize) {
         let seen = self.seen.lock().unwrap();
         let too_few = |seen: &mut Seen| seen.requests.len() < requests;
         drop(self.changed.wait_timeout_while(seen, WATCHDOG, too_few).unwrap());
     }
 
-    /// Waits for the client to close, and counts what it sends instead.
+    /// Waits for the client to close; counts reads with data.
     fn hold(&self, mut link: Link) -> io::Result<()> {
         let mut buffer = [0; 16_384];
         while link.read(&mut buffer)? > 0 {
@@ -232,7 +233,7 @@ impl Shared {
     }
 }
 
-/// Reads up to the empty line; `None` if the client has closed before a byte.
+/// Reads up to the empty line; `None` if the client closed before the first byte.
 fn read_head(link: &mut Link, inbox: &mut Vec<u8>) -> io::Result<Option<String>> {
     loop {
         if let Some(end) = inbox.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -268,7 +269,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// The TCP stream below.
+    /// The underlying TCP stream.
     pub fn tcp(&self) -> &TcpStream {
         match self {
             Self::Plain(stream) => stream,
@@ -277,7 +278,7 @@ impl Link {
         }
     }
 
-    /// Ends the connection in order.
+    /// Closes the connection properly.
     fn close(self) -> io::Result<()> {
         if let Self::Tls(mut stream) = self {
             stream.conn.send_close_notify();
@@ -288,14 +289,14 @@ impl Link {
 
     /// Ends the connection with a reset.
     pub fn reset(self) -> io::Result<()> {
-        // Closing a socket that may not linger discards it with a reset.
+        // Closing a socket with a linger time of zero sends a reset.
         SockRef::from(self.tcp()).set_linger(Some(Duration::ZERO))
     }
 
     fn client_name(&self) -> Option<String> {
         let Self::Tls(stream) = self else { return None };
         let certificate = stream.conn.peer_certificates()?.first()?;
-        // The name is a printable string within the DER; its letters are enough to tell it by.
+        // The name is a printable string within the DER; its letters are enough to find it.
         Some(certificate.iter().map(|byte| char::from(*byte)).filter(char::is_ascii_graphic).collect())
     }
 }
@@ -306,7 +307,7 @@ impl Read for Link {
             Self::Plain(stream) => stream.read(buffer),
             Self::Unix(stream) => stream.read(buffer),
             Self::Tls(stream) => match stream.read(buffer) {
-                // A client need not say goodbye.
+                // A client can close without a TLS closure alert.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
                 result => result,
             },

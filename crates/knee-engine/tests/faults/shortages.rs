@@ -1,5 +1,5 @@
-//! What runs out on this machine: descriptors, ports, addresses, name servers. Each in a process
-//! of its own, whose limits are its own.
+//! Shortages of this machine: descriptors, ports, addresses, DNS servers. Each test runs in a child
+//! process with its own limits.
 
 use std::env;
 use std::fs;
@@ -15,11 +15,11 @@ use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::server::Server;
 
-/// Tells a process that it is the child, and the URL of the server that its parent runs for it.
+/// Set in the child process: the URL of the server in its parent.
 const CHILD: &str = "KNEE_TEST_CHILD";
 
-/// Runs the test of this name again in a process of its own, started through `wrap`, where it calls
-/// `body` with the URL of the server that `server` starts here.
+/// Runs the test of this name again in a child process, started through `wrap`. The child calls
+/// `body` with the URL of the server that `server` starts in the parent.
 pub fn in_child(test: &str, wrap: &[&str], server: impl FnOnce() -> Server, body: impl FnOnce(&str)) {
     if let Ok(url) = env::var(CHILD) {
         return body(&url);
@@ -33,7 +33,7 @@ pub fn in_child(test: &str, wrap: &[&str], server: impl FnOnce() -> Server, body
     server.all_closed();
 }
 
-/// `None` where `wrap` is not permitted.
+/// `None` if `wrap` is not permitted.
 fn again(test: &str, wrap: &[&str], url: &str) -> Option<Output> {
     let program = env::current_exe().unwrap();
     let arguments = ["--exact", test, "--nocapture", "--test-threads=1"];
@@ -54,19 +54,19 @@ fn again(test: &str, wrap: &[&str], url: &str) -> Option<Output> {
 }
 
 fn open_descriptors() -> u64 {
-    // One of them is the directory that is being read.
+    // One of them is this directory itself.
     fs::read_dir("/proc/self/fd").unwrap().count() as u64 - 1
 }
 
 fn limit_descriptors(limit: u64) {
-    // The hard limit as well, because a run raises the soft one to it.
+    // The hard limit too, because a run raises the soft limit to it.
     setrlimit(Resource::Nofile, Rlimit { current: Some(limit), maximum: Some(limit) }).unwrap();
 }
 
 #[test]
-fn without_descriptors_the_generator_is_to_blame_and_the_rest_goes_on() {
+fn without_descriptors_the_generator_is_to_blame_and_the_run_goes_on() {
     in_child(
-        "shortages::without_descriptors_the_generator_is_to_blame_and_the_rest_goes_on",
+        "shortages::without_descriptors_the_generator_is_to_blame_and_the_run_goes_on",
         &[],
         || Server::start(|_| Behaviour::Good),
         |url| {
@@ -83,18 +83,18 @@ fn without_descriptors_the_generator_is_to_blame_and_the_rest_goes_on() {
 }
 
 #[test]
-fn with_any_number_of_descriptors_a_run_is_made_or_says_why_not() {
+fn with_any_number_of_descriptors_a_run_is_made_or_fails_with_an_error() {
     in_child(
-        "shortages::with_any_number_of_descriptors_a_run_is_made_or_says_why_not",
+        "shortages::with_any_number_of_descriptors_a_run_is_made_or_fails_with_an_error",
         &[],
         || Server::start(|_| Behaviour::Good),
         |url| {
-            // From the most to the fewest: a hard limit cannot be raised again.
+            // In descending order: a hard limit cannot be raised again.
             let used = open_descriptors();
             let mut refused = 0;
             for spare in (0..16).rev() {
                 limit_descriptors(used + spare);
-                match Drive::closed(url, 50, 4).watched() {
+                match Drive::closed(url, 50, 4).run_with_intervals() {
                     Ok((run, _)) => assert_eq!(run.measured.books().ended(), 50),
                     Err(_) => refused += 1,
                 }
@@ -125,10 +125,10 @@ fn without_ports_the_generator_is_to_blame() {
 }
 
 #[test]
-fn an_address_that_cannot_be_reached_is_not_a_lack_of_ports() {
+fn an_unreachable_address_is_not_a_lack_of_ports() {
     let setup = "ip link set lo up && echo 1 > /proc/sys/net/ipv6/conf/lo/disable_ipv6 && exec \"$0\" \"$@\"";
     in_child(
-        "shortages::an_address_that_cannot_be_reached_is_not_a_lack_of_ports",
+        "shortages::an_unreachable_address_is_not_a_lack_of_ports",
         &["unshare", "--net", "sh", "-c", setup],
         || Server::start(|_| Behaviour::Good),
         |_| {
@@ -141,14 +141,14 @@ fn an_address_that_cannot_be_reached_is_not_a_lack_of_ports() {
     );
 }
 
-/// Answers every question with this code, or not at all. Ends with the process.
-fn name_server(code: Option<u8>) {
+/// Responds to every query with this code, or never. Ends with the process.
+fn dns_server(code: Option<u8>) {
     let socket = UdpSocket::bind("127.0.0.1:53").unwrap();
     thread::spawn(move || {
         let mut question = [0; 512];
         while let Ok((length, from)) = socket.recv_from(&mut question) {
             let Some(code) = code else { continue };
-            // The question itself, marked as an answer with this code and no records.
+            // The query itself, marked as a response with this code and no records.
             question[2] = 0x80 | question[2] & 1;
             question[3] = 0x80 | code;
             let _ = socket.send_to(&question[..length], from);
@@ -161,13 +161,13 @@ const OWN_NAMES: &str = "ip link set lo up && \
     mount --bind /tmp/knee-test-resolv.$$ /etc/resolv.conf && rm /tmp/knee-test-resolv.$$ && exec \"$0\" \"$@\"";
 
 #[test]
-fn a_name_server_that_does_not_answer_is_a_timeout_of_its_own() {
+fn a_dns_server_that_does_not_respond_is_a_dns_timeout() {
     in_child(
-        "shortages::a_name_server_that_does_not_answer_is_a_timeout_of_its_own",
+        "shortages::a_dns_server_that_does_not_respond_is_a_dns_timeout",
         &["unshare", "--net", "--mount", "sh", "-c", OWN_NAMES],
         || Server::start(|_| Behaviour::Good),
         |_| {
-            name_server(None);
+            dns_server(None);
             let run = Drive::closed("http://somewhere.example/", 6, 3)
                 .with(|settings| settings.connect_timeout = Nanos::from_millis(200))
                 .run();
@@ -178,7 +178,7 @@ fn a_name_server_that_does_not_answer_is_a_timeout_of_its_own() {
 }
 
 #[test]
-fn a_name_server_that_knows_nothing_or_fails_leaves_the_name_not_found() {
+fn a_dns_server_without_the_name_or_in_error_makes_it_not_found() {
     // Name error, server failure, refused.
     for code in [3, 2, 5] {
         if env::var(CHILD).is_ok_and(|_| env::var("KNEE_TEST_CODE") != Ok(code.to_string())) {
@@ -186,11 +186,11 @@ fn a_name_server_that_knows_nothing_or_fails_leaves_the_name_not_found() {
         }
         let setup = OWN_NAMES.replace("exec", &format!("export KNEE_TEST_CODE={code} && exec"));
         in_child(
-            "shortages::a_name_server_that_knows_nothing_or_fails_leaves_the_name_not_found",
+            "shortages::a_dns_server_without_the_name_or_in_error_makes_it_not_found",
             &["unshare", "--net", "--mount", "sh", "-c", &setup],
             || Server::start(|_| Behaviour::Good),
             |_| {
-                name_server(Some(code));
+                dns_server(Some(code));
                 let run = Drive::closed("http://somewhere.example/", 3, 3)
                     .with(|settings| settings.connect_timeout = Nanos::from_secs(60))
                     .run();

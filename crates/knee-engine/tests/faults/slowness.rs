@@ -1,4 +1,4 @@
-//! Servers that do not answer in time: timeouts of requests and of connections.
+//! Servers that do not respond in time: timeouts of requests and of connections.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -8,15 +8,15 @@ use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::unit::Nanos;
 use socket2::{Domain, Socket, Type};
 
-use crate::answers::{Ends, REQUESTS, runs, verify};
 use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
 use crate::identity::{Certificate, Greeting};
+use crate::responses::{Ends, REQUESTS, runs, verify};
 use crate::server::Server;
 
-/// Long enough for a healthy answer on a busy machine.
+/// Long enough for a good response on a busy machine.
 const LIMIT: Nanos = Nanos::from_millis(700);
-/// Connections that meet the slowness.
+/// Number of slow connections.
 const SLOW: u64 = 3;
 
 fn check(behaviour: &Behaviour) {
@@ -37,47 +37,47 @@ fn check(behaviour: &Behaviour) {
 }
 
 #[test]
-fn a_server_that_never_answers_runs_into_the_time_limit() {
+fn a_server_that_never_responds_is_a_timeout() {
     check(&Behaviour::Silence);
 }
 
 #[test]
-fn a_server_that_stops_after_the_head_runs_into_the_time_limit() {
+fn a_server_that_stops_after_the_head_is_a_timeout() {
     check(&Behaviour::SilenceAfterHead);
 }
 
 #[test]
-fn a_head_that_drips_for_ever_runs_into_the_time_limit() {
+fn an_endless_slow_head_is_a_timeout() {
     check(&Behaviour::DripHead);
 }
 
 #[test]
-fn a_body_that_drips_for_ever_runs_into_the_time_limit() {
+fn an_endless_slow_body_is_a_timeout() {
     check(&Behaviour::DripBody);
 }
 
 #[test]
-fn interim_answers_that_drip_for_ever_run_into_the_time_limit() {
+fn endless_slow_interim_responses_are_a_timeout() {
     check(&Behaviour::DripInterim);
 }
 
 #[test]
-fn timeouts_are_timeouts_and_the_server_is_to_blame() {
+fn timeouts_are_blamed_on_the_server() {
     let server = Server::start(|_| Behaviour::SilenceAfterHead);
     let run = Drive::closed(&server.url("/"), 6, 3)
         .with(|settings| settings.request_timeout = Some(Nanos::from_millis(50)))
         .run();
     assert_eq!(count(&run, Outcome::Timeout), 6);
     assert_eq!(Fault::RequestTimeout.blame(), Blame::Server);
-    // What had come by then is counted.
+    // Bytes received before the timeout count.
     assert_eq!(all(&run).bytes_received, 6 * "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".len() as u64);
     server.all_closed();
 }
 
 #[test]
-fn no_answer_counts_that_came_after_its_limit() {
+fn a_response_after_its_limit_never_counts() {
     const LIMIT: Nanos = Nanos::from_millis(50);
-    // Delays all around the limit, many within the time in which a passed limit is not noticed.
+    // Delays around the limit, many of them shorter than the time in which a timeout is noticed.
     let server = Server::start(|request| {
         let micros = 45_000 + 250 * (request.connection * 7 + request.place) % 10_000;
         Behaviour::Delayed(Duration::from_micros(micros))
@@ -86,17 +86,17 @@ fn no_answer_counts_that_came_after_its_limit() {
         .with(|settings| settings.request_timeout = Some(LIMIT))
         .run();
     let tally = all(&run);
-    // Least and greatest values are kept exactly.
+    // Minimum and maximum are exact.
     let latest = tally.outcomes[Outcome::Ok as usize].service.max().unwrap_or(Nanos::ZERO);
-    assert!(latest <= LIMIT, "an answer after {latest} counted");
+    assert!(latest <= LIMIT, "a response after {latest} counted");
     let timeouts = &tally.outcomes[Outcome::Timeout as usize].service;
     assert!(timeouts.max().unwrap_or(LIMIT) <= LIMIT, "{:?}", timeouts.max());
     server.all_closed();
 }
 
 #[test]
-fn a_request_that_is_sent_once_more_has_no_more_time_than_others() {
-    // The second request of a connection is hung up on, and its second attempt is never answered.
+fn a_resent_request_has_no_more_time_than_others() {
+    // The second request of the connection meets a hang-up, its second attempt gets no response.
     let server = Server::start(|request| match (request.connection, request.place) {
         (0, 0) => Behaviour::Good,
         (0, _) => Behaviour::EndAtOnce,
@@ -111,7 +111,7 @@ fn a_request_that_is_sent_once_more_has_no_more_time_than_others() {
     server.all_closed();
 }
 
-/// A listener that nobody serves and whose queue of new connections is full.
+/// A listener that accepts nothing and whose accept queue is full.
 fn full() -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
     let listener = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;
@@ -128,7 +128,7 @@ fn full() -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
 }
 
 #[test]
-fn a_connection_that_is_never_accepted_runs_into_its_time_limit() {
+fn a_connection_that_is_never_accepted_is_a_connect_timeout() {
     let (_listener, _queued, address) = match full() {
         Ok(full) => full,
         Err(reason) => return println!("skipped: {reason}"),
@@ -139,7 +139,7 @@ fn a_connection_that_is_never_accepted_runs_into_its_time_limit() {
         assert_eq!(faults(&run), [(Fault::ConnectTimeout, 6)]);
         assert_eq!(count(&run, Outcome::TransportError), 6);
         assert_eq!(Fault::ConnectTimeout.blame(), Blame::Network);
-        // Never sent, so that there is no service time.
+        // Never sent, so it has no service time.
         assert_eq!(all(&run).outcomes[Outcome::TransportError as usize].service.count(), 0);
     }
 }

@@ -1,5 +1,5 @@
-//! Numbers, ends and interruptions of runs: exactly as many requests as asked for, and what is
-//! open at the end is on the books.
+//! Numbers of requests, ends and interruptions of runs: exactly as many requests as planned, and every
+//! request still open at the end is counted.
 
 use std::sync::Arc;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::drive::{Drive, all, count, faults};
 use crate::server::Server;
 
 #[test]
-fn exactly_as_many_requests_are_sent_as_asked_for() {
+fn exactly_the_requested_number_of_requests_is_sent() {
     for (requests, users, workers) in
         [(7, 3, 2), (1, 1, 2), (1, 5, 4), (3, 7, 2), (100, 7, 3), (64, 1, 2), (65, 64, 2), (1_001, 13, 5)]
     {
@@ -37,7 +37,7 @@ fn exactly_as_many_requests_are_sent_as_asked_for() {
 }
 
 #[test]
-fn no_requests_at_all_is_a_run_too() {
+fn a_run_without_requests_completes() {
     let server = Server::start(|_| Behaviour::Good);
     let run = Drive::closed(&server.url("/"), 0, 3).run();
     assert_eq!(run.measured.books().planned, 0);
@@ -46,7 +46,7 @@ fn no_requests_at_all_is_a_run_too() {
 }
 
 #[test]
-fn what_is_open_at_the_end_is_censored_with_its_age() {
+fn open_requests_at_the_end_are_censored_with_their_age() {
     let server = Server::start(|_| Behaviour::Silence);
     let mut drive = Drive::closed(&server.url("/"), 0, 3);
     drive.stop = Stop::At(Nanos::from_millis(200));
@@ -56,14 +56,14 @@ fn what_is_open_at_the_end_is_censored_with_its_age() {
     assert_eq!(run.measured.books().planned, 3);
     let ages = &all(&run).outcomes[Outcome::Censored as usize].service;
     assert_eq!(ages.count(), 3);
-    // Sent before the last arrival could come, open until the grace period was over.
+    // Sent before arrivals ended, open until the end of the grace period.
     assert!(ages.min().unwrap() >= drive.grace, "{:?}", ages.min());
     assert!(ages.max().unwrap() <= run.ended, "{:?} {}", ages.max(), run.ended);
     assert_eq!(server.all_closed().after_fault, 0);
 }
 
 #[test]
-fn answers_within_the_grace_period_count() {
+fn responses_within_the_grace_period_count() {
     let server = Server::start(|_| Behaviour::Delayed(std::time::Duration::from_millis(150)));
     let mut drive = Drive::closed(&server.url("/"), 0, 3);
     drive.stop = Stop::At(Nanos::from_millis(50));
@@ -74,7 +74,7 @@ fn answers_within_the_grace_period_count() {
 }
 
 #[test]
-fn arrivals_that_no_connection_became_free_for_are_unsent() {
+fn arrivals_without_a_free_connection_are_unsent() {
     let server = Server::start(|_| Behaviour::Silence);
     let mut drive = Drive::open(&server.url("/"), 0, 2, 100.0);
     drive.stop = Stop::At(Nanos::from_millis(500));
@@ -85,29 +85,29 @@ fn arrivals_that_no_connection_became_free_for_are_unsent() {
     assert!(books.count(Outcome::Unsent) > 0, "{books:?}");
     assert!(books.count(Outcome::Timeout) > 0, "{books:?}");
     assert_eq!(books.count(Outcome::Unsent) + books.count(Outcome::Timeout), 50, "{books:?}");
-    // Waited for as long as a request may take, and no longer.
+    // They waited as long as the time limit of a request.
     let unsent = &all(&run).outcomes[Outcome::Unsent as usize].response;
     assert!(unsent.min().unwrap() >= Nanos::from_millis(99), "{:?}", unsent.min());
     server.all_closed();
 }
 
-/// A run under way on a thread of its own, and the handle that steers it.
-fn under_way(drive: Drive) -> (Control, thread::JoinHandle<knee_core::record::Run>) {
+/// Starts a run on a thread and returns the handle to stop it.
+fn start_in_thread(drive: Drive) -> (Control, thread::JoinHandle<knee_core::record::Run>) {
     let control = drive.control.clone();
     (control, thread::spawn(move || drive.run()))
 }
 
-fn for_ever(drive: Drive) -> Drive {
+fn endless_run(drive: Drive) -> Drive {
     Drive { stop: Stop::At(Nanos::from_secs(3_600)), ..drive }
 }
 
 #[test]
-fn a_stop_lets_what_is_in_flight_finish() {
+fn a_stop_lets_requests_in_flight_finish() {
     let closed = |url: &str| Drive::closed(url, 0, 3);
     let open = |url: &str| Drive::open(url, 0, 3, 200.0);
     for drive in [closed as fn(&str) -> Drive, open] {
         let server = Server::start(|_| Behaviour::Good);
-        let (control, run) = under_way(for_ever(drive(&server.url("/"))));
+        let (control, run) = start_in_thread(endless_run(drive(&server.url("/"))));
         server.wait("some requests came", |seen| seen.requests.len() >= 10);
         control.stop();
         let run = run.join().unwrap();
@@ -119,13 +119,13 @@ fn a_stop_lets_what_is_in_flight_finish() {
 }
 
 #[test]
-fn an_abort_waits_for_nothing() {
+fn an_abort_does_not_wait() {
     let closed = |url: &str| Drive::closed(url, 0, 3);
     let open = |url: &str| Drive::open(url, 0, 3, 200.0);
     for drive in [closed as fn(&str) -> Drive, open] {
         let server = Server::start(|_| Behaviour::Silence);
-        let drive = Drive { grace: Nanos::from_secs(3_600), ..for_ever(drive(&server.url("/"))) };
-        let (control, run) = under_way(drive);
+        let drive = Drive { grace: Nanos::from_secs(3_600), ..endless_run(drive(&server.url("/"))) };
+        let (control, run) = start_in_thread(drive);
         server.wait("all connections are busy", |seen| seen.requests.len() == 3);
         control.stop();
         control.abort();
@@ -137,9 +137,9 @@ fn an_abort_waits_for_nothing() {
 }
 
 #[test]
-fn a_run_that_was_stopped_before_it_began_sends_next_to_nothing() {
+fn a_run_aborted_before_its_start_ends_at_once() {
     let server = Server::start(|_| Behaviour::Good);
-    let drive = for_ever(Drive::closed(&server.url("/"), 0, 3));
+    let drive = endless_run(Drive::closed(&server.url("/"), 0, 3));
     drive.control.abort();
     let run = drive.run();
     assert_eq!(run.ending, Ending::Aborted);
@@ -147,7 +147,7 @@ fn a_run_that_was_stopped_before_it_began_sends_next_to_nothing() {
 }
 
 #[test]
-fn warm_up_is_kept_apart_and_nothing_is_lost_between() {
+fn warm_up_and_measurement_together_count_every_request() {
     let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::closed(&server.url("/"), 0, 3);
     drive.stop = Stop::At(Nanos::from_millis(300));
@@ -160,7 +160,7 @@ fn warm_up_is_kept_apart_and_nothing_is_lost_between() {
 }
 
 #[test]
-fn warm_up_of_an_open_run_is_decided_by_due_times_alone() {
+fn due_times_alone_decide_the_warm_up_of_an_open_run() {
     // 100 per second: due at 0, 10, ... 90 ms during the warm-up and at 100 ... 290 ms after it.
     let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::open(&server.url("/"), 0, 10, 100.0);
@@ -173,7 +173,7 @@ fn warm_up_of_an_open_run_is_decided_by_due_times_alone() {
 }
 
 #[test]
-fn poisson_arrivals_are_sent_to_the_last() {
+fn all_poisson_arrivals_are_sent() {
     let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::open(&server.url("/"), 300, 10, 1_000.0);
     drive.executor = Executor::Open {
@@ -191,7 +191,7 @@ fn every_request_is_in_exactly_one_interval() {
     let server =
         Server::start(|request| if request.place % 3 == 2 { Behaviour::EndInBody } else { Behaviour::Good });
     let drive = Drive { interval: Nanos::from_millis(5), ..Drive::open(&server.url("/"), 300, 10, 1_000.0) };
-    let (run, intervals) = drive.watched().unwrap();
+    let (run, intervals) = drive.run_with_intervals().unwrap();
     assert!(intervals.len() > 20, "{}", intervals.len());
     let planned: u64 = intervals.iter().map(|interval| interval.measured.books().planned).sum();
     assert_eq!(planned, 300);

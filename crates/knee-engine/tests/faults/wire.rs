@@ -1,4 +1,4 @@
-//! What a server sees of ordinary requests, and what becomes of its ordinary answers.
+//! Ordinary requests as the server receives them, and how its ordinary responses are counted.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::drive::{Drive, all, count, faults, request};
 use crate::identity::{Certificate, Greeting};
 use crate::server::{Request, Seen, Server};
 
-/// Drives a healthy server, expects every request to be answered, and returns what was seen.
+/// Sends requests to a healthy server, expects a response to each, returns what the server saw.
 fn healthy(change: impl FnOnce(&mut Drive)) -> Seen {
     let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::closed(&server.url("/path?query=1"), 12, 3);
@@ -29,7 +29,7 @@ fn headers(request: &Request) -> Vec<&str> {
 }
 
 #[test]
-fn a_plain_get_is_this_and_nothing_else() {
+fn a_plain_get_sends_exactly_these_bytes() {
     let seen = healthy(|drive| drive.defaults.user_agent = "agent/1".to_owned());
     assert_eq!(seen.requests.len(), 12);
     for request in &seen.requests {
@@ -72,8 +72,8 @@ fn methods_headers_and_bodies_arrive_as_given() {
 }
 
 #[test]
-fn a_form_is_its_bytes_and_its_type() {
-    // What the command line makes of form fields is theirs; here they are bytes with a type.
+fn a_form_is_sent_with_its_bytes_and_its_type() {
+    // The command line builds forms from fields; here they are bytes with a type.
     let boundary = "----knee";
     let form =
         format!("--{boundary}\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--{boundary}--\r\n");
@@ -91,7 +91,7 @@ fn a_form_is_its_bytes_and_its_type() {
 }
 
 #[test]
-fn bodies_of_a_choice_are_all_chosen_and_each_arrives_whole() {
+fn all_bodies_of_a_choice_are_sent_and_each_arrives_complete() {
     let bodies = [&b"first"[..], b"", b"a third one"].map(<[u8]>::to_vec).to_vec();
     let server = Server::start(|_| Behaviour::Good);
     let mut drive = Drive::closed(&server.url("/"), 300, 3).method("POST", b"");
@@ -108,7 +108,7 @@ fn bodies_of_a_choice_are_all_chosen_and_each_arrives_whole() {
 }
 
 #[test]
-fn connections_are_kept_unless_told_otherwise() {
+fn connections_are_kept_unless_disabled() {
     let kept = healthy(|_| {});
     assert!(kept.connections <= 3);
     assert!(kept.requests.iter().all(|request| request.header("connection").is_none()));
@@ -122,7 +122,7 @@ fn connections_are_kept_unless_told_otherwise() {
 }
 
 #[test]
-fn a_connection_that_the_server_says_it_closes_is_not_used_again() {
+fn a_connection_announced_as_closing_is_not_used_again() {
     let server = Server::start(|_| {
         Behaviour::Raw("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned())
     });
@@ -133,14 +133,14 @@ fn a_connection_that_the_server_says_it_closes_is_not_used_again() {
 }
 
 #[test]
-fn answers_to_head_have_no_body_whatever_they_say() {
+fn responses_to_head_have_no_body_whatever_their_headers() {
     let seen = healthy(|drive| "HEAD".clone_into(&mut drive.requests[0].method));
     assert!(seen.requests.iter().all(|request| request.line() == "HEAD /path?query=1"));
     assert!(seen.connections <= 3, "connections are kept");
 }
 
 #[test]
-fn answers_without_a_body_by_their_status_have_none() {
+fn responses_with_a_bodiless_status_have_no_body() {
     for head in [
         "HTTP/1.1 204 No Content\r\n\r\n",
         "HTTP/1.1 304 Not Modified\r\nContent-Length: 500\r\n\r\n",
@@ -156,7 +156,7 @@ fn answers_without_a_body_by_their_status_have_none() {
 }
 
 #[test]
-fn a_unix_socket_serves_whatever_the_host_of_the_url() {
+fn a_unix_socket_is_used_for_any_host_of_the_url() {
     let directory = std::env::temp_dir().join(format!("knee-test-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("socket");
@@ -172,7 +172,7 @@ fn a_unix_socket_serves_whatever_the_host_of_the_url() {
 }
 
 #[test]
-fn ipv6_is_spoken_where_there_is_any() {
+fn ipv6_works_where_it_is_available() {
     let server = match Server::at("[::1]:0", |_| Greeting::Plain, |_| Behaviour::Good) {
         Ok(server) => server,
         Err(reason) => return println!("skipped: no IPv6 on loopback: {reason}"),
@@ -184,8 +184,8 @@ fn ipv6_is_spoken_where_there_is_any() {
 }
 
 #[test]
-fn a_name_is_tried_at_each_of_its_addresses() {
-    // "localhost" often has ::1 first, where nobody listens.
+fn all_addresses_of_a_name_are_tried() {
+    // "localhost" often has ::1 first, where no server listens.
     let server = Server::start(|_| Behaviour::Good);
     let url = format!("http://localhost:{}/", server.address.port());
     let run = Drive::closed(&url, 12, 3).run();
@@ -194,7 +194,7 @@ fn a_name_is_tried_at_each_of_its_addresses() {
 }
 
 #[test]
-fn an_address_family_without_an_address_is_a_name_not_found() {
+fn an_address_family_excludes_other_addresses() {
     let server = Server::start(|_| Behaviour::Good);
     let url = format!("http://localhost:{}/", server.address.port());
     let run = Drive::closed(&url, 12, 3).with(|settings| settings.family = AddressFamily::V4).run();
@@ -202,7 +202,7 @@ fn an_address_family_without_an_address_is_a_name_not_found() {
 }
 
 #[test]
-fn tls_carries_requests_with_the_authority_that_was_named() {
+fn requests_over_tls_work_with_a_given_authority() {
     let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
     let body: Vec<u8> = (0..=255).cycle().take(200_000).collect();
     for host in [server.address.to_string(), format!("localhost:{}", server.address.port())] {
@@ -231,7 +231,7 @@ fn user_and_password_become_basic_authentication() {
 }
 
 #[test]
-fn connections_go_where_connect_to_says_in_turn() {
+fn connections_use_the_entries_of_connect_to_in_turn() {
     let servers = [Server::start(|_| Behaviour::Good), Server::start(|_| Behaviour::Good)];
     let entry = |server: &Server| ConnectTo {
         from: ("some.example".to_owned(), 80),
@@ -250,7 +250,7 @@ fn connections_go_where_connect_to_says_in_turn() {
 }
 
 #[test]
-fn encoded_bodies_are_decoded_and_counted_as_they_came() {
+fn encoded_bodies_are_decoded_and_counted_as_received() {
     let text = "all work and no play ".repeat(2_000);
     for coding in CODINGS {
         let body = encode(coding, text.as_bytes());
@@ -265,7 +265,7 @@ fn encoded_bodies_are_decoded_and_counted_as_they_came() {
 }
 
 #[test]
-fn different_bodies_are_told_apart() {
+fn different_bodies_are_distinguished() {
     let server = Server::start(|request| Behaviour::Body(format!("page {}", request.place % 3).into_bytes()));
     let run = Drive::closed(&server.url("/"), 12, 1).run();
     let mut expected: Vec<(u32, u64)> =
@@ -282,12 +282,12 @@ fn every_byte_is_counted_on_both_sides() {
     let seen = server.all_closed();
     let sent: usize = seen.requests.iter().map(|request| request.head.len() + request.body.len()).sum();
     assert_eq!(all(&run).bytes_sent, sent as u64);
-    let answer = crate::behaviour::answer(200, "", b"fine").len() as u64;
-    assert_eq!(all(&run).bytes_received, 12 * answer);
+    let response = crate::behaviour::response(200, "", b"fine").len() as u64;
+    assert_eq!(all(&run).bytes_received, 12 * response);
     assert_eq!(all(&run).bytes_body, 12 * 4);
 }
 
-/// Three requests with weights, each at an endpoint of its own.
+/// Three requests with weights and separate endpoints.
 fn weighted(url: &str) -> Vec<RequestTemplate> {
     let one = |path: &str, weight, endpoint| RequestTemplate {
         weight,
@@ -298,7 +298,7 @@ fn weighted(url: &str) -> Vec<RequestTemplate> {
 }
 
 #[test]
-fn shots_are_chosen_by_their_weights_and_the_same_seed_chooses_the_same() {
+fn weights_decide_how_often_a_request_is_chosen_and_a_seed_repeats_the_choice() {
     let sent = |seed| {
         let server = Server::start(|_| Behaviour::Good);
         let mut drive = Drive { seed, ..Drive::closed(&server.url("/"), 2_000, 1) };
@@ -323,7 +323,7 @@ fn shots_are_chosen_by_their_weights_and_the_same_seed_chooses_the_same() {
 }
 
 #[test]
-fn the_time_limit_of_a_request_is_what_was_asked_for() {
+fn a_timeout_happens_at_the_given_time_limit() {
     let server = Server::start(|_| Behaviour::Silence);
     for limit in [Nanos::from_millis(30), Nanos::from_millis(300)] {
         let run = Drive::closed(&server.url("/"), 4, 4)
@@ -331,8 +331,8 @@ fn the_time_limit_of_a_request_is_what_was_asked_for() {
             .run();
         let service = &all(&run).outcomes[Outcome::Timeout as usize].service;
         assert_eq!(service.count(), 4);
-        // A request ends at its limit, however late that is noticed. It can be a little less where
-        // the worker was interrupted between looking at the clock and sending.
+        // A request ends at its limit, even if that is noticed late. It can be a little shorter if
+        // the worker was interrupted between reading the clock and sending.
         let (least, most) = (service.min().unwrap(), service.max().unwrap());
         assert!(least.0 >= limit.0 / 2 && most <= limit, "{least} to {most}");
     }

@@ -1,4 +1,4 @@
-//! The closed model: users wait for their answers.
+//! The closed model: users wait for their responses.
 
 use knee_core::plan::{Executor, Stop};
 use knee_core::schedule::{Curve, Stage};
@@ -7,8 +7,8 @@ use crate::harness::{closed, millis, plan, run, secs};
 use crate::target::Target;
 
 #[test]
-fn each_user_sends_when_its_last_answer_came() {
-    // Two users, 100 ms an answer, 1 s: ten turns each; both times are the same.
+fn each_user_sends_when_its_last_response_arrived() {
+    // Two users, 100 ms per response, 1 s: ten iterations each; both times are the same.
     let outcomes = run(&closed(2, Stop::At(secs(1))), Target::serves_in(millis(100)));
     assert_eq!(
         outcomes.text(),
@@ -21,8 +21,8 @@ fn each_user_sends_when_its_last_answer_came() {
 }
 
 #[test]
-fn a_closed_run_does_not_see_who_would_have_come_during_a_stall() {
-    // The reason why the open model exists: one request of two users meets the stall, each.
+fn a_closed_run_omits_requests_that_would_have_been_sent_during_a_stall() {
+    // The reason for the open model: only one request per user meets the stall.
     let target = Target::serves_in(millis(100)).stalls(secs(1)..secs(2));
     let outcomes = run(&closed(2, Stop::At(secs(3))), target);
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_number_of_requests_is_exact_for_every_number_of_users_and_workers() {
 #[test]
 fn users_join_and_leave_on_a_ramp() {
     // 0 to 2 users in 2 s, then back in 2 s. User 0 is active from 0 s to 4 s, user 1 from 1 s to
-    // 3 s; at 100 ms a turn that is 40 + 20 turns.
+    // 3 s; at 100 ms per iteration that is 40 + 20 iterations.
     let users = Curve {
         start: 0.0,
         stages: vec![Stage { duration: secs(2), target: 2.0 }, Stage { duration: secs(2), target: 0.0 }],
@@ -59,7 +59,7 @@ fn users_join_and_leave_on_a_ramp() {
 }
 
 #[test]
-fn failures_are_counted_and_the_user_goes_on() {
+fn failures_are_counted_and_the_user_continues() {
     let outcomes = run(&closed(1, Stop::At(secs(1))), Target::serves_in(millis(10)).resets_every(10));
     let books = outcomes.measured.books();
     assert_eq!((books.planned, books.by_outcome), (100, [90, 0, 10, 0, 0, 0]));
@@ -67,7 +67,7 @@ fn failures_are_counted_and_the_user_goes_on() {
 
 #[test]
 fn a_slow_start_belongs_to_the_warm_up_if_the_plan_says_so() {
-    // 800 ms extra for the first request, 400 for the second, …: answers at 0.9, 1.4, 1.7, 1.9, 2.05 s.
+    // 800 ms extra for the first request, 400 for the second, …: responses at 0.9, 1.4, 1.7, 1.9, 2.05 s.
     // The first request due after the warm-up is the sixth, with 25 ms extra.
     let mut plan = closed(1, Stop::At(secs(4)));
     plan.warm_up = secs(2);

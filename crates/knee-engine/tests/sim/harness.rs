@@ -1,4 +1,4 @@
-//! A plan's way through the engine on simulated time, and what came of it.
+//! Runs a plan through the engine on simulated time and collects the results.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
 use knee_engine::timer::Timer;
 use knee_engine::worker::{Assignment, IntervalReport, conduct};
 
-use crate::target::{Answer, Target};
+use crate::target::{Response, Target};
 use crate::world::{SimTimer, World};
 
 pub const fn secs(secs: u64) -> Nanos {
@@ -52,13 +52,13 @@ pub fn closed(users: u32, stop: Stop) -> Plan {
     plan(Executor::Closed { users: Curve::constant(f64::from(users)) }, stop)
 }
 
-/// Something done to the run from outside at a given time.
-pub enum Wish {
+/// A signal to the run at a given time.
+pub enum StopSignal {
     Stop(Nanos),
     Abort(Nanos),
 }
 
-/// Everything a run left behind.
+/// The results of a run.
 #[derive(Default)]
 pub struct Outcomes {
     pub warm_up: Tally,
@@ -66,7 +66,7 @@ pub struct Outcomes {
     pub concurrency: Concurrency,
     /// When each request was due, in the order of sending.
     pub dues: Vec<Nanos>,
-    /// Requests sent before they were due: must be none.
+    /// Requests sent before they were due; must be zero.
     pub early: u64,
     /// Ends of the intervals, by worker.
     pub interval_ends: Vec<Vec<Nanos>>,
@@ -78,7 +78,7 @@ pub fn run(plan: &Plan, target: Target) -> Outcomes {
     run_with(plan, target, None)
 }
 
-pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
+pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outcomes {
     let mut world = World::new();
     let control = Control::new();
     let target = Rc::new(target);
@@ -118,15 +118,15 @@ pub fn run_with(plan: &Plan, target: Target, wish: Option<Wish>) -> Outcomes {
             left.set(left.get() - 1);
         });
     }
-    if let Some(wish) = wish {
+    if let Some(signal) = signal {
         let (timer, control) = (world.timer.clone(), control.clone());
         world.spawn(async move {
-            match wish {
-                Wish::Stop(at) => {
+            match signal {
+                StopSignal::Stop(at) => {
                     timer.sleep_until(at).await;
                     control.stop();
                 }
-                Wish::Abort(at) => {
+                StopSignal::Abort(at) => {
                     timer.sleep_until(at).await;
                     control.abort();
                 }
@@ -177,8 +177,8 @@ impl User for SimUser {
         let flight = self.recorder.borrow_mut().begin(EndpointId(0), iteration.due, iteration.earliest);
         self.recorder.borrow_mut().sent(flight, sent);
         let limit = self.timeout.map_or(Nanos::MAX, |timeout| sent + timeout);
-        let (at, outcome, fault) = match self.target.answer(sent) {
-            Answer::At(at, outcome, fault) if at <= limit => (at, outcome, fault),
+        let (at, outcome, fault) = match self.target.respond(sent) {
+            Response::At(at, outcome, fault) if at <= limit => (at, outcome, fault),
             _ => (limit, Outcome::Timeout, Some(Fault::RequestTimeout)),
         };
         self.timer.sleep_until(at).await;
@@ -202,7 +202,7 @@ impl User for SimUser {
 }
 
 impl Outcomes {
-    /// Books and times as text, for exact expectations. Milliseconds, rounded down.
+    /// Outcomes and times as text, for exact expectations. Milliseconds, rounded down.
     pub fn text(&self) -> String {
         let books = self.measured.books();
         assert_eq!(books.difference(), 0, "the books do not balance: {books:?}");

@@ -1,6 +1,6 @@
-//! Laws that hold for every plan against every target: thousands of random runs.
+//! Laws that hold for every plan against every target, in thousands of random runs.
 //!
-//! A failing run prints its seed; `KNEE_SIM_SEED=<seed>` runs that one alone.
+//! A failing run prints its seed; `KNEE_SIM_SEED=<seed>` runs only that one.
 
 use knee_core::plan::{Executor, Plan, Stop};
 use knee_core::schedule::{Arrivals, Curve, Schedule, Stage};
@@ -8,7 +8,7 @@ use knee_core::unit::Nanos;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::harness::{Outcomes, Wish, millis, plan, run_with, secs};
+use crate::harness::{Outcomes, StopSignal, millis, plan, run_with, secs};
 use crate::target::Target;
 
 const RUNS: u64 = 3_000;
@@ -26,20 +26,20 @@ fn the_laws_hold_for_thousands_of_random_runs() {
 fn one_run(seed: u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let plan = random_plan(&mut random);
-    let wish = match random.random_range(0..6) {
-        0 => Some(Wish::Stop(Nanos(random.random_range(0..3_000_000_000)))),
-        1 => Some(Wish::Abort(Nanos(random.random_range(0..3_000_000_000)))),
+    let signal = match random.random_range(0..6) {
+        0 => Some(StopSignal::Stop(Nanos(random.random_range(0..3_000_000_000)))),
+        1 => Some(StopSignal::Abort(Nanos(random.random_range(0..3_000_000_000)))),
         _ => None,
     };
-    let unhurried = wish.is_none();
+    let unhurried = signal.is_none();
     if std::env::var_os("KNEE_SIM_SEED").is_some() {
         println!("{plan:#?}");
     }
-    let outcomes = run_with(&plan, random_target(&mut random), wish);
+    let outcomes = run_with(&plan, random_target(&mut random), signal);
     check(&plan, &outcomes, unhurried);
 }
 
-/// Every law. `unhurried`: nobody ended the run before its plan did.
+/// Checks every law. `unhurried`: no signal ended the run before its plan.
 fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
     let mut books = outcomes.measured.books();
     let warm_up = outcomes.warm_up.books();
@@ -57,7 +57,7 @@ fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
         let mut dues = outcomes.dues.clone();
         dues.sort_unstable();
         assert_eq!(dues, planned[..dues.len()], "arrivals are those of the plan, in order, none skipped");
-        // What hangs for ever with a plan that ends by number is given up when nothing can move.
+        // A plan that ends by number is given up if its open requests hang forever.
         assert_eq!(books.planned, planned.len() as u64, "every planned arrival is in the books");
     }
     if let (Executor::Closed { .. }, Stop::Requests(requests), true) =
@@ -91,7 +91,7 @@ fn random_plan(random: &mut SmallRng) -> Plan {
     plan.workers = random.random_range(1..4);
     plan.grace = millis(random.random_range(0..2_000));
     plan.warm_up = millis(random.random_range(0..2) * random.random_range(0..1_000));
-    // Without a limit a target that hangs would hold up a plan that ends by number for ever.
+    // Without a limit, a plan that ends by number would never end against a target that hangs.
     plan.request_timeout = Some(millis(random.random_range(1..1_500)));
     plan
 }

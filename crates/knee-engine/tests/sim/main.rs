@@ -1,7 +1,7 @@
-//! Runs on simulated time: the executors, the recorder and the books of the real engine against
+//! Runs on simulated time: executors, recorder and request accounting of the real engine against
 //! scripted targets, with exact expectations and no tolerances.
 //!
-//! `world` is the clock and its tasks, `target` what answers, `harness` a plan's way through both.
+//! `world` is the clock and its tasks, `target` responds, `harness` runs a plan through both.
 
 #![allow(missing_docs, reason = "a test binary")]
 #![allow(clippy::expect_used, reason = "whatever fails here fails the test")]

@@ -1,4 +1,4 @@
-//! The open model: due times come from the plan, whatever the target does.
+//! The open model: the plan decides the due times, whatever the target does.
 
 use knee_core::plan::{Executor, Stop};
 use knee_core::schedule::{Arrivals, Curve, Stage};
@@ -8,9 +8,9 @@ use crate::harness::{millis, open, plan, run, secs};
 use crate::target::Target;
 
 #[test]
-fn a_stall_is_charged_to_every_arrival_due_during_it() {
+fn a_stall_counts_for_every_arrival_due_during_it() {
     // One arrival (due 1.0 s) meets the stall and waits 1,001 ms; nine queue behind it. The one
-    // due at 1.3 s is the fourth to go: done at 2.004 s, 704 ms after it was due.
+    // due at 1.3 s is sent fourth: done at 2.004 s, 704 ms after it was due.
     let outcomes = run(&open(10.0, 1, secs(3)), Target::serves_in(millis(1)).stalls(secs(1)..secs(2)));
     assert_eq!(
         outcomes.text(),
@@ -23,7 +23,7 @@ fn a_stall_is_charged_to_every_arrival_due_during_it() {
 }
 
 #[test]
-fn with_enough_connections_a_stall_shows_in_both_times_and_makes_no_lag() {
+fn with_enough_connections_a_stall_shows_in_both_times_and_delays_no_send() {
     let outcomes = run(&open(10.0, 50, secs(3)), Target::serves_in(millis(1)).stalls(secs(1)..secs(2)));
     assert_eq!(
         outcomes.text(),
@@ -52,22 +52,22 @@ fn the_stall_oracle_holds_exactly() {
 }
 
 #[test]
-fn overload_makes_the_response_time_grow_and_the_rest_is_unsent() {
+fn overload_increases_the_response_time_and_leaves_the_rest_unsent() {
     // Two workers of 100 ms serve 20/s; 40/s arrive for 10 s on two connections. Until 15 s (10 s
-    // and 5 s of grace) the connection that began at 0 ms is answered 150 times, the one that
-    // began at 25 ms 149 times; both have sent once more; the other 99 never were.
+    // and 5 s of grace) the connection that began at 0 ms gets 150 responses, the one that began at
+    // 25 ms 149. Both have one more request in flight; the other 99 are never sent.
     let outcomes = run(&open(40.0, 2, secs(10)), Target::serves_in(millis(100)).with_workers(2));
     let books = outcomes.measured.books();
     assert_eq!((books.planned, books.by_outcome), (400, [299, 0, 0, 0, 99, 2]));
     let unsent = &outcomes.measured.all().outcomes[4].response;
-    // The first that was never sent was due at 301 / 40 = 7.525 s, the last at 9.975 s.
+    // The first unsent arrival was due at 301 / 40 = 7.525 s, the last at 9.975 s.
     assert_eq!(unsent.max(), Some(millis(7_475)));
     assert_eq!(unsent.min(), Some(millis(5_025)));
 }
 
 #[test]
-fn an_arrival_that_waited_longer_than_the_time_limit_is_unsent_at_its_limit() {
-    // One connection hangs for ever on the first request; the limit frees it every second.
+fn an_arrival_that_waits_longer_than_the_time_limit_is_unsent_at_its_limit() {
+    // The target never responds on the one connection; the limit frees it every second.
     let mut plan = open(2.0, 1, secs(4));
     plan.request_timeout = Some(secs(1));
     let outcomes = run(&plan, Target::serves_in(millis(1)).hangs_every(1));
@@ -84,7 +84,7 @@ fn an_arrival_that_waited_longer_than_the_time_limit_is_unsent_at_its_limit() {
 }
 
 #[test]
-fn a_ramp_sends_by_the_area_under_it() {
+fn a_ramp_sends_as_many_requests_as_the_area_under_it() {
     let rate = Curve { start: 0.0, stages: vec![Stage { duration: secs(2), target: 8.0 }] };
     let executor = Executor::Open { rate, arrivals: Arrivals::Uniform, users_max: 10 };
     let outcomes = run(&plan(executor, Stop::At(secs(2))), Target::serves_in(millis(1)));
@@ -93,7 +93,7 @@ fn a_ramp_sends_by_the_area_under_it() {
 }
 
 #[test]
-fn a_number_of_requests_is_sent_exactly_and_waited_for_without_limit() {
+fn a_number_of_requests_is_sent_exactly_without_a_time_limit() {
     let mut plan = open(10.0, 50, secs(1));
     plan.scenarios[0].stop = Stop::Requests(7);
     let outcomes = run(&plan, Target::serves_in(secs(60)));

@@ -1,13 +1,13 @@
-//! How runs end: by plan, by grace, by a wish.
+//! How runs end: by plan, after the grace period, by a signal.
 
 use knee_core::plan::{Plan, Stop};
 use knee_core::schedule::{Curve, Stage};
 
-use crate::harness::{Wish, closed, millis, open, run, run_with, secs};
+use crate::harness::{StopSignal, closed, millis, open, run, run_with, secs};
 use crate::target::Target;
 
 #[test]
-fn what_is_open_when_the_grace_is_over_is_censored_with_its_age() {
+fn open_requests_at_the_end_of_grace_are_censored_with_their_age() {
     // The last of ten arrivals hangs: due at 0.9 s, still open at 1 s + 5 s.
     let outcomes = run(&open(10.0, 50, secs(1)), Target::serves_in(millis(1)).hangs_every(10));
     let books = outcomes.measured.books();
@@ -17,7 +17,7 @@ fn what_is_open_when_the_grace_is_over_is_censored_with_its_age() {
 }
 
 #[test]
-fn a_run_ends_as_soon_as_nothing_is_open() {
+fn a_run_ends_as_soon_as_no_request_is_open() {
     let outcomes = run(&open(10.0, 50, secs(1)), Target::serves_in(millis(250)));
     assert_eq!(outcomes.ended, millis(1_150));
     let outcomes = run(&closed(3, Stop::At(secs(1))), Target::serves_in(millis(300)));
@@ -25,29 +25,29 @@ fn a_run_ends_as_soon_as_nothing_is_open() {
 }
 
 #[test]
-fn a_wish_to_stop_ends_arrivals_and_lets_the_open_ones_finish() {
-    let wish = Wish::Stop(millis(2_040));
-    let outcomes = run_with(&open(10.0, 50, secs(60)), Target::serves_in(millis(400)), Some(wish));
-    // Noticed at the next look, 2,050 ms: arrivals due at 0.0 … 2.0 s.
+fn a_stop_ends_arrivals_and_lets_open_requests_finish() {
+    let signal = StopSignal::Stop(millis(2_040));
+    let outcomes = run_with(&open(10.0, 50, secs(60)), Target::serves_in(millis(400)), Some(signal));
+    // Noticed at the next check, 2,050 ms: arrivals due at 0.0 … 2.0 s.
     assert_eq!(outcomes.measured.books().by_outcome, [21, 0, 0, 0, 0, 0]);
     assert_eq!(outcomes.ended, millis(2_400));
 }
 
 #[test]
-fn a_wish_to_abort_ends_everything_at_once() {
-    let wish = Wish::Abort(millis(2_040));
-    let outcomes = run_with(&open(10.0, 50, secs(60)), Target::serves_in(millis(400)), Some(wish));
+fn an_abort_ends_everything_at_once() {
+    let signal = StopSignal::Abort(millis(2_040));
+    let outcomes = run_with(&open(10.0, 50, secs(60)), Target::serves_in(millis(400)), Some(signal));
     let books = outcomes.measured.books();
     assert_eq!((books.planned, books.by_outcome), (21, [17, 0, 0, 0, 0, 4]));
     assert_eq!(outcomes.ended, millis(2_050));
 }
 
 #[test]
-fn users_that_wait_for_their_place_on_a_ramp_do_not_hold_up_the_end() {
+fn users_that_wait_for_a_ramp_do_not_delay_the_end() {
     let mut plan = closed(1, Stop::At(secs(60)));
     let users = Curve { start: 1.0, stages: vec![Stage { duration: secs(60), target: 10.0 }] };
     plan.scenarios[0].executor = knee_core::plan::Executor::Closed { users };
-    let outcomes = run_with(&plan, Target::serves_in(millis(100)), Some(Wish::Stop(millis(1_010))));
+    let outcomes = run_with(&plan, Target::serves_in(millis(100)), Some(StopSignal::Stop(millis(1_010))));
     assert!(outcomes.ended <= millis(1_200), "{}", outcomes.ended);
 }
 
@@ -63,9 +63,9 @@ fn intervals_follow_each_other_without_gap() {
 }
 
 #[test]
-fn an_interval_ends_exactly_where_the_warm_up_and_the_arrivals_do() {
+fn an_interval_ends_exactly_at_the_end_of_warm_up_and_of_arrivals() {
     // Neither lies on the grid of whole seconds. At 2.75 s requests of 130 ms are in flight, which
-    // end in an interval of their own.
+    // end in a separate interval.
     for plan in [open(100.0, 50, millis(2_750)), closed(4, Stop::At(millis(2_750)))] {
         let plan = Plan { warm_up: millis(1_300), workers: 2, ..plan };
         let outcomes = run(&plan, Target::serves_in(millis(130)));

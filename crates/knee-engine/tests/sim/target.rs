@@ -1,4 +1,4 @@
-//! Scripted targets: when each request is answered, by arithmetic, and how it ends.
+//! Scripted targets: arithmetic decides when and how each request ends.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -8,31 +8,30 @@ use std::ops::Range;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::unit::Nanos;
 
-/// A server without a clock of its own.
+/// A server without its own clock.
 pub struct Target {
     serves_in: Nanos,
-    /// Answers later the more often it was asked: the first takes this much longer, the second half
-    /// of it, and so on.
+    /// Extra time of the first response; the second takes half of it, and so on.
     slow_start: Nanos,
     stalls: Vec<Range<Nanos>>,
     /// Every n-th request is reset half-way.
     resets_every: Option<u64>,
-    /// Every n-th request is never answered.
+    /// Every n-th request gets no response.
     hangs_every: Option<u64>,
-    /// When each of its workers is free; without limit if there are none.
+    /// Number of requests served at the same time; `None` for no limit.
     workers: Option<usize>,
     state: RefCell<State>,
 }
 
 #[derive(Default)]
 struct State {
-    asked: u64,
+    received: u64,
     free: BinaryHeap<Reverse<Nanos>>,
 }
 
 /// What a target does with one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum Response {
     At(Nanos, Outcome, Option<Fault>),
     Never,
 }
@@ -75,16 +74,16 @@ impl Target {
         self
     }
 
-    /// What becomes of a request that arrives at `at`.
-    pub fn answer(&self, at: Nanos) -> Answer {
+    /// The response to a request that arrives at `at`.
+    pub fn respond(&self, at: Nanos) -> Response {
         let mut state = self.state.borrow_mut();
-        state.asked += 1;
-        let nth = |every: Option<u64>| every.is_some_and(|every| state.asked.is_multiple_of(every));
+        state.received += 1;
+        let nth = |every: Option<u64>| every.is_some_and(|every| state.received.is_multiple_of(every));
         if nth(self.hangs_every) {
-            return Answer::Never;
+            return Response::Never;
         }
         let reset = nth(self.resets_every);
-        let slower = Nanos(self.slow_start.0 >> (state.asked - 1).min(63));
+        let slower = Nanos(self.slow_start.0 >> (state.received - 1).min(63));
         let mut begins = at;
         if self.workers.is_some_and(|workers| state.free.len() >= workers) {
             let Reverse(free) = state.free.pop().expect("not empty");
@@ -98,8 +97,8 @@ impl Target {
             state.free.push(Reverse(ends));
         }
         if reset {
-            return Answer::At(ends, Outcome::TransportError, Some(Fault::Reset));
+            return Response::At(ends, Outcome::TransportError, Some(Fault::Reset));
         }
-        Answer::At(ends, Outcome::Ok, None)
+        Response::At(ends, Outcome::Ok, None)
     }
 }

@@ -1,4 +1,4 @@
-//! What scripts may ask of a scenario besides: offsets, turns a user, arrivals that do not wait.
+//! Further terms of a script's scenario: start offset, iterations per user, arrivals that do not wait.
 
 use knee_core::plan::{Executor, Overflow, Plan, Scenario, Stop};
 use knee_core::schedule::Curve;
@@ -18,19 +18,19 @@ fn a_scenario_that_starts_later_is_the_same_scenario_later() {
 }
 
 #[test]
-fn scenarios_run_side_by_side_each_to_its_own_end() {
+fn scenarios_run_in_parallel_each_to_its_own_end() {
     let users = |count: f64| Executor::Closed { users: Curve::constant(count) };
     let mut plan: Plan = closed(1, Stop::At(secs(1)));
     plan.scenarios.push(Scenario::new("second", users(2.0), Stop::Requests(7)));
     plan.scenarios[1].terms.start = millis(500);
     let outcomes = run(&plan, Target::serves_in(millis(100)));
-    // Ten turns of the first; exactly seven of the second, two users from 0.5 s: four rounds.
+    // Ten iterations of the first scenario, exactly seven of the second: two users from 0.5 s, in four rounds.
     assert_eq!(outcomes.measured.books().by_outcome, [17, 0, 0, 0, 0, 0]);
     assert_eq!(outcomes.ended, secs(1));
 }
 
 #[test]
-fn each_user_takes_its_number_of_turns_and_the_run_is_over() {
+fn the_run_ends_after_the_planned_iterations_per_user() {
     let mut plan = closed(3, Stop::At(secs(600)));
     plan.scenarios[0].terms.turns_per_user = Some(4);
     let outcomes = run(&plan, Target::serves_in(millis(250)));
@@ -50,7 +50,7 @@ fn an_arrival_that_does_not_wait_is_unsent_when_every_user_is_busy() {
 }
 
 #[test]
-fn a_limit_on_time_ends_a_scenario_that_counts_requests() {
+fn a_maximum_duration_ends_a_scenario_with_a_number_of_requests() {
     let mut plan = closed(1, Stop::Requests(1_000));
     plan.scenarios[0].terms.max_duration = Some(secs(1));
     let outcomes = run(&plan, Target::serves_in(millis(100)));

@@ -1,4 +1,4 @@
-//! A clock that jumps from one wake-up to the next, and the tasks that live on it.
+//! A clock that jumps from one wake-up to the next, and the tasks that run on it.
 //!
 //! One thread, no real time: the same run gives the same numbers every time.
 
@@ -56,7 +56,7 @@ impl World {
             .expect("the pool lives as long as its world");
     }
 
-    /// Lets time pass until `done` says so, or nobody waits for anything any more.
+    /// Advances the clock until `done` returns true or no task waits.
     pub fn run_until(&mut self, done: impl Fn() -> bool) {
         loop {
             self.pool.run_until_stalled();

@@ -1,7 +1,7 @@
-//! Answers with anything at all changed in them, in pieces of any size: never a panic, never
-//! unbounded memory, and the same reading however they arrive.
+//! Randomly changed responses in pieces of any size: no panic, bounded memory, and the same result
+//! for all pieces.
 //!
-//! The fuzz target `response` looks for the same for longer.
+//! The fuzz target `response` tests the same for longer.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -10,13 +10,13 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 
-/// How many changed answers are read.
+/// How many changed responses are read.
 const ROUNDS: u32 = 100_000;
-/// Most body bytes of an answer here.
+/// Maximum body of a response here, in bytes.
 const BODY_MAX: u64 = 4_096;
 
-/// What answers are changed from.
-const ANSWERS: &[&[u8]] = &[
+/// The responses that are changed.
+const RESPONSES: &[&[u8]] = &[
     b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n3\r\nyou\r\n0\r\nT: x\r\n\r\n",
     b"HTTP/1.0 200 OK\r\nConnection: keep-alive, close\r\n\r\nuntil the end",
@@ -28,8 +28,8 @@ const ANSWERS: &[&[u8]] = &[
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx",
 ];
 
-/// Strings that turn up where they hurt.
-const BITS: &[&[u8]] = &[
+/// Strings that parsers tend to handle wrongly.
+const TRICKY_BYTES: &[&[u8]] = &[
     b"\r\n",
     b"\n",
     b"\r",
@@ -52,7 +52,7 @@ struct ReadOutcome {
     heads: u32,
     body: u64,
     ended: bool,
-    /// Surplus, or the fault.
+    /// Surplus bytes, or the fault.
     end: Option<Result<usize, Fault>>,
 }
 
@@ -72,79 +72,79 @@ impl Sink for ReadOutcome {
     }
 
     fn end(&mut self) -> Result<(), Fault> {
-        assert!(self.heads == 1 && !self.ended, "an answer ends once");
+        assert!(self.heads == 1 && !self.ended, "a response ends once");
         self.ended = true;
         Ok(())
     }
 }
 
 /// One change at a random place.
-fn change(answer: &mut Vec<u8>, random: &mut SmallRng) {
-    let at = random.random_range(0..=answer.len());
-    let to = (at + random.random_range(0..8)).min(answer.len());
+fn change(response: &mut Vec<u8>, random: &mut SmallRng) {
+    let at = random.random_range(0..=response.len());
+    let to = (at + random.random_range(0..8)).min(response.len());
     match random.random_range(0..6) {
-        0 => answer.truncate(at),
-        1 => drop(answer.drain(at..to)),
+        0 => response.truncate(at),
+        1 => drop(response.drain(at..to)),
         2 => {
-            let bit = BITS[random.random_range(0..BITS.len())];
-            answer.splice(at..at, bit.iter().copied());
+            let bit = TRICKY_BYTES[random.random_range(0..TRICKY_BYTES.len())];
+            response.splice(at..at, bit.iter().copied());
         }
         3 => {
-            let copy = answer[at..to].repeat(random.random_range(1..40));
-            answer.splice(at..at, copy);
+            let copy = response[at..to].repeat(random.random_range(1..40));
+            response.splice(at..at, copy);
         }
         4 => {
-            let other = ANSWERS[random.random_range(0..ANSWERS.len())];
+            let other = RESPONSES[random.random_range(0..RESPONSES.len())];
             let from = random.random_range(0..other.len());
-            answer.splice(at..to, other[from..].iter().copied());
+            response.splice(at..to, other[from..].iter().copied());
         }
-        _ if at < answer.len() => answer[at] = random.random(),
+        _ if at < response.len() => response[at] = random.random(),
         _ => {}
     }
 }
 
-/// Reads `answer` in pieces whose sizes `piece` decides, up to its end or a fault.
-fn read(answer: &[u8], head_request: bool, mut piece: impl FnMut() -> usize) -> ReadOutcome {
+/// Reads `response` in pieces of the sizes that `piece` returns, up to its end or a fault.
+fn read(response: &[u8], head_request: bool, mut piece: impl FnMut() -> usize) -> ReadOutcome {
     let mut reader = ResponseReader::new(BODY_MAX);
-    let mut reading = ReadOutcome::default();
+    let mut outcome = ReadOutcome::default();
     reader.expect(head_request);
-    let mut rest = answer;
-    while reading.end.is_none() {
+    let mut rest = response;
+    while outcome.end.is_none() {
         let (now, later) = rest.split_at(piece().clamp(1, rest.len().max(1)).min(rest.len()));
         rest = later;
         let end = if now.is_empty() {
-            reader.feed_end(&mut reading).map(|()| Progress::Complete { surplus: 0 })
+            reader.feed_end(&mut outcome).map(|()| Progress::Complete { surplus: 0 })
         } else {
-            reader.feed(now, &mut reading)
+            reader.feed(now, &mut outcome)
         };
-        assert!(reader.partial.capacity() <= 2 * (HEAD_MAX + answer.len()), "memory is bounded");
-        reading.end = match end {
+        assert!(reader.partial.capacity() <= 2 * (HEAD_MAX + response.len()), "memory is bounded");
+        outcome.end = match end {
             Ok(Progress::More) => None,
             Ok(Progress::Complete { surplus }) => Some(Ok(surplus + rest.len())),
             Err(fault) => Some(Err(fault)),
         };
     }
-    reading
+    outcome
 }
 
 #[test]
-fn changed_answers_are_read_without_a_panic_and_the_same_in_any_pieces() {
+fn changed_responses_never_panic_and_read_the_same_in_any_pieces() {
     let seed = std::env::var("KNEE_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed: u64 = seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     println!("KNEE_TEST_SEED={seed}");
     let mut random = SmallRng::seed_from_u64(seed);
     for round in 0..ROUNDS {
-        let mut answer = ANSWERS[random.random_range(0..ANSWERS.len())].to_vec();
+        let mut response = RESPONSES[random.random_range(0..RESPONSES.len())].to_vec();
         for _ in 0..random.random_range(0..6) {
-            change(&mut answer, &mut random);
+            change(&mut response, &mut random);
         }
         let head_request = random.random_ratio(1, 8);
-        let whole = read(&answer, head_request, || usize::MAX);
-        let largest = random.random_range(1..=answer.len().max(1));
-        let pieces = read(&answer, head_request, || random.random_range(1..=largest));
+        let whole = read(&response, head_request, || usize::MAX);
+        let largest = random.random_range(1..=response.len().max(1));
+        let pieces = read(&response, head_request, || random.random_range(1..=largest));
         let mut same = whole.end == pieces.end && whole.ended == pieces.ended;
-        // How much of a body was seen before a fault depends on the pieces.
+        // How much of a body is read before a fault depends on the pieces.
         same &= whole.end.is_some_and(|end| end.is_err()) || whole.body == pieces.body;
-        assert!(same, "round {round}: {whole:?} {pieces:?} {:?}", answer.escape_ascii().to_string());
+        assert!(same, "round {round}: {whole:?} {pieces:?} {:?}", response.escape_ascii().to_string());
     }
 }

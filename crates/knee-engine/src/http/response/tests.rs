@@ -1,8 +1,8 @@
-//! What answers are read as, whole and in pieces.
+//! Responses read whole and in pieces.
 
 use super::*;
 
-/// Keeps what was read.
+/// What was read of a response.
 #[derive(Default, Debug, PartialEq)]
 struct Kept {
     status: u16,
@@ -12,7 +12,7 @@ struct Kept {
 
 impl Sink for Kept {
     fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
-        assert_eq!(self.status, 0, "one head an answer");
+        assert_eq!(self.status, 0, "one head a response");
         self.status = head.status;
         Ok(())
     }
@@ -28,7 +28,7 @@ impl Sink for Kept {
     }
 }
 
-/// Reads one answer that arrives in pieces of `step` bytes and is followed by the end of the connection.
+/// Reads one response that arrives in pieces of `step` bytes, then the end of the connection.
 fn read(input: &[u8], step: usize, head_request: bool) -> Result<(Kept, usize, bool), Fault> {
     let mut reader = ResponseReader::new(1 << 20);
     let mut kept = Kept::default();
@@ -44,7 +44,7 @@ fn read(input: &[u8], step: usize, head_request: bool) -> Result<(Kept, usize, b
     Ok((kept, 0, reader.keep_alive()))
 }
 
-/// The same, for every way of cutting the input into equal pieces; all must agree.
+/// The same for every size of equal pieces; all must give the same result.
 fn read_every_way(input: &str) -> Result<(Kept, usize, bool), Fault> {
     let whole = read(input.as_bytes(), input.len().max(1), false);
     for step in 1..input.len() {
@@ -55,7 +55,7 @@ fn read_every_way(input: &str) -> Result<(Kept, usize, bool), Fault> {
 }
 
 #[test]
-fn an_answer_reads_the_same_in_any_pieces() {
+fn a_response_reads_the_same_in_any_pieces() {
     let (kept, surplus, keep_alive) =
         read_every_way("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: y\r\n\r\nhello").unwrap();
     assert_eq!(kept, Kept { status: 200, body: b"hello".to_vec(), ended: true });
@@ -63,7 +63,7 @@ fn an_answer_reads_the_same_in_any_pieces() {
 }
 
 #[test]
-fn interim_answers_are_read_past() {
+fn interim_responses_are_skipped() {
     let input = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n\
                  HTTP/1.1 204 No Content\r\n\r\n";
     let (kept, surplus, keep_alive) = read_every_way(input).unwrap();
@@ -71,7 +71,7 @@ fn interim_answers_are_read_past() {
 }
 
 #[test]
-fn interim_answers_without_end_are_a_fault() {
+fn endless_interim_responses_are_a_fault() {
     let input = "HTTP/1.1 100 Continue\r\n\r\n".repeat(100);
     assert_eq!(read_every_way(&input), Err(Fault::TooManyInterim));
 }
@@ -83,21 +83,21 @@ fn a_body_without_length_lasts_until_the_connection_ends() {
 }
 
 #[test]
-fn answers_to_head_requests_have_no_body() {
+fn responses_to_head_requests_have_no_body() {
     let input = b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n";
     let (kept, surplus, _) = read(input, 7, true).unwrap();
     assert_eq!((kept.body.len(), kept.ended, surplus), (0, true, 0));
 }
 
 #[test]
-fn bytes_behind_an_answer_are_surplus_and_belong_to_no_request() {
+fn bytes_after_a_response_are_surplus_and_belong_to_no_request() {
     let input = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\n";
     let (kept, surplus, _) = read(input, input.len(), false).unwrap();
     assert_eq!((kept.body.as_slice(), surplus), (&b"ok"[..], 17));
 }
 
 #[test]
-fn connections_are_kept_as_their_version_and_header_say() {
+fn version_and_header_decide_whether_a_connection_is_kept() {
     for (head, keep) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", true),
         ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n", false),
@@ -112,7 +112,7 @@ fn connections_are_kept_as_their_version_and_header_say() {
 }
 
 #[test]
-fn what_is_not_http_is_a_malformed_head() {
+fn a_response_that_is_not_http_has_a_malformed_head() {
     for input in [
         "garbage\r\n\r\n",
         "\u{0}\u{1}\u{2}",
@@ -155,7 +155,7 @@ fn a_body_that_ends_early_is_short() {
 }
 
 #[test]
-fn heads_without_end_are_refused_in_bounded_memory_and_time() {
+fn endless_heads_are_refused_in_bounded_memory_and_time() {
     let mut input = b"HTTP/1.1 200 OK\r\n".to_vec();
     while input.len() < HEAD_MAX + 20_000 {
         input.extend_from_slice(format!("H: {}\r\n", "v".repeat(5_000)).as_bytes());
@@ -163,7 +163,7 @@ fn heads_without_end_are_refused_in_bounded_memory_and_time() {
     assert_eq!(read(&input, 1_000, false), Err(Fault::HeadTooLarge));
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(HEADERS_MAX + 1));
     assert_eq!(read(many.as_bytes(), many.len(), false), Err(Fault::HeadTooLarge));
-    // One byte at a time: quadratic parsing would take minutes.
+    // One byte at a time: parsing once per byte would take minutes.
     assert_eq!(read(&input, 1, false), Err(Fault::HeadTooLarge));
 }
 
@@ -174,7 +174,7 @@ fn a_body_over_the_limit_is_refused_without_being_read() {
 }
 
 #[test]
-fn an_upgrade_nobody_asked_for_is_a_fault() {
+fn an_upgrade_without_a_request_for_it_is_a_fault() {
     assert_eq!(read_every_way("HTTP/1.1 101 Switching Protocols\r\n\r\n"), Err(Fault::UnexpectedUpgrade));
 }
 

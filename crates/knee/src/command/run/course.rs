@@ -24,8 +24,8 @@ use knee_k6::options::scenario::ScenarioSpec;
 use knee_k6::output::{self, Outlet, Writer};
 use knee_k6::threshold::Guarded;
 
+use super::job::{Job, pairs};
 use super::watch::{Watch, Watched};
-use super::{Job, pairs};
 use crate::args::RunReportFlags;
 use crate::command::build;
 use crate::command::failed::{Failed, failed, refused};

@@ -22,8 +22,8 @@ use knee_k6::summary::{Summary, data, export, machine};
 use knee_k6::threshold::{Verdict, judge};
 use knee_report::text::{self as report, Palette};
 
-use super::Job;
 use super::course::Course;
+use super::job::Job;
 use crate::command::failed::{Failed, failed};
 use crate::command::render;
 use crate::exit::Exit;

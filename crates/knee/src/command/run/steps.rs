@@ -16,7 +16,9 @@ use knee_k6::options::Options;
 use knee_k6::options::scenario::{ExecutorSpec, ScenarioSpec};
 
 use super::course::stopped;
-use super::{Job, Lines, load, options};
+use super::job::Job;
+use super::log::Lines;
+use super::source::{load, options};
 use crate::args::RunArgs;
 use crate::command::failed::{Failed, refused};
 use crate::problem::{Problem, printable};

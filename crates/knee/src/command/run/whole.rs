@@ -13,7 +13,9 @@ use knee_engine::host;
 use url::Url;
 
 use super::course::stopped;
-use super::{Job, Lines, load, options};
+use super::job::Job;
+use super::log::Lines;
+use super::source::{load, options};
 use crate::args::{RunArgs, RunReportFlags, RunScriptFlags};
 use crate::command::failed::{Failed, refused};
 use crate::problem::printable;

@@ -1,5 +1,5 @@
-//! Bad answers and odd ones, one after the other: which fault each is, on new connections and on
-//! kept ones, in closed and open plans, and that the run goes on.
+//! Malformed and unusual responses: the fault of each, on new and on kept connections, in closed and
+//! open plans. The run always continues.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,23 +10,23 @@ use crate::drive::{Drive, all, count, faults};
 use crate::identity::{Certificate, Greeting};
 use crate::server::{Seen, Server};
 
-/// What a request is to become.
+/// The expected result of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ends {
-    /// A fault; the connection is given up.
+    /// A fault; the connection is closed.
     In(Fault),
-    /// An answer with this status.
+    /// A response with this status.
     With(u16),
 }
 
 /// Requests of each run.
 pub const REQUESTS: u64 = 20;
-/// Connections whose first request meets the misbehaviour.
+/// Number of connections whose first request meets the misbehaviour.
 pub const BAD: u64 = 5;
 /// Rates of the open runs, per second.
 const RATES: [f64; 3] = [100.0, 500.0, 2_000.0];
 
-/// Makes the same request meet `way` in every kind of run.
+/// Makes the same request meet `behaviour` in every kind of run.
 pub fn check(behaviour: &Behaviour, ends: Ends) {
     for drive in runs() {
         on_new_connections(behaviour, ends, drive);
@@ -35,7 +35,7 @@ pub fn check(behaviour: &Behaviour, ends: Ends) {
     over_tls(behaviour, ends);
 }
 
-/// One closed run and one open run a rate; the address comes later.
+/// One closed run, and one open run per rate; the URL is passed later.
 pub fn runs() -> impl Iterator<Item = fn(&str) -> Drive> {
     let open: [fn(&str) -> Drive; 3] = [
         |url| Drive::open(url, REQUESTS, 10, RATES[0]),
@@ -45,11 +45,11 @@ pub fn runs() -> impl Iterator<Item = fn(&str) -> Drive> {
     std::iter::once::<fn(&str) -> Drive>(|url| Drive::closed(url, REQUESTS, 3)).chain(open)
 }
 
-/// The first request of each of the first connections meets `way`.
+/// The first request of each of the first connections meets `behaviour`.
 fn on_new_connections(behaviour: &Behaviour, ends: Ends, drive: impl Fn(&str) -> Drive) {
     let server = misbehaving(behaviour, |_| Greeting::Plain);
     let drive = drive(&server.url("/"));
-    // Time limits are set only where time is what is tested.
+    // Only tests of time limits set time limits.
     verify(behaviour, ends, BAD, &drive, &server);
 }
 
@@ -66,8 +66,8 @@ fn misbehaving(behaviour: &Behaviour, greet: fn(u64) -> Greeting) -> Server {
     })
 }
 
-/// The second request of a few connections meets `way`. Where no byte of an answer came, it may
-/// have been on its way when the server closed an idle connection, so it is sent once more.
+/// The second request of a few connections meets `behaviour`. Without any byte of a response, the
+/// server may have closed an idle connection while the request was sent: it is sent again.
 fn on_kept_connections(behaviour: &Behaviour, ends: Ends) {
     let bad = AtomicU64::new(0);
     let script = behaviour.clone();
@@ -86,7 +86,7 @@ fn on_kept_connections(behaviour: &Behaviour, ends: Ends) {
     }
 }
 
-/// Makes the run, and expects `bad` requests to end so and all others well.
+/// Makes the run and expects `bad` requests to end in `ends` and all others well.
 pub fn verify(behaviour: &Behaviour, ends: Ends, bad: u64, drive: &Drive, server: &Server) -> Seen {
     let run = drive.run();
     let tally = all(&run);
@@ -97,7 +97,7 @@ pub fn verify(behaviour: &Behaviour, ends: Ends, bad: u64, drive: &Drive, server
             assert_eq!(count(&run, Outcome::Ok), REQUESTS - bad, "{behaviour:?}");
         }
         With(status) => {
-            // Connections may be kept after these, so that fewer than `bad` are there to meet it.
+            // The connection can be kept after these, so there may be fewer than `bad` connections.
             let met = tally.status.iter().find(|(known, _)| *known == status).map_or(0, |(_, met)| *met);
             assert!(met > 0 && (met <= bad || status == 200), "{behaviour:?}: {:?}", tally.status);
             let good = (200..400).contains(&status);
@@ -112,7 +112,7 @@ pub fn verify(behaviour: &Behaviour, ends: Ends, bad: u64, drive: &Drive, server
     seen
 }
 
-macro_rules! answers {
+macro_rules! responses {
     ($($name:ident: $behaviour:expr => $ends:expr;)*) => {
         $(#[test] fn $name() { check(&$behaviour, $ends); })*
     };
@@ -120,12 +120,12 @@ macro_rules! answers {
 
 use Ends::{In, With};
 
-answers! {
+responses! {
     // Hanging up.
-    a_reset_instead_of_an_answer_is_a_reset: Behaviour::ResetAtOnce => In(Fault::Reset);
+    a_reset_instead_of_a_response_is_a_reset: Behaviour::ResetAtOnce => In(Fault::Reset);
     a_reset_within_the_head_is_a_reset: Behaviour::ResetInHead => In(Fault::Reset);
     a_reset_within_the_body_is_a_reset: Behaviour::ResetInBody => In(Fault::Reset);
-    the_end_instead_of_an_answer_is_closed_early: Behaviour::EndAtOnce => In(Fault::ClosedEarly);
+    the_end_instead_of_a_response_is_closed_early: Behaviour::EndAtOnce => In(Fault::ClosedEarly);
     the_end_within_the_head_is_a_malformed_head: Behaviour::EndInHead => In(Fault::MalformedHead);
     the_end_before_the_announced_length_is_a_short_body: Behaviour::EndInBody => In(Fault::ShortBody);
     the_end_within_a_chunk_is_a_short_body: Behaviour::EndInChunk => In(Fault::ShortBody);
@@ -137,24 +137,24 @@ answers! {
     a_page_without_a_head_is_a_malformed_head: Behaviour::NoHead => In(Fault::MalformedHead);
     a_version_that_does_not_exist_is_a_malformed_head: Behaviour::OtherVersion => In(Fault::MalformedHead);
     a_tls_alert_on_a_plain_connection_is_a_malformed_head: Behaviour::TlsAlert => In(Fault::MalformedHead);
-    empty_lines_without_end_are_a_malformed_head: Behaviour::EmptyLines => In(Fault::MalformedHead);
-    another_protocol_unasked_is_an_unexpected_upgrade: Behaviour::Upgrade => In(Fault::UnexpectedUpgrade);
+    endless_empty_lines_are_a_malformed_head: Behaviour::EmptyLines => In(Fault::MalformedHead);
+    a_protocol_change_without_a_request_is_an_unexpected_upgrade: Behaviour::Upgrade => In(Fault::UnexpectedUpgrade);
 
     // Heads.
     hundreds_of_header_lines_are_too_large_a_head: Behaviour::ManyHeaders => In(Fault::HeadTooLarge);
-    a_header_line_without_end_is_too_large_a_head: Behaviour::LongHeader => In(Fault::HeadTooLarge);
-    cookies_without_end_are_too_large_a_head: Behaviour::CookieFlood => In(Fault::HeadTooLarge);
+    an_endless_header_line_is_too_large_a_head: Behaviour::LongHeader => In(Fault::HeadTooLarge);
+    endless_cookies_are_too_large_a_head: Behaviour::CookieFlood => In(Fault::HeadTooLarge);
     a_nul_in_a_header_is_a_malformed_head: Behaviour::NulInHeader => In(Fault::MalformedHead);
     a_folded_header_is_a_malformed_head: Behaviour::FoldedHeader => In(Fault::MalformedHead);
     a_header_without_a_colon_is_a_malformed_head: Behaviour::NoColon => In(Fault::MalformedHead);
-    interim_answers_without_end_are_too_many: Behaviour::InterimFlood => In(Fault::TooManyInterim);
+    endless_interim_responses_are_too_many: Behaviour::InterimFlood => In(Fault::TooManyInterim);
 
     // Framing.
     a_chunk_size_that_is_no_number_is_a_bad_chunk: Behaviour::BadChunkSize => In(Fault::BadChunk);
-    a_chunk_size_beyond_all_numbers_is_a_bad_chunk: Behaviour::HugeChunkSize => In(Fault::BadChunk);
-    a_chunk_longer_than_it_says_is_a_bad_chunk: Behaviour::LongChunk => In(Fault::BadChunk);
-    a_chunk_extension_without_end_is_a_bad_chunk: Behaviour::EndlessExtension => In(Fault::BadChunk);
-    a_trailer_without_end_is_a_bad_chunk: Behaviour::EndlessTrailer => In(Fault::BadChunk);
+    a_chunk_size_over_64_bits_is_a_bad_chunk: Behaviour::HugeChunkSize => In(Fault::BadChunk);
+    a_chunk_longer_than_its_size_is_a_bad_chunk: Behaviour::LongChunk => In(Fault::BadChunk);
+    an_endless_chunk_extension_is_a_bad_chunk: Behaviour::EndlessExtension => In(Fault::BadChunk);
+    an_endless_trailer_is_a_bad_chunk: Behaviour::EndlessTrailer => In(Fault::BadChunk);
     a_length_beside_chunks_is_conflicting_framing:
         Behaviour::Framing("Content-Length: 5\r\nTransfer-Encoding: chunked") => In(Fault::ConflictingFraming);
     a_transfer_coding_that_is_not_chunked_is_conflicting_framing:
@@ -162,18 +162,18 @@ answers! {
     two_lengths_that_differ_are_a_bad_length:
         Behaviour::Framing("Content-Length: 5\r\nContent-Length: 6") => In(Fault::BadLength);
     a_negative_length_is_a_bad_length: Behaviour::Framing("Content-Length: -5") => In(Fault::BadLength);
-    a_length_beyond_all_numbers_is_a_bad_length:
+    a_length_over_64_bits_is_a_bad_length:
         Behaviour::Framing("Content-Length: 99999999999999999999") => In(Fault::BadLength);
     a_list_of_lengths_is_a_bad_length: Behaviour::Framing("Content-Length: 5, 5") => In(Fault::BadLength);
     a_length_in_hexadecimal_is_a_bad_length: Behaviour::Framing("Content-Length: 0x5") => In(Fault::BadLength);
     a_length_with_a_sign_is_a_bad_length: Behaviour::Framing("Content-Length: +5") => In(Fault::BadLength);
 
-    // Odd, and yet right.
-    an_interim_answer_before_the_final_one_is_read_past: Behaviour::Continue => With(200);
+    // Unusual, but valid.
+    an_interim_response_before_the_final_one_is_skipped: Behaviour::Continue => With(200);
     lines_that_end_in_a_line_feed_alone_are_read: Behaviour::BareLineFeeds => With(200);
-    http_1_0_may_keep_its_connection: Behaviour::OldAndKept => With(200);
+    http_1_0_can_keep_its_connection: Behaviour::OldAndKept => With(200);
     a_body_without_length_lasts_until_the_end: Behaviour::UntilClose => With(200);
-    a_slow_answer_in_time_is_an_answer: Behaviour::DripInTime => With(200);
-    every_status_of_three_digits_is_a_status: Behaviour::Status(999) => With(999);
-    a_server_error_is_an_answer: Behaviour::Status(503) => With(503);
+    a_slow_response_in_time_is_a_response: Behaviour::DripInTime => With(200);
+    every_three_digit_status_is_a_status: Behaviour::Status(999) => With(999);
+    a_server_error_is_a_response: Behaviour::Status(503) => With(503);
 }

@@ -1,0 +1,251 @@
+//! What people read in this repository: Markdown, documentation of Rust items, and texts in strings.
+//!
+//! Takes fragments of prose out of files, each with the line it begins on. Does not judge them; code spans
+//! stay as they are written, between backticks, and code blocks are left out.
+
+use proc_macro2::{Delimiter, Literal, Spacing, TokenStream, TokenTree};
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+/// A paragraph, a heading, a table cell, an item of a list, or a string.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    /// The prose on one line, code spans between backticks.
+    pub text: String,
+    /// Where each piece of `text` begins: byte offset, line of the file from 1.
+    lines: Vec<(usize, usize)>,
+}
+
+impl Fragment {
+    fn of(text: String, line: usize) -> Self {
+        Self { text, lines: vec![(0, line)] }
+    }
+
+    /// The line of the file on which the byte at `offset` of the text stands.
+    pub fn line_at(&self, offset: usize) -> usize {
+        let next = self.lines.partition_point(|(start, _)| *start <= offset);
+        self.lines[next.saturating_sub(1)].1
+    }
+
+    /// The text with every code span replaced by spaces, so that offsets stay.
+    pub fn without_code(&self) -> String {
+        let mut inside = false;
+        let blank = |c: char| " ".repeat(c.len_utf8());
+        let one = |c: char| match c {
+            '`' => {
+                inside = !inside;
+                " ".to_owned()
+            }
+            c if inside => blank(c),
+            c => c.to_string(),
+        };
+        self.text.chars().map(one).collect()
+    }
+}
+
+/// The prose of a Markdown text.
+pub fn of_markdown(text: &str) -> Vec<Fragment> {
+    let mut fragments = Vec::new();
+    let mut open = Fragment { text: String::new(), lines: Vec::new() };
+    let mut in_code_block = false;
+    for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
+        let piece = match event {
+            Event::Text(piece) if !in_code_block => piece.to_string(),
+            // A backtick within a code span would end it for every later reader.
+            Event::Code(code) => format!("`{}`", code.replace('`', "'")),
+            Event::SoftBreak | Event::HardBreak => " ".to_owned(),
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented)) => {
+                in_code_block = true;
+                continue;
+            }
+            Event::End(TagEnd::CodeBlock) => {
+                in_code_block = false;
+                continue;
+            }
+            Event::Start(ref tag) if is_inline(&tag.to_end()) => continue,
+            Event::End(ref tag) if is_inline(tag) => continue,
+            Event::Start(_) | Event::End(_) => {
+                close(&mut open, &mut fragments);
+                continue;
+            }
+            _ => continue,
+        };
+        let line = 1 + text[..range.start].matches('\n').count();
+        open.lines.push((open.text.len(), line));
+        open.text.push_str(&piece);
+    }
+    close(&mut open, &mut fragments);
+    fragments
+}
+
+fn is_inline(tag: &TagEnd) -> bool {
+    matches!(tag, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
+}
+
+fn close(open: &mut Fragment, fragments: &mut Vec<Fragment>) {
+    let text = std::mem::take(&mut open.text);
+    let lines = std::mem::take(&mut open.lines);
+    if !text.trim().is_empty() {
+        fragments.push(Fragment { text, lines });
+    }
+}
+
+/// What a Rust file says to people outside of its tests.
+#[derive(Debug, Default)]
+pub struct Rust {
+    /// Documentation comments, parsed as Markdown.
+    pub docs: Vec<Fragment>,
+    /// Strings of three words or more, those in attributes included.
+    pub strings: Vec<Fragment>,
+}
+
+/// The prose of a Rust file; nothing if the text is not Rust.
+pub fn of_rust(text: &str) -> Rust {
+    let mut found = Found::default();
+    if let Ok(stream) = text.parse() {
+        found.walk(stream);
+    }
+    Rust { docs: documentation(&found.docs), strings: found.strings }
+}
+
+#[derive(Default)]
+struct Found {
+    /// Line and text of every line of documentation.
+    docs: Vec<(usize, String)>,
+    strings: Vec<Fragment>,
+}
+
+impl Found {
+    fn walk(&mut self, stream: TokenStream) {
+        let mut trees = stream.into_iter().peekable();
+        let mut is_test = false;
+        while let Some(tree) = trees.next() {
+            match tree {
+                TokenTree::Punct(mark) if mark.as_char() == '#' => {
+                    // `#![...]` has a mark between the two.
+                    let inner = matches!(trees.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == '!');
+                    if inner {
+                        trees.next();
+                    }
+                    if let Some(TokenTree::Group(group)) = trees.peek()
+                        && group.delimiter() == Delimiter::Bracket
+                    {
+                        let attribute = group.stream();
+                        is_test |= !inner && is_for_tests(&attribute);
+                        trees.next();
+                        self.attribute(attribute);
+                    }
+                }
+                TokenTree::Punct(mark) if mark.as_char() == ';' && mark.spacing() == Spacing::Alone => {
+                    is_test = false;
+                }
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && is_test => {
+                    is_test = false
+                }
+                TokenTree::Group(group) => self.walk(group.stream()),
+                TokenTree::Literal(literal) if !is_test => self.literal(&literal),
+                _ => {}
+            }
+        }
+    }
+
+    fn attribute(&mut self, attribute: TokenStream) {
+        let trees: Vec<TokenTree> = attribute.clone().into_iter().collect();
+        if let [TokenTree::Ident(name), TokenTree::Punct(_), TokenTree::Literal(literal)] = trees.as_slice()
+            && name == "doc"
+        {
+            // A block comment is one literal of several lines.
+            let first = literal.span().start().line;
+            let text = value(literal).unwrap_or_default();
+            self.docs.extend(text.lines().enumerate().map(|(index, line)| (first + index, line.to_owned())));
+        } else {
+            self.walk(attribute);
+        }
+    }
+
+    fn literal(&mut self, literal: &Literal) {
+        let text = value(literal).unwrap_or_default();
+        if text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 3 {
+            let first = literal.span().start().line;
+            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+            self.strings
+                .extend(lines.map(|(index, line)| Fragment::of(line.trim().to_owned(), first + index)));
+        }
+    }
+}
+
+fn value(literal: &Literal) -> Option<String> {
+    match syn::Lit::new(literal.clone()) {
+        syn::Lit::Str(text) => Some(text.value()),
+        _ => None,
+    }
+}
+
+/// `test` or `cfg(test)`, also within `cfg(all(test, ...))`.
+fn is_for_tests(attribute: &TokenStream) -> bool {
+    let text = attribute.to_string();
+    text == "test" || text.starts_with("cfg") && text.contains("test") && !text.contains("not")
+}
+
+/// Lines of documentation that follow one another are one Markdown text.
+fn documentation(lines: &[(usize, String)]) -> Vec<Fragment> {
+    let blocks = lines.chunk_by(|(line, _), (next, _)| line + 1 == *next);
+    blocks
+        .flat_map(|block| {
+            let first = block[0].0;
+            let text: Vec<&str> =
+                block.iter().map(|(_, line)| line.strip_prefix(' ').unwrap_or(line)).collect();
+            let mut fragments = of_markdown(&text.join("\n"));
+            for fragment in &mut fragments {
+                fragment.lines.iter_mut().for_each(|(_, line)| *line += first - 1);
+            }
+            fragments
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(fragments: &[Fragment]) -> Vec<&str> {
+        fragments.iter().map(|fragment| fragment.text.as_str()).collect()
+    }
+
+    #[test]
+    fn markdown_is_read_by_blocks_and_without_code_blocks() {
+        let text = "# Title\n\nOne *line*\nand `code`.\n\n```sh\nleft out\n```\n\n| a cell | b |\n|---|---|\n| c | d |\n";
+        let fragments = of_markdown(text);
+        assert_eq!(texts(&fragments), ["Title", "One line and `code`.", "a cell", "b", "c", "d"]);
+        assert_eq!(fragments[1].line_at(0), 3);
+        assert_eq!(fragments[1].line_at(10), 4);
+        assert_eq!(fragments[4].line_at(0), 12);
+    }
+
+    #[test]
+    fn code_spans_are_blanked_and_offsets_stay() {
+        let fragment = &of_markdown("a `b c` d")[0];
+        assert_eq!(fragment.without_code(), "a       d");
+    }
+
+    #[test]
+    fn documentation_and_strings_of_rust_are_found_with_their_lines() {
+        let text = "//! First line\n//! goes on.\n\n/// A field.\nfn f() {\n    g(\"three short words\", \"two words\");\n}\n";
+        let rust = of_rust(text);
+        assert_eq!(texts(&rust.docs), ["First line goes on.", "A field."]);
+        assert_eq!(rust.docs[0].line_at(12), 2);
+        assert_eq!(texts(&rust.strings), ["three short words"]);
+        assert_eq!(rust.strings[0].line_at(0), 6);
+    }
+
+    #[test]
+    fn strings_of_tests_are_left_out_and_what_follows_is_not() {
+        let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"this is left out\";\n}\nconst B: &str = \"this is read here\";\n";
+        assert_eq!(texts(&of_rust(text).strings), ["this is read here"]);
+    }
+
+    #[test]
+    fn texts_in_attributes_are_read() {
+        let text = "#[error(\"cannot read the file\")]\nstruct E;\n";
+        assert_eq!(texts(&of_rust(text).strings), ["cannot read the file"]);
+    }
+}
