@@ -17,11 +17,25 @@ pub fn plan(study: &Study) -> Vec<String> {
     let names: Vec<&str> = study.arms().iter().map(|arm| arm.name.as_str()).collect();
     let workloads: Vec<&str> =
         study.definition().workloads.iter().map(|workload| workload.name.as_str()).collect();
-    vec![
-        format!("arms:      {}", printable(&names.join(", "))),
+    let mut lines = vec![
+        format!("variants:  {}", printable(&names.join(", "))),
         format!("workloads: {}", printable(&workloads.join(", "))),
         format!("trials:    {}, without repeats and an extension", study.remaining()),
-    ]
+        format!("time:      {} of load; starts, builds and resets come on top", span(load_time(study))),
+    ];
+    lines.extend(study.planned().map(|trial| {
+        let start = if trial.restart { ", fresh process" } else { "" };
+        let reset = if trial.reset { ", data reset" } else { "" };
+        let (variant, workload) = (printable(&trial.arm), printable(&trial.workload));
+        format!("{:>5}. block {}: {workload} on {variant}{start}{reset}", trial.number + 1, trial.block + 1)
+    }));
+    lines
+}
+
+/// How long the planned trials send load, warm-up included.
+fn load_time(study: &Study) -> Nanos {
+    let time = |trial: &Trial| study.settle(trial.restart).as_nanos() + study.measure(trial).as_nanos();
+    Nanos(study.planned().map(time).sum())
 }
 
 /// Reports trials as they end: a line each, and the output of a service that failed, once for each failure.

@@ -43,6 +43,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let definition = Definition::read(&text, &file, &exists).map_err(|problems| refused(told(&problems)))?;
     let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
     if args.extent.dry_run {
+        driver::check(&study).map_err(driver_failed)?;
         for line in plan(&study) {
             narrate(&line);
         }
