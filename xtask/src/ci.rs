@@ -1,30 +1,80 @@
 //! `cargo xtask ci`: the whole of continuous integration, in the order in which failures are cheap.
 //!
-//! Does not install anything (`check` at the root of the repository does) and does not measure:
-//! its times are for people who wait.
+//! `--fast` is the part of it that concerns the product and needs nothing but Rust. What either of them leaves out is listed at its
+//! end. Does not install stores or Python (`check` at the root of the repository does) and does not measure: its times are for
+//! people who wait.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
 use crate::{compat, openapi, program, tidy};
 
+mod deny;
+mod scope;
+
+use scope::Scope;
+
+/// What `cargo xtask ci` takes.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Options {
+    /// The product alone, without the labs and without databases, mounts, Python or cargo-deny
+    #[arg(long)]
+    fast: bool,
+}
+
 /// Runs every step and stops at the first that fails.
-pub fn run(root: &Path) -> Result<()> {
+pub fn run(root: &Path, options: Options) -> Result<()> {
     let begun = Instant::now();
-    step("fmt", || cargo(root, &["fmt", "--all", "--check"]))?;
+    let scope = Scope::new(root, options.fast)?;
+    step("fmt", || cargo(root, &["fmt", "--all", "--check"], &[]))?;
     step("tidy", || tidy::run(root))?;
     step("clippy", || {
-        cargo(root, &["clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        let lints: &[&str] = &["--all-targets", "--", "-D", "warnings"];
+        cargo(root, &["clippy", "--locked"], &[scope.arguments(), &words(lints)].concat())
     })?;
-    step("test", || cargo(root, &["test", "--locked", "--workspace"]))?;
+    if !options.fast {
+        step("deny", || deny::run(root))?;
+    }
+    step("test", || cargo(root, &["test", "--locked"], scope.arguments()))?;
     // The tests have built the programs; without its path each would be built once more, with other features.
     step("compat", || compat::run(root, compat::Options::recorded(program::tested(root, "knee")?)))?;
-    step("openapi", || openapi::run(root, &openapi::Options::brief()))?;
+    if !options.fast {
+        step("openapi", || openapi::run(root, &openapi::Options::brief()))?;
+    }
+    tell_what_was_left_out(root, &scope)?;
     println!("ci: everything passed in {:.1} s", begun.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Prints the steps, packages and tests that were not run.
+fn tell_what_was_left_out(root: &Path, scope: &Scope) -> Result<()> {
+    for what in scope.left_out() {
+        println!("ci: left out: {what}");
+    }
+    if !scope.leaves_tests_out() {
+        return Ok(());
+    }
+    let tests = ignored(root, scope)?;
+    println!("ci: left out: {} tests, which need what is not there:", tests.len());
+    for test in tests {
+        println!("  {test}");
+    }
+    Ok(())
+}
+
+/// Names of the tests that were compiled and not run.
+fn ignored(root: &Path, scope: &Scope) -> Result<Vec<String>> {
+    let mut command = program::cargo(root, &["test", "--locked", "--quiet"]);
+    command.args(scope.arguments()).args(["--tests", "--", "--ignored", "--list", "--format", "terse"]);
+    let output = command.stderr(Stdio::inherit()).output().context("cannot run `cargo test -- --list`")?;
+    if !output.status.success() {
+        bail!("`cargo test -- --ignored --list` ended with {}", output.status);
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
 }
 
 /// Runs one step; says that it begins, how it ended and how long it took.
@@ -38,17 +88,29 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
 }
 
 /// Runs cargo in the root of the repository with this process's terminal.
-fn cargo(root: &Path, arguments: &[&str]) -> Result<()> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program)
-        .args(arguments)
-        .current_dir(root)
-        .status()
-        .with_context(|| format!("cannot run `cargo {}`", arguments.join(" ")))?;
+fn cargo(root: &Path, command: &[&str], arguments: &[String]) -> Result<()> {
+    finished(program::cargo(root, command).args(arguments))
+}
+
+/// Runs a command; an error names it if it fails.
+fn finished(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    let status = command.status().with_context(|| format!("cannot run `{line}`"))?;
     if !status.success() {
-        bail!("`cargo {}` ended with {status}", arguments.join(" "));
+        bail!("`{line}` ended with {status}");
     }
     Ok(())
+}
+
+/// A command as one would type it.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -59,5 +121,11 @@ mod tests {
     fn a_step_that_fails_is_named_in_the_error() {
         let error = step("clippy", || bail!("two warnings")).unwrap_err();
         assert_eq!(format!("{error:#}"), "step `clippy`: two warnings");
+    }
+
+    #[test]
+    fn a_command_that_fails_is_named_as_one_would_type_it() {
+        let error = finished(Command::new("/bin/sh").args(["-c", "exit 3"])).unwrap_err().to_string();
+        assert!(error.starts_with("`sh -c exit 3` ended with "), "{error}");
     }
 }

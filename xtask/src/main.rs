@@ -18,6 +18,7 @@ mod picture;
 mod process;
 mod program;
 mod prose;
+mod python;
 mod sentences;
 mod tidy;
 mod truth;
@@ -32,8 +33,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything a change has to pass: formatting, tidy, lints, all tests
-    Ci,
+    /// Everything a change must pass: formatting, tidy, lints, licences, all tests
+    Ci(ci::Options),
     /// Draw a capture of a terminal (`tmux capture-pane -p -e`) as an SVG
     Picture,
     /// Check the rules of the house that the compiler does not know
@@ -59,7 +60,7 @@ enum Command {
 fn main() -> ExitCode {
     let root = root();
     let result = match Arguments::parse().command {
-        Command::Ci => ci::run(&root),
+        Command::Ci(options) => ci::run(&root, options),
         Command::Picture => picture::run(),
         Command::Tidy => tidy::run(&root),
         Command::Truth(options) => truth::run(&root, options),

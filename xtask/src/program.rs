@@ -130,22 +130,26 @@ pub fn lab_build(root: &Path, name: &str) -> Result<PathBuf> {
 
 /// Makes a build with more `arguments` for cargo; returns where `knee` is in it.
 fn build(root: &Path, arguments: &[&str], folder: &str) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--locked"]).args(arguments).current_dir(root);
-    // What cargo tells this program about itself would have build scripts run once more.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_cargo(name)) {
-        build.env_remove(name);
-    }
-    let status = build.status().context("cannot run cargo")?;
+    let status = cargo(root, &["build", "--locked"]).args(arguments).status().context("cannot run cargo")?;
     if !status.success() {
         bail!("`cargo build {}` failed", arguments.join(" "));
     }
     Ok(target(root)?.join(folder).join("knee"))
 }
 
+/// cargo in the root of the repository.
+pub fn cargo(root: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(arguments).current_dir(root);
+    // What cargo tells this program about itself would have build scripts run once more.
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_cargo(name)) {
+        cargo.env_remove(name);
+    }
+    cargo
+}
+
 /// Where cargo builds.
-fn target(root: &Path) -> Result<PathBuf> {
+pub fn target(root: &Path) -> Result<PathBuf> {
     Ok(MetadataCommand::new().current_dir(root).no_deps().exec()?.target_directory.into_std_path_buf())
 }
 

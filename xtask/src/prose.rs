@@ -4,7 +4,7 @@
 //! stay as they are written, between backticks, and code blocks are left out.
 
 use proc_macro2::{Delimiter, Literal, Spacing, TokenStream, TokenTree};
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// A paragraph, a heading, a table cell, an item of a list, or a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn of_markdown(text: &str) -> Vec<Fragment> {
             // A backtick within a code span would end it for every later reader.
             Event::Code(code) => format!("`{}`", code.replace('`', "'")),
             Event::SoftBreak | Event::HardBreak => " ".to_owned(),
-            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented)) => {
+            Event::Start(Tag::CodeBlock(_)) => {
                 in_code_block = true;
                 continue;
             }
@@ -61,8 +61,8 @@ pub fn of_markdown(text: &str) -> Vec<Fragment> {
                 in_code_block = false;
                 continue;
             }
-            Event::Start(ref tag) if is_inline(&tag.to_end()) => continue,
-            Event::End(ref tag) if is_inline(tag) => continue,
+            Event::Start(ref tag) if is_inline(tag.to_end()) => continue,
+            Event::End(tag) if is_inline(tag) => continue,
             Event::Start(_) | Event::End(_) => {
                 close(&mut open, &mut fragments);
                 continue;
@@ -77,7 +77,7 @@ pub fn of_markdown(text: &str) -> Vec<Fragment> {
     fragments
 }
 
-fn is_inline(tag: &TagEnd) -> bool {
+fn is_inline(tag: TagEnd) -> bool {
     matches!(tag, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
 }
 
@@ -138,8 +138,8 @@ impl Found {
                 TokenTree::Punct(mark) if mark.as_char() == ';' && mark.spacing() == Spacing::Alone => {
                     is_test = false;
                 }
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace && is_test => {
-                    is_test = false
+                TokenTree::Group(group) if is_test && group.delimiter() == Delimiter::Brace => {
+                    is_test = false;
                 }
                 TokenTree::Group(group) => self.walk(group.stream()),
                 TokenTree::Literal(literal) if !is_test => self.literal(&literal),

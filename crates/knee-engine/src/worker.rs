@@ -122,7 +122,7 @@ struct ActiveTasks {
 }
 
 impl ActiveTasks {
-    /// Wakes the conductor if it may have nothing left to wait for.
+    /// Wakes the conductor if it has nothing left to wait for.
     fn wake_conductor_if_done(&self) {
         let over = self.count.get() == 0 || (self.draining.get() && self.busy.get() == 0);
         if over && let Some(waker) = self.conductor.take() {
@@ -446,7 +446,7 @@ impl<T: Timer> WorkerLoop<'_, T> {
         cuts.into_iter().filter(|cut| *cut > from).fold(grid, Nanos::min)
     }
 
-    /// Sleeps until there may be something to do.
+    /// Sleeps until the next check: a deadline, the stop signal, or the last task's end.
     async fn wait(&self, now: Nanos) {
         let closes = Some(self.closes()).filter(|closes| *closes > now).unwrap_or(Nanos::MAX);
         let wake = now

@@ -1,7 +1,7 @@
 //! Timers and requests that a script does not wait for, and the promises behind them.
 //!
-//! Keeps what is to be called when; the script's own stack calls it, between two jobs of the
-//! runtime. Does not wait by itself: it says until when there is nothing to do.
+//! Keeps the callbacks and their times; the script's stack calls them between two jobs of the runtime.
+//! Does not wait; it reports until when there is nothing to do.
 
 use std::cell::{Cell, RefCell};
 
@@ -31,7 +31,7 @@ pub struct Promised {
     pub reject: Kept,
 }
 
-/// What one VU has under way.
+/// Timers and open promises of one VU.
 #[derive(Default)]
 pub struct EventLoop {
     timers: RefCell<Vec<Timer>>,
@@ -60,7 +60,7 @@ impl EventLoop {
         self.last_request.get()
     }
 
-    /// Expects the answer to a request that was begun.
+    /// Expects the response to a request that was begun.
     pub fn promise(&self, promised: Promised) {
         self.promised.borrow_mut().push(promised);
     }
@@ -73,7 +73,7 @@ impl EventLoop {
     }
 
     /// Until when there is nothing to do; `MAX` if only a request can change that, and `None` if
-    /// nothing is under way at all.
+    /// there is neither a timer nor a request.
     pub fn idle_until(&self) -> Option<Nanos> {
         let timer = self.timers.borrow().iter().map(|timer| timer.at).min();
         timer.or_else(|| (!self.promised.borrow().is_empty()).then_some(Nanos::MAX))
@@ -110,5 +110,5 @@ impl EventLoop {
     }
 }
 
-/// An answer to a request that was begun.
+/// A response to a request that was begun.
 pub type Settled = (u64, Answer);

@@ -1,20 +1,20 @@
 //! What `handleSummary` returned: texts and bytes for stdout, stderr and files.
 //!
-//! Passes from a script's world to whoever writes, as JSON. Does not write.
+//! The VU passes it on as JSON. Does not write.
 
 use rquickjs::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::module::body::bytes_of;
+use crate::module::bytes::bytes_of;
 
-/// What `handleSummary` returned.
+/// The result of `handleSummary`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Handled {
     /// Nothing: the usual text is to be shown.
     Nothing,
     /// Something that cannot be used; why, in k6's words.
     Wrong(String),
-    /// What goes where, in order.
+    /// Destination and content, in order.
     Pieces(Vec<(String, Piece)>),
 }
 

@@ -6,6 +6,8 @@ pub mod cache;
 
 pub mod commonjs;
 
+pub mod compile;
+
 pub mod export;
 
 pub mod finder;
@@ -17,6 +19,8 @@ pub mod lock;
 pub mod position;
 
 pub mod remote;
+
+pub mod require;
 
 pub mod replacement;
 

@@ -3,21 +3,22 @@
 //! Each is made when it is imported first; a script pays for what it uses. Modules that are files are found
 //! and read in [`crate::loader`].
 
-use std::rc::Rc;
-
 use rquickjs::module::{Declarations, Declared, Exports, ModuleDef};
-use rquickjs::{Ctx, Error, Exception, JsLifetime, Module, Object, Result, Value};
+use rquickjs::{Ctx, Module, Object, Result, Value};
 
-use crate::runtime::fault::end;
-use crate::state::State;
+pub mod argument;
 
 pub mod batch;
 
 pub mod body;
 
+pub mod bytes;
+
 pub mod console;
 
 pub mod crypto;
+
+pub mod current;
 
 pub mod data;
 
@@ -25,9 +26,11 @@ pub mod encoding;
 
 pub mod execution;
 
-pub mod fault;
+pub mod expected;
 
 pub mod global;
+
+pub mod go_error;
 
 pub mod html;
 
@@ -39,40 +42,17 @@ pub mod k6;
 
 pub mod metrics;
 
+pub mod page;
+
 pub mod params;
+
+pub mod perform;
 
 pub mod response;
 
 pub mod timers;
 
 pub mod web;
-
-/// The state of a VU, as its runtime keeps it.
-#[derive(Clone, JsLifetime)]
-pub struct Slot {
-    state: Shared,
-}
-
-/// A reference that the runtime's garbage collector need not know: no value of JavaScript is in it.
-type Shared = Rc<State>;
-
-impl Slot {
-    /// A slot with `state` in it.
-    pub fn new(state: Rc<State>) -> Self {
-        Self { state }
-    }
-}
-
-/// The state of the VU that runs.
-pub fn state(ctx: &Ctx<'_>) -> Result<Rc<State>> {
-    let slot = ctx.userdata::<Slot>();
-    slot.map(|slot| slot.state.clone()).ok_or_else(|| Exception::throw_internal(ctx, "no VU is running here"))
-}
-
-/// The error that ends a script when everything is to end.
-pub fn cut(ctx: &Ctx<'_>) -> Error {
-    end(ctx, "interrupted")
-}
 
 /// Names of the modules that are here, and what makes each.
 macro_rules! modules {

@@ -6,41 +6,41 @@ use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 
-use crate::runtime::fault::Thrown;
+use crate::runtime::thrown::Thrown;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
 
-/// What a script asks for.
+/// An operation that a script asks the VU to perform.
 pub enum Op {
     /// The last call is over; nothing is asked for until the next one.
     Rest(Ended),
-    /// Send a request and wait for its answer.
+    /// Send a request and wait for its response.
     Fetch(Rc<Request>),
-    /// Send requests side by side and wait for all answers.
+    /// Send requests side by side and wait for all responses.
     FetchAll(Vec<Rc<Request>>),
-    /// Send a request and go on at once; its answer comes with [`Op::Await`].
+    /// Send a request and go on at once; its response comes with [`Op::Await`].
     Begin(u64, Rc<Request>),
     /// Wait until a request that was begun is done, or until a time on the run's clock.
     Await(Nanos),
     /// Wait until a time on the run's clock.
     Sleep(Nanos),
-    /// Nothing: others are to have their turn.
+    /// Yield to other VUs.
     Breathe,
 }
 
-/// What a script gets.
+/// The VU's reply to a script.
 pub enum Reply {
     /// Something to do.
     Call(Call),
-    /// The answer to a request.
+    /// The response to a request.
     Answer(Box<Answer>),
-    /// The answers to several, in their order.
+    /// The responses to several, in their order.
     Answers(Vec<Box<Answer>>),
     /// Requests that were begun and are done.
     Done(Vec<(u64, Box<Answer>)>),
     /// Go on.
     Go,
-    /// Nobody wants anything more; the script is to end now, whatever it is doing.
+    /// The script must end now.
     Quit,
 }
 
@@ -49,13 +49,13 @@ pub enum Reply {
 pub struct Call {
     /// The name of the export.
     pub export: Rc<str>,
-    /// What the call is part of.
+    /// Stage of the call.
     pub stage: Stage,
     /// JSON of the argument; `None` for none.
     pub argument: Option<Rc<str>>,
 }
 
-/// What a call is part of.
+/// Stage of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// An iteration of a scenario.
@@ -68,7 +68,7 @@ pub enum Stage {
     Summary,
 }
 
-/// How a call ended.
+/// Result of a call.
 #[derive(Clone, Debug)]
 pub enum Ended {
     /// It returned; JSON of what it returned, if the stage wants it and it was not undefined.

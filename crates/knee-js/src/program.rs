@@ -21,9 +21,9 @@ pub mod files;
 
 use files::{Files, Script};
 
-/// How loud a line is.
+/// Level of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum LogLevel {
     /// `console.debug`.
     Debug,
     /// `console.log`, `console.info`.
@@ -34,8 +34,8 @@ pub enum Level {
     Error,
 }
 
-/// Where lines go that scripts write, and that are written about them.
-pub type Narrator = Arc<dyn Fn(Level, &str) + Send + Sync>;
+/// Receives the log lines of scripts and about scripts.
+pub type Narrator = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
 
 /// Bounds of one VU.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ impl Default for Limits {
     }
 }
 
-/// What a script is run with.
+/// Settings of a script.
 #[derive(Clone)]
 pub struct Surroundings {
     /// `__ENV`.
@@ -61,15 +61,15 @@ pub struct Surroundings {
     pub allow_read: Vec<PathBuf>,
     /// Bounds of each VU.
     pub limits: Limits,
-    /// Where lines go.
+    /// Receives log lines.
     pub narrator: Narrator,
-    /// Where lines of the script's `console` go; as all others if `None`.
+    /// Receives lines of the script's `console`; if `None`, `narrator` does.
     pub console: Option<Narrator>,
-    /// Where modules come from that are not files.
+    /// Settings of modules from the network.
     pub remote: RemoteSettings,
 }
 
-/// How requests are made unless a call says otherwise.
+/// Defaults of requests.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "the options are independent switches")]
 pub struct HttpDefaults {
@@ -113,13 +113,13 @@ impl Default for HttpDefaults {
 pub struct Program {
     /// The name of its first module: a URL.
     pub entry: String,
-    /// What it is run with.
+    /// Its settings.
     pub surroundings: Surroundings,
     /// The files it may read, and those it has read.
     pub files: Files,
     /// The metrics that VUs declare while they are loaded.
     pub metrics: Arc<Registry>,
-    /// Where the code of transformed modules came from.
+    /// Source positions of transformed modules.
     pub maps: Maps,
     /// The modules that it imports from the network.
     pub remote: Remote,
@@ -129,13 +129,13 @@ pub struct Program {
 /// A module that has been compiled.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// What it was compiled to.
+    /// Its bytecode.
     pub code: Bytecode,
     /// Whether its source speaks of `import.meta`; most do not, and the object costs memory in every VU.
     pub wants_meta: bool,
     /// Built-in objects that its text speaks of.
     pub needs: Needs,
-    /// Whether it is of the older kind, so that its code is a function that runs it.
+    /// Whether it is CommonJS, so that its code is a function that runs it.
     pub is_commonjs: bool,
 }
 
@@ -173,11 +173,11 @@ impl Program {
             return self.files.module(path);
         }
         if let Some(found) = replacement::find(name).filter(|_| self.surroundings.remote.replacements) {
-            self.note(format!("jslib {} answered by knee's own copy", found.library));
+            self.note(format!("jslib {}: using knee's own copy", found.library));
             return Ok(found.source.as_bytes().into());
         }
         if self.files.is_sealed() {
-            return Err(Trouble::new(format!("{name} was not imported while the script was loaded"), ""));
+            return Err(Trouble::new(format!("{name} was not imported in the init stage"), ""));
         }
         self.remote.source(name)
     }
@@ -189,13 +189,13 @@ impl Program {
             Ok(Some(path)) => self.note(format!("wrote {}: keep it with the script", path.display())),
             Ok(None) => {}
             Err(error) => {
-                let words = format!("the hashes of remote modules cannot be kept in {}: {error}", lock::NAME);
-                self.say(Level::Warn, &words);
+                let words = format!("cannot write the hashes of remote modules to {}: {error}", lock::NAME);
+                self.say(LogLevel::Warn, &words);
             }
         }
     }
 
-    /// What people should know about how the script was loaded.
+    /// Notes for users about how the script was loaded.
     pub fn notes(&self) -> Vec<String> {
         self.lock().notes.clone()
     }
@@ -218,12 +218,12 @@ impl Program {
     }
 
     /// Writes a line.
-    pub fn say(&self, level: Level, line: &str) {
+    pub fn say(&self, level: LogLevel, line: &str) {
         (self.surroundings.narrator)(level, line);
     }
 
     /// Writes a line of the script's `console`.
-    pub fn print(&self, level: Level, line: &str) {
+    pub fn print(&self, level: LogLevel, line: &str) {
         (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(level, line);
     }
 

@@ -1,4 +1,4 @@
-//! The JavaScript runtime of one VU: a world of its own, on a stack of its own.
+//! The JavaScript runtime of one VU, on its own stack.
 //!
 //! Knows QuickJS and stacks; does not know HTTP, scenarios or metrics.
 
@@ -6,8 +6,8 @@ pub mod fiber;
 
 pub mod bytecode;
 
-pub mod fault;
-
 pub mod intrinsic;
 
 pub mod memory;
+
+pub mod thrown;

@@ -26,14 +26,14 @@ use crate::loader::{commonjs, export};
 use crate::op::{Call, Ended, Stage};
 use crate::program::files::Script;
 use crate::program::{HttpDefaults, Program, Surroundings};
-use crate::state::Story;
+use crate::state::ExecutionInfo;
 use crate::vu::{LoadError, Vu};
 use crate::world::Description;
-use knee_k6::http::send::{Desk, Targets};
+use knee_k6::http::send::{RequestSender, Targets};
 use knee_k6::observe::Observer;
 use knee_k6::observe::tags::SystemTags;
 
-/// How often time limits of requests outside of scenarios are looked at, and whether a stage is to end.
+/// Interval of checks for timeouts and the end of a stage, outside of scenarios.
 const PACE: Nanos = Nanos::from_millis(20);
 
 /// Why a script cannot be run.
@@ -54,24 +54,24 @@ pub enum SessionError {
 pub struct Session {
     /// The script.
     pub program: Arc<Program>,
-    /// What it says of itself.
+    /// Its exports.
     pub description: Description,
 }
 
-/// What a stage outside of scenarios needs.
+/// Settings of a stage outside of scenarios.
 pub struct StageSettings {
-    /// How requests travel.
+    /// Network, TLS and connection settings.
     pub way: HttpConfig,
-    /// How requests are made by default.
+    /// Defaults of requests.
     pub http: HttpDefaults,
     /// Time limit of the stage.
     pub timeout: Nanos,
     /// k6's view of the run.
     pub observer: Rc<dyn Observer>,
-    /// Asked while the stage goes on: whether it is to end at once.
+    /// Whether the stage must end at once; polled while it runs.
     pub is_over: Rc<dyn Fn() -> bool>,
-    /// What scripts can ask about the run.
-    pub story: Rc<Story>,
+    /// Facts of the run that scripts can read.
+    pub execution_info: Rc<ExecutionInfo>,
     /// Tags of all samples.
     pub tags: Rc<[(String, String)]>,
     /// Which tags samples get by themselves.
@@ -107,7 +107,7 @@ impl Session {
             let (mut vu, _) = Vu::load(&self.program, &Rc::<Targets>::default(), 0)?;
             let timer = WorkerTimer::new(MonotonicClock::start())?;
             vu.state().http.replace(Rc::new(settings.http.clone()));
-            vu.state().set_story(settings.story.clone());
+            vu.state().set_execution_info(settings.execution_info.clone());
             vu.state().tags.replace(settings.tags.clone());
             vu.state().number(settings.system_tags, None, 0);
             let group = match stage {
@@ -118,7 +118,7 @@ impl Session {
             vu.state().group.replace(group.into());
             let (timeout, is_over) = (settings.timeout, settings.is_over.clone());
             let watch = timer.clone();
-            vu.join(Rc::new(desk(settings, timer)));
+            vu.join(Rc::new(sender(settings, timer)));
             let call = Call { export: export.into(), stage, argument: argument.map(Into::into) };
             let now = vu.state().now();
             let iteration = Iteration { due: now, earliest: now, cut: now.saturating_add(timeout) };
@@ -139,7 +139,7 @@ impl Session {
     }
 }
 
-/// A script that cannot have a module fails with an error of JavaScript; what is behind it has a hint.
+/// A failed import is a JavaScript error; this finds its cause, which has a hint.
 fn reason(program: &Program, error: LoadError) -> SessionError {
     match (program.trouble(), error) {
         (Some(trouble), LoadError::Script(thrown)) if thrown.message.contains(&trouble.what) => {
@@ -155,8 +155,8 @@ fn reason(program: &Program, error: LoadError) -> SessionError {
     }
 }
 
-/// A desk with books of its own: what `setup` sends is no part of the measurement.
-fn desk(settings: StageSettings, timer: WorkerTimer) -> Desk {
+/// A request sender with a recorder of its own: requests of `setup` and `teardown` are not measured.
+fn sender(settings: StageSettings, timer: WorkerTimer) -> RequestSender {
     let clock = MonotonicClock::start();
     tokio::task::spawn_local(timer.clone().drive());
     let deadlines = Rc::new(Deadlines::default());
@@ -164,7 +164,7 @@ fn desk(settings: StageSettings, timer: WorkerTimer) -> Desk {
     tokio::task::spawn_local(async move { watch.0.watch(watch.1, PACE).await });
     let HttpConfig { settings: way, defaults, tls } = settings.way;
     let network = Network::new(clock, way, defaults, Arc::new(Resolver::default()), tls, deadlines);
-    Desk {
+    RequestSender {
         network: Rc::new(network),
         recorder: Rc::new(RefCell::new(Recorder::new(Nanos::ZERO))),
         endpoints: Endpoints::new(Arc::new(Registry::new(&[]))),

@@ -1,4 +1,4 @@
-//! What the functions that a script calls know of their VU.
+//! The state of one VU, as the functions that its script calls use it.
 //!
 //! Shared by the script's stack and the VU around it, both on one thread.
 
@@ -14,22 +14,22 @@ use rquickjs::{Ctx, Object, Persistent, Value};
 use crate::event_loop::EventLoop;
 use crate::op::{Op, Reply};
 use crate::program::{HttpDefaults, Program};
-use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Link;
+use crate::runtime::thrown::Thrown;
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
 use knee_k6::http::send::Targets;
 use knee_k6::observe::tags::{SystemTag, SystemTags};
 use knee_k6::observe::{Context, Nobody, Observer};
 
-/// How long a script may go on before others have their turn.
+/// Longest time a script runs before it yields to other VUs.
 pub const SLICE: Nanos = Nanos::from_millis(2);
 
 /// One VU as its script's functions see it.
 pub struct State {
     /// The script.
     pub program: Arc<Program>,
-    /// The way to the VU.
+    /// Passes control to the VU and back.
     pub link: Link<Reply, Op>,
     /// The run's clock; of the thread until the run begins.
     pub clock: Cell<MonotonicClock>,
@@ -37,7 +37,7 @@ pub struct State {
     pub observer: RefCell<Rc<dyn Observer>>,
     /// URLs met by this worker.
     pub targets: Rc<Targets>,
-    /// How requests are made by default.
+    /// Defaults of requests.
     pub http: RefCell<Rc<HttpDefaults>>,
     /// Which statuses are expected unless a call says otherwise.
     pub expected: RefCell<Rc<Expected>>,
@@ -47,7 +47,7 @@ pub struct State {
     pub group: RefCell<Rc<str>>,
     /// Tags of the VU.
     pub tags: RefCell<Rc<[(String, String)]>>,
-    /// What is told of the VU's samples besides tags.
+    /// Metadata of the VU's samples, besides tags.
     pub metadata: RefCell<Rc<[(String, String)]>>,
     /// Numbers of the VU and of its iteration.
     pub place: RefCell<Place>,
@@ -57,23 +57,23 @@ pub struct State {
     pub init: Cell<bool>,
     /// Whether everything is to end at once.
     pub quitting: Cell<bool>,
-    /// When the script was first seen at work in this turn of its; most turns are over before anybody looks.
+    /// When the runtime first saw the script running since it last yielded; most scripts yield before that.
     pub since: Cell<Option<Nanos>>,
     /// Why the script wants the whole test to end.
     pub abort: RefCell<Option<String>>,
     /// Timers and requests that are not waited for.
     pub events: EventLoop,
-    /// Files of the older kind that have run, by name; while the script is loaded.
+    /// CommonJS files that have run, by name; while the script is loaded.
     pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
-    story: RefCell<Rc<Story>>,
-    /// Promises that were rejected and that nobody has caught.
+    execution_info: RefCell<Rc<ExecutionInfo>>,
+    /// Rejected promises that were not caught.
     rejections: RefCell<Vec<(Persistent<Value<'static>>, Thrown)>>,
 }
 
-/// The run as a whole, and the scenario the VU is in, as `k6/execution` shows them.
+/// Facts of the run and of the VU's scenario, as `k6/execution` shows them.
 #[derive(Debug, Default)]
-pub struct Story {
+pub struct ExecutionInfo {
     /// Counts of all VUs.
     pub tally: Arc<Tally>,
     /// Counts of the scenario's iterations.
@@ -82,16 +82,16 @@ pub struct Story {
     pub options: Arc<str>,
     /// Wall-clock milliseconds at which the scenario began.
     pub scenario_started_ms: f64,
-    /// When the scenario begins on the run's clock.
+    /// Start of the scenario, on the run's clock.
     pub begins: Nanos,
-    /// How long it lasts, if time ends it.
+    /// Its duration, if time ends it.
     pub lasts: Option<Nanos>,
-    /// How many iterations it has, if their number ends it.
+    /// Its iterations, if their number ends it.
     pub iterations: Option<u64>,
 }
 
-impl Story {
-    /// How far the scenario has come, 0 to 1.
+impl ExecutionInfo {
+    /// Progress of the scenario, 0 to 1.
     pub fn progress(&self, now: Nanos) -> f64 {
         match (self.iterations, self.lasts) {
             (Some(all), _) if all > 0 => (self.count.done() as f64 / all as f64).min(1.0),
@@ -232,7 +232,7 @@ impl State {
             abort: RefCell::default(),
             events: EventLoop::default(),
             required: RefCell::default(),
-            story: RefCell::default(),
+            execution_info: RefCell::default(),
             rejections: RefCell::default(),
         }
     }
@@ -251,7 +251,7 @@ impl State {
         rejections.push((Persistent::save(ctx, promise.clone()), thrown));
     }
 
-    /// The first rejection that nobody has caught.
+    /// The first uncaught rejection.
     pub fn take_rejection(&self) -> Option<Thrown> {
         let mut rejections = self.rejections.borrow_mut();
         let first = (!rejections.is_empty()).then(|| rejections.remove(0));
@@ -259,12 +259,12 @@ impl State {
         first.map(|(_, thrown)| thrown)
     }
 
-    /// How many rejections nobody has caught so far.
+    /// Number of uncaught rejections so far.
     pub fn count_rejections(&self) -> usize {
         self.rejections.borrow().len()
     }
 
-    /// Forgets the rejections after the first `count`, because whoever asked was told.
+    /// Forgets the rejections after the first `count`, because the caller got the error.
     pub fn forget_rejections(&self, count: usize) {
         self.rejections.borrow_mut().truncate(count);
     }
@@ -276,13 +276,13 @@ impl State {
     }
 
     /// The run as a whole.
-    pub fn story(&self) -> Rc<Story> {
-        self.story.borrow().clone()
+    pub fn execution_info(&self) -> Rc<ExecutionInfo> {
+        self.execution_info.borrow().clone()
     }
 
-    /// Tells what the run is.
-    pub fn set_story(&self, story: Rc<Story>) {
-        self.story.replace(story);
+    /// Sets the facts of the run.
+    pub fn set_execution_info(&self, execution_info: Rc<ExecutionInfo>) {
+        self.execution_info.replace(execution_info);
     }
 
     /// Puts the numbers of the VU and of its iteration into its metadata, if samples are to have them.
@@ -325,8 +325,8 @@ impl State {
         }
     }
 
-    /// Called by the runtime every few thousand steps: lets others have their turn when it is
-    /// time, and says whether the script is to end.
+    /// QuickJS calls it every few thousand steps: yields to other VUs after [`SLICE`]. Returns whether the
+    /// script must end.
     pub fn breathe(&self) -> bool {
         if !self.quitting.get() && !self.init.get() {
             let now = self.now();

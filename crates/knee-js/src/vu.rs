@@ -1,4 +1,4 @@
-//! One VU: a script on its own stack, and the side of it that sends, waits and keeps the books.
+//! One VU: a script on its own stack, and the side of it that sends, waits and accounts for requests.
 //!
 //! Does not decide when an iteration is due, nor how many there are.
 
@@ -14,19 +14,19 @@ use tokio::task::JoinSet;
 
 use crate::op::{Call, Ended, Op, Reply};
 use crate::program::Program;
-use crate::runtime::fault::Thrown;
 use crate::runtime::fiber::Fiber;
+use crate::runtime::thrown::Thrown;
 use crate::state::State;
 use crate::world::{self, Description, StateCell};
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
-use knee_k6::http::send::{Called, Desk, Targets};
+use knee_k6::http::send::{CallTimes, RequestSender, Targets};
 
 /// Why there is no VU.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// No stack.
-    #[error("a VU could not get a stack: {0}")]
+    #[error("cannot allocate a stack for a VU: {0}")]
     Stack(#[from] io::Error),
     /// The script cannot be compiled, or threw while it was evaluated.
     #[error("{0}")]
@@ -40,19 +40,19 @@ pub enum LoadError {
 pub struct Vu {
     fiber: Fiber<Reply, Op>,
     state: Rc<State>,
-    desk: Option<Rc<Desk>>,
+    sender: Option<Rc<RequestSender>>,
     /// Clients that are not in use; the last one was used last.
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
     begun: JoinSet<(u64, Box<Answer>, Client)>,
-    /// When the next request was due.
-    called: Option<Called>,
-    /// When the current call must be over.
+    /// Scheduled time of the next request.
+    call_times: Option<CallTimes>,
+    /// Deadline of the current call.
     cut: Nanos,
 }
 
 impl Vu {
-    /// A VU whose script has been loaded; `number` is what it is told its `__VU` is, 0 outside of scenarios.
+    /// Loads the script into a new VU; `number` is its `__VU`, 0 outside of scenarios.
     pub fn load(
         program: &Arc<Program>,
         targets: &Rc<Targets>,
@@ -65,7 +65,7 @@ impl Vu {
             Fiber::new(stack, move |link, _first| world::live(&program, targets, link, number, &inner))?;
         let first = fiber.resume(Reply::Go);
         let refused = |words: &str| LoadError::Script(Thrown::new(words));
-        let state = cell.get().cloned().ok_or_else(|| refused("a VU did not come to life"))?;
+        let state = cell.get().cloned().ok_or_else(|| refused("a VU did not start"))?;
         let description = match first {
             Some(Op::Rest(Ended::Returned(Some(json)))) => serde_json::from_str(&json).unwrap_or_default(),
             Some(Op::Rest(Ended::Thrown(thrown))) => {
@@ -76,30 +76,30 @@ impl Vu {
                 while fiber.resume(Reply::Quit).is_some() {}
                 return Err(LoadError::Aborted(words));
             }
-            _ => return Err(refused("the script did not come to an end while it was loaded")),
+            _ => return Err(refused("the script did not finish loading")),
         };
         let vu = Self {
             fiber,
             state,
-            desk: None,
+            sender: None,
             clients: Vec::new(),
             begun: JoinSet::new(),
-            called: None,
+            call_times: None,
             cut: Nanos::MAX,
         };
         Ok((vu, description))
     }
 
-    /// What the script's functions know of the VU.
+    /// The VU's state, shared with the script's functions.
     pub fn state(&self) -> &Rc<State> {
         &self.state
     }
 
-    /// Takes its place on a worker.
-    pub fn join(&mut self, desk: Rc<Desk>) {
-        self.state.clock.set(desk.network.clock);
-        self.state.observer.replace(desk.observer.clone());
-        self.desk = Some(desk);
+    /// Assigns the VU to a worker.
+    pub fn join(&mut self, sender: Rc<RequestSender>) {
+        self.state.clock.set(sender.network.clock);
+        self.state.observer.replace(sender.observer.clone());
+        self.sender = Some(sender);
     }
 
     /// Closes the connections that are kept for later.
@@ -109,9 +109,9 @@ impl Vu {
 
     /// Calls a function of the script and waits until it is over, or until `iteration.cut`.
     pub async fn call(&mut self, call: Call, iteration: Iteration) -> Ended {
-        let Some(desk) = self.desk.clone() else { return Ended::Cut };
+        let Some(sender) = self.sender.clone() else { return Ended::Cut };
         self.cut = iteration.cut;
-        self.called = Some(Called { due: iteration.due, earliest: iteration.earliest });
+        self.call_times = Some(CallTimes { due: iteration.due, earliest: iteration.earliest });
         let mut reply = Reply::Call(call);
         loop {
             reply = match self.fiber.resume(reply) {
@@ -122,37 +122,37 @@ impl Vu {
                     }
                     return ended;
                 }
-                Some(op) => self.perform(&desk, op).await,
+                Some(op) => self.perform(&sender, op).await,
                 None => return Ended::Cut,
             };
-            if self.cut != Nanos::MAX && desk.timer.now() >= self.cut {
+            if self.cut != Nanos::MAX && sender.timer.now() >= self.cut {
                 reply = Reply::Quit;
             }
         }
     }
 
-    async fn perform(&mut self, desk: &Rc<Desk>, op: Op) -> Reply {
+    async fn perform(&mut self, sender: &Rc<RequestSender>, op: Op) -> Reply {
         match op {
             Op::Fetch(request) => {
-                let called = self.take_called(desk);
-                let mut client = self.client(desk);
-                let answer = desk.send(&mut client, &request, called, self.cut).await;
+                let call_times = self.take_call_times(sender);
+                let mut client = self.client(sender);
+                let answer = sender.send(&mut client, &request, call_times, self.cut).await;
                 self.clients.push(client);
                 Reply::Answer(answer)
             }
-            Op::FetchAll(requests) => Reply::Answers(self.fetch_all(desk, requests).await),
+            Op::FetchAll(requests) => Reply::Answers(self.fetch_all(sender, requests).await),
             Op::Begin(id, request) => {
-                let called = self.take_called(desk);
-                let (desk, mut client, cut) = (desk.clone(), self.client(desk), self.cut);
+                let call_times = self.take_call_times(sender);
+                let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 self.begun.spawn_local(async move {
-                    let answer = desk.send(&mut client, &request, called, cut).await;
+                    let answer = sender.send(&mut client, &request, call_times, cut).await;
                     (id, answer, client)
                 });
                 Reply::Go
             }
-            Op::Await(until) => Reply::Done(self.wait(desk, until).await),
+            Op::Await(until) => Reply::Done(self.wait(sender, until).await),
             Op::Sleep(until) => {
-                desk.timer.sleep_until(until.min(self.cut)).await;
+                sender.timer.sleep_until(until.min(self.cut)).await;
                 Reply::Go
             }
             Op::Breathe => {
@@ -164,21 +164,25 @@ impl Vu {
         }
     }
 
-    /// When a request that is made now was due: the first of an iteration by the plan.
-    fn take_called(&mut self, desk: &Desk) -> Called {
+    /// Scheduled time of a request made now: by the plan for the first of an iteration.
+    fn take_call_times(&mut self, sender: &RequestSender) -> CallTimes {
         let now = || {
-            let now = desk.network.clock.now();
-            Called { due: now, earliest: now }
+            let now = sender.network.clock.now();
+            CallTimes { due: now, earliest: now }
         };
-        self.called.take().unwrap_or_else(now)
+        self.call_times.take().unwrap_or_else(now)
     }
 
-    fn client(&mut self, desk: &Desk) -> Client {
-        self.clients.pop().unwrap_or_else(|| Client::new(desk.network.clone()))
+    fn client(&mut self, sender: &RequestSender) -> Client {
+        self.clients.pop().unwrap_or_else(|| Client::new(sender.network.clone()))
     }
 
     /// Sends requests side by side, as many at once as a batch may have, in all and to one host.
-    async fn fetch_all(&mut self, desk: &Rc<Desk>, requests: Vec<Rc<Request>>) -> Vec<Box<Answer>> {
+    async fn fetch_all(
+        &mut self,
+        sender: &Rc<RequestSender>,
+        requests: Vec<Rc<Request>>,
+    ) -> Vec<Box<Answer>> {
         let http = self.state.http.borrow().clone();
         let all = requests.len();
         let mut waiting: Vec<(usize, Rc<Request>)> = requests.into_iter().enumerate().rev().collect();
@@ -195,10 +199,10 @@ impl Vu {
                 let Some(place) = waiting.iter().rposition(|(_, request)| free(request)) else { break };
                 let (number, request) = waiting.remove(place);
                 hosts.push(request.clone());
-                let called = self.take_called(desk);
-                let (desk, mut client, cut) = (desk.clone(), self.client(desk), self.cut);
+                let call_times = self.take_call_times(sender);
+                let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 under_way.spawn_local(async move {
-                    let answer = desk.send(&mut client, &request, called, cut).await;
+                    let answer = sender.send(&mut client, &request, call_times, cut).await;
                     (number, answer, client)
                 });
             }
@@ -208,7 +212,7 @@ impl Vu {
                     answers[number] = Some(answer);
                     self.clients.push(client);
                 }
-                // A task that panicked has told why; its answer is missing.
+                // The panic was reported; the response is missing.
                 Some(Err(_)) => {}
                 None => return answers.into_iter().flatten().collect(),
             }
@@ -216,10 +220,10 @@ impl Vu {
     }
 
     /// Waits until a request that was begun is done, or until a time.
-    async fn wait(&mut self, desk: &Rc<Desk>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
+    async fn wait(&mut self, sender: &Rc<RequestSender>, until: Nanos) -> Vec<(u64, Box<Answer>)> {
         let until = until.min(self.cut);
         let mut done = Vec::new();
-        let timer = desk.timer.clone();
+        let timer = sender.timer.clone();
         let mut sleep = std::pin::pin!(timer.sleep_until(until));
         let first = std::future::poll_fn(|ctx| {
             if let std::task::Poll::Ready(Some(joined)) = self.begun.poll_join_next(ctx) {
@@ -242,7 +246,7 @@ impl Vu {
 
 impl Drop for Vu {
     fn drop(&mut self) {
-        // A script is first cut off, wherever it is, and then sent home.
+        // First ends the running call, then the script.
         while self.fiber.resume(Reply::Quit).is_some() {}
     }
 }

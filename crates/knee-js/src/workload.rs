@@ -1,6 +1,6 @@
 //! A script as the engine's workload: its VUs, made before the run begins.
 //!
-//! Does not read options; it is told which function each scenario calls.
+//! Does not read options; callers pass in which function each scenario calls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,18 +17,18 @@ use knee_engine::worker::{UserContext, Workload};
 
 use crate::op::{Call, Ended, Stage};
 use crate::program::{HttpDefaults, Program};
-use crate::state::{Count, Place, Story, Tally};
+use crate::state::{Count, ExecutionInfo, Place, Tally};
 use crate::vu::{LoadError, Vu};
 use crate::world;
 use knee_k6::http::cookie::Jar;
-use knee_k6::http::send::{Desk, Targets};
+use knee_k6::http::send::{RequestSender, Targets};
 use knee_k6::observe::tags::SystemTags;
 use knee_k6::observe::{Context, Observer, Observers};
 
-/// How long a VU that ended the run waits to be ended itself.
+/// Longest wait of a VU that ended the run until the engine stops it.
 const ABORT_PAUSE: Nanos = Nanos::from_secs(1);
 
-/// What a scenario calls, and what its VUs are told.
+/// What a scenario calls, and what its VUs can read.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name.
@@ -43,11 +43,11 @@ pub struct Part {
     pub environment: Vec<(String, String)>,
     /// Most VUs it has.
     pub users_max: u32,
-    /// When it begins.
+    /// Start time.
     pub begins: Nanos,
-    /// How long it lasts, if time ends it.
+    /// Its duration, if time ends it.
     pub lasts: Option<Nanos>,
-    /// How many iterations it has, if their number ends it.
+    /// Its iterations, if their number ends it.
     pub iterations: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ pub struct Load {
     pub tags: Vec<(String, String)>,
     /// JSON of what `setup` returned.
     pub data: Option<Arc<str>>,
-    /// How requests are made by default.
+    /// Defaults of requests.
     pub http: HttpDefaults,
     /// JSON of the options, for scripts that ask.
     pub options: Arc<str>,
@@ -75,7 +75,7 @@ pub struct Load {
     pub stopped: Mutex<Option<Stop>>,
     /// An iteration takes so long at the least; its VU waits for the rest.
     pub min_iteration: Nanos,
-    /// Which tags samples get by themselves; those that are metadata are told by VUs.
+    /// Which tags samples get by themselves; VUs set those that are metadata.
     pub system_tags: SystemTags,
     /// Counts of iterations, by scenario.
     pub counts: Vec<Arc<Count>>,
@@ -114,14 +114,14 @@ impl Load {
         self.stopped.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells k6's view of iterations of a scenario that never began.
+    /// Reports to k6's view iterations of a scenario that never began.
     fn dropped(&self, observer: &dyn Observer, scenario: usize, count: u64, at: Nanos) {
         let part = &self.parts[scenario];
         let context = Context { scenario: &part.name, group: "", tags: &self.tags, metadata: &[], at };
         observer.dropped(count, &context);
     }
 
-    /// Tells k6's view of iterations that were planned and for which there was no time. To be called when
+    /// Reports to k6's view iterations that were planned and for which there was no time. To be called when
     /// the plan has come to its end.
     pub fn drop_rest(&self, observer: &dyn Observer, at: Nanos) {
         for (scenario, (part, count)) in self.parts.iter().zip(&self.counts).enumerate() {
@@ -138,12 +138,12 @@ impl Load {
     }
 }
 
-/// What a worker's thread has ready before the run begins.
+/// Objects that a worker's thread prepares before the run.
 #[derive(Default)]
 struct Ready {
     targets: Rc<Targets>,
     vus: RefCell<HashMap<u64, Vu>>,
-    desk: RefCell<Option<Rc<Desk>>>,
+    sender: RefCell<Option<Rc<RequestSender>>>,
 }
 
 thread_local! {
@@ -173,20 +173,20 @@ impl Workload for Load {
 
     fn user(self: &Arc<Self>, context: &UserContext, number: u64) -> ScriptUser {
         READY.with(|ready| {
-            let desk = ready.desk.borrow_mut().get_or_insert_with(|| self.desk(context)).clone();
+            let sender = ready.sender.borrow_mut().get_or_insert_with(|| self.sender(context)).clone();
             let vu = ready.vus.borrow_mut().remove(&number);
             let scenario = (number >> 32) as usize;
             if vu.is_none() {
-                return ScriptUser { scenario, ..ScriptUser::clerk(self, context, desk) };
+                return ScriptUser { scenario, ..ScriptUser::clerk(self, context, sender) };
             }
-            ScriptUser::new(self, context, desk, vu, scenario, number & u64::from(u32::MAX))
+            ScriptUser::new(self, context, sender, vu, scenario, number & u64::from(u32::MAX))
         })
     }
 }
 
 impl Load {
-    fn desk(&self, context: &UserContext) -> Rc<Desk> {
-        Rc::new(Desk {
+    fn sender(&self, context: &UserContext) -> Rc<RequestSender> {
+        Rc::new(RequestSender {
             network: context.network.clone(),
             recorder: context.recorder.clone(),
             endpoints: context.endpoints.clone(),
@@ -206,14 +206,14 @@ pub struct ScriptUser {
     export: Rc<str>,
     data: Option<Rc<str>>,
     iteration: Cell<u64>,
-    desk: Rc<Desk>,
+    sender: Rc<RequestSender>,
     recorder: Rc<RefCell<Recorder>>,
     endpoints: Endpoints,
 }
 
 impl ScriptUser {
-    /// A user that only gives up.
-    fn clerk(load: &Arc<Load>, context: &UserContext, desk: Rc<Desk>) -> Self {
+    /// A user without a VU: it only records dropped iterations.
+    fn clerk(load: &Arc<Load>, context: &UserContext, sender: Rc<RequestSender>) -> Self {
         Self {
             load: load.clone(),
             vu: None,
@@ -221,7 +221,7 @@ impl ScriptUser {
             export: "".into(),
             data: None,
             iteration: Cell::new(0),
-            desk,
+            sender,
             recorder: context.recorder.clone(),
             endpoints: context.endpoints.clone(),
         }
@@ -230,14 +230,14 @@ impl ScriptUser {
     fn new(
         load: &Arc<Load>,
         context: &UserContext,
-        desk: Rc<Desk>,
+        sender: Rc<RequestSender>,
         mut vu: Option<Vu>,
         scenario: usize,
         user: u64,
     ) -> Self {
         let part = &load.parts[scenario];
         if let Some(vu) = &mut vu {
-            vu.join(desk.clone());
+            vu.join(sender.clone());
             let state = vu.state();
             state.http.replace(Rc::new(load.http.clone()));
             state.tags.replace(part.tags.as_slice().into());
@@ -249,7 +249,7 @@ impl ScriptUser {
                 ..Place::default()
             });
             let wall = knee_core::clock::wall().since(state.now()).saturating_add(part.begins);
-            state.set_story(Rc::new(Story {
+            state.set_execution_info(Rc::new(ExecutionInfo {
                 tally: load.tally.clone(),
                 count: load.counts[scenario].clone(),
                 options: load.options.clone(),
@@ -259,7 +259,7 @@ impl ScriptUser {
                 iterations: part.iterations,
             }));
         }
-        let mut user = Self::clerk(load, context, desk);
+        let mut user = Self::clerk(load, context, sender);
         user.vu = vu;
         user.scenario = scenario;
         user.export = part.export.as_str().into();
@@ -287,11 +287,11 @@ impl User for ScriptUser {
         if self.load.http.fresh_connections {
             vu.close_idle();
         }
-        let begun = self.desk.network.clock.now();
+        let begun = self.sender.network.clock.now();
         self.load.tally.begin();
         let call = Call { export: self.export.clone(), stage: Stage::Iteration, argument: self.data.clone() };
         let ended = vu.call(call, iteration).await;
-        let done = self.desk.network.clock.now();
+        let done = self.sender.network.clock.now();
         let whole = !matches!(ended, Ended::Cut);
         self.load.tally.end(whole);
         self.load.counts[self.scenario].end();
@@ -303,17 +303,17 @@ impl User for ScriptUser {
             Ended::Aborted(words) => {
                 self.load.stop(Stop::Asked(words));
                 // Until the engine has heard of it, this VU begins nothing more.
-                self.desk.timer.sleep_until(done.saturating_add(ABORT_PAUSE)).await;
+                self.sender.timer.sleep_until(done.saturating_add(ABORT_PAUSE)).await;
             }
             Ended::Returned(_) | Ended::Cut => {}
         }
         let rested = begun.saturating_add(self.load.min_iteration).min(iteration.cut);
         if whole && rested > done {
-            self.desk.timer.sleep_until(rested).await;
-            return self.desk.network.clock.now();
+            self.sender.timer.sleep_until(rested).await;
+            return self.sender.network.clock.now();
         }
         if span < Nanos::from_micros(20) {
-            // An iteration that asked for nothing never waited; others want their turn too.
+            // An iteration that never waited must yield to other VUs.
             tokio::task::yield_now().await;
         }
         done
@@ -322,6 +322,6 @@ impl User for ScriptUser {
     fn give_up(&mut self, due: Nanos, at: Nanos) {
         let endpoint = self.endpoints.id("(iterations that no VU was free for)");
         self.recorder.borrow_mut().unsent(endpoint, due, at);
-        self.load.dropped(&*self.desk.observer, self.scenario, 1, at);
+        self.load.dropped(&*self.sender.observer, self.scenario, 1, at);
     }
 }

@@ -12,15 +12,16 @@ use rquickjs::{Atom, Ctx, Function, Module, Object, Promise, Runtime, Value};
 use serde::{Deserialize, Serialize};
 
 use crate::handled::Handled;
-use crate::loader::commonjs;
 use crate::loader::finder::{self, Finder};
-use crate::module::{self, Slot, global};
+use crate::loader::require;
+use crate::module::current::Slot;
+use crate::module::{global, perform};
 use crate::op::{Call, Ended, Op, Reply, Stage};
-use crate::program::{Level, Program};
-use crate::runtime::fault::Thrown;
+use crate::program::{LogLevel, Program};
 use crate::runtime::fiber::Link;
 use crate::runtime::intrinsic;
 use crate::runtime::memory::Allowance;
+use crate::runtime::thrown::Thrown;
 use crate::state::State;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::send::Targets;
@@ -30,7 +31,7 @@ const STACK_MARGIN: usize = 128 << 10;
 /// Bytes a VU may add before its garbage is collected again.
 const GC_THRESHOLD: usize = 256 << 10;
 
-/// What a script says of itself when it has been loaded.
+/// Exports of a loaded script.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// JSON of the exported `options`; `None` if there are none.
@@ -39,10 +40,10 @@ pub struct Description {
     pub functions: Vec<String>,
 }
 
-/// Where a world puts its state for the VU around it.
+/// Passes the state from the world to the VU.
 pub type StateCell = Rc<OnceCell<Rc<State>>>;
 
-/// Loads the script and answers calls until nobody wants anything more.
+/// Loads the script and runs calls until the VU ends it.
 pub fn live(
     program: &Arc<Program>,
     targets: Rc<Targets>,
@@ -86,7 +87,7 @@ struct Script<'js> {
     last: Option<(Rc<str>, Function<'js>)>,
     /// `__ITER` as the runtime keeps names.
     iteration: Atom<'js>,
-    /// What `setup` returned, parsed when it is needed first.
+    /// The result of `setup`, parsed when first needed.
     data: Option<Value<'js>>,
 }
 
@@ -120,10 +121,10 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
 fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>) -> Result<(Script<'js>, Description), Thrown> {
     let caught = |error| Thrown::from_error(ctx, error);
     if ctx.store_userdata(Slot::new(state.clone())).is_err() {
-        return Err(Thrown::new("a world cannot be loaded twice"));
+        return Err(Thrown::new("a VU cannot load its script twice"));
     }
     global::install(ctx).map_err(caught)?;
-    commonjs::install(ctx).map_err(caught)?;
+    require::install(ctx).map_err(caught)?;
     let module = finder::entry(ctx, state).map_err(caught)?;
     let (module, promise): (Module<'js, _>, Promise<'js>) = module.eval().map_err(caught)?;
     settle(ctx, state, Some(promise))?;
@@ -184,7 +185,7 @@ impl<'js> Script<'js> {
         Ok(function)
     }
 
-    /// What the function is called with; what `setup` returned is parsed once.
+    /// The argument of the function; the result of `setup` is parsed once.
     fn argument(&mut self, ctx: &Ctx<'js>, call: &Call) -> rquickjs::Result<Value<'js>> {
         if let (Some(data), Stage::Iteration) = (&self.data, call.stage) {
             return Ok(data.clone());
@@ -238,7 +239,7 @@ fn settle<'js>(
             let rejected: Option<rquickjs::Result<Value<'js>>> = promise.result();
             let thrown = |error| {
                 let thrown = caught(error);
-                // A module that is loaded is a promise to QuickJS, and to nobody else.
+                // QuickJS loads modules through promises; users do not see them.
                 if state.init.get() { thrown } else { thrown.in_promise() }
             };
             return rejected.transpose().map_err(thrown);
@@ -270,7 +271,7 @@ fn settle<'js>(
         None => Ok(None),
         Some(promise) => match promise.result::<Value<'js>>() {
             Some(result) => result.map(Some).map_err(caught),
-            None => Err(Thrown::new("a promise that is waited for can never be settled")),
+            None => Err(Thrown::new("an awaited promise can never settle")),
         },
     }
 }
@@ -281,13 +282,13 @@ fn fulfil<'js>(
     promised: crate::event_loop::Promised,
     answer: Box<Answer>,
 ) -> rquickjs::Result<()> {
-    match module::http::settle(ctx, state, answer) {
+    match perform::settle(ctx, state, answer) {
         Ok(response) => promised.resolve.restore(ctx)?.call((response,)),
         Err(_) => promised.reject.restore(ctx)?.call((ctx.catch(),)),
     }
 }
 
-/// Says what a script threw, as k6 does.
+/// Logs what a script threw, as k6 does.
 pub fn tell(program: &Program, thrown: &Thrown) {
-    program.say(Level::Error, &thrown.to_string());
+    program.say(LogLevel::Error, &thrown.to_string());
 }

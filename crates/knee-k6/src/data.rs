@@ -16,7 +16,7 @@ impl Elements {
         self.ends.push(self.text.len());
     }
 
-    /// How many there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

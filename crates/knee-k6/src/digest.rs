@@ -68,7 +68,7 @@ impl<D: Digest + BlockSizeUser + Clone> Hasher for Keyed<D> {
     }
 }
 
-/// How a digest is written as text.
+/// Text form of a digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Two digits a byte.

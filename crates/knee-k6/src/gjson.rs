@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+mod list;
 mod modifier;
 mod pattern;
 mod query;
@@ -16,12 +17,10 @@ mod text;
 #[cfg(test)]
 mod tests;
 
-use step::{ArrayStep, Next, Pick, Selector};
+pub use list::{DEPTH_MAX, RESULT_MAX};
 
-/// Most steps within steps.
-pub const DEPTH_MAX: usize = 64;
-/// Most bytes of a result that is not a part of the text.
-pub const RESULT_MAX: usize = 64 << 20;
+use list::{List, own};
+use step::{ArrayStep, Next, Pick, Selector};
 
 /// JSON of what `path` leads to in `json`; `None` if it leads nowhere.
 pub fn get<'a>(json: &'a str, path: &str) -> Option<Cow<'a, str>> {
@@ -34,7 +33,7 @@ fn at<'a>(json: &'a str, path: &str, depth: usize) -> Option<Cow<'a, str>> {
     }
     match path.as_bytes() {
         [b'@', _, ..] => {
-            if let Some((text, rest)) = modifier::apply(json, path, depth) {
+            if let Some((text, rest)) = modifier::apply(json, path, depth, at) {
                 return follow(&text, rest, depth);
             }
         }
@@ -81,10 +80,6 @@ fn follow<'a>(text: &str, rest: &str, depth: usize) -> Option<Cow<'a, str>> {
         Some(rest) => own(at(text, rest, depth + 1)),
         None => own(text::first(text).map(Cow::Borrowed)),
     }
-}
-
-fn own<'a>(found: Option<Cow<'_, str>>) -> Option<Cow<'a, str>> {
-    found.map(|text| Cow::Owned(text.into_owned()))
 }
 
 /// A search by one path.
@@ -175,7 +170,7 @@ impl<'a, 'p> Search<'a, 'p> {
             Next::Path(path) => Some(path),
             Next::End | Next::Pipe(_) => None,
         };
-        for element in elements.filter(|element| query.holds(element, self.depth)) {
+        for element in elements.filter(|element| query.holds(element, self.depth, at)) {
             let found = match rest {
                 Some(path) => {
                     let (path, pipe) = step::split_pipe(path);
@@ -197,29 +192,6 @@ impl<'a, 'p> Search<'a, 'p> {
             self.found = Some(Cow::Owned(all.end()));
         }
         false
-    }
-}
-
-/// An array that is being written.
-#[derive(Default)]
-struct List {
-    text: String,
-}
-
-impl List {
-    fn push(&mut self, value: &str) {
-        if self.text.len() <= RESULT_MAX {
-            self.text.push(if self.text.is_empty() { '[' } else { ',' });
-            self.text.push_str(value);
-        }
-    }
-
-    fn end(mut self) -> String {
-        if self.text.is_empty() {
-            self.text.push('[');
-        }
-        self.text.push(']');
-        self.text
     }
 }
 

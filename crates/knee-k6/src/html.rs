@@ -17,7 +17,7 @@ mod tests;
 /// A page that was read.
 struct Page {
     document: Document,
-    /// Where it came from; empty if nobody knows.
+    /// Its URL; empty if unknown.
     url: Box<str>,
 }
 
@@ -54,7 +54,7 @@ pub enum Walk {
     Contents,
 }
 
-/// What nodes are picked by.
+/// A condition that picks nodes.
 pub enum Target {
     /// A selector that some nodes fit; `None` is one that makes no sense and that no node fits.
     Fits(Option<Matcher>),
@@ -63,12 +63,12 @@ pub enum Target {
 }
 
 impl Target {
-    /// What a selector picks.
+    /// Nodes that match a selector.
     pub fn of_selector(selector: &str) -> Self {
         Self::Fits(Matcher::new(selector).ok())
     }
 
-    /// What is in a selection.
+    /// Nodes of a selection.
     pub fn of_selection(selection: &Selection) -> Self {
         Self::OneOf(selection.nodes.clone())
     }
@@ -91,12 +91,12 @@ impl Selection {
         Self { page: Rc::new(page), nodes: [root].into(), previous: None }
     }
 
-    /// Where the page came from.
+    /// URL of the page.
     pub fn url(&self) -> &str {
         &self.page.url
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -154,7 +154,7 @@ impl Selection {
         self.then(self.refs().chain(found))
     }
 
-    /// What is picked of everything within.
+    /// The descendants that match.
     pub fn find(&self, target: &Target) -> Self {
         self.then(self.refs().flat_map(|node| node.descendants()).filter(|node| target.picks(*node)))
     }

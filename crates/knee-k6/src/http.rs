@@ -1,4 +1,4 @@
-//! Requests of scripts and their answers, as k6 does them, on the engine's client.
+//! Requests of scripts and their responses, as k6 does them, on the engine's client.
 //!
 //! Knows no JavaScript: `module/http.rs` turns arguments into a [`request::Request`] and an
 //! [`answer::Answer`] into a response object.

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-/// What is wrong with a text.
+/// A syntax error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot parse json due to an error at line {line}, character {character} , error: {words}")]
 pub struct Fault {
@@ -12,7 +12,7 @@ pub struct Fault {
     pub line: usize,
     /// The character in it, from 1; 0 in an empty text.
     pub character: usize,
-    /// What is wrong there.
+    /// The error.
     pub words: String,
 }
 
@@ -21,7 +21,7 @@ pub fn is_valid(text: &str) -> bool {
     scan(text.as_bytes()).is_ok()
 }
 
-/// What is wrong with `text`, if anything is.
+/// The syntax error of `text`, if any.
 pub fn fault(text: &str) -> Option<Fault> {
     let (at, words) = scan(text.as_bytes()).err()?;
     let (mut line, mut character) = (1, 0);
@@ -40,10 +40,10 @@ pub fn fault(text: &str) -> Option<Fault> {
     Some(Fault { line, character, words })
 }
 
-/// Where the text is wrong, counted in bytes, and why.
+/// Byte offset and reason of the error.
 type Wrong = (usize, String);
 
-/// What may come next.
+/// Tokens allowed next.
 #[derive(Clone, Copy)]
 enum Next {
     Value,

@@ -12,6 +12,8 @@ pub mod data;
 
 pub mod digest;
 
+pub mod duration;
+
 pub mod encoding;
 
 pub mod gjson;
@@ -29,6 +31,8 @@ pub mod observe;
 pub mod options;
 
 pub mod output;
+
+pub mod read;
 
 pub mod summary;
 

@@ -1,4 +1,4 @@
-//! What k6's view of a run wants to know: told by VUs as it happens, one observer a worker.
+//! Events that k6's view of a run is made of: VUs report them to one observer per worker.
 //!
 //! The record is kept by the engine and needs none of this. Does not compute metrics.
 
@@ -16,17 +16,19 @@ pub mod streamed;
 
 pub mod tags;
 
-/// One request and its answer; every hop of a redirect is one.
+pub mod view;
+
+/// One request and its response; every hop of a redirect is one.
 pub struct Exchange<'a> {
-    /// What was asked for, by the script; with its tags.
+    /// The script's request, with its tags.
     pub request: &'a Request,
-    /// What came of it: status, error, timings, URL.
+    /// The response: status, error, timings, URL.
     pub answer: &'a Answer,
     /// Method of this hop.
     pub method: &'a Rc<str>,
     /// Whether its status was expected; `None` if nobody asked.
     pub expected: Option<bool>,
-    /// When it was done, on the run's clock.
+    /// End time, on the run's clock.
     pub at: Nanos,
     /// Bytes sent, heads included.
     pub bytes_sent: u64,
@@ -42,7 +44,7 @@ pub struct Context<'a> {
     pub group: &'a str,
     /// Name and value of every other tag.
     pub tags: &'a [(String, String)],
-    /// What is told of samples and never filtered by: numbers of VU and iteration, and what the script adds.
+    /// Metadata of samples, never filtered by: numbers of VU and iteration, and what the script adds.
     pub metadata: &'a [(String, String)],
     /// When, on the run's clock.
     pub at: Nanos,
@@ -84,7 +86,7 @@ impl Observer for Nobody {
     fn sample(&self, _: u32, _: f64, _: &Context<'_>) {}
 }
 
-/// Two observers that are told the same.
+/// Two observers that get the same events.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn request(&self, exchange: &Exchange<'_>, context: &Context<'_>) {
         self.0.request(exchange, context);

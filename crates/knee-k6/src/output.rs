@@ -1,7 +1,7 @@
 //! Every sample of a run, written while it goes on as k6 writes it: JSON lines or CSV.
 //!
-//! Workers hand samples over in batches and never wait: when the writer cannot follow, batches are
-//! lost, counted, and told about. Does not compute figures; the summary does.
+//! Workers hand samples over in batches and never wait: when the writer is too slow, batches are
+//! dropped, counted and reported. Does not compute figures; the summary does.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,16 +15,20 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use knee_core::unit::Nanos;
 
-use crate::metric::{MetricId, Registry};
+use crate::metric::Registry;
 use crate::observe::tags::SystemTags;
 
 mod csv;
 mod json;
+pub mod sample;
+pub mod time;
 
 #[cfg(test)]
 mod tests;
+
+pub use sample::Sample;
+pub use time::TimeForm;
 
 /// So many batches may wait for the writer.
 const BATCHES_MAX: usize = 256;
@@ -36,7 +40,7 @@ const PACE: Duration = Duration::from_millis(200);
 /// The environment, asked by name.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where samples go, and in which form.
+/// The destination and format of samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The form.
@@ -48,28 +52,10 @@ pub struct Target {
 /// A form of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
     /// Comma-separated values.
     Csv(TimeForm),
-}
-
-/// How CSV writes times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TimeForm {
-    /// Seconds since the Unix epoch.
-    #[default]
-    Unix,
-    /// Milliseconds since then.
-    UnixMilli,
-    /// Microseconds since then.
-    UnixMicro,
-    /// Nanoseconds since then.
-    UnixNano,
-    /// Date and time, to the second.
-    Rfc3339,
-    /// Date and time, to the nanosecond.
-    Rfc3339Nano,
 }
 
 impl Target {
@@ -83,7 +69,7 @@ impl Target {
         match kind {
             "json" => Ok(Self { form: Form::Json, file: file("K6_JSON_FILENAME", "") }),
             "csv" => {
-                let form = Form::Csv(time_form(&env("K6_CSV_TIME_FORMAT").unwrap_or_default())?);
+                let form = Form::Csv(TimeForm::parse(&env("K6_CSV_TIME_FORMAT").unwrap_or_default())?);
                 Ok(Self { form, file: file("K6_CSV_FILENAME", "file.csv") })
             }
             _ => Err(format!("there is no output `{kind}`")),
@@ -91,36 +77,9 @@ impl Target {
     }
 }
 
-fn time_form(name: &str) -> Result<TimeForm, String> {
-    match name {
-        "" | "unix" => Ok(TimeForm::Unix),
-        "unix_milli" => Ok(TimeForm::UnixMilli),
-        "unix_micro" => Ok(TimeForm::UnixMicro),
-        "unix_nano" => Ok(TimeForm::UnixNano),
-        "rfc3339" => Ok(TimeForm::Rfc3339),
-        "rfc3339_nano" => Ok(TimeForm::Rfc3339Nano),
-        other => Err(format!("`{other}` is not a value of `K6_CSV_TIME_FORMAT`")),
-    }
-}
-
-/// One sample with all its tags.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    /// Its metric.
-    pub metric: MetricId,
-    /// Its value; milliseconds and bytes where the metric has a unit.
-    pub value: f64,
-    /// When it was taken, since the Unix epoch.
-    pub at: Nanos,
-    /// Its tags, sorted by name. Samples of one request share them.
-    pub tags: Arc<[(String, String)]>,
-    /// What is told besides tags, in any order.
-    pub metadata: Arc<[(String, String)]>,
-}
-
-/// What the writer has to know besides samples.
+/// What the writer must know besides samples.
 pub struct Settings {
-    /// Where samples go.
+    /// The destinations of samples.
     pub targets: Vec<Target>,
     /// The metrics, which may still grow.
     pub metrics: Arc<Registry>,
@@ -138,7 +97,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Hands a batch over, or counts it as lost when the writer cannot follow.
+    /// Hands a batch over, or counts it as lost when the writer is too slow.
     pub fn send(&self, batch: Vec<Sample>) {
         if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) =
             self.batches.try_send(batch)
@@ -174,11 +133,11 @@ impl Writer {
     pub fn finish(self) -> Option<String> {
         let written = self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has panicked")));
         if let Err(error) = written {
-            return Some(format!("samples could not be written, the file is incomplete: {error}"));
+            return Some(format!("cannot write samples, the file is incomplete: {error}"));
         }
         let lost = self.lost.load(Ordering::Relaxed);
         (lost > 0).then(|| {
-            format!("{lost} samples are missing in the output: the disk or the packing could not follow the load; the summary has all of them")
+            format!("{lost} samples are missing from the output: the disk or the compression was too slow; the summary counts all of them")
         })
     }
 }
@@ -286,40 +245,4 @@ impl Sheet {
     fn close(self) -> io::Result<()> {
         self.paper.close()
     }
-}
-
-/// Date and time of a moment since the Unix epoch, as RFC 3339 writes it, in UTC: with as many digits
-/// of a second as it needs, or with none.
-fn rfc3339(at: Nanos, with_part: bool) -> String {
-    let nanos = at.as_nanos();
-    let (seconds, part) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
-    let (days, clock) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = date(days);
-    let mut text = format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
-        clock / 3_600,
-        clock / 60 % 60,
-        clock % 60
-    );
-    if with_part && part > 0 {
-        text.push('.');
-        text.push_str(format!("{part:09}").trim_end_matches('0'));
-    }
-    text.push('Z');
-    text
-}
-
-/// Year, month and day of a number of days since 1970-01-01, by counting from the first of March, so
-/// that the leap day is the last of its year.
-fn date(days: u64) -> (u64, u64, u64) {
-    const DAYS_OF_400_YEARS: u64 = 146_097;
-    // 719,468 days lie between 0000-03-01 and 1970-01-01.
-    let days = days + 719_468;
-    let (era, day) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day_of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day_of_month = day_of_year - (153 * month + 2) / 5 + 1;
-    let year = era * 400 + year;
-    if month < 10 { (year, month + 3, day_of_month) } else { (year + 1, month - 9, day_of_month) }
 }

@@ -1,10 +1,10 @@
 //! k6's end-of-test summary: everything its forms are made from, computed once.
 //!
-//! The forms lie beside it: text, the object for `handleSummary`, and two kinds of JSON. Does not
+//! Its forms are modules of their own: text, the object for `handleSummary`, and two kinds of JSON. Does not
 //! print, does not open files, and does not judge thresholds (they arrive judged).
 
+use crate::duration::SignedDuration;
 use crate::metric::{BuiltIn, Contains, Meter, Metric, MetricId, Sink};
-use crate::options::span::Span;
 use crate::threshold::{Aggregation, Judged};
 
 pub mod data;
@@ -25,12 +25,12 @@ use number::TimeUnit;
 /// A finished run, as k6 sums it up.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What was measured.
+    /// The measurements.
     pub meter: Meter,
     /// Thresholds, by metric, sorted by name.
     pub judged: Vec<Judged>,
     /// From the begin of `setup` to the end of `teardown`: the span of all rates.
-    pub elapsed: Span,
+    pub elapsed: SignedDuration,
     /// Figures shown of trends, in this order.
     pub trend_stats: Vec<String>,
     /// Unit of times, as the option names it.
@@ -44,9 +44,9 @@ pub struct Entry<'a> {
     pub name: String,
     /// The filter alone; empty for a whole metric.
     pub suffix: &'a str,
-    /// What it is.
+    /// The metric.
     pub metric: &'a Metric,
-    /// What it has seen.
+    /// Its samples.
     pub sink: Sink,
     /// Its thresholds, if it has any.
     pub judged: Option<&'a Judged>,
@@ -91,7 +91,7 @@ impl Summary {
         self.judged.iter().find(|judged| judged.name == name)
     }
 
-    /// What a metric of this name has seen.
+    /// Passed and failed checks.
     fn rate_of_checks(&self) -> (u64, u64) {
         match self.meter.sink(BuiltIn::Checks.id()) {
             Some(Sink::Rate(rate)) => (rate.hits(), rate.misses()),

@@ -1,6 +1,6 @@
-//! Thresholds: what has to hold for a run to pass, as k6 scripts write it.
+//! Thresholds: the pass criteria of a run, as k6 scripts write them.
 //!
-//! Does not know where the figures come from (see [`crate::metric`]) and does not stop a run; it says
+//! Does not know where the figures come from (see [`crate::metric`]) and does not stop a run; it reports
 //! whether one should be stopped.
 
 use std::collections::BTreeMap;
@@ -8,10 +8,9 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::duration::SignedDuration;
 use crate::metric::{Contains, Kind, Sink};
-use crate::options::ConfigError;
-use crate::options::read::{Read, ReadError, required};
-use crate::options::span::Span;
+use crate::read::{ConfigError, Read, ReadError, required};
 
 mod expression;
 
@@ -27,8 +26,8 @@ pub struct ThresholdText {
     pub source: String,
     /// Whether the run ends as soon as it does not hold.
     pub abort_on_fail: bool,
-    /// How long after the start of the run it may not end it yet.
-    pub delay_abort_eval: Span,
+    /// Time after the start of the run in which it must not end the run.
+    pub delay_abort_eval: SignedDuration,
 }
 
 impl Read for ThresholdText {
@@ -49,7 +48,7 @@ impl Read for ThresholdText {
         Ok(Some(Self {
             source,
             abort_on_fail: bool::read(member("abortOnFail"))?.unwrap_or(false),
-            delay_abort_eval: Span::read(member("delayAbortEval"))?.unwrap_or(Span::ZERO),
+            delay_abort_eval: SignedDuration::read(member("delayAbortEval"))?.unwrap_or(SignedDuration::ZERO),
         }))
     }
 }
@@ -87,12 +86,12 @@ fn texts(metric: &str, list: &Value) -> Result<Vec<ThresholdText>, ReadError> {
 pub struct Threshold {
     /// The expression, as written; it names the threshold in every output.
     pub source: String,
-    /// What it says.
+    /// The parsed expression.
     pub expression: Expression,
     /// Whether the run ends as soon as it does not hold.
     pub abort_on_fail: bool,
-    /// How long after the start of the run it may not end it yet.
-    pub delay_abort_eval: Span,
+    /// Time after the start of the run in which it must not end the run.
+    pub delay_abort_eval: SignedDuration,
 }
 
 impl Threshold {
@@ -108,7 +107,7 @@ impl Threshold {
 
     /// Whether it holds for what `sink` has seen after `elapsed` of the run. As in k6, a metric without
     /// samples has the value zero, except that a rate without samples always passes.
-    pub fn holds(&self, sink: &Sink, elapsed: Span) -> bool {
+    pub fn holds(&self, sink: &Sink, elapsed: SignedDuration) -> bool {
         if matches!(sink, Sink::Rate(rate) if rate.total() == 0) {
             return true;
         }
@@ -116,7 +115,7 @@ impl Threshold {
     }
 
     /// Whether a failure at `elapsed` should end the run.
-    pub fn aborts(&self, elapsed: Span) -> bool {
+    pub fn aborts(&self, elapsed: SignedDuration) -> bool {
         self.abort_on_fail && elapsed >= self.delay_abort_eval
     }
 }
@@ -128,7 +127,7 @@ pub struct Guarded {
     pub name: String,
     /// The kind of the metric.
     pub kind: Kind,
-    /// What its values mean.
+    /// Unit of its values.
     pub contains: Contains,
     /// Its thresholds, in the order of the options.
     pub thresholds: Vec<Threshold>,
@@ -141,7 +140,7 @@ pub struct Judged {
     pub name: String,
     /// The kind of the metric.
     pub kind: Kind,
-    /// What its values mean.
+    /// Unit of its values.
     pub contains: Contains,
     /// Its thresholds, in the order of the options.
     pub thresholds: Vec<JudgedThreshold>,
@@ -154,7 +153,7 @@ pub struct JudgedThreshold {
     pub source: String,
     /// The figure that it limits.
     pub aggregation: Aggregation,
-    /// What the figure was.
+    /// Value of the figure.
     pub value: f64,
     /// Whether it held.
     pub holds: bool,
@@ -165,7 +164,7 @@ pub struct JudgedThreshold {
 pub fn judge(
     guards: &[Guarded],
     sink_of: impl Fn(&str) -> Option<Sink>,
-    elapsed: Span,
+    elapsed: SignedDuration,
     is_over: bool,
 ) -> (Vec<Judged>, Verdict) {
     let mut verdict = Verdict::default();
@@ -203,7 +202,7 @@ pub fn judge(
     (judged, verdict)
 }
 
-/// What one evaluation found.
+/// Result of one evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// The metrics whose thresholds do not hold, sorted by name.

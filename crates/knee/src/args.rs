@@ -1,13 +1,15 @@
 //! What was typed: the command line as `clap` reads it, nothing resolved.
 //!
 //! Does not judge values, read files or know defaults that depend on the machine; `settings`
-//! does. Values stay text here, so that every mistake in them is told in one voice.
+//! does. Values stay text here, so that every error in them is worded in one place.
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use knee_report::number::Unit;
+
+mod cli;
 
 mod command_line;
 
@@ -18,6 +20,10 @@ mod run;
 mod study;
 
 mod sweep;
+
+mod words;
+
+pub use words::meant_command;
 
 pub use command_line::{Invocation, Refused, help, parse};
 pub use compare::{
@@ -32,7 +38,7 @@ pub use sweep::{
 #[cfg(test)]
 mod reference;
 
-/// One help for `-h` and `--help`: a line a flag.
+/// One help for `-h` and `--help`.
 #[derive(Args, Clone, Debug, Default)]
 struct HelpFlag {
     /// Print this help
@@ -43,7 +49,7 @@ struct HelpFlag {
 /// `knee URL`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LoadArgs {
-    /// Where the requests go; http:// is assumed when no scheme is given
+    /// URL to load; http:// is assumed
     #[arg(value_name = "URL")]
     pub url: Option<String>,
     /// Everything else.
@@ -55,22 +61,22 @@ pub struct LoadArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct ReportArgs {
-    /// `last`, `last~1` for the one before, …, the name of a kept run, or a file
-    #[arg(value_name = "RECORD", default_value = "last")]
-    pub record: String,
-    /// List the runs that were kept, newest first, and show none
-    #[arg(long, conflicts_with = "record")]
+    /// `last`, `last~1` for the run before, a name from `--list`, or a file [default: last]
+    #[arg(value_name = "RECORD")]
+    pub record: Option<String>,
+    /// List saved runs, newest first; with the name of a study, sweep or comparison its trials
+    #[arg(long)]
     pub list: bool,
-    /// Form of the report
+    /// Report format
     #[arg(long, alias = "output-format", value_name = "FORMAT", value_enum, default_value = "text")]
     pub format: ReportFormat,
-    /// Write the report to a file; with locust-csv to four files, whose names begin like this or are in this folder
+    /// Write to a file instead of stdout; with locust-csv, a prefix or folder for four files
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Unit of the times in a text; chosen to fit when not given
+    /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
-    /// No colours; so does the environment variable `NO_COLOR`
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
     #[command(flatten)]
@@ -81,15 +87,32 @@ pub struct ReportArgs {
 #[derive(Args, Clone, Debug)]
 #[command(max_term_width = 80, disable_help_flag = true)]
 pub struct DemoArgs {
-    /// Where the demo server listens; port 0 takes a free one
+    /// Address of the demo server; port 0 picks a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0", help_heading = "Demo server")]
     pub listen: std::net::SocketAddr,
-    /// Only serve, until interrupted
+    /// Serve without loading, until interrupted
     #[arg(long, help_heading = "Demo server")]
     pub serve_only: bool,
+    /// Workers of the demo server; each serves one request at a time [default: 8]
+    #[arg(long, value_name = "N", help_heading = "Demo server", allow_hyphen_values = true)]
+    pub server_workers: Option<String>,
+    /// Mean time that a worker needs per request [default: 2ms]
+    #[arg(long, value_name = "TIME", help_heading = "Demo server", allow_hyphen_values = true)]
+    pub server_time: Option<String>,
     /// The load.
     #[command(flatten)]
     pub flags: LoadFlags,
+    #[command(flatten)]
+    help: HelpFlag,
+}
+
+/// `knee tour`.
+#[derive(Args, Clone, Debug)]
+#[command(max_term_width = 80, disable_help_flag = true)]
+pub struct TourArgs {
+    /// A few seconds per part, for tests
+    #[arg(long, hide = true)]
+    pub brief: bool,
     #[command(flatten)]
     help: HelpFlag,
 }
@@ -106,10 +129,10 @@ pub struct LoadFlags {
     /// How it is sent.
     #[command(flatten)]
     pub connection: ConnectionFlags,
-    /// What is shown and kept.
+    /// What is shown and saved.
     #[command(flatten)]
     pub output: OutputFlags,
-    /// What peers have and this version has not.
+    /// Flags of other tools that this version does not support.
     #[command(flatten)]
     pub later: LaterFlags,
 }
@@ -118,44 +141,42 @@ pub struct LoadFlags {
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Load")]
 pub struct AmountFlags {
-    /// Number of requests; k and m suffixes and decimals work, as in 1.5k [default: 200]
+    /// Number of requests, as in 200 or 1.5k [default: 200]
     #[arg(short = 'n', long = "requests", value_name = "N", allow_hyphen_values = true)]
     pub requests: Option<String>,
-    /// Connections; with -q, the most requests in flight [default: 50]
+    /// Connections; with -q, the limit of requests in flight [default: 50]
     #[arg(short = 'c', long = "connections", value_name = "N", allow_hyphen_values = true)]
     pub connections: Option<String>,
-    /// How long new requests are sent, warm-up apart
+    /// Send for this long, not counting warm-up
     #[arg(short = 'z', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
-    /// Requests a second for all connections together, sent when they are due
-    /// whether or not earlier ones were answered
+    /// Arrival rate, requests per second in total: an open load, whose schedule does not wait
+    /// for responses
     #[arg(short = 'q', long = "rate", value_name = "RATE", allow_hyphen_values = true)]
     pub rate: Option<String>,
-    /// How the requests of -q are spread [default: uniform]
+    /// Spacing of the requests of -q [default: uniform]
     #[arg(long, value_name = "KIND", value_enum)]
     pub arrivals: Option<ArrivalKind>,
-    /// Seed of everything random: Poisson arrivals, choice of URLs and bodies; the same
-    /// seed gives the same load [default: 1]
+    /// Seed of arrivals and of the choice of URLs and bodies [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<String>,
-    /// Ramp to TARGET within TIME; repeat it or separate with commas. Ramps the
-    /// rate from -q if that is given, else the connections from -c (or 0)
+    /// Ramp to TARGET within TIME: the rate if -q is given, else connections. Repeat, or
+    /// separate with commas
     #[arg(long = "stage", value_name = "TIME:TARGET", value_delimiter = ',')]
     pub stages: Vec<String>,
-    /// Send for so long before -z or the stages begin; kept in the record, outside
-    /// of the totals
+    /// Send for this long before measuring; needs -z or --stage
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub warm_up: Option<String>,
-    /// How long requests in flight may take to finish at the end [default: 5s]
+    /// Time limit for requests in flight at the end [default: 5s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub grace: Option<String>,
-    /// Wait for requests in flight however long they take
+    /// Wait for requests in flight without a limit
     #[arg(short = 'w', long, alias = "wait-ongoing-requests-after-deadline", conflicts_with = "grace")]
     pub wait: bool,
-    /// Worker threads [default: one a CPU, at most one a connection]
+    /// Worker threads [default: one per CPU, at most one per connection]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub workers: Option<String>,
-    /// Allow more than a little load on this public host; repeat for more
+    /// Lift the load limit for this public host; repeatable
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,
 }
@@ -164,10 +185,10 @@ pub struct AmountFlags {
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Request")]
 pub struct RequestFlags {
-    /// Method [default: GET; POST with -F]
+    /// HTTP method [default: GET; POST with -F]
     #[arg(short = 'm', long, value_name = "METHOD")]
     pub method: Option<String>,
-    /// A header, as in 'name: value'; repeat for more
+    /// Header, as in 'name: value'; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
     /// Header `accept`
@@ -179,38 +200,37 @@ pub struct RequestFlags {
     /// Header `user-agent`
     #[arg(short = 'U', long, value_name = "NAME")]
     pub user_agent: Option<String>,
-    /// Header `host`; the connection still goes to the URL's host
+    /// Header `host`; still connects to the URL's host
     #[arg(long, value_name = "HOST")]
     pub host: Option<String>,
     /// Basic authentication
     #[arg(short = 'a', long = "basic-auth", value_name = "USER:PASS")]
     pub basic_auth: Option<String>,
-    /// Body
+    /// Request body
     #[arg(short = 'd', long = "body", value_name = "TEXT", allow_hyphen_values = true)]
     pub body: Option<String>,
-    /// Body from a file
+    /// Request body from a file
     #[arg(short = 'D', long = "body-file", value_name = "FILE")]
     pub body_file: Option<PathBuf>,
-    /// Bodies from the lines of a file, one at random a request
+    /// Request bodies from a file, one line per request, at random
     #[arg(short = 'Z', long = "body-lines", value_name = "FILE")]
     pub body_lines: Option<PathBuf>,
-    /// A field of a multipart form, as in 'name=value' or 'name=@file;type=text/csv';
-    /// repeat for more
+    /// Multipart form field, as in 'name=value' or 'name=@file;type=text/csv'; repeatable
     #[arg(short = 'F', long = "form", value_name = "FIELD")]
     pub form: Vec<String>,
-    /// Take the URLs from the lines of a file, `URL [WEIGHT]`, one at random a request
+    /// URLs from a file of lines `URL [WEIGHT]`, one per request, at random
     #[arg(long, value_name = "FILE")]
     pub urls_from_file: Option<PathBuf>,
-    /// Follow so many redirects [default: 0]
+    /// Follow up to N redirects [default: 0]
     #[arg(short = 'r', long = "redirect", value_name = "N", allow_hyphen_values = true)]
     pub redirects: Option<String>,
-    /// Time limit of a request [default: none]
+    /// Time limit per request [default: none]
     #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
     pub timeout: Option<String>,
-    /// Ask for no encoded answers, and decode none
+    /// Neither request nor decode compressed responses
     #[arg(long)]
     pub disable_compression: bool,
-    /// Most bytes of a body after decoding, as in 64m (MiB) [default: 64m]
+    /// Size limit of a decoded response body, as in 64m (MiB) [default: 64m]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true)]
     pub decoded_max: Option<String>,
 }
@@ -220,25 +240,25 @@ pub struct RequestFlags {
 #[command(next_help_heading = "Connection")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct ConnectionFlags {
-    /// Time limit for name, TCP and TLS together [default: 5s]
+    /// Time limit for DNS, TCP and TLS together [default: 5s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub connect_timeout: Option<String>,
-    /// Use each connection for one request
+    /// Open a new connection for each request
     #[arg(long)]
     pub disable_keepalive: bool,
-    /// IPv4 alone
+    /// Use IPv4 only
     #[arg(short = '4', long)]
     pub ipv4: bool,
-    /// IPv6 alone
+    /// Use IPv6 only
     #[arg(short = '6', long, conflicts_with = "ipv4")]
     pub ipv6: bool,
-    /// Connect elsewhere, HOST:PORT:HOST:PORT; several for one origin take turns
+    /// Connect elsewhere, HOST:PORT:HOST:PORT; several for one origin rotate
     #[arg(long, value_name = "FROM:TO")]
     pub connect_to: Vec<String>,
-    /// Connect to a Unix socket, whatever the URL's host
+    /// Connect to a Unix socket instead of the URL's host
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connect_to", "ipv4", "ipv6"])]
     pub unix_socket: Option<PathBuf>,
-    /// Trust these certificate authorities too (PEM)
+    /// Also trust these certificate authorities (PEM)
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
     /// Client certificate chain (PEM); needs --key
@@ -247,39 +267,39 @@ pub struct ConnectionFlags {
     /// Private key of the client certificate (PEM)
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
-    /// Accept any certificate
+    /// Do not verify the server's certificate
     #[arg(long)]
     pub insecure: bool,
 }
 
-/// What is shown and kept.
+/// What is shown and saved.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     /// Write the result to a file instead of stdout
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Form of the result [default: text]
-    #[arg(long, value_name = "FORMAT", value_enum)]
+    /// Result format [default: text]
+    #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<Format>,
-    /// Unit of the times in the text; chosen to fit when not given
+    /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
-    /// Name of the record; without it the run is kept where `knee report last` finds it
+    /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// No live screen; a line a second instead
+    /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,
-    /// Most redraws of the live screen a second, 1 to 60 [default: 4]
+    /// Redraws of the live screen per second, 1 to 60 [default: 4]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub fps: Option<String>,
-    /// No colours; so does the environment variable `NO_COLOR`
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
 }
 
-/// Flags of peers that are understood in order to be explained. Not in the help.
+/// Flags of other tools, read to explain what to use instead. Hidden from the help.
 #[derive(Args, Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct LaterFlags {
@@ -328,16 +348,16 @@ fn unit() -> impl TypedValueParser<Value = Unit> {
     PossibleValuesParser::new(Unit::ALL.map(Unit::name)).try_map(|name| name.parse::<Unit>())
 }
 
-/// How the arrivals of an open load are spread.
+/// Spacing of the arrivals of an open load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalKind {
     /// Evenly spaced
     Uniform,
-    /// As independent users come
+    /// As of independent users, at random
     Poisson,
 }
 
-/// Form of a result.
+/// Result format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
@@ -345,15 +365,15 @@ pub enum Format {
     Text,
     /// Everything, for programs; docs/reference has its schema
     Json,
-    /// One row an interval
+    /// One row per interval
     Csv,
-    /// The JSON that oha prints
+    /// oha's JSON
     OhaJson,
-    /// Nothing; the exit code and the record tell
+    /// Nothing; see the exit code and the saved run
     Quiet,
 }
 
-/// How a run that was kept is shown.
+/// Format of a saved run's report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ReportFormat {
     /// For people
@@ -361,18 +381,18 @@ pub enum ReportFormat {
     Text,
     /// Everything, for programs; docs/reference has its schema
     Json,
-    /// One row an interval
+    /// One row per interval
     Csv,
-    /// The JSON that oha prints
+    /// oha's JSON
     OhaJson,
-    /// The four CSV files that Locust writes; needs -o
+    /// Locust's four CSV files; needs -o
     LocustCsv,
-    /// Nothing; the exit code and the record tell
+    /// Nothing; see the exit code and the saved run
     Quiet,
 }
 
 impl ReportFormat {
-    /// As any run is shown at its end; `None` for what only `knee report` does.
+    /// The same format at the end of a run; `None` if only `knee report` has it.
     pub const fn of_one_text(self) -> Option<Format> {
         match self {
             Self::Text => Some(Format::Text),

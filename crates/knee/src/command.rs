@@ -1,12 +1,14 @@
-//! What the program can be told to do: one file a command.
+//! The commands of the program, one file per command.
 //!
-//! Each takes what was typed and returns how the program is to end; printing errors is `main`'s.
+//! Each takes what was typed and returns the exit code; `main` prints errors.
 
 pub mod load;
 
 pub mod report;
 
 pub mod demo;
+
+pub mod tour;
 
 pub mod run;
 
@@ -30,12 +32,31 @@ mod progress;
 
 mod sides;
 
+use std::path::Path;
+
 use knee_core::record::{Build, Run};
+use knee_core::truth::State;
 use knee_report::number::Unit;
 use knee_report::text::{Palette, Style};
 use knee_report::{View, csv, json, oha_json, text};
 
 use crate::args::Format;
+use crate::problem::{Problem, on_one_line};
+
+/// Why a result is invalid, for formats that do not say it themselves.
+fn why_invalid(run: &Run, format: Format) -> Option<String> {
+    let silent = matches!(format, Format::Csv | Format::Quiet | Format::OhaJson);
+    let worst = run.truth.reasons.iter().find(|reason| reason.state == State::Invalid).filter(|_| silent)?;
+    Some(format!("invalid: {} [{}]", on_one_line(&worst.text), worst.code))
+}
+
+/// A record that lacks a part of its run.
+fn incomplete(record: &Path, why: &str) -> Problem {
+    Problem::new(
+        format!("the record `{}` is incomplete: {why}", record.display()),
+        "the printed result is complete; free some space, or save the run elsewhere with KNEE_HOME",
+    )
+}
 
 /// This program.
 fn build() -> Build {
@@ -46,7 +67,7 @@ fn build() -> Build {
     }
 }
 
-/// A run in the form that was asked for; empty if that is none.
+/// A run in the format that was asked for; empty if that is none.
 fn render(run: &Run, format: Format, color: bool, unit: Option<Unit>) -> String {
     let view = View::of(run);
     match format {

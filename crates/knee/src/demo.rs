@@ -8,11 +8,12 @@ use std::process::{Child, Command, Stdio};
 
 pub mod server;
 
+use knee_core::unit::Nanos;
 use server::Service;
 
 use crate::problem::reason;
 
-/// The hidden command of this program that is the child: `knee demo-server HOST:PORT`.
+/// The hidden command of this program that is the child: `knee demo-server HOST:PORT WORKERS NANOSECONDS`.
 pub const COMMAND: &str = "demo-server";
 
 /// A demo server in a process of its own. Dropping it ends the process.
@@ -23,10 +24,16 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts this program once more as a server on `listen` (port 0 takes a free one) and returns
+    /// Starts this program once more as `service` on `listen` (port 0 takes a free one) and returns
     /// when it accepts connections.
-    pub fn spawn(listen: SocketAddr) -> io::Result<Self> {
-        Self::spawn_program(Command::new(std::env::current_exe()?).arg(COMMAND).arg(listen.to_string()))
+    pub fn spawn(listen: SocketAddr, service: &Service) -> io::Result<Self> {
+        let words = [
+            COMMAND.to_owned(),
+            listen.to_string(),
+            service.workers.to_string(),
+            service.service_time.as_nanos().to_string(),
+        ];
+        Self::spawn_program(Command::new(std::env::current_exe()?).args(words))
     }
 
     /// Starts `program`, which must behave as [`run_child`] does.
@@ -79,10 +86,18 @@ fn announced(child: &mut Child) -> io::Result<SocketAddr> {
     line.trim().parse().map_err(|_| silent())
 }
 
+/// What the words after [`COMMAND`] say; `None` if the program was not started by [`Demo::spawn`].
+pub fn child(words: &[String]) -> Option<(SocketAddr, Service)> {
+    let [command, listen, workers, nanos] = words else { return None };
+    let workers = workers.parse().ok().filter(|workers| *workers > 0)?;
+    let service = Service { workers, service_time: Nanos(nanos.parse().ok()?), ..Service::default() };
+    (command == COMMAND).then_some((listen.parse().ok()?, service))
+}
+
 /// What the child does: listens on `listen`, writes the address to standard output, and serves until
 /// standard input ends, which it does when the parent is gone, however that came about. When it cannot
 /// listen it writes that instead, for the parent to tell.
-pub fn run_child(listen: SocketAddr) -> io::Result<()> {
+pub fn run_child(listen: SocketAddr, service: &Service) -> io::Result<()> {
     let mut stdout = io::stdout();
     let listener = match TcpListener::bind(listen) {
         Ok(listener) => listener,
@@ -90,7 +105,7 @@ pub fn run_child(listen: SocketAddr) -> io::Result<()> {
     };
     writeln!(stdout, "{}", listener.local_addr()?)?;
     stdout.flush()?;
-    server::serve(listener, &Service::default(), || {
+    server::serve(listener, service, || {
         // An error means that nobody holds the other end any more, as the end does.
         let _ = io::stdin().read_to_end(&mut Vec::new());
     })
@@ -110,6 +125,17 @@ mod tests {
     fn the_address_is_the_one_that_the_child_announces() {
         let demo = Demo::spawn_program(&mut shell("echo 127.0.0.1:4711; cat")).unwrap();
         assert_eq!(demo.address(), SocketAddr::from(([127, 0, 0, 1], 4711)));
+    }
+
+    #[test]
+    fn a_child_serves_as_its_parent_was_told() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (listen, service) = child(&words("demo-server 127.0.0.1:0 12 4000000")).unwrap();
+        assert_eq!(listen.port(), 0);
+        assert_eq!(service, Service { workers: 12, service_time: Nanos::from_millis(4), seed: 1 });
+        for other in ["demo", "http://127.0.0.1/ 127.0.0.1:0 12 1", "demo-server 127.0.0.1:0 0 1"] {
+            assert_eq!(child(&words(other)), None, "{other}");
+        }
     }
 
     #[test]

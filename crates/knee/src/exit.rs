@@ -5,34 +5,34 @@
 
 use std::process::ExitCode;
 
-/// How the program ended. k6's numbers where the meanings match; the others of its range
-/// (97 to 110) mean things that do not occur here and are left free.
+/// How the program ended. k6's numbers where the meanings match; the others of its range (97 to 110)
+/// stay free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Exit {
-    /// The run took place and its result is valid or suspect; failures of the target are data.
+    /// The run took place and its result is valid or suspect; errors of the target are data.
     Ok = 0,
-    /// A fault of this program or of this machine outside of what was asked for, such as a full disk.
+    /// A fault of this program or machine, such as a full disk.
     Failure = 1,
     /// A threshold was crossed.
     Threshold = 99,
-    /// `setup` took longer than it may.
+    /// `setup` exceeded its time limit.
     SetupTimeout = 100,
-    /// `teardown` took longer than it may.
+    /// `teardown` exceeded its time limit.
     TeardownTimeout = 101,
-    /// What was asked for cannot be done: found before any load.
+    /// Bad input, found before any load.
     Configuration = 104,
     /// The run was ended early by a signal or a key; the result covers what was measured until then.
     Interrupted = 105,
     /// A script raised an exception that ends the run.
     Script = 107,
-    /// A script asked for the end of the run.
+    /// A script aborted the run.
     Abort = 108,
-    /// A script said that the test has failed, and let it go on.
+    /// A script marked the test as failed and let it continue.
     MarkedFailed = 110,
-    /// The run took place, but the instrument's check of itself says that the numbers are not to be used.
+    /// The run took place, but its result is invalid.
     Invalid = 120,
-    /// A comparison took place, and the second side is slower by more than the margin.
+    /// The second side of a comparison is slower by more than the margin.
     Slower = 121,
 }
 

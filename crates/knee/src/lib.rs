@@ -3,8 +3,8 @@
 //! Does not measure, calculate or draw reports; `knee-engine`, `knee-core` and `knee-report` do.
 //! This is the only crate that prints, reads the environment, handles signals, writes files or exits.
 //!
-//! Suggested reading order is the order of a run: what was typed, what it means, where it is kept,
-//! what is shown meanwhile, how it ends.
+//! Read in the order of a run: what was typed, what it means, where it is saved, what is shown
+//! meanwhile, how it ends.
 
 pub mod problem;
 
@@ -19,6 +19,8 @@ pub mod store;
 pub mod fetch;
 
 pub mod signals;
+
+pub mod stderr;
 
 pub mod live;
 

@@ -1,6 +1,6 @@
-//! What is seen while a load goes on: the live screen, or a line an interval.
+//! What is shown during a load: the live screen, or one line per interval.
 //!
-//! Listens to events and never pushes back: a screen that falls behind loses a frame, not a
+//! Listens to events and never slows the run: a screen that falls behind loses a frame, not a
 //! number. Does not calculate results; the report at the end comes from the record.
 
 use std::sync::mpsc::Receiver;
@@ -11,6 +11,7 @@ use knee_engine::control::Control;
 use knee_report::number::Unit;
 
 use crate::settings::output::Progress;
+use crate::stderr;
 
 pub mod figure;
 
@@ -48,15 +49,15 @@ impl Live {
             Progress::Screen { fps, color } => {
                 term::run(term::Options { fps, color, unit }, &events, &control)
             }
-            Progress::Lines => line::run(unit, &events, &mut std::io::stderr()),
+            Progress::Lines => line::run(unit, &events, stderr::say),
             Progress::None => line::warnings(&events),
         };
         let thread = std::thread::Builder::new().name("live".to_owned()).spawn(show)?;
         Ok(Self { thread: Some(thread) })
     }
 
-    /// Waits until the screen is gone and the terminal is as it was. Returns the warnings that
-    /// a screen showed and nobody can read any more; they belong on stderr now.
+    /// Waits until the screen is gone and the terminal restored. Returns the warnings that the screen
+    /// showed, for stderr.
     pub fn finish(mut self) -> Vec<String> {
         // A screen that panicked has said so; the run does not depend on it.
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()

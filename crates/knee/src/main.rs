@@ -1,16 +1,17 @@
-//! The program: reads the command line, has the command done, prints errors, exits.
+//! The program: reads the command line, runs the command, prints errors, exits.
 //!
 //! Does not know what any flag means; `args` and `settings` do.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{calibrate, compare, demo, load, report, run, study, sweep};
+use knee::command::{calibrate, compare, demo, load, report, run, study, sweep, tour};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
 use knee::settings::output::Sink;
+use knee::stderr::say;
+use knee::store;
 
 fn main() -> ExitCode {
     // Before anything else, and before a thread is started.
@@ -22,14 +23,27 @@ fn main() -> ExitCode {
     }
     let refused = |problem| (problem, Exit::Configuration);
     let done = match args::parse(std::env::args_os()) {
-        Ok(Invocation::Load(args)) => load::load(&args, narrate),
-        Ok(Invocation::Report(args)) => report::report(&args, narrate).map_err(refused),
-        Ok(Invocation::Demo(args)) => demo::demo(*args, narrate),
-        Ok(Invocation::Run(args)) => run::run(&args, narrate),
-        Ok(Invocation::Sweep(args)) => sweep::sweep(&args, narrate),
-        Ok(Invocation::Study(args)) => study::study(&args, narrate),
-        Ok(Invocation::Compare(args)) => compare::compare(&args, narrate),
-        Ok(Invocation::Calibrate(args)) => calibrate::calibrate(&args, narrate),
+        Ok(Invocation::Load(args)) => load::load(&args, say),
+        Ok(Invocation::Report(args)) => report::report(&args, say).map_err(refused),
+        Ok(Invocation::Demo(args)) => demo::demo(*args, say),
+        Ok(Invocation::Run(args)) => run::run(&args, say),
+        Ok(Invocation::Sweep(args)) => {
+            store::begin_series("sweep", args.target.as_deref().unwrap_or_default());
+            sweep::sweep(&args, say)
+        }
+        Ok(Invocation::Study(args)) => {
+            store::begin_series("study", &args.study.display().to_string());
+            study::study(&args, say)
+        }
+        Ok(Invocation::Compare(args)) => {
+            store::begin_series("compare", &args.b);
+            compare::compare(&args, say)
+        }
+        Ok(Invocation::Calibrate(args)) => {
+            store::begin_series("calibrate", args.url.as_deref().unwrap_or("demo"));
+            calibrate::calibrate(&args, say)
+        }
+        Ok(Invocation::Tour(args)) => tour::tour(&args, say),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }
@@ -38,7 +52,7 @@ fn main() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err((problem, exit)) => {
-            narrate(&problem.to_string());
+            say(&problem.to_string());
             exit.into()
         }
     }
@@ -46,21 +60,14 @@ fn main() -> ExitCode {
 
 /// The hidden command behind `knee demo`: this process is the server.
 fn serve_demo() -> Option<Exit> {
-    let mut words = std::env::args().skip(1);
-    if words.next().as_deref() != Some(demo_server::COMMAND) {
-        return None;
-    }
-    let listen = words.next()?.parse().ok()?;
-    match demo_server::run_child(listen) {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let (listen, service) = demo_server::child(&words)?;
+    match demo_server::run_child(listen, &service) {
         Ok(()) => Some(Exit::Ok),
         Err(error) => {
-            narrate(&Problem::new(format!("the demo server failed: {error}"), "").to_string());
+            say(&Problem::new(format!("the demo server failed: {error}"), "").to_string());
             Some(Exit::Failure)
         }
     }
-}
-
-/// A paragraph on stderr. When nobody can read it there is nobody to tell.
-fn narrate(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A mistake in what was asked for, told to a person: what is wrong, and what to do next.
+//! An error for people: what is wrong, where, and what to do next.
 //!
 //! Does not print and does not choose an exit code; `main` does.
 
@@ -36,6 +36,12 @@ impl fmt::Display for Problem {
 pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+/// `text` with everything escaped that acts on a terminal instead of being seen, line breaks too:
+/// for words of others (file names, notes, warnings) within a line of ours.
+pub fn on_one_line(text: &str) -> String {
+    knee_report::clean::line(text).into_owned()
 }
 
 /// `text` with control characters other than newlines and tabs written as escapes.

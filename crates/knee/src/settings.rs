@@ -1,8 +1,7 @@
-//! What it means: a command line resolved into a plan, prepared requests and settings, or the
-//! first mistake in it.
+//! Resolves a command line into a plan, prepared requests and settings, or reports its first error.
 //!
-//! Reads the files that flags name and looks up host names, so that everything that can be wrong
-//! is found before any load. Does not open output files (see [`output::Output::open`]), does not
+//! Reads the files that flags name and looks up host names, so that errors are found before any
+//! load. Does not open output files (see [`output::Output::open`]), does not
 //! connect (see [`target::probe`]) and does not read the environment: that arrives as
 //! [`Surroundings`].
 
@@ -44,12 +43,12 @@ pub use surroundings::Surroundings;
 #[cfg(test)]
 mod tests;
 
-/// A load that can begin: nothing in it is left to judge.
+/// A load that is ready to start.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// What is sent and when.
     pub plan: Plan,
-    /// How connections are made and answers are read.
+    /// How connections are made and responses are read.
     pub http: Settings,
     /// What is sent.
     pub requests: Vec<RequestTemplate>,
@@ -62,7 +61,7 @@ pub struct Load {
     /// Hosts that the user allowed by name to be loaded although they are public. A redirect to
     /// another public host must not be followed.
     pub allowed_hosts: Vec<String>,
-    /// What is shown and kept.
+    /// What is shown and saved.
     pub output: output::Output,
     /// What the user should know before the load begins; for stderr.
     pub notes: Vec<String>,
@@ -72,7 +71,7 @@ pub struct Load {
 ///
 /// # Errors
 ///
-/// The first mistake found; cheap checks come before those that read files or ask name servers.
+/// The first error found; cheap checks come before those that read files or ask name servers.
 pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Problem> {
     let flags = &args.flags;
     let mut notes = explain_later(&flags.later)?;
@@ -107,7 +106,7 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
     })
 }
 
-/// Refuses what peers have and this version has not, and returns notes on what needs no flag here.
+/// Refuses unsupported flags of other tools, and returns notes on those that need no flag here.
 fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
     let http2 = later.http2 || later.parallel.as_deref().is_some_and(|streams| streams != "1");
     let version = later.http_version.as_deref().filter(|version| *version != "1.1");
@@ -118,51 +117,48 @@ fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
     let bursts = later.burst_delay.is_some() || later.burst_rate.is_some();
     let regex = later.rand_regex_url || later.max_repeat.is_some() || later.dump_urls.is_some();
     let refused = [
-        (http2, "HTTP/2", "leave out `--http2` and `-p`: this version speaks HTTP/1.1; HTTP/2 comes later"),
+        (http2, "HTTP/2", "leave out `--http2` and `-p`: this version supports HTTP/1.1 only"),
         (
             version.is_some(),
             "another HTTP version",
-            "leave out `--http-version`: this version speaks HTTP/1.1; HTTP/2 comes later",
+            "leave out `--http-version`: this version supports HTTP/1.1 only",
         ),
-        (proxy, "a proxy", "leave out `-x` and `--proxy-*`: proxies come later"),
+        (proxy, "a proxy", "leave out `-x` and `--proxy-*`"),
         (
             bursts,
-            "bursts",
+            "a load in bursts",
             "use `--stage` to change the rate over time, as in `-q 0 --stage 0s:100,1s:100,0s:0`",
         ),
         (
             regex,
-            "URLs from a regular expression",
+            "a URL from a regular expression",
             "list the URLs in a file and give it with `--urls-from-file`",
         ),
         (
             later.db_url.is_some(),
             "a database of requests",
-            "every run is kept: see `knee report`; `--out FILE` names the record",
+            "every run is saved: see `knee report --list`; `--out FILE` names the file",
         ),
         (
             later.aws_session.is_some() || later.aws_sigv4.is_some(),
-            "AWS signatures",
-            "sign in a proxy of your own, or leave them out",
+            "an AWS signature",
+            "sign requests in a proxy, or leave the flags out",
         ),
-        (later.debug, "`--debug`", "use `curl -v` to see one request and its answer"),
+        (later.debug, "`--debug`", "use `curl -v` to see one request and its response"),
     ];
     if let Some((_, what, hint)) = refused.into_iter().find(|(given, ..)| *given) {
-        return Err(Problem::new(format!("{what}: not in this version"), hint));
+        return Err(Problem::new(format!("{what} is not supported"), hint));
     }
     let notes = [
         (
             later.latency_correction,
-            "`--latency-correction` needs no flag: response time always counts from when a request was due",
+            "`--latency-correction` needs no flag: response time always counts from the scheduled send",
         ),
         (
             later.stats_success_breakdown,
-            "`--stats-success-breakdown` needs no flag: outcomes are always counted apart",
+            "`--stats-success-breakdown` needs no flag: outcomes are always counted separately",
         ),
-        (
-            later.no_pre_lookup,
-            "`--no-pre-lookup` changes nothing: names are looked up once before the load, to check them",
-        ),
+        (later.no_pre_lookup, "`--no-pre-lookup` has no effect: names are looked up once before the load"),
     ];
     Ok(notes.into_iter().filter(|(given, _)| *given).map(|(_, note)| note.to_owned()).collect())
 }

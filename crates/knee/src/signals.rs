@@ -1,4 +1,4 @@
-//! Signals that end a run: the first asks for an end in order, the second for one at once.
+//! Signals that end a run: the first stops it, the second aborts it.
 //!
 //! Does not end anything itself; the engine looks at its `Control`. `SIGPIPE` stays ignored, as Rust
 //! sets it, so that a closed pipe is an error of the write, which the writer judges.
@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level::emulate_default_handler;
 
-/// Signals are watched as long as this lives.
+/// Watches signals until it is dropped.
 #[derive(Debug)]
 pub struct Watch {
     handle: Handle,
@@ -21,8 +21,7 @@ pub struct Watch {
 }
 
 /// Watches for SIGINT and SIGTERM on a thread of its own. The first of them stops the run, the second
-/// aborts it, and the third does what it would do to any other program. SIGHUP is left as it is, so
-/// that `nohup` works.
+/// aborts it, and the third has its default effect. SIGHUP keeps its effect, so that `nohup` works.
 ///
 /// # Errors
 ///
@@ -42,8 +41,8 @@ impl Count {
     }
 }
 
-/// Watches for the same signals as k6 takes them for a script: the first ends its load at once, and `teardown` has
-/// its turn; whoever looks at the count ends that after the second.
+/// Watches for the same signals, with k6's meaning for a script: the first ends its load at once, then
+/// `teardown` runs; the count shows the second, which ends that too.
 ///
 /// # Errors
 ///
@@ -55,14 +54,14 @@ pub fn watch_script(control: Control, seen: Count) -> io::Result<Watch> {
     })
 }
 
-/// Calls `each` with the number of each signal, from 1; what comes after the second ends the process.
+/// Calls `each` with the number of each signal, from 1; the third ends the process.
 fn listen(each: impl Fn(usize) + Send + 'static) -> io::Result<Watch> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let handle = signals.handle();
     let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for (count, signal) in (1..).zip(signals.forever()) {
             if count > 2 {
-                // Nothing answers; whoever sends three signals wants the process gone.
+                // The run does not end; three signals mean that the process must.
                 let _ = emulate_default_handler(signal);
             }
             each(count);

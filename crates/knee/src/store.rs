@@ -1,4 +1,4 @@
-//! Where runs are kept, so that nobody has to have thought of `--out` beforehand.
+//! Where runs are saved when `--out` names no file.
 //!
 //! Names files, opens them and finds them again. Does not know what is in a record and never
 //! deletes or overwrites one.
@@ -7,14 +7,20 @@
 //! $KNEE_HOME/runs/20261121T101530.123Z-127.0.0.1-8080.knee      when KNEE_HOME is set
 //! $XDG_DATA_HOME/knee/runs/…                                    else, when that is set
 //! $HOME/.local/share/knee/runs/…                                else
+//! …/knee/trials/20261121T101530.123Z-study-tickets/…            trials, a folder per study
 //! ```
+//!
+//! URLs, host names and errors in a record can be confidential: only its owner can read it.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
+use knee_core::clock;
 use knee_core::unit::Nanos;
 
 use crate::problem::{Problem, reason};
@@ -25,10 +31,32 @@ const SUFFIX: &str = ".knee";
 /// Most runs that can begin in one millisecond against one host and still get names.
 const SAME_NAME_MAX: u32 = 1_000;
 
-/// The folder in which runs are kept. It appears with the first run.
+/// The folder in which runs are saved. It appears with the first run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     folder: PathBuf,
+}
+
+/// What a record is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A run of its own: what `last` counts.
+    Run,
+    /// A trial or step of a study, sweep, comparison or calibration.
+    Trial,
+}
+
+/// The folder of the trials of this process.
+static SERIES: OnceLock<String> = OnceLock::new();
+
+/// Says of what the trials of this process are; the first call counts.
+pub fn begin_series(command: &str, of: &str) {
+    let name = Path::new(of).file_name().map_or(of, |name| name.to_str().unwrap_or(of));
+    let of = if of.contains("://") { of.split("://").last().unwrap_or(of) } else { name };
+    // A URL may hold credentials, a command its secrets: the name of the host is enough.
+    let of = of.rsplit('@').next().unwrap_or(of);
+    let of = of.split(['/', '?', '#', ' ']).next().unwrap_or(of);
+    let _ = SERIES.set(stem(clock::wall(), &format!("{command}-{of}")));
 }
 
 /// A record that is about to be written.
@@ -59,6 +87,34 @@ impl Store {
         Self::of(|name| std::env::var_os(name))
     }
 
+    /// Where records of a kind go: runs here, trials to the folder of their series.
+    pub fn of_kind(self, kind: Kind) -> Self {
+        match kind {
+            Kind::Run => self,
+            Kind::Trial => {
+                let series = SERIES.get_or_init(|| stem(clock::wall(), "trials"));
+                Self { folder: self.trials().join(series) }
+            }
+        }
+    }
+
+    /// The folder of all series of trials.
+    fn trials(&self) -> PathBuf {
+        self.folder.with_file_name("trials")
+    }
+
+    /// Every series of trials, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When their folder is there and cannot be read.
+    pub fn series(&self) -> Result<Vec<Self>, Problem> {
+        let folders = entries(&self.trials())?.into_iter().filter(|path| path.is_dir());
+        let mut series: Vec<Self> = folders.map(|folder| Self { folder }).collect();
+        series.sort_by(|one, other| other.folder.cmp(&one.folder));
+        Ok(series)
+    }
+
     /// Where the runs lie.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -85,37 +141,21 @@ impl Store {
         Err(Problem::new(format!("`{stem}` has no free name in `{}`", self.folder.display()), ""))
     }
 
-    /// The runs that are kept, newest first.
+    /// The saved runs, newest first.
     ///
     /// # Errors
     ///
     /// When the folder is there and cannot be read.
     pub fn list(&self) -> Result<Vec<PathBuf>, Problem> {
-        let unreadable = |error: std::io::Error| {
-            Problem::new(
-                format!("`{}` cannot be read: {}", self.folder.display(), reason(&error)),
-                "check its permissions, or set KNEE_HOME to another folder",
-            )
-        };
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(unreadable(error)),
-        };
-        let mut runs = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(unreadable)?.path();
-            if path.extension().is_some_and(|extension| extension == &SUFFIX[1..]) {
-                runs.push(path);
-            }
-        }
+        let mut runs = entries(&self.folder)?;
+        runs.retain(|path| path.extension().is_some_and(|extension| extension == &SUFFIX[1..]));
         // By stem: `a-2.knee` comes after `a.knee`, although `-` sorts before `.`.
         runs.sort_by(|one, other| other.file_stem().cmp(&one.file_stem()));
         Ok(runs)
     }
 
-    /// The record that `wanted` means: `last`, `last~1` for the one before, the name of a kept run, or
-    /// a path.
+    /// The record that `wanted` means: `last`, `last~1` for the run before, the name of a saved run or
+    /// trial, or a path.
     ///
     /// # Errors
     ///
@@ -124,28 +164,31 @@ impl Store {
         if let Some(back) = steps_back(wanted) {
             return self.nth(back, wanted);
         }
-        let kept = [self.folder.join(wanted), self.folder.join(format!("{wanted}{SUFFIX}"))];
         let path = Path::new(wanted);
-        std::iter::once(path)
-            .chain(kept.iter().map(PathBuf::as_path))
+        let named = |folder: &Path| [folder.join(wanted), folder.join(format!("{wanted}{SUFFIX}"))];
+        let series = self.series().unwrap_or_default();
+        let folders = [self.folder.clone(), self.trials()].into_iter();
+        let folders = folders.chain(series.into_iter().map(|series| series.folder));
+        std::iter::once(path.to_owned())
+            .chain(folders.flat_map(|folder| named(&folder)))
             .find(|path| path.is_file())
-            .map_or_else(|| Err(missing(path)), |path| Ok(path.to_owned()))
+            .ok_or_else(|| missing(path))
     }
 
     fn nth(&self, back: usize, wanted: &str) -> Result<PathBuf, Problem> {
         let runs = self.list()?;
         if runs.is_empty() {
             return Err(Problem::new(
-                format!("no run has been kept yet in `{}`", self.folder.display()),
-                "load something first, as in `knee http://127.0.0.1:8080/`, or give the file of a record",
+                format!("there is no saved run in `{}`", self.folder.display()),
+                "load something first, as in `knee http://127.0.0.1:8080/`, or give the file of a saved run",
             ));
         }
-        let kept = runs.len();
+        let saved = runs.len();
         runs.into_iter().nth(back).ok_or_else(|| {
-            let runs = if kept == 1 { "run has" } else { "runs have" };
+            let runs = if saved == 1 { "run is" } else { "runs are" };
             Problem::new(
-                format!("`{wanted}` goes too far back: {kept} {runs} been kept"),
-                "`knee report --list` shows them",
+                format!("`{wanted}` goes too far back: {saved} {runs} saved"),
+                "`knee report --list` lists them",
             )
         })
     }
@@ -183,13 +226,28 @@ pub fn open_record(
         return create_named(path).map(Ok);
     }
     let Some(store) = store else {
-        return Ok(Err("this run is not kept: neither KNEE_HOME nor HOME is set".to_owned()));
+        return Ok(Err("this run is not saved: neither KNEE_HOME nor HOME is set".to_owned()));
     };
-    Ok(store.create(started, host).map_err(|problem| format!("this run is not kept: {}", problem.what)))
+    Ok(store.create(started, host).map_err(|problem| format!("this run is not saved: {}", problem.what)))
 }
 
 fn create_new(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).open(path)
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// What is in a folder; nothing if there is no such folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let unreadable = |error: std::io::Error| {
+        Problem::new(
+            format!("`{}` cannot be read: {}", folder.display(), reason(&error)),
+            "check its permissions, or set KNEE_HOME to another folder",
+        )
+    };
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path()).map_err(unreadable)).collect(),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(unreadable(error)),
+    }
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
@@ -201,11 +259,11 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
 
 fn missing(path: &Path) -> Problem {
     if path.is_dir() {
-        return Problem::new(format!("`{}` is a folder", path.display()), "give the file of a record");
+        return Problem::new(format!("`{}` is a folder", path.display()), "give the file of a saved run");
     }
     Problem::new(
-        format!("there is no record `{}`", path.display()),
-        "give `last`, `last~1`, or a file; `knee report --list` shows what was kept",
+        format!("there is no saved run `{}`", path.display()),
+        "give `last`, `last~1` or a file; `knee report --list` lists saved runs",
     )
 }
 
@@ -294,22 +352,40 @@ mod tests {
     fn the_last_runs_are_found_by_counting_back() {
         let (_home, store) = store();
         let problem = store.find("last").unwrap_err();
-        assert!(problem.what.starts_with("no run has been kept yet"), "{problem}");
+        assert!(problem.what.starts_with("there is no saved run"), "{problem}");
         let one = store.create(STARTED, "a").unwrap().path;
         let two = store.create(STARTED + Nanos::from_secs(9), "a").unwrap().path;
         fs::write(store.folder().join("notes.txt"), "not a run").unwrap();
         assert_eq!(store.find("last"), Ok(two.clone()));
         assert_eq!(store.find("last~0"), Ok(two));
         assert_eq!(store.find("last~1"), Ok(one.clone()));
-        assert_eq!(
-            store.find("last~2").unwrap_err().what,
-            "`last~2` goes too far back: 2 runs have been kept"
-        );
+        assert_eq!(store.find("last~2").unwrap_err().what, "`last~2` goes too far back: 2 runs are saved");
         assert_eq!(store.find(one.to_str().unwrap()), Ok(one.clone()));
         assert_eq!(store.find(&name(&one)), Ok(one.clone()));
         assert_eq!(store.find(one.file_stem().unwrap().to_str().unwrap()), Ok(one));
-        assert_eq!(store.find("nothing").unwrap_err().what, "there is no record `nothing`");
+        assert_eq!(store.find("nothing").unwrap_err().what, "there is no saved run `nothing`");
         assert!(store.find(store.folder().to_str().unwrap()).unwrap_err().what.ends_with("is a folder"));
+    }
+
+    #[test]
+    fn trials_are_found_by_name_and_are_no_runs() {
+        let (_home, store) = store();
+        let run = store.create(STARTED, "a").unwrap().path;
+        let trial =
+            store.clone().of_kind(Kind::Trial).create(STARTED + Nanos::from_secs(9), "b").unwrap().path;
+        assert_eq!(store.list().unwrap(), [run.clone()]);
+        assert_eq!(store.find("last"), Ok(run));
+        assert_eq!(store.find(&name(&trial)), Ok(trial.clone()));
+        let series = store.series().unwrap();
+        assert_eq!((series.len(), series[0].list().unwrap()), (1, vec![trial]));
+    }
+
+    #[test]
+    fn only_its_owner_can_read_a_record() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_home, store) = store();
+        let record = store.create(STARTED, "a").unwrap();
+        assert_eq!(record.file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
@@ -329,7 +405,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         let store = Store { folder: file.join("runs") };
         let told = open_record(None, Some(&store), STARTED, "a").unwrap().unwrap_err();
-        assert!(told.starts_with("this run is not kept: "), "{told}");
+        assert!(told.starts_with("this run is not saved: "), "{told}");
         assert!(open_record(None, None, STARTED, "a").unwrap().is_err());
         assert!(open_record(Some(&file.join("x")), Some(&store), STARTED, "a").is_err());
     }

@@ -1,27 +1,23 @@
-//! Schemathesis, in a Python environment of its own below `target`.
+//! Schemathesis: asks a lab what its document allows, and what it does not.
 //!
-//! All versions are those of `requirements.txt`. Nothing is installed outside of that folder.
+//! All versions are those of `requirements.txt`. Does not judge what it found.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use tempfile::TempDir;
 
 use super::lab::{Lab, Standing};
-use crate::process;
+use crate::{process, python};
 
 /// What is installed: one line a package, with its version.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
 /// What its flags cannot say. A body that is too large, 413, is refused as well as any other.
 const SETTINGS: &str = "[checks]\nnegative_data_rejection.expected-statuses = [\"4xx\"]\n";
-
-/// The least Python that will do.
-const PYTHON: (u32, u32) = (3, 10);
 
 /// How long one lab may take before it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -34,26 +30,13 @@ pub struct Fuzzer {
 impl Fuzzer {
     /// The one below `target`, installed if it is not there; nothing, and a notice, on a machine without Python.
     pub fn get(root: &Path) -> Result<Option<Self>> {
-        if std::env::var_os("KNEE_WITHOUT_PYTHON").is_some_and(|value| value == "1") {
-            println!("openapi: left out: the environment says that this machine has no Python");
-            return Ok(None);
+        match python::installed(root, "schemathesis", REQUIREMENTS)? {
+            Ok(program) => Ok(Some(Self { program })),
+            Err(missing) => {
+                println!("openapi: left out: {missing}");
+                Ok(None)
+            }
         }
-        let Some(python) = ["python3", "python"].into_iter().find(|name| is_enough(name)) else {
-            println!("openapi: left out: there is no Python {}.{} or newer here", PYTHON.0, PYTHON.1);
-            return Ok(None);
-        };
-        let folder = root.join("target").join("schemathesis");
-        let program = folder.join("bin").join("schemathesis");
-        let installed = folder.join("installed.txt");
-        if fs::read_to_string(&installed).is_ok_and(|text| text == REQUIREMENTS) && program.is_file() {
-            return Ok(Some(Self { program }));
-        }
-        install(python, &folder).context(
-            "schemathesis cannot be installed; it needs the module venv of Python (Debian: apt-get install \
-             python3-venv) and, once, the network. KNEE_WITHOUT_PYTHON=1 leaves it out",
-        )?;
-        fs::write(installed, REQUIREMENTS)?;
-        Ok(Some(Self { program }))
     }
 
     /// Asks a lab whether it does what its `openapi.json` says.
@@ -94,61 +77,9 @@ impl Fuzzer {
     }
 }
 
-fn install(python: &str, folder: &Path) -> Result<()> {
-    println!("openapi: installing schemathesis into {}", folder.display());
-    if folder.exists() {
-        fs::remove_dir_all(folder)?;
-    }
-    fs::create_dir_all(folder)?;
-    run(Command::new(python).args(["-m", "venv"]).arg(folder))?;
-    let wanted = folder.join("requirements.txt");
-    fs::write(&wanted, REQUIREMENTS)?;
-    let mut pip = Command::new(folder.join("bin").join("python"));
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--requirement",
-    ]);
-    run(pip.arg(wanted))
-}
-
-fn run(command: &mut Command) -> Result<()> {
-    let name = command.get_program().to_owned();
-    let status = command.status().with_context(|| format!("cannot run {}", name.display()))?;
-    if !status.success() {
-        let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
-        bail!("`{} {}` ended with {status}", name.display(), words.join(" "));
-    }
-    Ok(())
-}
-
-/// Whether there is such a Python, and new enough.
-fn is_enough(name: &str) -> bool {
-    let script = "import sys; print('%d %d' % sys.version_info[:2])";
-    let Ok(output) = Command::new(name).args(["-c", script]).output() else { return false };
-    version(&String::from_utf8_lossy(&output.stdout)).is_some_and(|version| version >= PYTHON)
-}
-
-fn version(said: &str) -> Option<(u32, u32)> {
-    let (major, minor) = said.trim().split_once(' ')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_python_is_enough_by_its_version_as_numbers() {
-        assert!(version("3 11\n").unwrap() >= PYTHON);
-        assert!(version("3 9\n").unwrap() < PYTHON);
-        assert_eq!(version("no such thing"), None);
-        assert!(!is_enough("a-python-that-nobody-has"));
-    }
 
     #[test]
     fn every_package_has_one_version() {

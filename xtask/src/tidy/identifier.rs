@@ -1,6 +1,6 @@
-//! Words that no identifier may contain, because they hide a distinction the project lives on.
+//! Words that no identifier contains, because they hide a distinction that matters here.
 //!
-//! Looks at identifiers in `crates/` only: prose may explain why a word is not used, and strings may
+//! Looks at identifiers in `crates/` only: prose can explain why a word is not used, and strings can
 //! quote other tools.
 
 use super::Violation;
@@ -10,7 +10,7 @@ use super::tree::Tree;
 /// The word always hides whether service time or response time is meant (docs/concept/time.md).
 const FORBIDDEN: &str = "latency";
 
-/// Names that other tools chose and that `knee` accepts or prints unchanged, with where they may stand.
+/// Names that other tools chose and that `knee` accepts or prints unchanged, with where they can occur.
 const ALLOWED: &[(&str, &str)] = &[
     // oha's flag `--latency-correction`.
     ("crates/knee/src/", "latency_correction"),

@@ -1,7 +1,7 @@
 //! A member of the workspace depends only on members listed above it in the root manifest.
 //!
 //! Cargo refuses cycles between crates; this also refuses the edges that point up and would only
-//! become a cycle later. Kinds of dependency (normal, for tests, for the build) are not told apart.
+//! become a cycle later. Kinds of dependency (normal, for tests, for the build) are not distinguished.
 
 use cargo_metadata::Package;
 

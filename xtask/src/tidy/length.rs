@@ -1,7 +1,7 @@
-//! No function grows past 70 lines; the ones that did before are listed and may only shrink.
+//! No function grows past 70 lines; the ones that did before are listed and can only shrink.
 //!
-//! Counts from `fn` to the closing brace, comments and blank lines included: what has to be
-//! scrolled is what has to be read. Does not look into macros.
+//! Counts from `fn` to the closing brace, comments and blank lines included: what must be
+//! scrolled must be read. Does not look into macros.
 
 use std::collections::BTreeMap;
 

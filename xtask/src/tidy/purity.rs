@@ -1,6 +1,6 @@
 //! Crates that promise to be pure neither depend on a runtime nor open files, sockets or threads.
 //!
-//! Looks at what the compiled crate contains: tests may read fixtures. That only one module reads
+//! Looks at what the compiled crate contains: tests can read fixtures. That only one module reads
 //! time is clippy's business (`clippy.toml`).
 
 use cargo_metadata::{DependencyKind, Package};

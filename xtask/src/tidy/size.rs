@@ -11,7 +11,7 @@ pub fn check(tree: &Tree) -> Vec<Violation> {
     tree.files()
         .filter(|(_, file)| file.size > BYTES_MAX)
         .map(|(path, file)| {
-            let text = format!("has {} bytes; at most {BYTES_MAX} may be committed", file.size);
+            let text = format!("has {} bytes; at most {BYTES_MAX} can be committed", file.size);
             Violation::new(path, 0, text)
         })
         .collect()

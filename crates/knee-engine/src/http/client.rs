@@ -123,7 +123,7 @@ pub struct FollowRedirects<'a> {
     pub headers: &'a [(String, Vec<u8>)],
     /// Body of the first request.
     pub body: Option<&'a [u8]>,
-    /// Hosts that redirects can lead to; nobody asked to load others.
+    /// Hosts that redirects can lead to; others are not to be loaded.
     pub hosts: &'a [String],
 }
 

@@ -3,7 +3,7 @@
 //!
 //! An idle core takes tens of microseconds to wake up. The alarm learns its mean lateness and is set
 //! that much earlier; the worker polls its sockets for the rest of the wait. It does not spin longer:
-//! the server may need the core.
+//! the server can need the core.
 
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -67,7 +67,7 @@ fn misbehaving(behaviour: &Behaviour, greet: fn(u64) -> Greeting) -> Server {
 }
 
 /// The second request of a few connections meets `behaviour`. Without any byte of a response, the
-/// server may have closed an idle connection while the request was sent: it is sent again.
+/// server could have closed an idle connection while the request was sent: it is sent again.
 fn on_kept_connections(behaviour: &Behaviour, ends: Ends) {
     let bad = AtomicU64::new(0);
     let script = behaviour.clone();

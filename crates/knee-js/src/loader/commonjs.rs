@@ -1,31 +1,12 @@
-//! Modules of the older kind, with `require` and `module.exports`.
+//! CommonJS modules, with `module.exports`: as a text that is compiled like any module, and by name.
 //!
-//! Such a file becomes the body of a function, compiled once like any module. Its exports are there when it has
-//! run, so it runs when it is asked for first, and an `import` of it is answered by a module that holds what
-//! came of it. As in k6, `require` works while a script is loaded, and in both kinds of files.
-
-use std::fmt::Write as _;
-
-use rquickjs::function::This;
-use rquickjs::module::Declared;
-use rquickjs::{Coerced, Ctx, Error, Function, Module, Object, Persistent, Promise, Result, Value};
+//! Such a file becomes the body of a function. Does not run it; see [`super::require`].
 
 use super::trouble::Trouble;
-use super::{finder, specifier};
-use crate::module::{fault, global, state};
-use crate::runtime::fault::Thrown;
-use crate::state::State;
+use crate::runtime::thrown::Thrown;
 
-/// How the name of a module begins that stands for the exports of a file of the older kind.
+/// Prefix of the module name for the exports of a CommonJS file.
 const PREFIX: &str = "commonjs:";
-
-/// What is thrown by a `require` that comes too late.
-const TOO_LATE: &str = "the \"require\" function is only available in the init stage (i.e. the global scope)";
-
-/// Puts `require` into the global object.
-pub fn install(ctx: &Ctx<'_>) -> Result<()> {
-    ctx.globals().set("require", Function::new(ctx.clone(), require)?.with_name("require")?)
-}
 
 /// The source as a module whose default export holds the function that runs it. Nothing is put before its first
 /// line, and what is put into it is short, so that places are those of the file from the second line on.
@@ -35,7 +16,7 @@ pub fn wrap(source: &str) -> String {
     format!("export default [function (module, exports) {{{comment}{source}\n}}];")
 }
 
-/// The name under which files import a module of the older kind.
+/// The name under which files import a CommonJS module.
 pub fn shown(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
@@ -45,103 +26,11 @@ pub fn hidden(name: &str) -> Option<&str> {
     name.strip_prefix(PREFIX)
 }
 
-/// `require(specifier)`.
-fn require<'js>(ctx: Ctx<'js>, specifier: Coerced<String>) -> Result<Value<'js>> {
-    let state = state(&ctx)?;
-    if !state.init.get() {
-        return Err(fault::throw(&ctx, TOO_LATE));
-    }
-    if specifier.0.is_empty() {
-        return Err(fault::throw(&ctx, "require() can't be used with an empty specifier"));
-    }
-    let base = global::caller(&ctx);
-    let found = specifier::resolve(&base, &specifier.0).map_err(|trouble| refuse(&ctx, &state, trouble))?;
-    let name = finder::importable(&ctx, &state, found)?;
-    if let Some(file) = hidden(&name) {
-        return run(&ctx, &state, file);
-    }
-    let rejections = state.count_rejections();
-    let promise: Promise<'js> = Module::import(&ctx, name.as_str())?;
-    let namespace: Object<'js> = promise.finish().inspect_err(|_| {
-        // It is thrown here instead.
-        state.forget_rejections(rejections);
-    })?;
-    let is_module = specifier::path_of(&name).is_some() || name.starts_with("https://");
-    if is_module && specifier::ending_of(&name) != Some("json") {
-        return Ok(namespace.into_value());
-    }
-    namespace.get("default")
-}
-
-fn refuse(ctx: &Ctx<'_>, state: &State, trouble: Trouble) -> Error {
-    finder::refuse(ctx, &state.program, trouble)
-}
-
-/// What a file of the older kind exports; it runs once in a VU.
-fn run<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Value<'js>> {
-    let ran = ran(ctx, state)?;
-    if let Some(module) = ran.get::<_, Option<Object<'js>>>(name)? {
-        return module.get("exports");
-    }
-    let body = finder::body(ctx, state, name)?;
-    let (module, exports) = (Object::new(ctx.clone())?, Object::new(ctx.clone())?);
-    module.set("exports", exports.clone())?;
-    // Before it runs: of two files that require each other, one sees what there is of the other.
-    ran.set(name, module.clone())?;
-    if let Err(error) = body.call::<_, Value<'js>>((This(exports.clone()), module.clone(), exports)) {
-        ran.remove(name)?;
-        return Err(error);
-    }
-    module.get("exports")
-}
-
-/// The files that have run in this VU, by name.
-fn ran<'js>(ctx: &Ctx<'js>, state: &State) -> Result<Object<'js>> {
-    let known = state.required.borrow().clone();
-    if let Some(known) = known {
-        return known.restore(ctx);
-    }
-    let object = Object::new(ctx.clone())?;
-    object.set_prototype(None)?;
-    state.required.replace(Some(Persistent::save(ctx, object.clone())));
-    Ok(object)
-}
-
-/// A module that exports what a file of the older kind does: `default` is all of it, unless it has a `default`
-/// of its own.
-pub fn show<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js, Declared>> {
-    let exports = run(ctx, state, name)?;
-    let mut source = String::from("const all = import.meta.exports;");
-    let mut default = "all";
-    let of_its_own = |exports: &Object<'js>| exports.contains_key("default");
-    if exports.as_object().map(of_its_own).transpose()?.unwrap_or(false) {
-        default = "all.default";
-    }
-    for key in exports.as_object().into_iter().flat_map(Object::keys::<String>) {
-        let key = key?;
-        if key != "default" && is_identifier(&key) {
-            // A variable of its own, because the name may be a word of the language.
-            let _ = write!(source, "const _{key} = all.{key}; export {{ _{key} as {key} }};");
-        }
-    }
-    // Writing into a text cannot fail.
-    let _ = write!(source, "export default {default};");
-    let module = Module::declare(ctx.clone(), shown(name), source)?;
-    module.meta()?.set("exports", exports)?;
-    Ok(module)
-}
-
-fn is_identifier(text: &str) -> bool {
-    let letter = |c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$');
-    text.starts_with(letter) && text.chars().all(|c| letter(c) || c.is_ascii_digit())
-}
-
-/// What is behind an error, if a file mixes both kinds.
+/// The cause of an error, if a file mixes both kinds.
 pub fn trouble(thrown: &Thrown) -> Option<Trouble> {
     let missing = |name: &&&str| thrown.message == format!("ReferenceError: {name} is not defined");
     let name = ["module", "exports"].iter().find(missing)?;
     let place = thrown.frames.first().map(|frame| format!(", {frame}")).unwrap_or_default();
-    let hint =
-        "a file with `import` or `export` has no `module.exports`: write all of it in one of the two ways";
+    let hint = "use either `import` and `export` or `module.exports` in one file, not both";
     Some(Trouble::new(format!("`{name}` is not defined{place}"), hint))
 }

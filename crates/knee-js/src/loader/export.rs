@@ -5,9 +5,9 @@
 use super::commonjs;
 use super::trouble::Trouble;
 use crate::program::Program;
-use crate::runtime::fault::Thrown;
+use crate::runtime::thrown::Thrown;
 
-/// What is behind an error, if an export is missing.
+/// The cause of an error, if an export is missing.
 pub fn trouble(program: &Program, thrown: &Thrown) -> Option<Trouble> {
     let rest = thrown.message.strip_prefix("SyntaxError: Could not find export '")?;
     let (export, rest) = rest.split_once("' in module '")?;

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-/// How a hash begins in a lock.
+/// Prefix of a hash in a lock.
 const PREFIX: &str = "sha256:";
 
-/// What a module is known by.
+/// Hash of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hash([u8; 32]);
 

@@ -5,7 +5,7 @@
 //! https://jslib.k6.io/ajv/6.12.5/index.js sha256:ba7816bf…
 //! ```
 //!
-//! A line a module, sorted, so that two people's changes merge. Fetches nothing.
+//! One line per module, sorted, so that two people's changes merge. Fetches nothing.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -47,7 +47,7 @@ impl Lock {
             let parts = line.split_once(' ').and_then(|(url, hash)| Some((url, hash.trim().parse().ok()?)));
             let Some((url, hash)) = parts else {
                 let what = format!("{} line {}: `{line}` is no URL and hash", path.display(), number + 1);
-                return Err(Trouble::new(what, "mend the line, or take it out: it will be written anew"));
+                return Err(Trouble::new(what, "correct the line or delete it; knee writes it again"));
             };
             hashes.insert(url.to_owned(), hash);
         }

@@ -10,7 +10,7 @@ use rquickjs::{Ctx, Function, JsLifetime, Result};
 /// A line and a column, both from 1.
 pub type Place = (u32, u32);
 
-/// Where the pieces of one module came from, in the order of the transformed code.
+/// Source positions of one module's pieces, in the order of the transformed code.
 #[derive(Debug, Default)]
 pub struct Map {
     pieces: Box<[(Place, Place)]>,

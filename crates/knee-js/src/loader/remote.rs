@@ -24,10 +24,10 @@ pub trait Fetch: Send + Sync {
     fn fetch(&self, url: &Url) -> Result<Vec<u8>, String>;
 }
 
-/// Where modules come from that are not files.
+/// Settings of modules from the network.
 #[derive(Clone)]
 pub struct RemoteSettings {
-    /// How they are fetched; `None` forbids it.
+    /// Fetches them; `None` forbids it.
     pub fetch: Option<Arc<dyn Fetch>>,
     /// The folder in which they are kept; `None` keeps them only for this process.
     pub cache: Option<PathBuf>,
@@ -97,7 +97,7 @@ impl Remote {
     fn fetch(&self, url: &Url) -> Result<Vec<u8>, Trouble> {
         let Some(fetch) = &self.settings.fetch else {
             let hint = "run it once without --offline, or save the module beside the script and import that";
-            return Err(Trouble::new(format!("{url} is not in the cache, and nothing may be fetched"), hint));
+            return Err(Trouble::new(format!("{url} is not in the cache, and fetching is off"), hint));
         };
         let bytes = fetch.fetch(url).map_err(|why| {
             let hint = "save the module beside the script and import it with ./ if there is no network";
@@ -113,7 +113,7 @@ impl Remote {
     fn changed(&self, name: &str, expected: Hash, found: Hash) -> Trouble {
         let what =
             format!("{name} has changed: it is {found}, and {} says {expected}", self.lock_path.display());
-        Trouble::new(what, "look at what has changed; run once with --reload to take it as it is now")
+        Trouble::new(what, "review the change, then run once with --reload to accept it")
     }
 
     /// The lock, read when it is needed first.

@@ -11,10 +11,10 @@ pub struct Replacement {
     pub source: &'static str,
 }
 
-/// Where the libraries live.
+/// Base URL of the libraries.
 const HOST: &str = "https://jslib.k6.io/";
 
-/// Libraries, the versions that are answered, and the answer.
+/// Libraries, their known versions, and our source.
 const LIBRARIES: &[(&str, &[&str], &str)] = &[
     ("formdata", &["0.0.1", "0.0.2"], include_str!("../../js/formdata.js")),
     ("k6-summary", &["0.0.1", "0.0.2", "0.0.3", "0.0.4", "0.1.0"], include_str!("../../js/k6-summary.js")),
@@ -35,7 +35,7 @@ const LIBRARIES: &[(&str, &[&str], &str)] = &[
     ("url", &["1.0.0"], include_str!("../../js/url.js")),
 ];
 
-/// The answer to an import of this URL.
+/// Our source for an import of this URL, if there is one.
 pub fn find(url: &str) -> Option<Replacement> {
     let mut steps = url.strip_prefix(HOST)?.split('/');
     let (library, version, file) = (steps.next()?, steps.next()?, steps.next()?);

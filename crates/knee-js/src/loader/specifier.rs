@@ -9,7 +9,7 @@ use url::Url;
 
 use super::trouble::Trouble;
 
-/// How names of files begin.
+/// Prefix of file names.
 const FILE: &str = "file://";
 
 /// The name of the module that `specifier` means in the module called `base`. Names are `k6/http`,

@@ -6,7 +6,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Trouble {
-    /// What is wrong and where; names the module.
+    /// What is wrong and where, with the module's name.
     pub what: String,
     /// The next step; empty if there is nothing to say.
     pub hint: String,

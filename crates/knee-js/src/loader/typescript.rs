@@ -24,7 +24,7 @@ const NESTING_MAX: usize = 10_000;
 /// A mistake in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// What is wrong, in the parser's words.
+    /// The parser's message.
     pub message: String,
     /// Where.
     pub place: Place,
@@ -35,7 +35,7 @@ pub struct Mistake {
 pub struct Transformed {
     /// JavaScript.
     pub code: String,
-    /// Where its pieces came from.
+    /// Source positions of its pieces.
     pub map: Map,
 }
 

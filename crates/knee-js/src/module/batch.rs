@@ -4,17 +4,18 @@ use std::rc::Rc;
 
 use rquickjs::{Array, Coerced, Ctx, Object, Result, Value};
 
-use super::http::{refuse, settle};
+use super::current::{cut, state};
 use super::params::{self, Wanted};
-use super::{cut, fault, state};
+use super::perform::{refuse, settle};
+use super::{argument, go_error};
 use crate::op::{Op, Reply};
 use knee_k6::http::request::Request;
 
-/// Sends all requests of an array or of an object; the answers have the same shape.
+/// Sends all requests of an array or of an object; the responses have the same shape.
 pub fn batch<'js>(ctx: Ctx<'js>, wanted: Value<'js>) -> Result<Value<'js>> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(fault::throw(&ctx, "Using batch in the init context is not supported"));
+        return Err(go_error::throw(&ctx, "Using batch in the init context is not supported"));
     }
     let (keys, values) = listed(&ctx, &wanted)?;
     let made = values.iter().map(|value| one(&ctx, value)).collect::<Result<Vec<Made>>>()?;
@@ -45,8 +46,8 @@ fn listed<'js>(ctx: &Ctx<'js>, wanted: &Value<'js>) -> Result<Listed<'js>> {
     if let Some(array) = wanted.as_array() {
         return Ok((None, array.iter().collect::<Result<_>>()?));
     }
-    let words = format!("invalid http.batch() argument type {}", fault::kind(wanted));
-    let object = wanted.as_object().ok_or_else(|| fault::throw(ctx, &words))?;
+    let words = format!("invalid http.batch() argument type {}", argument::kind(wanted));
+    let object = wanted.as_object().ok_or_else(|| go_error::throw(ctx, &words))?;
     let pairs: Vec<(String, Value<'js>)> = object.props().collect::<Result<_>>()?;
     let (keys, values) = pairs.into_iter().unzip();
     Ok((Some(keys), values))

@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
-use rquickjs::{ArrayBuffer, Coerced, Ctx, Object, Result, TypedArray, Value};
+use rquickjs::{Coerced, Object, Result, Value};
 
-use super::fault;
-use crate::runtime::intrinsic::{self, Needs};
+use super::argument;
+use super::bytes::bytes_of;
 use knee_k6::http::request::Request;
 
 /// Gives `request` its body, the header that goes with it, and the encoding it asked for.
 /// Or says why it cannot.
 pub fn put(request: &mut Request, body: &Value<'_>) -> Result<std::result::Result<(), String>> {
     if body.is_function() || body.is_number() || body.is_bool() {
-        return Ok(Err(format!("unknown request body type {}", fault::kind(body))));
+        return Ok(Err(format!("unknown request body type {}", argument::kind(body))));
     }
     let Some(bytes) = bytes_or_form(request, body)? else { return Ok(Ok(())) };
     let encode = |bytes: Vec<u8>| {
@@ -37,35 +37,6 @@ fn bytes_or_form(request: &mut Request, body: &Value<'_>) -> Result<Option<Vec<u
         return Ok(Some(body.get::<Coerced<String>>()?.0.into_bytes()));
     };
     form(request, object).map(Some)
-}
-
-/// Bytes as an `ArrayBuffer`, which the script need not have a word for.
-pub fn buffer_of<'js>(ctx: &Ctx<'js>, bytes: Vec<u8>) -> Result<ArrayBuffer<'js>> {
-    intrinsic::ensure(ctx, Needs::BINARY);
-    ArrayBuffer::new(ctx.clone(), bytes)
-}
-
-/// The bytes of an `ArrayBuffer` or of a view of one.
-pub fn bytes_of(value: &Value<'_>) -> Option<Vec<u8>> {
-    let object = value.as_object()?;
-    if let Some(buffer) = ArrayBuffer::from_object(object.clone()) {
-        return copy(&buffer, 0, buffer.len());
-    }
-    let view = TypedArray::<u8>::from_object(object.clone());
-    if view.is_err() && !object.contains_key("byteLength").ok()? {
-        return None;
-    }
-    let buffer: Value<'_> = object.get("buffer").ok()?;
-    let (offset, length) = (object.get("byteOffset").ok()?, object.get("byteLength").ok()?);
-    copy(&ArrayBuffer::from_value(buffer)?, offset, length)
-}
-
-fn copy(buffer: &ArrayBuffer<'_>, offset: usize, length: usize) -> Option<Vec<u8>> {
-    // SAFETY: no JavaScript runs between borrowing the bytes and copying them, so nothing can
-    // detach or shrink the buffer meanwhile.
-    #[allow(unsafe_code, reason = "the bytes are copied before any script can run")]
-    let bytes = unsafe { buffer.as_bytes() }?;
-    bytes.get(offset..offset.checked_add(length)?).map(<[u8]>::to_vec)
 }
 
 /// An object as a form: with files in it as multipart, otherwise URL-encoded.

@@ -9,11 +9,11 @@ use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::Rest;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Symbol, Type, Value};
 
-use super::body::bytes_of;
-use super::state;
-use crate::program::Level;
+use super::bytes::bytes_of;
+use super::current::state;
+use crate::program::LogLevel;
 
-/// How deep values are shown: as deep as the stack of a VU allows with ease.
+/// Depth limit of shown values, well within the stack of a VU.
 const DEPTH_MAX: usize = 64;
 /// Longest line.
 const LINE_MAX: usize = 1 << 20;
@@ -22,11 +22,11 @@ const LINE_MAX: usize = 1 << 20;
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     for (name, level) in [
-        ("log", Level::Info),
-        ("info", Level::Info),
-        ("debug", Level::Debug),
-        ("warn", Level::Warn),
-        ("error", Level::Error),
+        ("log", LogLevel::Info),
+        ("info", LogLevel::Info),
+        ("debug", LogLevel::Debug),
+        ("warn", LogLevel::Warn),
+        ("error", LogLevel::Error),
     ] {
         let say = move |ctx: Ctx<'js>, values: Rest<Value<'js>>| say(&ctx, level, &values.0);
         object.set(name, Function::new(ctx.clone(), say)?.with_name(name)?)?;
@@ -34,7 +34,7 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     Ok(object)
 }
 
-fn say<'js>(ctx: &Ctx<'js>, level: Level, values: &[Value<'js>]) -> Result<()> {
+fn say<'js>(ctx: &Ctx<'js>, level: LogLevel, values: &[Value<'js>]) -> Result<()> {
     let mut picture = Picture::default();
     for (place, value) in values.iter().enumerate() {
         if place > 0 {

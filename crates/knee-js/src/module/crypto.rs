@@ -11,11 +11,12 @@ use rquickjs::class::{Class, Trace};
 use rquickjs::function::Opt;
 use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, JsLifetime, Object, Result, Value};
 
-use super::body::buffer_of;
-use super::fault::{self, bytes_argument};
+use super::argument::{self, bytes_argument, text};
+use super::bytes::buffer_of;
+use super::go_error;
 use knee_k6::digest::{self, Form, NAMES};
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &[
     "createHash",
     "createHMAC",
@@ -83,14 +84,6 @@ fn or_nothing<'js>(ctx: &Ctx<'js>, value: Opt<Value<'js>>) -> Value<'js> {
     value.0.unwrap_or_else(|| Value::new_undefined(ctx.clone()))
 }
 
-/// A value as text; nothing is an empty one.
-fn text(value: Opt<Value<'_>>) -> Result<String> {
-    match value.0.filter(|value| !value.is_null() && !value.is_undefined()) {
-        Some(value) => Ok(value.get::<Coerced<String>>()?.0),
-        None => Ok(String::new()),
-    }
-}
-
 fn write<'js>(ctx: &Ctx<'js>, bytes: &[u8], form: Opt<Value<'js>>) -> Result<Value<'js>> {
     let name = text(form)?;
     if name == "binary" {
@@ -98,12 +91,12 @@ fn write<'js>(ctx: &Ctx<'js>, bytes: &[u8], form: Opt<Value<'js>>) -> Result<Val
     }
     match Form::by_name(&name) {
         Some(form) => form.write(bytes).into_js(ctx),
-        None => Err(fault::throw(ctx, &format!("invalid output encoding: {name}"))),
+        None => Err(go_error::throw(ctx, &format!("invalid output encoding: {name}"))),
     }
 }
 
 fn hasher<'js>(ctx: &Ctx<'js>, name: &str, key: Option<&[u8]>) -> Result<Box<dyn digest::Hasher>> {
-    digest::by_name(name, key).ok_or_else(|| fault::throw(ctx, &format!("invalid algorithm: {name}")))
+    digest::by_name(name, key).ok_or_else(|| go_error::throw(ctx, &format!("invalid algorithm: {name}")))
 }
 
 /// `md5(input, form)` and its like.
@@ -114,8 +107,8 @@ fn whole<'js>(
     form: Opt<Value<'js>>,
 ) -> Result<Value<'js>> {
     let input = or_nothing(ctx, input);
-    let Some(bytes) = fault::bytes_in(&input)? else {
-        return Err(fault::throw(ctx, &format!("{name} failed: {}", fault::no_bytes(&input))));
+    let Some(bytes) = argument::bytes_in(&input)? else {
+        return Err(go_error::throw(ctx, &format!("{name} failed: {}", argument::no_bytes(&input))));
     };
     let mut hasher = hasher(ctx, name, None)?;
     hasher.update(&bytes);
@@ -161,7 +154,7 @@ fn random_bytes<'js>(ctx: Ctx<'js>, size: Opt<Value<'js>>) -> Result<ArrayBuffer
     };
     // Written so that no number is refused as well.
     if !(1.0..=RANDOM_MAX).contains(&size) {
-        return Err(fault::throw(&ctx, "invalid size"));
+        return Err(go_error::throw(&ctx, "invalid size"));
     }
     let mut bytes = vec![0; size as usize];
     rand::rng().fill_bytes(&mut bytes);

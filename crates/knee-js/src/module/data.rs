@@ -8,10 +8,11 @@ use std::rc::Rc;
 use rquickjs::function::{Constructor, Opt};
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use super::{fault, state};
+use super::current::state;
+use super::go_error;
 use knee_k6::data::Elements;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["SharedArray"];
 
 /// Shows elements as an array: `(length, element) => array`.
@@ -76,11 +77,11 @@ fn shared_array<'js>(
 ) -> Result<Object<'js>> {
     let state = state(ctx)?;
     if !state.init.get() {
-        return Err(fault::throw(ctx, "new SharedArray must be called in the init context"));
+        return Err(go_error::throw(ctx, "new SharedArray must be called in the init context"));
     }
     let name = name.filter(|name| !name.is_empty());
     let Some(name) = name else {
-        return Err(fault::throw(ctx, "empty name provided to SharedArray's constructor"));
+        return Err(go_error::throw(ctx, "empty name provided to SharedArray's constructor"));
     };
     let elements = match state.program.array(&name) {
         Some(elements) => elements,
@@ -100,10 +101,10 @@ fn shared_array<'js>(
 fn elements_of<'js>(ctx: &Ctx<'js>, source: Option<Value<'js>>) -> Result<Elements> {
     let words = "a function is expected as the second argument of SharedArray's constructor";
     let source = source.as_ref().and_then(Value::as_function).cloned();
-    let source = source.ok_or_else(|| fault::throw(ctx, words))?;
+    let source = source.ok_or_else(|| go_error::throw(ctx, words))?;
     let value: Value<'js> = source.call(())?;
     let words = "only arrays can be made into SharedArray";
-    let array = value.as_array().ok_or_else(|| fault::throw(ctx, words))?;
+    let array = value.as_array().ok_or_else(|| go_error::throw(ctx, words))?;
     let mut elements = Elements::default();
     for element in array.iter::<Value<'js>>() {
         let json = ctx.json_stringify(element?)?;

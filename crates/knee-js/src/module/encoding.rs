@@ -3,13 +3,14 @@
 //! Turns arguments into bytes and back; base64 itself is [`knee_k6::encoding`]'s.
 
 use rquickjs::function::Opt;
-use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
+use rquickjs::{Ctx, Function, IntoJs, Object, Result, Value};
 
-use super::body::buffer_of;
-use super::fault::{self, bytes_argument};
+use super::argument::{bytes_argument, text};
+use super::bytes::buffer_of;
+use super::go_error;
 use knee_k6::encoding::Alphabet;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["b64encode", "b64decode"];
 
 /// Makes the module.
@@ -34,7 +35,7 @@ fn decode<'js>(
 ) -> Result<Value<'js>> {
     let text = text(input)?;
     let bytes = alphabet(encoding)?.decode(text.as_bytes());
-    let bytes = bytes.map_err(|error| fault::throw(&ctx, &error.to_string()))?;
+    let bytes = bytes.map_err(|error| go_error::throw(&ctx, &error.to_string()))?;
     if self::text(format)? == "s" {
         return String::from_utf8_lossy(&bytes).into_js(&ctx);
     }
@@ -43,12 +44,4 @@ fn decode<'js>(
 
 fn alphabet(name: Opt<Value<'_>>) -> Result<Alphabet> {
     text(name).map(|name| Alphabet::by_name(&name))
-}
-
-/// A value as text; nothing is an empty one.
-fn text(value: Opt<Value<'_>>) -> Result<String> {
-    match value.0.filter(|value| !value.is_null() && !value.is_undefined()) {
-        Some(value) => Ok(value.get::<Coerced<String>>()?.0),
-        None => Ok(String::new()),
-    }
 }

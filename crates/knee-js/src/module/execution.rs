@@ -1,4 +1,4 @@
-//! `k6/execution`: where in the test a script stands, and a way to end it.
+//! `k6/execution`: the position of a script in the test, and how to end the test.
 //!
 //! While a script is loaded it stands nowhere yet, and asking throws, as in k6. So does asking for the
 //! scenario in `setup` and after the load.
@@ -10,11 +10,12 @@ use rquickjs::function::Opt;
 use rquickjs::object::Accessor;
 use rquickjs::{Coerced, Ctx, Exception, Function, IntoJs, Object, Result, Value};
 
-use super::{fault, state};
-use crate::runtime::fault::{Thrown, end};
+use super::current::state;
+use super::go_error;
+use crate::runtime::thrown::{Thrown, end};
 use crate::state::State;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["instance", "scenario", "test", "vu"];
 
 /// Makes the module.
@@ -38,7 +39,7 @@ pub fn guarded<'js>(ctx: &Ctx<'js>, module: &Object<'js>) -> Result<Object<'js>>
         let part: Object<'js> = module.get(name)?;
         let get = move |ctx: Ctx<'js>| -> Result<Object<'js>> {
             if state(&ctx)?.init.get() {
-                return Err(fault::throw(&ctx, too_early));
+                return Err(go_error::throw(&ctx, too_early));
             }
             Ok(part.clone())
         };
@@ -48,7 +49,7 @@ pub fn guarded<'js>(ctx: &Ctx<'js>, module: &Object<'js>) -> Result<Object<'js>>
     Ok(object)
 }
 
-/// What k6 says where there is no scenario.
+/// k6's message outside of scenarios.
 const NO_SCENARIO: &str = "getting scenario information outside of the VU context is not supported";
 
 /// A property of the scenario, which throws where there is none.
@@ -60,7 +61,7 @@ fn of_scenario<'js, T: IntoJs<'js> + 'js>(
     let get = move |ctx: Ctx<'js>| -> Result<Value<'js>> {
         let state = state(&ctx)?;
         if state.init.get() || state.place.borrow().scenario.is_empty() {
-            return Err(fault::throw(&ctx, NO_SCENARIO));
+            return Err(go_error::throw(&ctx, NO_SCENARIO));
         }
         read(&state).into_js(&ctx)
     };
@@ -81,8 +82,8 @@ fn scenario<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     of_scenario(&object, "name", |state| state.place.borrow().scenario.to_string())?;
     of_scenario(&object, "executor", |state| state.place.borrow().executor.to_string())?;
-    of_scenario(&object, "startTime", |state| state.story().scenario_started_ms)?;
-    of_scenario(&object, "progress", |state| state.story().progress(state.now()))?;
+    of_scenario(&object, "startTime", |state| state.execution_info().scenario_started_ms)?;
+    of_scenario(&object, "progress", |state| state.execution_info().progress(state.now()))?;
     of_scenario(&object, "iterationInInstance", |state| state.place.borrow().iteration_in_test as f64)?;
     of_scenario(&object, "iterationInTest", |state| state.place.borrow().iteration_in_test as f64)?;
     Ok(object)
@@ -91,10 +92,10 @@ fn scenario<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 fn instance<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     reading(&object, "currentTestRunDuration", |state| state.now().as_millis_f64())?;
-    reading(&object, "iterationsCompleted", |state| state.story().tally.completed() as f64)?;
-    reading(&object, "iterationsInterrupted", |state| state.story().tally.interrupted() as f64)?;
-    reading(&object, "vusActive", |state| state.story().tally.active() as f64)?;
-    reading(&object, "vusInitialized", |state| state.story().tally.initialized() as f64)?;
+    reading(&object, "iterationsCompleted", |state| state.execution_info().tally.completed() as f64)?;
+    reading(&object, "iterationsInterrupted", |state| state.execution_info().tally.interrupted() as f64)?;
+    reading(&object, "vusActive", |state| state.execution_info().tally.active() as f64)?;
+    reading(&object, "vusInitialized", |state| state.execution_info().tally.initialized() as f64)?;
     Ok(object)
 }
 
@@ -102,9 +103,9 @@ fn test<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     let fail = |ctx: Ctx<'js>, reason: Opt<Value<'js>>| -> Result<()> {
         let state = state(&ctx)?;
-        state.story().tally.fail();
+        state.execution_info().tally.fail();
         let words = explained("test marked as failed", reason.0)?;
-        state.program.say(crate::program::Level::Error, &words);
+        state.program.say(crate::program::LogLevel::Error, &words);
         Ok(())
     };
     object.set("abort", Function::new(ctx.clone(), abort)?.with_name("abort")?)?;
@@ -112,9 +113,9 @@ fn test<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let options = |ctx: Ctx<'js>| -> Result<Value<'js>> {
         let state = state(&ctx)?;
         if state.init.get() {
-            return Err(fault::throw(&ctx, "getting test options in the init context is not supported"));
+            return Err(go_error::throw(&ctx, "getting test options in the init context is not supported"));
         }
-        ctx.json_parse(state.story().options.to_string())
+        ctx.json_parse(state.execution_info().options.to_string())
     };
     object.prop("options", Accessor::new_get(options).enumerable().configurable())?;
     Ok(object)

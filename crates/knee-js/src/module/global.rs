@@ -8,8 +8,9 @@ use rand::{RngExt, SeedableRng};
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
-use super::body::buffer_of;
-use super::{console, fault, state, timers};
+use super::bytes::buffer_of;
+use super::current::state;
+use super::{console, go_error, timers};
 
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
@@ -53,15 +54,15 @@ fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Res
     let state = state(&ctx)?;
     if !state.init.get() {
         let words = "The \"open()\" function is only available in the init stage (i.e. the global scope)";
-        return Err(fault::throw(&ctx, words));
+        return Err(go_error::throw(&ctx, words));
     }
     if path.0.is_empty() {
-        return Err(fault::throw(&ctx, "open() can't be used with an empty filename"));
+        return Err(go_error::throw(&ctx, "open() can't be used with an empty filename"));
     }
     let from = caller(&ctx);
     let files = &state.program.files;
     let read = files.read(&files.resolve(&from, &path.0));
-    let (_, bytes) = read.map_err(|error| fault::throw(&ctx, &error.to_string()))?;
+    let (_, bytes) = read.map_err(|error| go_error::throw(&ctx, &error.to_string()))?;
     let binary = mode.0.and_then(|mode| mode.get::<String>().ok()).is_some_and(|mode| mode == "b");
     if binary {
         return Ok(buffer_of(&ctx, bytes.to_vec())?.into_value());

@@ -3,21 +3,27 @@
 //! Turns arguments and results into each other; [`knee_k6::html`] does the rest. The classes come to
 //! life when a script reads its first page.
 
-use rquickjs::class::{Class, JsClass, Readable, Trace, Tracer};
+use rquickjs::class::{Class, JsClass, Readable};
 use rquickjs::function::{Constructor, Rest, This};
 use rquickjs::object::Accessor;
-use rquickjs::{Array, Coerced, Ctx, Function, IntoJs, JsLifetime, Object, Result, Value};
+use rquickjs::{Array, Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
-use super::fault;
+use super::current::state;
+use super::{argument, go_error};
 use knee_k6::html::data::{self, DataValue};
-use knee_k6::html::form::FieldValue;
 use knee_k6::html::{self, Target, Walk};
 
+mod class;
 mod element;
+mod value;
 
-use element::Element;
+use class::{Element, Inner, Selection, show_element};
+use value::{add, list, text};
 
-/// What it exports.
+pub use class::show;
+pub use value::field;
+
+/// Its exports.
 pub const EXPORTS: &[&str] = &["parseHTML"];
 
 /// Makes the module.
@@ -29,24 +35,6 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 
 fn parse<'js>(ctx: Ctx<'js>, arguments: Rest<Value<'js>>) -> Result<Value<'js>> {
     show(&ctx, html::Selection::parse(&text(arguments.0.first())?.unwrap_or_default(), ""))
-}
-
-/// A selection as scripts see it.
-pub fn show<'js>(ctx: &Ctx<'js>, selection: html::Selection) -> Result<Value<'js>> {
-    Class::instance(ctx.clone(), Selection { inner: selection })?.into_js(ctx)
-}
-
-/// A selection in the hands of a script.
-#[derive(JsLifetime)]
-pub struct Selection {
-    inner: Inner,
-}
-
-/// No value of JavaScript is in it.
-type Inner = html::Selection;
-
-impl<'js> Trace<'js> for Selection {
-    fn trace<'a>(&self, _: Tracer<'a, 'js>) {}
 }
 
 impl<'js> JsClass<'js> for Selection {
@@ -85,24 +73,6 @@ impl<'js> JsClass<'js> for Selection {
     fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
         Ok(None)
     }
-}
-
-impl<'js> IntoJs<'js> for Selection {
-    fn into_js(self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        Class::instance(ctx.clone(), self)?.into_js(ctx)
-    }
-}
-
-/// Adds a method to the prototype of a class.
-fn add<'js, C, F>(ctx: &Ctx<'js>, prototype: &Object<'js>, name: &str, method: F) -> Result<()>
-where
-    C: JsClass<'js> + 'js,
-    F: Fn(&Ctx<'js>, &C, &[Value<'js>]) -> Result<Value<'js>> + 'js,
-{
-    let call = move |ctx: Ctx<'js>, this: This<Class<'js, C>>, arguments: Rest<Value<'js>>| {
-        method(&ctx, &this.0.borrow(), &arguments.0)
-    };
-    prototype.set(name, Function::new(ctx.clone(), call)?.with_name(name)?)
 }
 
 const WALKS: &[(&str, Walk)] = &[
@@ -186,32 +156,6 @@ pub fn fields<'js>(ctx: &Ctx<'js>, selection: &Inner) -> Result<Object<'js>> {
     Ok(object)
 }
 
-/// The value of a field; undefined for what is none.
-pub fn field<'js>(ctx: &Ctx<'js>, value: Option<FieldValue>) -> Result<Value<'js>> {
-    match value {
-        Some(FieldValue::Text(text)) => text.into_js(ctx),
-        Some(FieldValue::List(texts)) => texts.into_js(ctx),
-        None => Ok(Value::new_undefined(ctx.clone())),
-    }
-}
-
-fn list<'js>(ctx: &Ctx<'js>, values: impl Iterator<Item = Result<Value<'js>>>) -> Result<Value<'js>> {
-    let array = Array::new(ctx.clone())?;
-    for (place, value) in values.enumerate() {
-        array.set(place, value?)?;
-    }
-    Ok(array.into_value())
-}
-
-/// An argument as text; `None` if it was not given.
-fn text(value: Option<&Value<'_>>) -> Result<Option<String>> {
-    match value {
-        Some(value) if value.is_null() || value.is_undefined() => Ok(Some(String::new())),
-        Some(value) => Ok(Some(value.get::<Coerced<String>>()?.0)),
-        None => Ok(None),
-    }
-}
-
 fn place(value: Option<&Value<'_>>) -> Result<Option<i64>> {
     value.map(|value| value.get::<Coerced<f64>>().map(|number| number.0 as i64)).transpose()
 }
@@ -224,15 +168,13 @@ fn target_of(value: &Value<'_>) -> Result<Option<Target>> {
     if let Ok(selection) = Class::<Selection>::from_value(value) {
         return Ok(Some(Target::of_selection(&selection.borrow().inner)));
     }
-    Ok(Class::<Element>::from_value(value)
-        .ok()
-        .map(|element| Target::of_selection(element.borrow().selection())))
+    Ok(Class::<Element>::from_value(value).ok().map(|element| Target::of_selection(&element.borrow().inner)))
 }
 
 fn target<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Target> {
     target_of(value)?.ok_or_else(|| {
-        let words = format!("invalid argument, cannot use a '{}' as a selector", fault::kind(value));
-        fault::throw(ctx, &words)
+        let words = format!("invalid argument, cannot use a '{}' as a selector", argument::kind(value));
+        go_error::throw(ctx, &words)
     })
 }
 
@@ -243,7 +185,7 @@ fn picked_by<'js>(ctx: &Ctx<'js>, arguments: &[Value<'js>]) -> Result<Target> {
     }
 }
 
-/// What nodes are chosen by.
+/// A function or a condition that picks nodes.
 enum Choice<'js> {
     Function(Function<'js>),
     Target(Target),
@@ -256,7 +198,7 @@ fn chosen_by<'js>(ctx: &Ctx<'js>, name: &str, arguments: &[Value<'js>]) -> Resul
     }
     let target = first.map(target_of).transpose()?.flatten();
     let words = format!("the argument to {name}() must be a function, a selector or a selection");
-    target.map(Choice::Target).ok_or_else(|| fault::throw(ctx, &words))
+    target.map(Choice::Target).ok_or_else(|| go_error::throw(ctx, &words))
 }
 
 /// The nodes for which a function says yes, or no.
@@ -284,13 +226,13 @@ fn keep<'js>(ctx: &Ctx<'js>, this: &Inner, function: &Function<'js>, wanted: boo
 
 fn callback<'a, 'js>(ctx: &Ctx<'js>, name: &str, arguments: &'a [Value<'js>]) -> Result<&'a Function<'js>> {
     let function = arguments.first().and_then(Value::as_function);
-    function.ok_or_else(|| fault::throw(ctx, &format!("the argument to {name}() must be a function")))
+    function.ok_or_else(|| go_error::throw(ctx, &format!("the argument to {name}() must be a function")))
 }
 
 fn each<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<Value<'js>> {
     let function = callback(ctx, "each", arguments)?;
     for (place, one) in this.each().enumerate() {
-        function.call::<_, Value<'js>>((place as f64, element::show(ctx, one)?))?;
+        function.call::<_, Value<'js>>((place as f64, show_element(ctx, one)?))?;
     }
     show(ctx, this.clone())
 }
@@ -302,7 +244,7 @@ fn map<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<Va
     for (place, one) in this.each().enumerate() {
         match function.call::<_, Value<'js>>((place as f64, show(ctx, one)?)) {
             Ok(made) => array.set(array.len(), made)?,
-            Err(error) if super::state(ctx)?.quitting.get() => return Err(error),
+            Err(error) if state(ctx)?.quitting.get() => return Err(error),
             Err(_) => drop(ctx.catch()),
         }
     }
@@ -319,13 +261,13 @@ fn slice<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<
 
 fn get<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<Value<'js>> {
     let Some(place) = place(arguments.first())? else {
-        return list(ctx, this.each().map(|one| element::show(ctx, one)));
+        return list(ctx, this.each().map(|one| show_element(ctx, one)));
     };
     // As k6 has it, the first one cannot be reached from the end.
     if place.unsigned_abs() >= this.len() as u64 && place != 0 {
         return Ok(Value::new_undefined(ctx.clone()));
     }
-    element::show(ctx, this.at(place))
+    show_element(ctx, this.at(place))
 }
 
 fn index<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<Value<'js>> {
@@ -336,7 +278,7 @@ fn index<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<
     } else if let Ok(selection) = Class::<Selection>::from_value(of) {
         this.place_of(&selection.borrow().inner)
     } else if let Ok(element) = Class::<Element>::from_value(of) {
-        this.place_of(element.borrow().selection())
+        this.place_of(&element.borrow().inner)
     } else {
         -1
     };

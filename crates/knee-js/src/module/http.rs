@@ -1,28 +1,26 @@
-//! `k6/http`: every verb, `request`, `asyncRequest`, `batch`, `file`, cookie jars, expectations.
+//! `k6/http`: every verb, `request`, `asyncRequest`, `batch`, `file`, cookie jars, expected statuses.
 //!
-//! Turns arguments into requests and waits for answers; does not send.
+//! Turns arguments into requests and waits for responses; does not send.
 
 use std::rc::Rc;
 
 use knee_core::clock;
 use rquickjs::class::Class;
-use rquickjs::function::{Constructor, Opt, Rest, This};
-use rquickjs::{
-    Array, Coerced, Ctx, Error, Exception, Function, IntoJs, Object, Persistent, Promise, Result, Value,
-};
+use rquickjs::function::{Constructor, Opt, Rest};
+use rquickjs::{Array, Coerced, Ctx, Error, Exception, Function, Object, Persistent, Promise, Result, Value};
 
 use super::batch::batch;
-use super::body::bytes_of;
+use super::bytes::bytes_of;
+use super::current::{cut, state};
+use super::expected::{expected_statuses, set_response_callback};
+use super::go_error;
 use super::jar::CookieJar;
+use super::page;
 use super::params::{self, Wanted};
-use super::response::Response;
-use super::{cut, fault, state};
+use super::perform::{perform, refuse};
 use crate::event_loop::Promised;
-use crate::op::{Op, Reply};
-use crate::program::Level;
-use crate::state::State;
-use knee_k6::http::answer::Answer;
-use knee_k6::http::request::{Expected, Request};
+use crate::op::Op;
+use knee_k6::http::request::Request;
 
 /// Verbs with their methods, and whether they take a body.
 const VERBS: &[(&str, &str, bool)] = &[
@@ -57,7 +55,7 @@ const CONSTANTS: &[(&str, &str)] = &[
     ("OCSP_REASON_UNSPECIFIED", "unspecified"),
 ];
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &[
     "get",
     "head",
@@ -119,6 +117,7 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     )?;
     let set = Function::new(ctx.clone(), set_response_callback)?.with_name("setResponseCallback")?;
     object.set("setResponseCallback", set)?;
+    page::install(ctx)?;
     Ok(object)
 }
 
@@ -202,53 +201,6 @@ fn request<'js>(
     perform(&ctx, &Wanted { method, url: &url, body: body.0.as_ref(), params: params.0.as_ref() })
 }
 
-/// Sends a request and waits for its answer. What cannot even be sent is an answer too, with an
-/// error, unless failures are thrown.
-pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'js>> {
-    let state = state(ctx)?;
-    if state.init.get() {
-        return Err(fault::throw(ctx, "Making http requests in the init context is not supported"));
-    }
-    let request = match params::request(&state, wanted)? {
-        Ok(request) => request,
-        Err(refused) => return refuse(ctx, &state, &refused),
-    };
-    let Some(Reply::Answer(answer)) = state.ask(Op::Fetch(request)) else { return Err(cut(ctx)) };
-    settle(ctx, &state, answer)
-}
-
-/// An answer to a request that could not be made.
-pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Result<Value<'js>> {
-    let shown = match refused.code {
-        1000 | 1210 => format!("{} {:?}: {}", title(&refused.method), refused.url, refused.words),
-        _ => refused.words.clone(),
-    };
-    if refused.throw {
-        return Err(fault::throw(ctx, &shown));
-    }
-    state.program.say(Level::Warn, &format!("Request Failed error={shown:?}"));
-    Class::instance(ctx.clone(), Response::refused(refused))?.into_js(ctx)
-}
-
-/// An answer as a response object, or as what is thrown.
-pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result<Value<'js>> {
-    if let Some((words, _)) = &answer.error {
-        let method = title(&answer.method);
-        let words = answer.detail.as_ref().unwrap_or(words);
-        let shown = format!("{method} {:?}: {words}", &*answer.url);
-        if answer.request.throw {
-            return Err(fault::throw(ctx, &shown));
-        }
-        state.program.say(Level::Warn, &format!("Request Failed error={shown:?}"));
-    }
-    Class::instance(ctx.clone(), Response::new(answer))?.into_js(ctx)
-}
-
-/// `GET` as `Get`.
-fn title(method: &str) -> String {
-    knee_k6::http::request::canonical(method)
-}
-
 fn async_request<'js>(
     ctx: Ctx<'js>,
     method: Coerced<String>,
@@ -258,7 +210,7 @@ fn async_request<'js>(
 ) -> Result<Promise<'js>> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(fault::throw(&ctx, "Making http requests in the init context is not supported"));
+        return Err(go_error::throw(&ctx, "Making http requests in the init context is not supported"));
     }
     let (promise, resolve, reject) = ctx.promise()?;
     let method = method.0.into();
@@ -284,52 +236,3 @@ fn cookie_jar<'js>(ctx: Ctx<'js>) -> Result<Class<'js, CookieJar>> {
     let jar = state(&ctx)?.jar.borrow().clone();
     Class::instance(ctx, CookieJar::of(jar))
 }
-
-/// Statuses and ranges of them, as an object that requests understand.
-fn expected_statuses<'js>(ctx: Ctx<'js>, statuses: Rest<Value<'js>>) -> Result<Object<'js>> {
-    if statuses.0.is_empty() {
-        return Err(fault::throw(&ctx, "no arguments"));
-    }
-    let ranges = Array::new(ctx.clone())?;
-    for (place, status) in statuses.0.iter().enumerate() {
-        let pair = match (status.as_number(), status.as_object()) {
-            (Some(number), _) if number.fract() == 0.0 => Some((number, number)),
-            (_, Some(object)) => {
-                let end = |name: &str| object.get::<_, Option<f64>>(name).ok().flatten();
-                end("min").zip(end("max"))
-            }
-            _ => None,
-        };
-        let words = format!(
-            "argument number {} to expectedStatuses was neither an integer nor an object like {{min:100, max:329}}",
-            place + 1
-        );
-        let (from, to) = pair.ok_or_else(|| fault::throw(&ctx, &words))?;
-        ranges.set(place * 2, from)?;
-        ranges.set(place * 2 + 1, to)?;
-    }
-    let object = Object::new(ctx)?;
-    object.set("__expected", ranges)?;
-    Ok(object)
-}
-
-fn set_response_callback<'js>(ctx: Ctx<'js>, callback: Value<'js>) -> Result<()> {
-    let words = "unsupported argument, expected http.expectedStatuses";
-    let expected = expected_of(&callback).map_err(|_| fault::throw(&ctx, words))?;
-    state(&ctx)?.expected.replace(Rc::new(expected));
-    Ok(())
-}
-
-/// What a response callback expects; `null` expects nothing at all.
-pub fn expected_of(callback: &Value<'_>) -> std::result::Result<Expected, String> {
-    if callback.is_null() {
-        return Ok(Expected::Unasked);
-    }
-    let ranges =
-        callback.as_object().and_then(|object| object.get::<_, Option<Vec<f64>>>("__expected").ok()?);
-    let ranges = ranges.ok_or("unsupported responseCallback")?;
-    Ok(Expected::Ranges(ranges.chunks(2).map(|pair| (pair[0] as u16, pair[1] as u16)).collect()))
-}
-
-/// `this` of a method, which is not looked at.
-pub type Ignored<'js> = This<Value<'js>>;

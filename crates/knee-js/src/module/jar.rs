@@ -10,7 +10,7 @@ use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, JsLifetime, Object, Result, Value};
 use url::Url;
 
-use super::fault;
+use super::go_error;
 use knee_k6::http::cookie::{Attributes, Cookie, Jar};
 use knee_k6::http::send::seconds_now;
 
@@ -38,7 +38,7 @@ impl CookieJar {
 }
 
 fn url_of(ctx: &Ctx<'_>, text: &str) -> Result<Url> {
-    Url::parse(text).map_err(|error| fault::throw(ctx, &format!("parse {text:?}: {error}")))
+    Url::parse(text).map_err(|error| go_error::throw(ctx, &format!("parse {text:?}: {error}")))
 }
 
 #[rquickjs::methods]

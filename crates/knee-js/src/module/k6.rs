@@ -5,10 +5,11 @@ use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use super::{cut, fault, state};
+use super::current::{cut, state};
+use super::go_error;
 use crate::op::Op;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["check", "fail", "group", "randomSeed", "sleep"];
 
 /// Makes the module.
@@ -37,10 +38,10 @@ fn check<'js>(
 ) -> Result<bool> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(fault::throw(&ctx, "Using check() in the init context is not supported"));
+        return Err(go_error::throw(&ctx, "Using check() in the init context is not supported"));
     }
     let Some(sets) = sets.0.and_then(Value::into_object) else {
-        return Err(fault::throw(&ctx, "no checks provided to `check`"));
+        return Err(go_error::throw(&ctx, "no checks provided to `check`"));
     };
     let tags = tags_of(tags.0.as_ref())?;
     let mut all = true;
@@ -52,7 +53,7 @@ fn check<'js>(
             None => Ok(condition),
         };
         if verdict.as_ref().is_ok_and(Value::is_promise) {
-            return Err(fault::throw(
+            return Err(go_error::throw(
                 &ctx,
                 "check() does not support async functions: await the value first, and check that",
             ));
@@ -68,21 +69,21 @@ fn check<'js>(
 
 fn fail<'js>(ctx: Ctx<'js>, message: Opt<Coerced<String>>) -> Result<()> {
     let message = message.0.map(|text| text.0).unwrap_or_default();
-    Err(fault::throw(&ctx, &message))
+    Err(go_error::throw(&ctx, &message))
 }
 
 fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<Value<'js>> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(fault::throw(&ctx, "Using group() in the init context is not supported"));
+        return Err(go_error::throw(&ctx, "Using group() in the init context is not supported"));
     }
     let Some(body) = body.as_function() else {
-        return Err(fault::throw(&ctx, "group() requires a callback as a second argument"));
+        return Err(go_error::throw(&ctx, "group() requires a callback as a second argument"));
     };
     refuse_colons(&ctx, &name.0)?;
     let kind: Value<'js> = body.get(PredefinedAtom::SymbolToStringTag)?;
     if kind.get::<String>().is_ok_and(|kind| kind == "AsyncFunction") {
-        return Err(fault::throw(&ctx, "group() does not support async functions"));
+        return Err(go_error::throw(&ctx, "group() does not support async functions"));
     }
     let outer = state.group.borrow().clone();
     let inner: std::rc::Rc<str> = format!("{outer}::{}", name.0).into();
@@ -100,7 +101,7 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
 /// Paths of groups and checks are joined with `::`, which therefore cannot be in a name.
 fn refuse_colons(ctx: &Ctx<'_>, name: &str) -> Result<()> {
     if name.contains("::") {
-        return Err(fault::throw(ctx, "group and check names may not contain '::'"));
+        return Err(go_error::throw(ctx, "group and check names may not contain '::'"));
     }
     Ok(())
 }

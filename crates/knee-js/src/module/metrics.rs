@@ -6,11 +6,12 @@
 use rquickjs::context::EvalOptions;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use super::{fault, state};
-use crate::program::Level;
+use super::current::state;
+use super::go_error;
+use crate::program::LogLevel;
 use knee_k6::metric::{Contains, Kind, MetricId};
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["Counter", "Gauge", "Rate", "Trend"];
 
 /// Longest value that a warning repeats in full.
@@ -41,7 +42,7 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 fn declare<'js>(ctx: Ctx<'js>, kind: String, name: Coerced<String>, is_time: bool) -> Result<u32> {
     let state = state(&ctx)?;
     if !state.init.get() {
-        return Err(fault::throw(&ctx, "metrics must be declared in the init context"));
+        return Err(go_error::throw(&ctx, "metrics must be declared in the init context"));
     }
     let kind = match kind.as_str() {
         "Counter" => Kind::Counter,
@@ -51,7 +52,7 @@ fn declare<'js>(ctx: Ctx<'js>, kind: String, name: Coerced<String>, is_time: boo
     };
     let contains = if is_time { Contains::Time } else { Contains::Default };
     let declared = state.program.metrics.declare(&name.0, kind, contains);
-    let MetricId(id) = declared.map_err(|error| fault::throw(&ctx, &error.to_string()))?;
+    let MetricId(id) = declared.map_err(|error| go_error::throw(&ctx, &error.to_string()))?;
     Ok(id as u32)
 }
 
@@ -59,7 +60,7 @@ fn declare<'js>(ctx: Ctx<'js>, kind: String, name: Coerced<String>, is_time: boo
 fn add<'js>(ctx: Ctx<'js>, id: u32, given: Vec<Value<'js>>) -> Result<bool> {
     let state = state(&ctx)?;
     if state.init.get() {
-        return Err(fault::throw(&ctx, "Adding to metrics in the init context is not supported"));
+        return Err(go_error::throw(&ctx, "Adding to metrics in the init context is not supported"));
     }
     let value = match given.first() {
         None => Err("no value was provided for".to_owned()),
@@ -71,9 +72,9 @@ fn add<'js>(ctx: Ctx<'js>, id: u32, given: Vec<Value<'js>>) -> Result<bool> {
             let name = state.program.metrics.name(MetricId(id as usize));
             let words = format!("{words} metric '{name}', a number or a boolean value is expected");
             if state.http.borrow().throw {
-                return Err(fault::throw(&ctx, &words));
+                return Err(go_error::throw(&ctx, &words));
             }
-            state.program.say(Level::Warn, &words);
+            state.program.say(LogLevel::Warn, &words);
             return Ok(false);
         }
     };
@@ -124,7 +125,7 @@ fn tags_of<'js>(ctx: &Ctx<'js>, id: u32, value: &Value<'js>) -> Result<Vec<(Stri
                 "cannot add tags for the '{metric}' custom metric: invalid value for metric tag '{name}': \
                  only String, Boolean and Number types are accepted as a metric tag values"
             );
-            return Err(fault::throw(ctx, &words));
+            return Err(go_error::throw(ctx, &words));
         }
         tags.push((name, value.get::<Coerced<String>>()?.0));
     }

@@ -7,10 +7,11 @@ use knee_core::unit::Nanos;
 use rquickjs::class::Class;
 use rquickjs::{CString, Coerced, Object, Result, Value};
 
-use super::http::expected_of;
+use super::expected::expected_of;
 use super::jar::CookieJar;
-use super::{body, fault};
+use super::{argument, body};
 use crate::state::State;
+use knee_k6::duration::SignedDuration;
 use knee_k6::http::auth::{Credentials, Scheme};
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::decode::Coding;
@@ -35,9 +36,9 @@ pub struct Wanted<'a, 'js> {
 pub struct Refused {
     /// Why.
     pub words: String,
-    /// k6's number for it.
+    /// k6's error code.
     pub code: u16,
-    /// What was to be asked for.
+    /// The URL.
     pub url: String,
     /// The method.
     pub method: Rc<str>,
@@ -46,7 +47,7 @@ pub struct Refused {
 }
 
 /// The request that the arguments of a call ask for. Arguments of the wrong type are thrown; a
-/// URL that leads nowhere is refused, which is an answer.
+/// URL that leads nowhere is refused, which is a response.
 pub fn request<'js>(
     state: &State,
     wanted: &Wanted<'_, 'js>,
@@ -235,39 +236,12 @@ fn timeout_of(value: &Value<'_>) -> Result<Made<Nanos>> {
         return Ok(Ok(Nanos::from_secs_f64(millis.max(0.0) / 1e3)));
     }
     let Some(text) = value.as_string() else {
-        let kind = fault::kind(value);
+        let kind = argument::kind(value);
         return Ok(Err(format!("invalid timeout value: unable to use type {kind} as a duration value")));
     };
     let text = text.to_string()?;
-    Ok(span_of(&text).ok_or_else(|| format!("invalid timeout value: time: invalid duration {text:?}")))
-}
-
-/// A duration as Go writes it: `300ms`, `1.5h`, `1m30s`; a bare number is milliseconds.
-fn span_of(text: &str) -> Option<Nanos> {
-    if let Ok(millis) = text.parse::<f64>() {
-        return Some(Nanos::from_secs_f64(millis.max(0.0) / 1e3));
-    }
-    let mut rest = text;
-    let mut seconds = 0.0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, after) = rest.split_at(digits);
-        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
-        let (unit, next) = after.split_at(end);
-        let scale = match unit {
-            "ns" => 1e-9,
-            "us" | "µs" => 1e-6,
-            "ms" => 1e-3,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3_600.0,
-            "d" => 86_400.0,
-            _ => return None,
-        };
-        seconds += number.parse::<f64>().ok()? * scale;
-        rest = next;
-    }
-    (!text.is_empty()).then(|| Nanos::from_secs_f64(seconds))
+    let timeout = SignedDuration::parse(&text);
+    Ok(timeout.map(SignedDuration::to_nanos).map_err(|error| format!("invalid timeout value: {error}")))
 }
 
 fn keep_of(value: &Value<'_>) -> Result<Made<Keep>> {
@@ -291,16 +265,7 @@ fn credentials_of(request: &Request, value: &Value<'_>) -> Result<Made<Option<Cr
         "ntlm" => return Ok(Err("auth: ntlm is not supported yet, use basic or digest".to_owned())),
         _ => Scheme::Basic,
     };
-    let plain = |text: &str| {
-        let pair = format!("k={}", text.replace('+', "%2B"));
-        url::form_urlencoded::parse(pair.as_bytes())
-            .next()
-            .map(|(_, value)| value.into_owned())
-            .unwrap_or_default()
-    };
-    let url = &request.target.url;
-    let (user, password) = (plain(url.username()), plain(url.password().unwrap_or_default()));
-    Ok(Ok((!user.is_empty()).then_some(Credentials { scheme, user, password })))
+    Ok(Ok(Credentials::of_url(&request.target.url, scheme)))
 }
 
 fn compression_of(value: &Value<'_>) -> Result<Made<Vec<Coding>>> {
@@ -310,17 +275,4 @@ fn compression_of(value: &Value<'_>) -> Result<Made<Vec<Coding>>> {
     };
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
     Ok(names.map(|name| Coding::by_name(name).ok_or_else(|| words(name))).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_read_as_go_writes_them() {
-        assert_eq!(span_of("1m30s"), Some(Nanos::from_secs(90)));
-        assert_eq!(span_of("250ms"), Some(Nanos::from_millis(250)));
-        assert_eq!(span_of("1500"), Some(Nanos::from_millis(1_500)));
-        assert_eq!((span_of("soon"), span_of("")), (None, None));
-    }
 }

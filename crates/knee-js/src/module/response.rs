@@ -1,4 +1,4 @@
-//! The response object: shows an answer, each part when it is asked for.
+//! k6's response object: builds each part when a script reads it.
 //!
 //! Building every part of every response would cost more than sending the request; a script reads
 //! two or three of them.
@@ -15,9 +15,10 @@ use rquickjs::class::{Trace, Tracer};
 use rquickjs::function::Opt;
 use rquickjs::{Array, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
 
-use super::body::buffer_of;
+use super::bytes::buffer_of;
+use super::current::state;
 use super::params::Refused;
-use super::{fault, html, state};
+use super::{argument, go_error, html};
 use knee_k6::html::{Selection, Target};
 use knee_k6::http::answer::Answer;
 use knee_k6::http::cookie;
@@ -26,7 +27,6 @@ use knee_k6::http::request::{Keep, canonical};
 use knee_k6::http::send::shown_name;
 
 mod json;
-mod page;
 
 /// A response.
 #[derive(JsLifetime)]
@@ -37,10 +37,10 @@ pub struct Response<'js> {
     parts: RefCell<Parts<'js>>,
 }
 
-/// What a response shows.
+/// The source of a response's parts.
 type Shown = Rc<Source>;
 
-/// Where a response comes from.
+/// Origin of a response.
 enum Source {
     Answer(Box<Answer>),
     Refused { words: String, code: u16, url: String, method: String },
@@ -102,13 +102,13 @@ impl<'js> Response<'js> {
             let words = format!(
                 "the body is null so we can't transform it to {what} - this likely was because of a request error getting the response"
             );
-            fault::throw(ctx, &words)
+            go_error::throw(ctx, &words)
         };
         if let Some(replaced) = self.parts.borrow().body.clone() {
             if replaced.is_null() || replaced.is_undefined() {
                 return Err(null());
             }
-            let bytes = fault::bytes_argument(ctx, &replaced)?;
+            let bytes = argument::bytes_argument(ctx, &replaced)?;
             return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
         }
         let answer = self
@@ -117,7 +117,8 @@ impl<'js> Response<'js> {
         answer.map(|answer| String::from_utf8_lossy(&answer.body)).ok_or_else(null)
     }
 
-    fn page(&self, ctx: &Ctx<'js>) -> Result<Selection> {
+    /// The body as a page.
+    pub fn page(&self, ctx: &Ctx<'js>) -> Result<Selection> {
         Ok(Selection::parse(&self.text_of_body(ctx, "HTML")?, &self.url()))
     }
 
@@ -302,7 +303,7 @@ impl<'js> Response<'js> {
         part!(self, ctx, cookies, cookies_value)
     }
 
-    /// What was asked for.
+    /// The request.
     #[qjs(get, enumerable)]
     pub fn request(&self, ctx: Ctx<'js>) -> Result<Value<'js>> {
         part!(self, ctx, request, request_value)
@@ -317,7 +318,7 @@ impl<'js> Response<'js> {
         }
     }
 
-    /// What went wrong; empty if nothing did.
+    /// The error; empty if there is none.
     #[qjs(get, enumerable)]
     pub fn error(&self) -> String {
         match &*self.shown {
@@ -328,7 +329,7 @@ impl<'js> Response<'js> {
         }
     }
 
-    /// k6's number for it; 0 if nothing went wrong.
+    /// k6's error code; 0 if there is no error.
     #[qjs(get, enumerable, rename = "error_code")]
     pub fn error_code(&self) -> u16 {
         match &*self.shown {
@@ -405,18 +406,6 @@ impl<'js> Response<'js> {
                 None => page,
             },
         )
-    }
-
-    /// Sends a form of the page.
-    #[qjs(rename = "submitForm")]
-    pub fn submit_form(&self, ctx: Ctx<'js>, wish: Opt<Value<'js>>) -> Result<Value<'js>> {
-        page::submit(&ctx, &self.page(&ctx)?, wish.0)
-    }
-
-    /// Follows a link of the page.
-    #[qjs(rename = "clickLink")]
-    pub fn click_link(&self, ctx: Ctx<'js>, wish: Opt<Value<'js>>) -> Result<Value<'js>> {
-        page::click(&ctx, &self.page(&ctx)?, wish.0)
     }
 
     /// As k6's response serialises.

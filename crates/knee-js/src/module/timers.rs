@@ -4,9 +4,9 @@ use knee_core::unit::Nanos;
 use rquickjs::function::{Opt, Rest};
 use rquickjs::{Coerced, Ctx, Exception, Function, Object, Persistent, Result, Value};
 
-use super::state;
+use super::current::state;
 
-/// What it exports.
+/// Its exports.
 pub const EXPORTS: &[&str] = &["clearInterval", "clearTimeout", "setInterval", "setTimeout"];
 
 /// Makes the module.

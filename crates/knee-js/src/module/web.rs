@@ -1,6 +1,6 @@
 //! Globals that scripts know from browsers: `TextEncoder`, `TextDecoder`, `crypto`.
 //!
-//! Each comes to life when it is read first, in VUs whose scripts have a word for one of them.
+//! Each is made when it is first read, in VUs whose scripts name one of them.
 
 use rand::Rng;
 use rquickjs::convert::List;
@@ -8,8 +8,8 @@ use rquickjs::function::This;
 use rquickjs::object::{Accessor, Property};
 use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value};
 
-use super::body::{buffer_of, bytes_of};
-use super::fault;
+use super::bytes::{buffer_of, bytes_of};
+use super::go_error;
 use crate::runtime::intrinsic::{self, Needs};
 
 /// Puts them into the global object.
@@ -160,7 +160,7 @@ fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
         buffer_of(&ctx, bytes)
     };
     let later = |ctx: Ctx<'js>, name: String| -> Result<()> {
-        Err(fault::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
+        Err(go_error::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
     };
     let show: Function<'js> = ctx.eval(CRYPTO)?;
     let functions = (

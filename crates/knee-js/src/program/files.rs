@@ -17,7 +17,7 @@ use crate::loader::trouble::Trouble;
 
 /// Largest file that is read into memory.
 const FILE_MAX: u64 = 4 << 30;
-/// Largest script: one that goes on without end has to end somewhere.
+/// Largest script: one that goes on without end must end somewhere.
 const SCRIPT_MAX: u64 = 64 << 20;
 /// Endings of files that may be imported from anywhere.
 const SCRIPTS: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts"];
@@ -31,7 +31,7 @@ pub enum Script {
     File(PathBuf),
     /// A text that came from elsewhere, as if it were a file in this folder.
     Text {
-        /// Where its imports and `open()` begin.
+        /// Base of its imports and of `open()`.
         folder: PathBuf,
         /// Its source.
         source: Vec<u8>,
@@ -40,7 +40,7 @@ pub enum Script {
     Url {
         /// Its address, which begins with `https://`.
         address: String,
-        /// Where `open()` begins, and where the lock lies.
+        /// Base of `open()`, and folder of the lock.
         folder: PathBuf,
     },
 }
@@ -58,7 +58,7 @@ pub enum FileError {
     #[error("{0} is outside of the script's folder; allow it with --allow-read")]
     Outside(String),
     /// Not read while the script was loaded.
-    #[error("{0} was not opened while the script was loaded; open() belongs into the init stage")]
+    #[error("{0} was not opened while the script was loaded; call open() in the init stage")]
     Late(String),
     /// Larger than anything a test needs.
     #[error("{0} is larger than 4 GiB")]
@@ -68,7 +68,7 @@ pub enum FileError {
     Io(String, io::Error),
 }
 
-/// Where a script may read, and what it has read.
+/// Files and folders that a script may read, and the files it has read.
 pub struct Files {
     script: PathBuf,
     roots: Vec<PathBuf>,
@@ -205,7 +205,7 @@ fn is_script(path: &Path) -> bool {
     path.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| SCRIPTS.contains(&ending))
 }
 
-/// What to try when no file of this name is there.
+/// Hint for a missing file.
 fn missing(path: &Path) -> String {
     let whole = |ending: &&str| PathBuf::from(format!("{}.{ending}", path.display()));
     match SCRIPTS.iter().find(|ending| whole(ending).is_file()) {

@@ -1,4 +1,4 @@
-//! A stack of its own for code that looks as if it blocked.
+//! A separate stack for code that is written as if it blocked.
 //!
 //! The code on the fiber asks for something by [`Link::pause`] and goes on when its owner has
 //! brought it by [`Fiber::resume`]. Does not know what is asked for.
@@ -17,7 +17,7 @@ pub struct Fiber<In: 'static, Out: 'static> {
     link: Link<In, Out>,
 }
 
-/// How the code on a fiber reaches the fiber's owner. Clones reach the same one.
+/// Connects the code on a fiber with the fiber's owner. Clones reach the same one.
 pub struct Link<In, Out> {
     yielder: Rc<Lent<In, Out>>,
 }

@@ -1,7 +1,7 @@
-//! Built-in objects of JavaScript that a VU gets when its script speaks of them.
+//! Built-in objects of JavaScript that a VU gets only if its script names them.
 //!
 //! Typed arrays, dates and collections are a quarter of what an empty VU takes, and many scripts use none
-//! of them. A module's text tells: one that has no word `Map` in it makes no `Map`. A text that reaches
+//! of them. The module's text decides: one without the word `Map` makes no `Map`. A text that reaches
 //! for the global object itself, or for code made of text, gets everything. Does not compile.
 
 use std::cell::Cell;
@@ -9,7 +9,7 @@ use std::cell::Cell;
 use rquickjs::context::intrinsic;
 use rquickjs::{Context, Ctx, JsLifetime, Runtime, qjs};
 
-/// What every VU has from the start.
+/// Built-in objects of every VU.
 type Always = (
     intrinsic::Eval,
     intrinsic::RegExpCompiler,
@@ -69,7 +69,7 @@ impl Needs {
     /// Everything there is.
     pub const ALL: Self = Self(15);
 
-    /// What a text of JavaScript asks for.
+    /// Built-in objects that a JavaScript text names.
     pub fn of(text: &str) -> Self {
         let ends = |letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '$');
         text.split(ends).fold(Self::NONE, |needs, word| needs.with(of_word(word)))
@@ -81,7 +81,7 @@ impl Needs {
         Self(self.0 | other.0)
     }
 
-    /// What is in this and not in `other`.
+    /// Those in this set and not in `other`.
     const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
@@ -99,7 +99,7 @@ fn of_word(word: &str) -> Needs {
     WORDS.iter().find(|(known, _)| *known == word).map_or(Needs::NONE, |(_, needs)| *needs)
 }
 
-/// What a context has been given so far.
+/// Built-in objects of a context so far.
 #[derive(Default, JsLifetime)]
 struct Given(Cell<u8>);
 

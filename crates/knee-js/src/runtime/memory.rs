@@ -1,4 +1,4 @@
-//! Where the objects of all VUs of a thread come from, and how much each VU may have.
+//! The memory of JavaScript objects: one allocator per thread, a limit per VU.
 //!
 //! QuickJS would carve small objects out of arenas that belong to one runtime, and a VU has a runtime
 //! of its own: of each of 31 sizes every VU would hold a page that is half empty. mimalloc does the
@@ -9,7 +9,7 @@ use std::ffi::c_void;
 use libmimalloc_sys as mi;
 use rquickjs::allocator::Allocator;
 
-/// What a VU that was refused memory may still have, so that it can say so.
+/// Memory a VU gets beyond its limit, to build the "out of memory" error.
 const LAST_WORDS: usize = 64 << 10;
 
 /// The memory of one runtime.

@@ -224,7 +224,7 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
         ("import 'k6/x/sql';", "k6/x/sql is not supported: knee has no k6 extensions", "take the import out"),
         ("import 'k6/net/grpc';", "k6/net/grpc is not supported yet", "HTTP alone"),
         ("import 'k6/experimental/redis';", "k6/experimental/redis is not supported yet", "take the import"),
-        ("import 'k6/htpp';", "k6/htpp is no module of k6", "check the name"),
+        ("import 'k6/htpp';", "k6/htpp is not a k6 module", "check the name"),
         ("import '/etc/hostname';", "is outside of the script's folder", ""),
         (
             "import { nothere } from './lib/m.js';",

@@ -15,5 +15,6 @@ mod harness;
 mod hostile;
 mod jslib;
 mod loading;
+mod memory;
 mod module;
 mod server;

@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::list::{DEPTH_MAX, Follow, List, RESULT_MAX, own};
 use super::text::{self, Kind};
-use super::{List, RESULT_MAX, at, own};
 use crate::json;
 
-/// How deep `@dig` and `@flatten` go. Every level reads all of those within it.
+/// Depth limit of `@dig` and `@flatten`: every level reads all levels within it.
 const LEVELS_MAX: usize = 512;
 
 const NAMES: [&str; 13] = [
@@ -28,7 +28,12 @@ fn split_name(path: &str) -> (&str, &str) {
 }
 
 /// What a modifier makes of a text, and the rest of a path; `None` if the path has none at its start.
-pub fn apply<'a, 'p>(json: &'a str, path: &'p str, depth: usize) -> Option<(Cow<'a, str>, &'p str)> {
+pub fn apply<'a, 'p>(
+    json: &'a str,
+    path: &'p str,
+    depth: usize,
+    follow: Follow,
+) -> Option<(Cow<'a, str>, &'p str)> {
     if !is_one(path) {
         return None;
     }
@@ -48,7 +53,7 @@ pub fn apply<'a, 'p>(json: &'a str, path: &'p str, depth: usize) -> Option<(Cow<
         "tostr" => Some(Cow::Owned(text::quote(json))),
         "fromstr" => json::is_valid(json).then(|| Cow::Owned(text::content(json).into_owned())),
         "group" => group(json).map(Cow::Owned),
-        "dig" => Some(Cow::Owned(dig(json, argument, depth))),
+        "dig" => Some(Cow::Owned(dig(json, argument, depth, follow))),
         "pretty" if flag(argument, "sortKeys") => Some(Cow::Owned(sort_keys(&ugly(json), depth))),
         _ => Some(Cow::Owned(ugly(json))),
     };
@@ -186,11 +191,11 @@ fn group(json: &str) -> Option<String> {
 }
 
 /// What a path leads to in every value of a text, the outer ones first.
-fn dig(json: &str, path: &str, depth: usize) -> String {
+fn dig(json: &str, path: &str, depth: usize, follow: Follow) -> String {
     let mut list = List::default();
     let mut left: Vec<(&str, usize)> = text::first(json).into_iter().map(|value| (value, 0)).collect();
     while let Some((value, level)) = left.pop() {
-        if let Some(found) = own(at(value, path, depth + 1)) {
+        if let Some(found) = own(follow(value, path, depth + 1)) {
             list.push(&found);
         }
         let inner: Vec<&str> = match text::kind(value) {
@@ -227,7 +232,7 @@ fn ugly(json: &str) -> String {
 
 /// The text with the keys of its objects in order. Objects that are nested too deep stay as they are.
 fn sort_keys(json: &str, depth: usize) -> String {
-    if depth > super::DEPTH_MAX || json.len() > RESULT_MAX {
+    if depth > DEPTH_MAX || json.len() > RESULT_MAX {
         return json.to_owned();
     }
     match text::kind(json) {

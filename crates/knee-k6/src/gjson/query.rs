@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::list::Follow;
+use super::pattern;
 use super::text::{self, Kind};
-use super::{at, pattern};
 
 /// A query.
 pub struct Query<'p> {
@@ -37,10 +38,10 @@ impl<'p> Query<'p> {
     }
 
     /// Whether an element is picked.
-    pub fn holds(&self, element: &str, depth: usize) -> bool {
+    pub fn holds(&self, element: &str, depth: usize, follow: Follow) -> bool {
         let nested = matches!(text::kind(element), Some(Kind::Object | Kind::Array));
         if nested {
-            let found = at(element, self.path, depth + 1);
+            let found = follow(element, self.path, depth + 1);
             return self.compare(found.as_deref());
         }
         self.path.is_empty() && self.compare(Some(element))

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-/// What a value is.
+/// Type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `null`

@@ -11,7 +11,7 @@ const CAPITALS: [&str; 38] = [
     "UDP", "UI", "UID", "UUID", "URI", "URL", "UTF8", "VM", "XML",
 ];
 
-/// What a value means.
+/// A value, typed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataValue<'a> {
     /// Nothing.
@@ -26,7 +26,7 @@ pub enum DataValue<'a> {
     Text(&'a str),
 }
 
-/// What the value of an attribute means.
+/// The typed value of an attribute.
 pub fn value(text: &str) -> DataValue<'_> {
     match text {
         "" | "null" | "undefined" => DataValue::Undefined,
@@ -58,7 +58,7 @@ pub fn property(attribute: &str) -> String {
     name
 }
 
-/// What comes after `data-` for the name of a property: `userName` is `user-name`.
+/// The part after `data-` for a property name: `userName` is `user-name`.
 pub fn attribute(property: &str) -> String {
     let mut name = String::new();
     let mut before_is_small = false;

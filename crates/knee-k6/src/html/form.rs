@@ -9,7 +9,7 @@ use super::{Selection, Target, Walk};
 pub enum FieldValue {
     /// One text.
     Text(String),
-    /// What is selected where several things can be.
+    /// The selected options of a multiple choice.
     List(Vec<String>),
 }
 

@@ -24,9 +24,9 @@ pub struct Timings {
     pub tls_handshaking: Nanos,
     /// First to last byte of the request.
     pub sending: Nanos,
-    /// Last byte of the request to first byte of the answer.
+    /// Last byte of the request to first byte of the response.
     pub waiting: Nanos,
-    /// First to last byte of the answer.
+    /// First to last byte of the response.
     pub receiving: Nanos,
 }
 
@@ -59,7 +59,7 @@ impl Timings {
     }
 }
 
-/// Header lines of an answer: one buffer, and where in it each name and value are.
+/// Header lines of a response: one buffer, and where in it each name and value are.
 #[derive(Clone, Debug, Default)]
 pub struct Headers {
     text: Vec<u8>,
@@ -105,7 +105,7 @@ impl Headers {
     }
 }
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub struct Answer {
     /// The request, or the last one of a chain of redirects.
@@ -116,21 +116,21 @@ pub struct Answer {
     pub url: Rc<str>,
     /// Status; 0 if there was no whole answer.
     pub status: u16,
-    /// What stood behind the status.
+    /// Reason phrase.
     pub reason: String,
     /// Its header lines.
     pub headers: Headers,
     /// Its body, decoded.
     pub body: Vec<u8>,
-    /// What becomes of the body.
+    /// Handling of the body.
     pub keep: Keep,
-    /// What went wrong, with k6's number for it.
+    /// The error, with k6's error code.
     pub error: Option<(String, u16)>,
     /// Timings.
     pub timings: Timings,
-    /// Who answered, if anybody did.
+    /// The server that answered, if any.
     pub peer: Option<Peer>,
-    /// What went wrong, in more words than scripts see.
+    /// The error in more detail than scripts see.
     pub detail: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Who asks: basic and digest authentication.
+//! Basic and digest authentication.
 //!
 //! Digest is RFC 7616 with MD5 and `qop=auth`, which is what k6 speaks.
 
@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 use crate::digest;
 use knee_engine::http::request::basic;
 use md5::{Digest, Md5};
+use url::Url;
 
-/// How a request proves who asks.
+/// Credentials of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// The scheme.
@@ -29,12 +30,22 @@ pub enum Scheme {
 }
 
 impl Credentials {
+    /// The user and the password in a URL; `None` if it names no user.
+    pub fn of_url(url: &Url, scheme: Scheme) -> Option<Self> {
+        let user = unescaped(url.username());
+        (!user.is_empty()).then(|| Self {
+            scheme,
+            user,
+            password: unescaped(url.password().unwrap_or_default()),
+        })
+    }
+
     /// The value of a basic `Authorization` header.
     pub fn basic(&self) -> String {
         basic(format!("{}:{}", self.user, self.password).as_bytes())
     }
 
-    /// The answer to a challenge, the value of `WWW-Authenticate`; `None` if it is no digest
+    /// The reply to a challenge, the value of `WWW-Authenticate`; `None` if it is no digest
     /// challenge that can be answered. `nonce_of_client` is any text that is not used twice.
     pub fn digest(&self, challenge: &str, method: &str, uri: &str, nonce_of_client: &str) -> Option<String> {
         let rest = challenge.trim().strip_prefix("Digest")?;
@@ -67,6 +78,13 @@ impl Credentials {
         }
         Some(value)
     }
+}
+
+/// Text of a URL without its percent signs; a plus stays one.
+fn unescaped(text: &str) -> String {
+    let pair = format!("k={}", text.replace('+', "%2B"));
+    let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
+    pairs.next().map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 fn hex(text: &str) -> String {

@@ -3,6 +3,8 @@
 //! Keeps no list of public suffixes: a script that loads a service it is allowed to load does not
 //! meet hostile neighbours of that service. Does not read a clock; the caller says what time it is.
 
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use url::{Host, Url};
 
 /// One cookie.
@@ -28,7 +30,7 @@ pub struct Cookie {
     pub max_age: i64,
 }
 
-/// What a script says of a cookie that it sets itself.
+/// Attributes of a cookie that a script sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     /// `Domain`.
@@ -186,23 +188,14 @@ fn parse_date(text: &str) -> Option<i64> {
     let day = if first.starts_with(|c: char| c.is_ascii_digit()) { first } else { parts.next()? };
     let (month, year, time) = (parts.next()?, parts.next()?, parts.next()?);
     let (month, _) = (1..).zip(MONTHS).find(|(_, known)| month.starts_with(known))?;
-    let (day, mut year): (i64, i64) = (day.parse().ok()?, year.parse().ok()?);
-    if year < 100 {
+    let (day, mut year): (i8, i16) = (day.parse().ok()?, year.parse().ok()?);
+    if (0..100).contains(&year) {
         year += if year < 70 { 2000 } else { 1900 };
     }
-    let mut clock = time.split(':').map(|part| part.parse::<i64>().ok());
+    let mut clock = time.split(':').map(|part| part.parse::<i8>().ok());
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    Some(days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar: years counted from March, so that the
-/// leap day is the last of its year.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let of_era = shifted.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+    let date = DateTime::new(year, month, day, hour, minute, second, 0).ok()?;
+    Some(TimeZone::UTC.to_timestamp(date).ok()?.as_second())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Content codings: bodies of answers are decoded, bodies of requests encoded where asked for.
+//! Content codings: response bodies are decoded, bodies of requests encoded where asked for.
 //!
 //! Bounded: a body that decodes to more than the limit is an error.
 

@@ -1,4 +1,4 @@
-//! At most so many requests a second, all VUs of a run together: the option `rps`.
+//! At most so many requests per second, all VUs of a run together: the option `rps`.
 //!
 //! Arithmetic on an agreed time; does not wait.
 

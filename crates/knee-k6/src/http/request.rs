@@ -22,7 +22,7 @@ use super::decode::Coding;
 pub struct Target {
     /// The URL.
     pub url: Url,
-    /// Where its connections go.
+    /// Scheme, host and port of its connections.
     pub origin: Arc<Origin>,
     /// The URL as `http_req` samples show it: without credentials.
     pub shown: Rc<str>,
@@ -54,7 +54,7 @@ impl Target {
     }
 }
 
-/// What becomes of the body of an answer.
+/// Handling of a response body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// A string.
@@ -96,7 +96,7 @@ impl Expected {
 pub struct Request {
     /// Method, in upper case.
     pub method: Rc<str>,
-    /// Where to.
+    /// The target URL.
     pub target: Rc<Target>,
     /// The `name` tag, if the script gave one.
     pub name: Option<Rc<str>>,
@@ -106,15 +106,15 @@ pub struct Request {
     pub body: Option<Rc<[u8]>>,
     /// Time limit from the call to the last byte, redirects included.
     pub timeout: Nanos,
-    /// How many redirects are followed.
+    /// Most redirects to follow.
     pub redirects: u32,
-    /// What becomes of the body.
+    /// Handling of the body.
     pub keep: Keep,
-    /// Where cookies come from and go to.
+    /// The cookie jar.
     pub jar: Option<Rc<RefCell<Jar>>>,
     /// Cookies of this request alone: name, value, and whether it replaces that of the jar.
     pub cookies: Vec<(String, String, bool)>,
-    /// Who asks.
+    /// Credentials.
     pub credentials: Option<Credentials>,
     /// Tags besides those of the VU.
     pub tags: Vec<(String, String)>,
@@ -122,13 +122,13 @@ pub struct Request {
     pub expected: Rc<Expected>,
     /// Whether a failure is thrown.
     pub throw: bool,
-    /// How the body is encoded, in order.
+    /// Encodings of the body, in order.
     pub compression: Vec<Coding>,
-    /// Where in the script it was made.
+    /// Position in the script, for tags.
     pub origin: Origins,
 }
 
-/// Where in a script a request was made: what its samples are tagged with.
+/// Position of a request in the script: the tags of its samples.
 #[derive(Clone, Debug, Default)]
 pub struct Origins {
     /// The scenario; empty outside of scenarios.
@@ -137,7 +137,7 @@ pub struct Origins {
     pub group: Rc<str>,
     /// Tags of the VU.
     pub tags: Rc<[(String, String)]>,
-    /// What is told of the VU's samples besides tags.
+    /// Metadata of the VU's samples, besides tags.
     pub metadata: Rc<[(String, String)]>,
 }
 

@@ -1,7 +1,7 @@
-//! Sends a script's request: cookies, authentication and redirects as k6 does them, every hop a
-//! flight of its own in the record.
+//! Sends a script's request: cookies, authentication and redirects as k6 does them, each hop a
+//! request of its own in the record.
 //!
-//! Does not know who asked; a VU calls it and waits.
+//! Does not know the VU; a VU calls it and waits.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use url::Url;
 
 use super::answer::{Answer, Headers, Timings};
-use super::auth::Scheme;
+use super::auth::{Credentials, Scheme};
 use super::cookie;
 use super::decode;
 use super::error_code;
@@ -33,11 +33,11 @@ const DECODED_MAX: u64 = 1 << 30;
 /// Most URLs that a worker remembers; scripts that make up their URLs fill it over and over.
 const TARGETS_MAX: usize = 1_024;
 
-/// What all VUs of one worker share.
-pub struct Desk {
-    /// The way out.
+/// Sends requests of all VUs of one worker.
+pub struct RequestSender {
+    /// The connections of the worker.
     pub network: Rc<Network>,
-    /// The books.
+    /// Request accounting.
     pub recorder: Rc<RefCell<Recorder>>,
     /// Endpoints met on the way.
     pub endpoints: Endpoints,
@@ -47,7 +47,7 @@ pub struct Desk {
     pub observer: Rc<dyn Observer>,
     /// Value of `User-Agent`.
     pub user_agent: Rc<str>,
-    /// How fast requests may follow each other.
+    /// Limit of requests per second.
     pub pace: Option<Arc<Pace>>,
 }
 
@@ -82,16 +82,16 @@ impl Targets {
     }
 }
 
-/// What k6 says of a port that there cannot be.
+/// k6's message for an invalid port.
 fn invalid_port(written: &str) -> String {
     let authority = written.split('/').nth(2).unwrap_or_default();
     let port = authority.rsplit(':').next().unwrap_or_default();
     format!("dial tcp: address {port}: invalid port")
 }
 
-/// When a request was due, and when it could have been sent at the soonest.
+/// Scheduled and earliest possible send time of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Called {
+pub struct CallTimes {
     /// By the plan for the first request of an iteration, otherwise when the script asked.
     pub due: Nanos,
     /// See [`knee_engine::executor::Iteration`].
@@ -105,24 +105,24 @@ struct Hop {
     with_body: bool,
     same_host: bool,
     authorization: Option<String>,
-    /// Where a redirect came from.
+    /// The URL that redirected here.
     referer: Option<String>,
 }
 
 /// The time that one request may take.
-struct Span {
+struct Window {
     begun: Nanos,
     limit: Nanos,
 }
 
-impl Desk {
-    /// Sends `request` with `client` and follows redirects; the answer of the last hop. Gives up
+impl RequestSender {
+    /// Sends `request` with `client` and follows redirects; the response of the last hop. Gives up
     /// at `cut` even if the request has more time.
     pub async fn send(
         &self,
         client: &mut Client,
         request: &Rc<Request>,
-        called: Called,
+        times: CallTimes,
         cut: Nanos,
     ) -> Box<Answer> {
         let mut begun = self.network.clock.now();
@@ -135,10 +135,10 @@ impl Desk {
             authorization: None,
             referer: None,
         };
-        let mut called = called;
+        let mut times = times;
         let mut left = request.redirects;
         loop {
-            let mut answer = self.hop(client, request, &hop, called, Span { begun, limit }).await;
+            let mut answer = self.hop(client, request, &hop, times, Window { begun, limit }).await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
             } else {
@@ -155,18 +155,18 @@ impl Desk {
                 }
             }
             begun = self.network.clock.now();
-            called = Called { due: begun, earliest: begun };
+            times = CallTimes { due: begun, earliest: begun };
         }
     }
 
-    /// One request and its answer, in the books.
+    /// One request and its response, in the record.
     async fn hop(
         &self,
         client: &mut Client,
         request: &Rc<Request>,
         hop: &Hop,
-        called: Called,
-        Span { mut begun, limit }: Span,
+        times: CallTimes,
+        Window { mut begun, limit }: Window,
     ) -> Box<Answer> {
         if let Some(pace) = &self.pace {
             let place = pace.take(begun).min(limit);
@@ -177,7 +177,7 @@ impl Desk {
         }
         let prepared = self.prepare(request, hop);
         let endpoint = self.endpoint(request, hop);
-        let flight = self.recorder.borrow_mut().begin(endpoint, called.due, called.earliest);
+        let flight = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
         let errand = ClientRequest { origin: &hop.target.origin, prepared: &prepared, follow: None };
         let mut sink = Collected { keep: request.keep, ..Collected::default() };
         client.set_request_limit(Some(limit));
@@ -397,20 +397,10 @@ fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
     if let Some(credentials) = &request.credentials {
         return hop.same_host.then(|| credentials.basic());
     }
-    let url = &hop.target.url;
-    if url.username().is_empty() {
-        return None;
-    }
-    let plain = |text: &str| {
-        let pair = format!("k={}", text.replace('+', "%2B"));
-        url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned())
-    };
-    let user = plain(url.username())?;
-    let password = plain(url.password().unwrap_or_default())?;
-    Some(knee_engine::http::request::basic(format!("{user}:{password}").as_bytes()))
+    Credentials::of_url(&hop.target.url, Scheme::Basic).map(|credentials| credentials.basic())
 }
 
-/// The answer to a digest challenge, unless it was answered before.
+/// The reply to a digest challenge, unless it was answered before.
 fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
     let credentials = request.credentials.as_ref().filter(|one| one.scheme == Scheme::Digest)?;
     if answer.status != 401 || hop.authorization.is_some() {
@@ -423,7 +413,7 @@ fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
     credentials.digest(&header, &hop.method, &uri, &nonce)
 }
 
-/// Where an answer redirects to, as Go's client goes there.
+/// The next hop of a redirect, as Go's client follows it.
 fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
     if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
@@ -468,7 +458,7 @@ fn referer(url: &Url, scheme: &str) -> Option<String> {
     Some(url.into())
 }
 
-/// Collects an answer.
+/// Collects a response.
 #[derive(Default)]
 struct Collected {
     keep: Keep,
@@ -501,7 +491,7 @@ impl Sink for Collected {
     }
 }
 
-/// A header name of an answer as scripts see it.
+/// A header name of a response as scripts see it.
 pub fn shown_name(name: &[u8]) -> String {
     canonical(&String::from_utf8_lossy(name))
 }

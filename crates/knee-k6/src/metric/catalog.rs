@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::{Contains, Key, Kind};
+use super::key::Key;
+use super::kind::{Contains, Kind};
 
 /// A metric's place in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,9 +17,9 @@ pub struct MetricId(pub usize);
 pub struct Metric {
     /// Its name.
     pub name: String,
-    /// What it does with its samples.
+    /// Its kind.
     pub kind: Kind,
-    /// What its values mean.
+    /// Unit of its values.
     pub contains: Contains,
     /// Filters whose samples are kept apart as well, in the order they were asked for.
     pub submetrics: Vec<Key>,
@@ -177,7 +178,7 @@ macro_rules! built_in {
                 match self { $(Self::$variant => Kind::$kind),* }
             }
 
-            /// What its values mean.
+            /// Unit of its values.
             pub const fn contains(self) -> Contains {
                 match self { $(Self::$variant => Contains::$contains),* }
             }

@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
-/// What separates the names in a path.
+/// Separator of the names in a path.
 pub const SEPARATOR: &str = "::";
 /// So many groups are told apart.
 pub const GROUPS_MAX: usize = 2_000;
 /// So many checks are told apart, all groups together.
 pub const CHECKS_MAX: usize = 10_000;
-/// Where checks are counted that came after [`CHECKS_MAX`] others.
+/// Counts the checks after the first [`CHECKS_MAX`].
 pub const OTHER: &str = "(other checks)";
 
 /// A group's place in the tree of one [`Groups`].
@@ -23,11 +23,11 @@ pub struct GroupId(pub usize);
 pub struct Check {
     /// Its name.
     pub name: String,
-    /// How often it held.
+    /// Passes.
     pub passes: u64,
-    /// How often it did not.
+    /// Failures.
     pub fails: u64,
-    /// When it was first made, on the run's clock; checks are listed in this order.
+    /// Time of its first evaluation, on the run's clock; checks are listed in this order.
     pub first: u64,
 }
 
@@ -38,9 +38,9 @@ pub struct Group {
     pub name: String,
     /// Names of all groups it lies in and its own, `::a::b`; empty for the root.
     pub path: String,
-    /// Where it lies; `None` for the root.
+    /// Its parent; `None` for the root.
     pub parent: Option<GroupId>,
-    /// When it was first entered, on the run's clock; groups are listed in this order.
+    /// Time of its first entry, on the run's clock; groups are listed in this order.
     pub first: u64,
     /// The checks made in it.
     pub checks: Vec<Check>,
@@ -183,7 +183,7 @@ impl Groups {
         all
     }
 
-    /// What to tell the user when names were too many to be kept apart.
+    /// Warning for the user if there were too many names to keep apart.
     pub fn complaint(&self) -> Option<String> {
         if self.nested == 0 && self.lumped == 0 {
             return None;

@@ -2,7 +2,7 @@
 //!
 //! Does not know which metrics exist.
 
-use super::Tags;
+use super::tag::Tags;
 
 /// A metric's name with the tags that its samples must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn tag(text: &str) -> Result<(String, String), KeyError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TagSet;
+    use super::super::tag::TagSet;
     use super::*;
 
     fn tags(text: &str) -> Vec<(String, String)> {

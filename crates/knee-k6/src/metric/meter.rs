@@ -5,12 +5,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Catalog, GroupId, Groups, MetricId, Sink, Tags};
+use super::catalog::{Catalog, MetricId};
+use super::check::{GroupId, Groups, SEPARATOR};
+use super::key::Key;
+use super::kind::Kind;
+use super::sink::Sink;
+use super::tag::Tags;
 
 /// Sinks of one part of a run: a scenario, or a group in one.
 pub type Section = Vec<Option<Sink>>;
 
-/// What one worker has measured.
+/// The measurements of one worker.
 #[derive(Clone, Debug)]
 pub struct Meter {
     catalog: Arc<Catalog>,
@@ -24,7 +29,7 @@ pub struct Meter {
     parts: Option<BTreeMap<String, Part>>,
 }
 
-/// What one scenario has measured.
+/// The measurements of one scenario.
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     /// Its groups and checks.
@@ -33,7 +38,7 @@ pub struct Part {
     pub sections: BTreeMap<Option<String>, Section>,
 }
 
-/// Where in a script a sample was taken.
+/// Position in the script and time of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     /// The scenario; empty outside of scenarios (setup, teardown).
@@ -132,12 +137,12 @@ impl Meter {
         }
     }
 
-    /// What a metric has seen; `None` without a sample.
+    /// The samples of a metric; `None` without one.
     pub fn sink(&self, id: MetricId) -> Option<&Sink> {
         self.sinks[id.0].as_ref()
     }
 
-    /// What the sub-metrics of a metric have seen, in the order of the catalogue.
+    /// The samples of a metric's sub-metrics, in the order of the catalogue.
     pub fn submetrics(&self, id: MetricId) -> &[Sink] {
         &self.submetrics[id.0]
     }
@@ -145,7 +150,7 @@ impl Meter {
     /// What the metric or sub-metric has seen that the options call `name`; `None` if there is no such
     /// metric or it has no sample.
     pub fn find(&self, name: &str) -> Option<&Sink> {
-        let key = super::Key::parse(name).ok()?;
+        let key = Key::parse(name).ok()?;
         let id = self.catalog.find(&key.metric)?;
         if key.tags.is_empty() {
             return self.sink(id);
@@ -159,22 +164,14 @@ impl Meter {
         &self.groups
     }
 
-    /// What each scenario has measured, by name; `None` unless parts are kept.
+    /// The measurements of each scenario, by name; `None` unless parts are kept.
     pub const fn parts(&self) -> Option<&BTreeMap<String, Part>> {
         self.parts.as_ref()
     }
 }
 
 impl Part {
-    fn add(
-        &mut self,
-        metrics: usize,
-        group: Option<&str>,
-        id: MetricId,
-        kind: super::Kind,
-        value: f64,
-        at: u64,
-    ) {
+    fn add(&mut self, metrics: usize, group: Option<&str>, id: MetricId, kind: Kind, value: f64, at: u64) {
         // The common case is a key that exists, for which nothing should be allocated; a map with an
         // optional text as its key offers that only by a search.
         let key = group.map(str::to_owned);
@@ -197,7 +194,7 @@ fn descend(groups: &mut Groups, place: &Place<'_>) -> GroupId {
     if let Some(id) = groups.find(place.group) {
         return id;
     }
-    let names = place.group.split(super::check::SEPARATOR).skip(1);
+    let names = place.group.split(SEPARATOR).skip(1);
     names.fold(Groups::ROOT, |parent, name| groups.enter(parent, name, place.at))
 }
 
@@ -213,7 +210,8 @@ fn merge_sections(own: &mut Section, other: &Section) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BuiltIn, Key, TagSet};
+    use super::super::catalog::BuiltIn;
+    use super::super::tag::TagSet;
     use super::*;
 
     fn catalog() -> Arc<Catalog> {

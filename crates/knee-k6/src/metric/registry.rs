@@ -4,7 +4,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Catalog, Contains, DeclareError, Key, Kind, MetricId};
+use super::catalog::{Catalog, DeclareError, MetricId};
+use super::key::Key;
+use super::kind::{Contains, Kind};
 
 /// A catalogue that several threads add to.
 #[derive(Debug, Default)]

@@ -2,10 +2,11 @@
 //!
 //! Does not know names or tags.
 
-use super::{Kind, Trend};
-use crate::options::span::Span;
+use super::kind::Kind;
+use super::trend::Trend;
+use crate::duration::SignedDuration;
 
-/// What a metric has seen.
+/// The samples of a metric.
 #[derive(Clone, Debug)]
 pub enum Sink {
     /// A sum.
@@ -96,7 +97,7 @@ impl Counter {
     }
 
     /// The sum per second of a run that took `elapsed`; zero for no time at all.
-    pub fn per_second(&self, elapsed: Span) -> f64 {
+    pub fn per_second(&self, elapsed: SignedDuration) -> f64 {
         if elapsed.0 <= 0 { 0.0 } else { self.sum / (elapsed.0 as f64 / 1e9) }
     }
 }
@@ -152,7 +153,7 @@ impl Gauge {
     }
 }
 
-/// How many samples were not zero.
+/// Number of samples that were not zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
     hits: u64,
@@ -216,7 +217,7 @@ mod tests {
     fn a_counter_per_second_of_no_time_is_zero() {
         let mut counter = Counter::default();
         counter.sum += 5.0;
-        assert_eq!(counter.per_second(Span::ZERO), 0.0);
-        assert_eq!(counter.per_second(Span::from_secs(2)), 2.5);
+        assert_eq!(counter.per_second(SignedDuration::ZERO), 0.0);
+        assert_eq!(counter.per_second(SignedDuration::from_secs(2)), 2.5);
     }
 }

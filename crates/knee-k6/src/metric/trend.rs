@@ -24,7 +24,7 @@ pub struct Trend {
     shape: Shape,
 }
 
-/// How the distribution is kept.
+/// Storage of the distribution.
 #[derive(Clone, Debug)]
 enum Shape {
     /// Every sample, in the order they came.

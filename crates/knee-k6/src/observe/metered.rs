@@ -1,21 +1,18 @@
-//! From what VUs tell to k6's metrics.
+//! Turns events of VUs into k6's metrics.
 //!
-//! One a worker; their meters are merged when the run is over. Does not print.
+//! One per worker; their meters are merged when the run is over. Does not print.
 
-use std::rc::Rc;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use knee_core::unit::Nanos;
 
-use super::streamed::Streamed;
 use super::tags::{OfCheck, OfRequest, Plain, SystemTags};
 use super::{Context, Exchange, Observer};
 use crate::http::answer::Timings;
 use crate::metric::meter::Place;
-use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Registry, Sink, Tags};
-use crate::output::Outlet;
+use crate::metric::{BuiltIn, Catalog, Meter, MetricId, Sink, Tags};
 
-/// Where the meters of all workers come together. Clones are the same one.
+/// The sum of the meters of all workers. Clones share it.
 #[derive(Clone)]
 pub struct Total {
     inner: Arc<(Mutex<Sum>, Condvar)>,
@@ -67,7 +64,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The meter of one worker. Its lock is free except while somebody judges thresholds.
+/// The meter of one worker. Its lock is free except while thresholds are evaluated.
 pub struct Metered {
     meter: Arc<Mutex<Meter>>,
     total: Total,
@@ -103,7 +100,7 @@ impl Drop for Metered {
     }
 }
 
-/// Where a sample was taken.
+/// Position and time of a sample.
 fn place<'a>(context: &'a Context<'a>) -> Place<'a> {
     Place { scenario: context.scenario, group: context.group, at: context.at.as_nanos() }
 }
@@ -185,42 +182,5 @@ impl Observer for Metered {
 
     fn sample(&self, metric: u32, value: f64, context: &Context<'_>) {
         self.meter().add(MetricId(metric as usize), value, &place(context), &self.plain(context));
-    }
-}
-
-/// What observers of workers are made with.
-#[derive(Clone)]
-pub struct View {
-    /// The metrics, which may still grow.
-    pub metrics: Arc<Registry>,
-    /// Whether scenarios and groups are kept apart.
-    pub by_part: bool,
-    /// Where meters go when workers are done.
-    pub total: Total,
-    /// Which tags samples get by themselves.
-    pub system_tags: SystemTags,
-    /// Where every sample goes, if anywhere.
-    pub outlet: Option<Outlet>,
-}
-
-impl View {
-    /// A view of the metrics and nothing else.
-    pub fn plain(metrics: Arc<Registry>, total: Total) -> Self {
-        Self { metrics, by_part: false, total, system_tags: SystemTags::default(), outlet: None }
-    }
-
-    /// Makes the observer of one worker, with the metrics that are known now.
-    pub fn observer(&self) -> Rc<dyn Observer> {
-        let metered =
-            Metered::new(self.metrics.catalog(), self.by_part, self.total.clone(), self.system_tags);
-        match &self.outlet {
-            Some(outlet) => Rc::new((metered, Streamed::new(outlet.clone(), self.system_tags))),
-            None => Rc::new(metered),
-        }
-    }
-
-    /// Makes observers for the workers of a run.
-    pub fn observers(self) -> super::Observers {
-        Arc::new(move || self.observer())
     }
 }

@@ -1,6 +1,6 @@
-//! From what VUs tell to samples for outputs, in k6's order and with all tags.
+//! Turns events of VUs into samples for outputs, in k6's order and with all tags.
 //!
-//! One a worker. Does not write; hands batches over and never waits.
+//! One per worker. Does not write; hands batches over and never waits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::output::{BATCH, Outlet, Sample};
 /// A batch is handed over after so long even if it is small.
 const PACE: Nanos = Nanos::from_millis(200);
 
-/// Bytes sent and received that no sample has told about, by scenario; by group outside of scenarios.
+/// Bytes sent and received that no sample has reported, by scenario; by group outside of scenarios.
 type Bytes = BTreeMap<(String, String), (u64, u64)>;
 
 /// The samples of one worker.
@@ -26,7 +26,7 @@ pub struct Streamed {
     outlet: Outlet,
     system: SystemTags,
     batch: RefCell<Vec<Sample>>,
-    /// When the last batch was handed over, on the run's clock.
+    /// Time of the last batch handed over, on the run's clock.
     handed_over: Cell<Nanos>,
     bytes: RefCell<Bytes>,
     /// Wall-clock time at which the run's clock read zero; known with the first sample.

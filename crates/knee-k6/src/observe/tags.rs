@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 use super::{Context, Exchange};
 use crate::metric::Tags;
-use crate::options::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS};
+use crate::options::defaults::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS};
 
 /// Which tags samples get by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,7 @@ pub trait AllTags: Tags {
 
 /// The tags of a sample that is neither request nor check.
 pub struct Plain<'a> {
-    /// Where it was taken.
+    /// Position in the script.
     pub context: &'a Context<'a>,
     /// Which tags it gets by itself.
     pub system: SystemTags,

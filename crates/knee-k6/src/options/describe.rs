@@ -1,4 +1,4 @@
-//! What k6 says before a run: how many scenarios and users, how long, and each executor in a line.
+//! What k6 says before a run: how many scenarios and VUs, how long, and each executor in a line.
 //!
 //! Does not print.
 
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use knee_core::unit::Nanos;
 
 use super::scenario::{ExecutorSpec, ScenarioSpec, StageSpec};
-use super::span::Span;
+use crate::duration::SignedDuration;
 
 /// `1 scenario, 3 max VUs, 10m30s max duration (incl. graceful stop)`.
 pub fn headline(scenarios: &[ScenarioSpec]) -> String {
@@ -20,7 +20,7 @@ pub fn headline(scenarios: &[ScenarioSpec]) -> String {
     )
 }
 
-/// One line a scenario, in the order in which they start, then by name:
+/// One line per scenario, in the order in which they start, then by name:
 /// `default: 3 looping VUs for 10s (gracefulStop: 30s)`.
 pub fn lines(scenarios: &[ScenarioSpec]) -> Vec<String> {
     let mut sorted: Vec<&ScenarioSpec> = scenarios.iter().collect();
@@ -28,12 +28,12 @@ pub fn lines(scenarios: &[ScenarioSpec]) -> Vec<String> {
     sorted.into_iter().map(|scenario| format!("{}: {}", scenario.name, describe(scenario))).collect()
 }
 
-/// When everything has ended at the latest.
+/// Latest end of all scenarios.
 pub fn max_duration(scenarios: &[ScenarioSpec]) -> Nanos {
     scenarios.iter().map(ScenarioSpec::end).max().unwrap_or(Nanos::ZERO)
 }
 
-/// The most users that are needed at any one time.
+/// The most VUs that are needed at any one time.
 pub fn max_vus(scenarios: &[ScenarioSpec]) -> u64 {
     let moments = scenarios.iter().flat_map(moments);
     let needed = |at| scenarios.iter().map(|scenario| u64::from(needed(scenario, at))).sum();
@@ -53,7 +53,7 @@ fn moments(scenario: &ScenarioSpec) -> Vec<Nanos> {
     moments
 }
 
-/// How many users a scenario needs at `at`, those included that are allowed to finish.
+/// VUs that a scenario needs at `at`, including those that may finish.
 fn needed(scenario: &ScenarioSpec, at: Nanos) -> u32 {
     if at < scenario.start_time || at >= scenario.end() {
         return 0;
@@ -74,7 +74,7 @@ fn needed(scenario: &ScenarioSpec, at: Nanos) -> u32 {
     peak
 }
 
-/// Users of a ramp at a time since its start.
+/// VUs of a ramp at a time since its start.
 fn level(start: u32, stages: &[StageSpec], at: Nanos) -> u32 {
     let (mut from, mut begin) = (start, Nanos::ZERO);
     for stage in stages {
@@ -88,8 +88,8 @@ fn level(start: u32, stages: &[StageSpec], at: Nanos) -> u32 {
     from
 }
 
-fn span(nanos: Nanos) -> Span {
-    Span(i64::try_from(nanos.0).unwrap_or(i64::MAX))
+fn span(nanos: Nanos) -> SignedDuration {
+    SignedDuration(i64::try_from(nanos.0).unwrap_or(i64::MAX))
 }
 
 fn describe(scenario: &ScenarioSpec) -> String {
@@ -144,7 +144,7 @@ fn vus_range(pre_allocated: u32, max: u32) -> String {
     if pre_allocated == max { format!("maxVUs: {max}") } else { format!("maxVUs: {pre_allocated}-{max}") }
 }
 
-/// What stands in brackets behind the description of an executor.
+/// The details in brackets after the description of an executor.
 fn details(scenario: &ScenarioSpec, first: &[String]) -> String {
     let mut text = String::from(" (");
     for detail in first {

@@ -4,14 +4,14 @@
 
 use serde_json::{Map, Value, json};
 
+use super::defaults::{SYSTEM_TAGS, TREND_STATS};
 use super::layer::Layer;
 use super::scenario::Scenarios;
-use super::span::Span;
-use super::{SYSTEM_TAGS, TREND_STATS};
+use crate::duration::SignedDuration;
 
-/// What `exec.test.options` is.
+/// The value of `exec.test.options`.
 pub fn exported(options: &Layer, scenarios: &Scenarios) -> Value {
-    let span = |span: Option<Span>| span.map(|span| span.to_string());
+    let span = |span: Option<SignedDuration>| span.map(|span| span.to_string());
     let scenarios: Map<String, Value> =
         scenarios.iter().map(|(name, form)| (name.clone(), form.to_json())).collect();
     let thresholds = options.thresholds.as_ref().map(|thresholds| {

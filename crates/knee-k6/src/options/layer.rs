@@ -7,19 +7,18 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::ConfigError;
-use super::read::{Read, ReadError};
 use super::scenario::Scenarios;
-use super::span::Span;
 use super::stage::Stage;
+use crate::duration::SignedDuration;
+use crate::read::{ConfigError, Read, ReadError};
 use crate::threshold::ThresholdTexts;
 
-/// Where options come from; a later one wins.
+/// A source of options; later ones win.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum Source {
     /// The configuration file.
     File,
-    /// What the script exports.
+    /// The script's exports.
     Script,
     /// Variables `K6_*`.
     Env,
@@ -27,7 +26,7 @@ pub enum Level {
     Cli,
 }
 
-impl Level {
+impl Source {
     /// Its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,7 +43,7 @@ impl Level {
 pub struct FlagError {
     /// The option that the flag is for, by its name in a script.
     pub option: &'static str,
-    /// What was typed.
+    /// The text as typed.
     pub text: String,
     /// Why it does not fit.
     pub error: ReadError,
@@ -109,13 +108,13 @@ macro_rules! layer {
 layer! {
     /// Start only when told to.
     paused: bool, "paused", Some("K6_PAUSED");
-    /// Number of users.
+    /// Number of VUs.
     vus: i64, "vus", Some("K6_VUS");
-    /// How long the run takes.
-    duration: Span, "duration", Some("K6_DURATION");
-    /// Iterations of all users together.
+    /// Duration of the run.
+    duration: SignedDuration, "duration", Some("K6_DURATION");
+    /// Iterations of all VUs together.
     iterations: i64, "iterations", Some("K6_ITERATIONS");
-    /// Users over time.
+    /// VUs over time.
     stages: Vec<Stage>, "stages", Some("K6_STAGES");
     /// Scenarios by name.
     scenarios: Scenarios, "scenarios", None;
@@ -126,13 +125,13 @@ layer! {
     /// Leave out `setup`.
     no_setup: bool, "noSetup", Some("K6_NO_SETUP");
     /// Time limit of `setup`.
-    setup_timeout: Span, "setupTimeout", Some("K6_SETUP_TIMEOUT");
+    setup_timeout: SignedDuration, "setupTimeout", Some("K6_SETUP_TIMEOUT");
     /// Leave out `teardown`.
     no_teardown: bool, "noTeardown", Some("K6_NO_TEARDOWN");
     /// Time limit of `teardown`.
-    teardown_timeout: Span, "teardownTimeout", Some("K6_TEARDOWN_TIMEOUT");
+    teardown_timeout: SignedDuration, "teardownTimeout", Some("K6_TEARDOWN_TIMEOUT");
     /// Time limit of `handleSummary`.
-    handle_summary_timeout: Span, "handleSummaryTimeout", Some("K6_HANDLE_SUMMARY_TIMEOUT");
+    handle_summary_timeout: SignedDuration, "handleSummaryTimeout", Some("K6_HANDLE_SUMMARY_TIMEOUT");
     /// Most requests per second.
     rps: i64, "rps", Some("K6_RPS");
     /// Name resolution.
@@ -157,11 +156,11 @@ layer! {
     tls_auth: Value, "tlsAuth", Some("K6_TLSAUTH");
     /// Failed requests throw.
     throw: bool, "throw", Some("K6_THROW");
-    /// What has to hold.
+    /// Pass criteria.
     thresholds: ThresholdTexts, "thresholds", None;
-    /// Networks that may not be called.
+    /// Networks that must not be called.
     blacklist_ips: Vec<String>, "blacklistIPs", Some("K6_BLACKLIST_IPS");
-    /// Hosts that may not be called.
+    /// Hosts that must not be called.
     block_hostnames: Vec<String>, "blockHostnames", Some("K6_BLOCK_HOSTNAMES");
     /// Addresses by host.
     hosts: BTreeMap<String, String>, "hosts", None;
@@ -170,7 +169,7 @@ layer! {
     /// New connections in every iteration.
     no_vu_connection_reuse: bool, "noVUConnectionReuse", Some("K6_NO_VU_CONNECTION_REUSE");
     /// Shortest time of an iteration.
-    min_iteration_duration: Span, "minIterationDuration", Some("K6_MIN_ITERATION_DURATION");
+    min_iteration_duration: SignedDuration, "minIterationDuration", Some("K6_MIN_ITERATION_DURATION");
     /// Trend figures of the summary.
     summary_trend_stats: Vec<String>, "summaryTrendStats", Some("K6_SUMMARY_TREND_STATS");
     /// Unit of times in the summary.

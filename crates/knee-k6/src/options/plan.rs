@@ -58,7 +58,7 @@ const fn open(rate: Curve, users_max: u32) -> Executor {
     Executor::Open { rate, arrivals: Arrivals::Uniform, users_max }
 }
 
-/// How many per second one per `time_unit` is.
+/// Rate per second of one per `time_unit`.
 fn per_second(time_unit: Nanos) -> f64 {
     1.0 / time_unit.as_secs_f64()
 }
@@ -73,7 +73,7 @@ fn curve(start: f64, stages: &[StageSpec], scale: f64) -> Curve {
 mod tests {
     use serde_json::json;
 
-    use super::super::{Layers, resolve};
+    use super::super::resolve::{Layers, resolve};
     use super::*;
 
     fn planned(form: serde_json::Value) -> Scenario {

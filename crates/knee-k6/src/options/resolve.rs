@@ -6,18 +6,20 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::defaults::{OPTIONAL_SYSTEM_TAGS, SYSTEM_TAGS, TREND_STATS};
 use super::exported::exported;
-use super::layer::{Layer, Level};
+use super::layer::{Layer, Source};
+use super::resolved::{HttpOptions, Options, RunOptions};
 use super::scenario::{Executor, Form, ScenarioSpec, Scenarios};
-use super::span::Span;
-use super::{ConfigError, HttpOptions, OPTIONAL_SYSTEM_TAGS, Options, RunOptions, SYSTEM_TAGS, TREND_STATS};
+use crate::duration::SignedDuration;
+use crate::read::ConfigError;
 
-/// What each layer says.
+/// The options of each layer.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     /// The configuration file, as JSON; `null` if there is none.
     pub file: Value,
-    /// What the script exports as `options`, as JSON; `null` if it exports none.
+    /// The script's exported `options`, as JSON; `null` if it exports none.
     pub script: Value,
     /// Variables `K6_*`, see [`Layer::from_env`].
     pub env: Layer,
@@ -37,13 +39,17 @@ pub fn resolve(layers: Layers, is_exported: impl Fn(&str) -> bool) -> Result<Opt
         ));
     }
     let mut merged = Layer::default();
-    let order =
-        [(Level::File, file), (Level::Script, script), (Level::Env, layers.env), (Level::Cli, layers.cli)];
-    for (level, layer) in order {
+    let order = [
+        (Source::File, file),
+        (Source::Script, script),
+        (Source::Env, layers.env),
+        (Source::Cli, layers.cli),
+    ];
+    for (source, layer) in order {
         if merged.scenarios.is_some() && layer.decides_execution() && layer.scenarios.is_none() {
             warnings.push(format!(
                 "{:?} level configuration overrode scenarios configuration entirely",
-                level.name()
+                source.name()
             ));
         }
         merged.lay(layer);
@@ -61,11 +67,11 @@ fn warn_about(scenario: &ScenarioSpec, form: &Form, warnings: &mut Vec<String>) 
     let name = &scenario.name;
     if matches!(form.executor, Executor::ExternallyControlled { .. }) {
         warnings.push(format!(
-            "scenario {name}: `externally-controlled` runs with a fixed number of VUs here, because nothing can control it from outside"
+            "scenario {name}: `externally-controlled` runs with a fixed number of VUs, because knee has no external control"
         ));
     }
     if form.options.as_ref().is_some_and(|options| options.get("browser").is_some()) {
-        warnings.push(format!("scenario {name}: `options.browser` is ignored, there is no browser"));
+        warnings.push(format!("scenario {name}: `options.browser` is ignored: knee has no browser"));
     }
 }
 
@@ -222,9 +228,9 @@ fn complete(
 
 fn run_options(options: &Layer) -> RunOptions {
     RunOptions {
-        setup_timeout: options.setup_timeout.unwrap_or(Span::from_secs(60)),
-        teardown_timeout: options.teardown_timeout.unwrap_or(Span::from_secs(60)),
-        handle_summary_timeout: options.handle_summary_timeout.unwrap_or(Span::from_secs(120)),
+        setup_timeout: options.setup_timeout.unwrap_or(SignedDuration::from_secs(60)),
+        teardown_timeout: options.teardown_timeout.unwrap_or(SignedDuration::from_secs(60)),
+        handle_summary_timeout: options.handle_summary_timeout.unwrap_or(SignedDuration::from_secs(120)),
         no_setup: options.no_setup.unwrap_or(false),
         no_teardown: options.no_teardown.unwrap_or(false),
         paused: options.paused.unwrap_or(false),

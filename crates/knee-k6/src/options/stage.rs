@@ -1,17 +1,17 @@
 //! One stage of a ramp, as options write it, and as the flag `--stage 10s:50` does.
 //!
-//! Does not judge: a stage without a target is told about with its scenario.
+//! Does not validate: a stage without a target is reported with its scenario.
 
 use serde_json::{Value, json};
 
-use super::read::{Read, ReadError};
-use super::span::Span;
+use crate::duration::SignedDuration;
+use crate::read::{Read, ReadError};
 
 /// A stage, not yet validated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// How long it takes.
-    pub duration: Option<Span>,
+    /// Its duration.
+    pub duration: Option<SignedDuration>,
     /// The level at its end.
     pub target: Option<i64>,
 }
@@ -25,7 +25,7 @@ impl Stage {
     /// Reads `duration:target`, as flags and variables write it. Either may be missing.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
         let (duration, target) = text.split_once(':').unwrap_or((text, ""));
-        let duration = Span::parse_flag(duration).map_err(|error| ReadError(error.to_string()))?;
+        let duration = SignedDuration::parse_flag(duration).map_err(|error| ReadError(error.to_string()))?;
         Ok(Self { duration: Some(duration), target: i64::read_text(target)? })
     }
 }
@@ -36,7 +36,10 @@ impl Read for Stage {
             return Err(ReadError::kind("a stage {duration, target}", value));
         };
         let member = |name| entries.get(name).unwrap_or(&Value::Null);
-        Ok(Some(Self { duration: Span::read(member("duration"))?, target: i64::read(member("target"))? }))
+        Ok(Some(Self {
+            duration: SignedDuration::read(member("duration"))?,
+            target: i64::read(member("target"))?,
+        }))
     }
 }
 

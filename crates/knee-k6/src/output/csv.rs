@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::{Sample, TimeForm, rfc3339};
+use super::sample::Sample;
+use super::time::{TimeForm, rfc3339};
 use crate::metric::{MetricId, Registry};
 use crate::observe::tags::SystemTags;
 

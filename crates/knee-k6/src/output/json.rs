@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::{Sample, rfc3339};
+use super::sample::Sample;
+use super::time::rfc3339;
 use crate::metric::{Metric, MetricId, Registry};
 
 /// Writes lines.

@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 
+use super::time::rfc3339;
 use super::*;
 use crate::metric::{BuiltIn, Contains, Key, Kind};
 
@@ -129,7 +130,7 @@ fn a_disk_that_is_full_is_told() {
     outlet.send(samples(&metrics()));
     drop(outlet);
     let words = writer.finish().unwrap();
-    assert!(words.starts_with("samples could not be written, the file is incomplete"), "{words}");
+    assert!(words.starts_with("cannot write samples, the file is incomplete"), "{words}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::digest::hex;
 use crate::metric::check::{Check, SEPARATOR};
 use crate::metric::{GroupId, Groups, Sink};
 
-/// What the summary cannot know of its surroundings.
+/// Facts about the surroundings of the summary.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     /// Whether stdout is a terminal.

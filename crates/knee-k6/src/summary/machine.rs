@@ -8,7 +8,7 @@ use super::data::number;
 use super::{Entry, Summary, trend_stats};
 use crate::metric::Sink;
 
-/// What the summary cannot know of its surroundings.
+/// Facts about the surroundings of the summary.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'a> {
     /// The source of the script.

@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use super::Summary;
+use crate::duration::SignedDuration;
 use crate::metric::meter::Place;
 use crate::metric::{BuiltIn, Catalog, Contains, Key, Kind, Meter, MetricId, TagSet};
-use crate::options::TREND_STATS;
-use crate::options::read::Read;
-use crate::options::span::Span;
+use crate::options::defaults::TREND_STATS;
+use crate::read::Read;
 use crate::threshold::{ThresholdTexts, compile, judge};
 
 /// How long the recorded run took, and its only iteration in milliseconds.
-const ELAPSED: Span = Span(4_713_433);
+const ELAPSED: SignedDuration = SignedDuration(4_713_433);
 const ITERATION_MS: f64 = 4.025_614;
 
 /// The summary; `by_part` as for the full text.

@@ -7,14 +7,18 @@ use std::fmt::Write as _;
 
 use super::number::{self, TimeUnit, plain, share};
 use super::{Entry, Summary, contains_of, figure_name, trend_stats};
+use crate::duration::SignedDuration;
 use crate::metric::check::Check;
 use crate::metric::meter::{Part, Section};
 use crate::metric::{GroupId, Groups, Kind, Sink};
-use crate::options::span::Span;
 use crate::threshold::{Aggregation, JudgedThreshold};
 
+mod style;
 mod table;
 
+pub use style::Style;
+
+use style::Tone;
 use table::{Row, Table};
 
 /// Blanks before what belongs to a part of the whole run.
@@ -22,45 +26,6 @@ const INDENT: usize = 4;
 
 /// Groups in which everything outside of iterations lies; they have no part of their own.
 const STAGES: [&str; 2] = ["::setup", "::teardown"];
-
-/// How the text looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
-    /// Also all metrics, groups and scenarios.
-    pub full: bool,
-    /// Colours.
-    pub color: bool,
-}
-
-/// A colour, as k6 uses it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tone {
-    Bold,
-    Faint,
-    Value,
-    FaintValue,
-    Word,
-    Good,
-    Bad,
-}
-
-impl Style {
-    fn paint(self, tone: Tone, text: &str) -> String {
-        if !self.color {
-            return text.to_owned();
-        }
-        let code = match tone {
-            Tone::Bold => "1",
-            Tone::Faint => "2;37",
-            Tone::Value => "36",
-            Tone::FaintValue => "2;36",
-            Tone::Word => "37",
-            Tone::Good => "32",
-            Tone::Bad => "31",
-        };
-        format!("\u{1b}[{code}m{text}\u{1b}[0m")
-    }
-}
 
 /// The whole text, which begins and ends with empty lines.
 pub fn render(summary: &Summary, style: Style) -> String {
@@ -303,7 +268,7 @@ fn sum(checks: &[Check]) -> (u64, u64) {
     checks.iter().fold((0, 0), |(passes, fails), check| (passes + check.passes, fails + check.fails))
 }
 
-fn per_second(count: f64, elapsed: Span) -> f64 {
+fn per_second(count: f64, elapsed: SignedDuration) -> f64 {
     if elapsed.0 <= 0 { 0.0 } else { count / (elapsed.0 as f64 / 1e9) }
 }
 

@@ -5,15 +5,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::duration::SignedDuration;
 use crate::metric::{Kind, Sink};
-use crate::options::span::Span;
 
 /// A parsed threshold: a figure, a comparison, a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expression {
     /// Which figure of the metric is meant.
     pub aggregation: Aggregation,
-    /// How it is compared.
+    /// The comparison.
     pub comparison: Comparison,
     /// With what.
     pub limit: f64,
@@ -62,7 +62,7 @@ pub enum Aggregation {
 
 impl Aggregation {
     /// The figure of `sink` after `elapsed` of the run; zero where the kind of metric has no such figure.
-    pub fn of(self, sink: &Sink, elapsed: Span) -> f64 {
+    pub fn of(self, sink: &Sink, elapsed: SignedDuration) -> f64 {
         match (self, sink) {
             (Self::Count, Sink::Counter(counter)) => counter.sum(),
             (Self::Rate, Sink::Counter(counter)) => counter.per_second(elapsed),
@@ -156,7 +156,7 @@ pub enum ExpressionError {
     Left {
         /// The whole expression.
         source_text: String,
-        /// What is wrong with the left side.
+        /// The error of the left side.
         reason: String,
     },
     /// What stands right of the comparison is no number.
@@ -166,7 +166,7 @@ pub enum ExpressionError {
     Right {
         /// The whole expression.
         source_text: String,
-        /// What should be a number.
+        /// The text that should be a number.
         number: String,
     },
 }

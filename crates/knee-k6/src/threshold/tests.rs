@@ -119,9 +119,9 @@ fn texts_and_objects_are_both_thresholds() {
     });
     let guarded = compile(&of(&options), kind_of).unwrap();
     assert_eq!(guarded[0].name, "checks");
-    assert!(guarded[0].thresholds[0].aborts(Span::from_secs(10)));
-    assert!(!guarded[0].thresholds[0].aborts(Span::from_secs(9)));
-    assert!(!guarded[1].thresholds[0].aborts(Span::from_secs(99)));
+    assert!(guarded[0].thresholds[0].aborts(SignedDuration::from_secs(10)));
+    assert!(!guarded[0].thresholds[0].aborts(SignedDuration::from_secs(9)));
+    assert!(!guarded[1].thresholds[0].aborts(SignedDuration::from_secs(99)));
 }
 
 #[test]
@@ -163,9 +163,12 @@ fn a_threshold_must_fit_its_metric() {
 #[test]
 fn without_samples_a_rate_passes_and_everything_else_is_zero() {
     let holds = |kind, source: &str| {
-        let text =
-            ThresholdText { source: source.into(), abort_on_fail: false, delay_abort_eval: Span::ZERO };
-        Threshold::parse(&text).unwrap().holds(&Sink::new(kind), Span::from_secs(1))
+        let text = ThresholdText {
+            source: source.into(),
+            abort_on_fail: false,
+            delay_abort_eval: SignedDuration::ZERO,
+        };
+        Threshold::parse(&text).unwrap().holds(&Sink::new(kind), SignedDuration::from_secs(1))
     };
     assert!(holds(Kind::Rate, "rate>0.5") && holds(Kind::Rate, "rate<0.5"));
     assert!(
@@ -184,7 +187,7 @@ fn while_a_run_goes_on_metrics_without_samples_are_left_alone() {
     let mut counter = Sink::new(Kind::Counter);
     counter.add(3.0, 0);
     let sink_of = |name: &str| (name == "http_reqs").then(|| counter.clone());
-    let at = |seconds, is_over| judge(&guards, sink_of, Span::from_secs(seconds), is_over).1;
+    let at = |seconds, is_over| judge(&guards, sink_of, SignedDuration::from_secs(seconds), is_over).1;
     assert_eq!(at(1, false), Verdict { crossed: vec!["http_reqs".into()], abort: false });
     assert!(at(2, false).abort);
     assert_eq!(at(2, true).crossed, ["http_reqs", "vus"]);
@@ -236,7 +239,7 @@ proptest! {
         }
         let texts = ThresholdTexts::from([(
             text.clone(),
-            vec![ThresholdText { source: text, abort_on_fail: false, delay_abort_eval: Span::ZERO }],
+            vec![ThresholdText { source: text, abort_on_fail: false, delay_abort_eval: SignedDuration::ZERO }],
         )]);
         let _ = compile(&texts, kind_of);
     }

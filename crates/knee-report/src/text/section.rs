@@ -31,7 +31,7 @@ pub fn summary(view: &View, style: &Style) -> Vec<String> {
     item("Rate", rates(view), ", ");
     item("Duration", durations(view), ", ");
     item("Data", data(view), ", ");
-    item("Connections", connections(&view.total), ", ");
+    item("Connections", connections(&view.total, &view.warm_up), ", ");
     if view.span.warm_up > Nanos::ZERO {
         item("Warm-up", warm_up(view), ", ");
     }
@@ -89,8 +89,13 @@ fn data(view: &View) -> Vec<String> {
     pieces
 }
 
-fn connections(total: &Part) -> Vec<String> {
-    let mut pieces = vec![format!("{} opened", count(total.connections))];
+fn connections(total: &Part, warm_up: &Part) -> Vec<String> {
+    let mut pieces = vec![match warm_up.connections {
+        0 => format!("{} opened", count(total.connections)),
+        before => {
+            format!("{} opened, {} of them in the warm-up", count(total.connections + before), count(before))
+        }
+    }];
     for (number, what) in [
         (total.resent, "requests resent"),
         (total.redirects, "redirects followed"),

@@ -28,10 +28,10 @@ pub struct RunArgs {
     /// How requests are made.
     #[command(flatten)]
     pub http: RunHttpFlags,
-    /// What is told.
+    /// What is shown and saved.
     #[command(flatten)]
     pub report: RunReportFlags,
-    /// What k6 has and this program has not.
+    /// k6 flags that knee does not support.
     #[command(flatten)]
     pub foreign: RunForeignFlags,
     #[command(flatten)]
@@ -45,35 +45,35 @@ impl RunArgs {
     }
 }
 
-/// How much load, and when. Any of the first four replaces the scenarios of the script.
+/// How much load, and when. Any of the first four replaces the script's scenarios.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Load")]
 pub struct RunLoadFlags {
-    /// VUs
+    /// Virtual users (VUs)
     #[arg(short = 'u', long, value_name = "N", allow_hyphen_values = true)]
     pub vus: Option<String>,
-    /// How long; needs a unit, as in 10s
+    /// Duration, with a unit, as in 10s
     #[arg(short = 'd', long, value_name = "TIME", allow_hyphen_values = true)]
     pub duration: Option<String>,
-    /// Iterations of all VUs together
+    /// Iterations, shared by all VUs
     #[arg(short = 'i', long, value_name = "N", allow_hyphen_values = true)]
     pub iterations: Option<String>,
-    /// Ramp to TARGET VUs within TIME; repeat it or separate with commas
+    /// Ramp to TARGET VUs within TIME; repeat, or separate with commas
     #[arg(short = 's', long = "stage", value_name = "TIME:TARGET")]
     pub stages: Vec<String>,
-    /// Leave out `setup()`
+    /// Skip `setup()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_setup: Option<String>,
-    /// Leave out `teardown()`
+    /// Skip `teardown()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_teardown: Option<String>,
-    /// Shortest time of an iteration; the VU waits for the rest of it
+    /// Minimum duration of an iteration; the VU waits for the rest
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub min_iteration_duration: Option<String>,
-    /// Judge no thresholds
+    /// Ignore thresholds
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_thresholds: Option<String>,
-    /// Threads that send [default: one a CPU, at most one a VU]
+    /// Worker threads [default: one per CPU, at most one per VU]
     #[arg(long, value_name = "N")]
     pub workers: Option<std::num::NonZeroU8>,
 }
@@ -82,16 +82,16 @@ pub struct RunLoadFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Script")]
 pub struct RunScriptFlags {
-    /// A variable for `__ENV`: NAME=VALUE, or the NAME of one of this process
+    /// Variable for `__ENV`; NAME alone takes the value from the environment
     #[arg(short = 'e', long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// Whether `__ENV` has the variables of this process [default: true]
+    /// Copy the environment to `__ENV` [default: true]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub include_system_env_vars: Option<String>,
-    /// A file or folder that the script may read besides its own folder
+    /// File or folder that the script can read, besides its own folder
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
-    /// Options from a JSON file; the script, `K6_*` variables and flags win over it
+    /// Options from a JSON file; the script, `K6_*` and flags override it
     #[arg(short = 'c', long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 }
@@ -100,46 +100,46 @@ pub struct RunScriptFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "HTTP")]
 pub struct RunHttpFlags {
-    /// Most redirects that are followed [default: 10]
+    /// Redirects to follow [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub max_redirects: Option<String>,
-    /// Most requests of one batch at once [default: 20]
+    /// Parallel requests per batch [default: 20]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub batch: Option<String>,
-    /// Most requests of one batch at once to one host [default: 6]
+    /// Parallel requests per batch and host [default: 6]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub batch_per_host: Option<String>,
-    /// Most requests a second of the whole run
+    /// Limit of requests per second, whole run
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub rps: Option<String>,
     /// Header `user-agent`
     #[arg(long, value_name = "NAME")]
     pub user_agent: Option<String>,
-    /// Log requests, or all of them with =full
+    /// Log requests and responses; =full includes bodies
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "headers", value_name = "KIND")]
     pub http_debug: Option<String>,
-    /// Accept any certificate
+    /// Do not verify the server's certificate
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub insecure_skip_tls_verify: Option<String>,
-    /// Use each connection for one request
+    /// Open a new connection for each request
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_connection_reuse: Option<String>,
-    /// New connections in every iteration
+    /// Open new connections in every iteration
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_vu_connection_reuse: Option<String>,
-    /// Failed requests throw
+    /// Throw when a request fails
     #[arg(short = 'w', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub throw: Option<String>,
-    /// Drop bodies unless a request says otherwise
+    /// Discard response bodies unless a request asks for its own
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub discard_response_bodies: Option<String>,
-    /// A network that may not be called, as in 10.0.0.0/8; repeat for more
+    /// Block a network, as in 10.0.0.0/8; repeatable
     #[arg(long = "blacklist-ip", value_name = "CIDR")]
     pub blacklist_ips: Vec<String>,
-    /// A host that may not be called, as in '*.example.com'; repeat for more
+    /// Block a host, as in '*.example.com'; repeatable
     #[arg(long = "block-hostnames", value_name = "HOST")]
     pub block_hostnames: Vec<String>,
-    /// Addresses to send from
+    /// Source addresses
     #[arg(long, value_name = "IPS")]
     pub local_ips: Option<String>,
     /// Name resolution, as in ttl=5m,select=random,policy=preferIPv4
@@ -147,71 +147,71 @@ pub struct RunHttpFlags {
     pub dns: Option<String>,
 }
 
-/// What is told, and where.
+/// What is shown and saved, and where.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct RunReportFlags {
-    /// Form of the result; without it k6's summary, and ours below it
+    /// Result format [default: k6's summary, then knee's]
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<Format>,
-    /// Name of the record; without it the run is kept where `knee report last` finds it
+    /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Every sample as k6 writes it: json=FILE or csv=FILE, with .gz packed; repeat for more
+    /// k6's samples as json=FILE or csv=FILE; .gz compresses; repeatable
     #[arg(short = 'o', long = "out", value_name = "KIND=FILE")]
     pub out: Vec<String>,
-    /// How much k6's summary has: compact, full or disabled [default: compact]
+    /// k6's summary: compact, full or disabled [default: compact]
     #[arg(long, value_name = "MODE")]
     pub summary_mode: Option<String>,
-    /// Figures of trends, as in avg,p(99.9) [default: avg,min,med,max,p(90),p(95)]
+    /// Statistics of trends [default: avg,min,med,max,p(90),p(95)]
     #[arg(long, value_name = "LIST")]
     pub summary_trend_stats: Option<String>,
-    /// Unit of times in k6's summary: s, ms or us; chosen to fit when not given
+    /// Unit of times: s, ms or us [default: chosen to fit]
     #[arg(long, value_name = "UNIT")]
     pub summary_time_unit: Option<String>,
-    /// Write k6's summary as JSON
+    /// Write k6's summary to a JSON file
     #[arg(long, value_name = "FILE")]
     pub summary_export: Option<PathBuf>,
-    /// k6's newer form of that JSON
+    /// Use k6's newer format for that file
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub new_machine_readable_summary: Option<String>,
-    /// No summary, and no `handleSummary()`
+    /// No summary and no `handleSummary()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_summary: Option<String>,
-    /// Tags that samples get by themselves, separated by commas
+    /// System tags of samples, separated by commas
     #[arg(long, value_name = "LIST")]
     pub system_tags: Option<String>,
-    /// A tag of every sample, NAME=VALUE; repeat for more
+    /// Tag for every sample; repeatable
     #[arg(long = "tag", value_name = "NAME=VALUE")]
     pub tags: Vec<String>,
-    /// Write what the script logs to a file
+    /// Write the script's console output to a file
     #[arg(long, value_name = "FILE")]
     pub console_output: Option<PathBuf>,
-    /// Where lines about the script go: stderr, stdout, none or file=FILE [default: stderr]
+    /// Log to stderr, stdout, none or file=FILE [default: stderr]
     #[arg(long, value_name = "WHERE")]
     pub log_output: Option<String>,
-    /// Form of those lines: text, raw or json [default: text]
+    /// Log format: text, raw or json [default: text]
     #[arg(long, value_name = "FORM")]
     pub log_format: Option<String>,
-    /// No live screen; a line a second instead
+    /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,
-    /// No colours; so does the environment variable `NO_COLOR`
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_color: Option<String>,
-    /// Also what the script logs with `console.debug()`
+    /// Also print `console.debug()`
     #[arg(short = 'v', long)]
     pub verbose: bool,
-    /// No progress
+    /// Print no progress
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// Never end with code 120: the result still says that it is invalid, the exit code is k6's alone
+    /// Keep k6's exit code when the result is invalid, instead of 120
     #[arg(long)]
     pub no_verdict_exit: bool,
 }
 
-/// Flags of k6 that are understood in order to be explained. Not in the help.
+/// k6 flags, read to explain what to use instead. Hidden from the help.
 #[derive(Args, Clone, Debug, Default)]
 #[allow(missing_docs, reason = "explained where they are refused or noted")]
 pub struct RunForeignFlags {
@@ -245,13 +245,13 @@ pub struct RunForeignFlags {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Modules")]
 pub struct ModuleFlags {
-    /// Fetch no modules: https:// imports are answered from what was fetched before, or fail
+    /// Fetch no modules; https:// imports must be in the cache
     #[arg(long, conflicts_with = "reload")]
     pub offline: bool,
-    /// Fetch modules of https:// imports anew, and take the hashes they have now into knee.lock
+    /// Fetch https:// imports again and update knee.lock
     #[arg(long)]
     pub reload: bool,
-    /// Fetch well-known libraries too, instead of answering them with copies of our own
+    /// Fetch well-known libraries instead of using the built-in copies
     #[arg(long)]
     pub no_replacements: bool,
 }

@@ -1,6 +1,6 @@
-//! The flags of `knee study`: which study, how much of it, and what is made of it.
+//! The flags of `knee study`: which study, which trials, which output.
 //!
-//! As typed. What a study is stands in its `study.toml`.
+//! As typed. The study itself is declared in its `study.toml`.
 
 use std::path::PathBuf;
 
@@ -12,13 +12,13 @@ use super::HelpFlag;
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true, after_help = EXAMPLES)]
 pub struct StudyArgs {
-    /// The folder with the study.toml, or the file itself
+    /// Folder with a study.toml, or the file itself
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
-    /// How much of it is run.
+    /// Which trials run.
     #[command(flatten)]
     pub extent: ExtentFlags,
-    /// What is shown and kept.
+    /// What is shown and saved.
     #[command(flatten)]
     pub output: StudyOutputFlags,
     #[command(flatten)]
@@ -34,57 +34,57 @@ Examples:
   knee study labs/lorem-news --output-format md -o README.md --plots plots
   knee study labs/lorem-news --report-only --output-format json";
 
-/// How much of a study is run.
+/// Which trials of a study run.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Extent")]
+#[command(next_help_heading = "Trials")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag that was typed or not")]
 pub struct ExtentFlags {
-    /// Fewer blocks and shorter trials; only large changes are told
+    /// Fewer blocks and shorter trials; detects only large changes
     #[arg(long)]
     pub quick: bool,
     /// Only this arm, and what it is compared with; may be given several times
     #[arg(long = "arm", value_name = "NAME")]
     pub arms: Vec<String>,
-    /// So many blocks in place of the study's own number
+    /// Number of blocks [default: the study's own]
     #[arg(long, value_name = "N")]
     pub blocks: Option<usize>,
-    /// Go on where this study was stopped, with the trials it has kept
+    /// Continue a stopped study with its saved trials
     #[arg(long)]
     pub resume: bool,
-    /// Make the result again from the trials that were kept; nothing is brought up or run
+    /// Report on saved trials; start and run nothing
     #[arg(long, conflicts_with_all = ["quick", "arms", "blocks", "resume", "against_itself", "dry_run"])]
     pub report_only: bool,
     /// Nothing but this arm against itself, to see what chance alone does
     #[arg(long, value_name = "ARM", conflicts_with_all = ["arms", "resume"])]
     pub against_itself: Option<String>,
-    /// Say which trials would be run and how long they take, and run none
+    /// List the trials and their duration; run none
     #[arg(long)]
     pub dry_run: bool,
 }
 
-/// What is shown and kept.
+/// What is shown and saved.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct StudyOutputFlags {
-    /// Write the result to a file instead of stdout; Markdown goes between the lines
-    /// <!-- results: begin --> and <!-- results: end --> of a file that has them
+    /// Write the result to a file instead of stdout; Markdown replaces what is between
+    /// <!-- results: begin --> and <!-- results: end -->
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Form of the result [default: text]
+    /// Result format [default: text]
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<StudyFormat>,
-    /// Draw timeline, effects and growth as SVGs in this folder; Markdown shows them
+    /// Draw timeline, effects and growth as SVG files in this folder
     #[arg(long, value_name = "FOLDER")]
     pub plots: Option<PathBuf>,
-    /// No line a trial
+    /// Do not print each trial
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// No colours; so does the environment variable `NO_COLOR`
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
 }
 
-/// Form of a study's result.
+/// Result format of a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum StudyFormat {
     /// For people

@@ -1,4 +1,4 @@
-//! The flags of `knee sweep`: how the load climbs, what a step has to keep, and what is made of it.
+//! The flags of `knee sweep`: steps of the load, pass criteria, cost, output.
 //!
 //! As typed; `settings::sweep` says what they mean. How requests are made is told by the flags of
 //! `knee URL`.
@@ -15,19 +15,19 @@ use super::{ConnectionFlags, HelpFlag, RequestFlags, unit};
 #[derive(Args, Clone, Debug, Default)]
 #[command(max_term_width = 80, disable_help_flag = true, after_help = EXAMPLES)]
 pub struct SweepArgs {
-    /// A URL, or a k6 script, whose default function is one arrival
+    /// URL, or k6 script (each arrival calls its default function)
     #[arg(value_name = "TARGET")]
     pub target: Option<String>,
-    /// How the load climbs.
+    /// Steps of the load.
     #[command(flatten)]
     pub ladder: LadderFlags,
-    /// What a step has to keep.
+    /// Pass criteria of a step.
     #[command(flatten)]
     pub rules: RuleFlags,
-    /// What the capacity is worth.
+    /// Cost per user.
     #[command(flatten)]
     pub worth: WorthFlags,
-    /// What is shown and kept.
+    /// What is shown and saved.
     #[command(flatten)]
     pub output: SweepOutputFlags,
     /// What is sent.
@@ -36,7 +36,7 @@ pub struct SweepArgs {
     /// How it is sent.
     #[command(flatten)]
     pub connection: ConnectionFlags,
-    /// What a script is given.
+    /// Script input.
     #[command(flatten)]
     pub script: SweepScriptFlags,
     /// Where the modules of a script come from.
@@ -54,119 +54,118 @@ Examples:
   knee sweep URL --connections 50,100,200,400 --svg curve.svg
   knee sweep checkout.js --slo 'p95<1s' --errors 1% --max-time 5m";
 
-/// How the load climbs.
+/// Steps of the load.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Ladder")]
+#[command(next_help_heading = "Load")]
 pub struct LadderFlags {
-    /// First rate, arrivals a second; without it closed probes find where to begin
+    /// First arrival rate per second [default: found by short closed loads]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub from: Option<String>,
-    /// No step is above this rate; without --from the ladder begins at 15 % of it
+    /// Highest arrival rate; without --from, steps begin at 15 % of it
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub to: Option<String>,
-    /// Each rate is so many times the one before, with --from or --to [default: 1.35]
+    /// Factor between steps, with --from or --to [default: 1.35]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub factor: Option<String>,
-    /// These rates, separated by commas
+    /// Only these arrival rates, separated by commas
     #[arg(long, value_name = "LIST", conflicts_with_all = ["from", "to", "factor"])]
     pub rates: Option<String>,
-    /// These numbers of connections that each wait for their answer, in place of rates
+    /// Closed load with these numbers of connections, separated by commas
     #[arg(short = 'c', long, value_name = "LIST", conflicts_with_all = ["from", "to", "factor", "rates"])]
     pub connections: Option<String>,
-    /// How long a step is measured; near the limit slow services get up to three times
-    /// as much [default: 10s]
+    /// Measured time per step; up to three times as long near the limit [default: 10s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub step: Option<String>,
-    /// Begin no step that would end later than this
+    /// Start no step that would end later than this
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub max_time: Option<String>,
-    /// Most requests in flight; for a script, most VUs [default: 1000; for a script 200]
+    /// Limit of requests in flight; of VUs for a script [default: 1000; script: 200]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub in_flight: Option<String>,
-    /// Seed of all arrivals: the same seed, the same load [default: 1]
+    /// Seed of arrivals [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<String>,
-    /// Worker threads [default: one a CPU]
+    /// Worker threads [default: one per CPU]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub workers: Option<String>,
-    /// Allow more than a little load on this public host; repeat for more
+    /// Lift the load limit for this public host; repeatable
     #[arg(long = "allow-host", value_name = "HOST")]
     pub allow_hosts: Vec<String>,
 }
 
-/// What a step has to keep.
+/// Pass criteria of a step.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Rules")]
+#[command(next_help_heading = "Pass criteria")]
 pub struct RuleFlags {
-    /// A limit on response time, as in 'p99<250ms', 'p99.9<1s' or 'mean<20ms'; repeat it
-    /// or separate with commas
+    /// Response time limit, as in 'p99<250ms' or 'mean<20ms'; repeat, or separate with commas
     #[arg(long = "slo", value_name = "LIMIT", value_delimiter = ',')]
     pub slos: Vec<String>,
-    /// Share of the requests that may fail [default: 0.1%]
+    /// Highest share of failed requests [default: 0.1%]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub errors: Option<String>,
-    /// How near the ends of the capacity have to be: 5% means the upper is at most 5 % above
-    /// the lower before both are confirmed [default: 5%]
+    /// Width of the capacity's range at which the search stops [default: 5%]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub precision: Option<String>,
-    /// Process of the service, when it is on this machine: its CPU time says what the CPU
-    /// allows; repeat for more
+    /// Process of the service, if local, to report its CPU time; repeatable
     #[arg(long = "pid", value_name = "PID")]
     pub pids: Vec<u32>,
 }
 
-/// What the capacity is worth.
+/// Cost per user.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Worth")]
+#[command(next_help_heading = "Cost")]
 pub struct WorthFlags {
-    /// What the hardware costs, in any currency, as in 20/month
+    /// Cost of the hardware, as in 20/month
     #[arg(long, value_name = "AMOUNT/TIME")]
     pub host_cost: Option<String>,
-    /// What one user does, as in 300/month
+    /// Requests of one user, as in 300/month
     #[arg(long, value_name = "N/TIME")]
     pub requests_per_user: Option<String>,
-    /// The busiest moment has so many times the mean load [default: 10]
+    /// Peak load as a multiple of the mean load [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub peak_factor: Option<String>,
 }
 
-/// What a script is given.
+/// Script input.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Script")]
 pub struct SweepScriptFlags {
-    /// A variable for `__ENV`: NAME=VALUE, or the NAME of one of this process
+    /// Variable for `__ENV`; NAME alone takes the value from the environment
     #[arg(short = 'e', long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// A file or folder that the script may read besides its own folder
+    /// File or folder that the script can read, besides its own folder
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
 }
 
-/// What is shown and kept.
+/// What is shown and saved.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct SweepOutputFlags {
     /// Write the result to a file instead of stdout
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Form of the result [default: text]
+    /// Result format [default: text]
     #[arg(long, alias = "format", value_name = "FORMAT", value_enum)]
     pub output_format: Option<SweepFormat>,
-    /// Draw the curve as an SVG too
+    /// Also write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Also draw the curve as SVG
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Unit of the times in the text; chosen to fit when not given
+    /// Unit of times in text [default: chosen to fit]
     #[arg(short = 'u', long, value_name = "UNIT", value_parser = unit())]
     pub time_unit: Option<Unit>,
-    /// No line a step
+    /// Do not print each step
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// No colours; so does the environment variable `NO_COLOR`
+    /// No colours; the variable `NO_COLOR` does the same
     #[arg(long, alias = "disable-color")]
     pub no_color: bool,
 }
 
-/// Form of a sweep's result.
+/// Result format of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum SweepFormat {
     /// For people

@@ -22,6 +22,7 @@ use super::noise;
 use super::sides::Sides;
 use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
 use crate::demo::Demo;
+use crate::demo::server::Service;
 use crate::exit::Exit;
 use crate::problem::{Problem, printable};
 use crate::settings::compare::{self as settings, Side};
@@ -97,7 +98,7 @@ fn rendered(
 }
 
 fn demo() -> Result<Demo, Problem> {
-    Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))
+    Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), &Service::default())
         .map_err(|error| Problem::new(format!("the demo server cannot be started: {error}"), "give a URL"))
 }
 

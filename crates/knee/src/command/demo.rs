@@ -1,28 +1,30 @@
-//! `knee demo`: bring up a small server and load it, so that a newcomer sees the main job at once.
+//! `knee demo`: start a small server and load it, so that a newcomer sees a load test at once.
 //!
 //! The server is another process of this program; see [`crate::demo`].
 
 use crate::args::{AmountFlags, DemoArgs, LoadArgs};
 use crate::demo::Demo;
+use crate::demo::server::Service;
 use crate::exit::Exit;
 use crate::problem::Problem;
+use crate::settings::number;
 
 use super::load::load;
 
-/// What is sent when no amount was asked for: half of what the server can take.
-const RATE: &str = "2000";
+/// How long the load lasts if none is given. Its rate is half of the server's capacity.
 const DURATION: &str = "10s";
 
 /// Does it.
 ///
 /// # Errors
 ///
-/// When the server cannot be brought up, and as [`load`].
+/// When the server cannot be started, and as [`load`].
 pub fn demo(args: DemoArgs, narrate: fn(&str)) -> Result<Exit, (Problem, Exit)> {
-    let demo = Demo::spawn(args.listen).map_err(|error| {
+    let service = service(&args).map_err(|problem| (problem, Exit::Configuration))?;
+    let demo = Demo::spawn(args.listen, &service).map_err(|error| {
         let problem = Problem::new(
             format!("the demo server cannot be started on {}: {error}", args.listen),
-            "give another address with --listen",
+            "give another address with `--listen`",
         );
         (problem, Exit::Configuration)
     })?;
@@ -36,8 +38,20 @@ pub fn demo(args: DemoArgs, narrate: fn(&str)) -> Result<Exit, (Problem, Exit)> 
     let mut flags = args.flags;
     if flags.amount == AmountFlags::default() {
         narrate(&format!("loading a demo server on {url} for {DURATION}; try: knee URL -c 50 -z 10s"));
-        flags.amount.rate = Some(RATE.to_owned());
+        flags.amount.rate = Some((service.knee() / 2.0).to_string());
         flags.amount.duration = Some(DURATION.to_owned());
     }
     load(&LoadArgs { url: Some(url), flags }, narrate)
+}
+
+/// The server that was asked for.
+fn service(args: &DemoArgs) -> Result<Service, Problem> {
+    let mut service = Service::default();
+    if let Some(text) = &args.server_workers {
+        service.workers = number::whole("--server-workers", text, 1..=512)? as usize;
+    }
+    if let Some(text) = &args.server_time {
+        service.service_time = number::span_above_zero("--server-time", text)?;
+    }
+    Ok(service)
 }

@@ -1,21 +1,47 @@
-//! The record of a run as a file that grows while the run goes on.
+//! The record of a run as a file that grows during the run.
 //!
 //! Does not know the format (`knee_core::record::format` does) nor where the file lies
 //! ([`crate::store`] does).
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind, Seek, SeekFrom};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use knee_core::record::format::Writer;
+use knee_core::clock::MonotonicClock;
+use knee_core::record::format::{Note, Writer};
 use knee_core::record::{Head, Tail};
 use knee_core::tally::Interval;
 use knee_engine::run::Journal;
 
+use crate::problem::reason;
+
 /// A record being written. Every frame is handed to the kernel whole and at once, so that the
-/// death of this process, at any moment, costs the interval in progress and no more.
+/// death of this process, at any moment, costs the interval in progress and no more. With its tail
+/// the record is also on the disk.
 pub struct FileJournal {
-    /// `None` once the tail was written.
+    /// `None` once the tail was written, or nothing more can be.
     writer: Option<Writer<File>>,
+    /// The same open file, to measure and to sync it.
+    file: File,
+    /// Bytes of all whole frames.
+    whole: u64,
+    clock: MonotonicClock,
+    trouble: Trouble,
+}
+
+/// Why a record is incomplete, if it is. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Trouble(Arc<Mutex<Option<String>>>);
+
+impl Trouble {
+    /// The reason in words; `None` if the record is complete.
+    pub fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, error: &io::Error) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| reason(error));
+    }
 }
 
 impl FileJournal {
@@ -25,16 +51,64 @@ impl FileJournal {
     ///
     /// Those of the file.
     pub fn begin(file: File, head: &Head) -> io::Result<Self> {
-        Ok(Self { writer: Some(Writer::new(file, head)?) })
+        let same = file.try_clone()?;
+        let writer = Some(Writer::new(file, head)?);
+        let mut journal = Self {
+            writer,
+            file: same,
+            whole: 0,
+            clock: MonotonicClock::start(),
+            trouble: Trouble::default(),
+        };
+        journal.mark();
+        Ok(journal)
+    }
+
+    /// Where to see, after the run, whether the record is complete.
+    pub fn trouble(&self) -> Trouble {
+        self.trouble.clone()
+    }
+
+    /// Everything so far is whole frames.
+    fn mark(&mut self) {
+        // A pipe has no position; nothing can be cut off it either.
+        self.whole = self.file.stream_position().unwrap_or(0);
+    }
+
+    /// Cuts a torn frame off and says in the record itself why it ends: there is room for a note
+    /// where there was none for an interval.
+    fn give_up(&mut self, error: &io::Error) {
+        self.trouble.set(error);
+        let Some(mut writer) = self.writer.take() else { return };
+        let text = format!("the record ends here, the run did not: {}", reason(error));
+        let cut = self.file.set_len(self.whole).and_then(|()| self.file.seek(SeekFrom::Start(self.whole)));
+        // Should there be no room for this either, the record just ends.
+        let noted = cut.and_then(|_| writer.note(&Note { at: self.clock.now(), text }));
+        if noted.is_err() {
+            let _ = self.file.set_len(self.whole);
+        }
+        let _ = self.file.sync_all();
     }
 }
 
 impl Journal for FileJournal {
     fn interval(&mut self, interval: &Interval) -> io::Result<()> {
-        self.writer.as_mut().map_or(Ok(()), |writer| writer.interval(interval))
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        let written = writer.interval(interval);
+        match &written {
+            Ok(()) => self.mark(),
+            Err(error) => self.give_up(error),
+        }
+        written
     }
 
     fn tail(&mut self, tail: &Tail) -> io::Result<()> {
-        self.writer.take().map_or(Ok(()), |writer| writer.tail(tail).map(drop))
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        let ended = writer.tail(tail).and_then(|file| match file.sync_all() {
+            // Pipes and devices cannot be synced.
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+            synced => synced,
+        });
+        ended.inspect_err(|error| self.trouble.set(error))
     }
 }

@@ -1,13 +1,14 @@
-//! `knee URL`: load a URL, show it live, keep the record, print the result.
+//! `knee URL`: load a URL, show it live, save the run, print the result.
 //!
-//! The order matters: everything that can be wrong is found before the first request, and
-//! whatever was measured is kept before anything is printed.
+//! The order matters: errors in what was asked for are found before the first request, and what
+//! was measured is saved before anything is printed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use knee_core::clock;
+use knee_core::outcome::Fault;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::truth::State;
 use knee_driver::Loaded;
@@ -19,15 +20,15 @@ use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
 
 use super::failed::{Failed, failed, refused};
-use super::journal::FileJournal;
-use super::{build, render};
+use super::journal::{FileJournal, Trouble};
+use super::{build, incomplete, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
 use crate::live::{self, Live};
-use crate::problem::{Problem, printable, reason};
+use crate::problem::{Problem, on_one_line, printable, reason};
 use crate::settings::{self, Load, Surroundings, target};
 use crate::signals;
-use crate::store::{self, NewRecord, Store};
+use crate::store::{self, Kind, NewRecord, Store};
 
 /// Does it.
 ///
@@ -52,17 +53,38 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     let control = Control::new();
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let (run, kept) = take(load, &way, &control, narrate)?;
+    let Taken { run, record } = take_as(Kind::Run, load, &way, &control, narrate)?;
     let text = render(&run, load.output.format, load.output.color, load.output.time_unit);
     let written = sink.write(text.as_bytes()).map_err(failed);
     // Also when the result could not be written: this is where it can still be had.
-    if let Some(path) = kept.filter(|_| load.output.format != Format::Quiet || written.is_err()) {
-        narrate(&format!("record: {}", path.display()));
+    if let Some(Record { path, .. }) =
+        record.as_ref().filter(|_| load.output.format != Format::Quiet || written.is_err())
+    {
+        narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
     }
-    written.map(|()| exit_of(&run.ending, run.truth.state))
+    written?;
+    if let Some((path, why)) = record.and_then(|record| Some((record.path, record.trouble.get()?))) {
+        return Err(failed(incomplete(&path, &why)));
+    }
+    why_invalid(&run, load.output.format).iter().for_each(|line| narrate(line));
+    not_tls(load, &run).iter().for_each(|line| narrate(line));
+    Ok(exit_of(&run.ending, run.truth.state))
 }
 
-/// Makes the run and keeps its record, whose name is returned.
+/// A run and its record.
+struct Taken {
+    run: Run,
+    /// `None` if the run is not saved.
+    record: Option<Record>,
+}
+
+/// A record that was written.
+struct Record {
+    path: PathBuf,
+    trouble: Trouble,
+}
+
+/// Makes the run of a trial and saves its record, whose name is returned.
 ///
 /// # Errors
 ///
@@ -73,10 +95,8 @@ pub(super) fn take(
     control: &Control,
     narrate: fn(&str),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
-    let head = head(load);
-    let (journal, kept) = journal(load, &head, narrate)?.unzip();
-    let run = measure(load, head, way, journal, control, narrate)?;
-    Ok((run, kept))
+    take_as(Kind::Trial, load, way, control, narrate)
+        .map(|Taken { run, record }| (run, record.map(|record| record.path)))
 }
 
 /// The same for the driver of trials, without a word on the screen.
@@ -89,17 +109,39 @@ pub(super) fn loaded(load: &Load, way: &HttpConfig, control: &Control) -> Result
     Ok(Loaded { run, record: record.map(|path| printable(&path.display().to_string())) })
 }
 
-/// The record, with its head written, and its name; none when it cannot be kept and nobody named it.
-fn journal(load: &Load, head: &Head, narrate: fn(&str)) -> Result<Option<(FileJournal, PathBuf)>, Failed> {
+fn take_as(
+    kind: Kind,
+    load: &Load,
+    way: &HttpConfig,
+    control: &Control,
+    narrate: fn(&str),
+) -> Result<Taken, Failed> {
+    let head = head(load);
+    let (journal, record) = journal(kind, load, &head, narrate)?.unzip();
+    let run = measure(load, head, way, journal, control, narrate)?;
+    Ok(Taken { run, record })
+}
+
+/// The record with its head written; none when it cannot be saved and nobody named it.
+fn journal(
+    kind: Kind,
+    load: &Load,
+    head: &Head,
+    narrate: fn(&str),
+) -> Result<Option<(FileJournal, Record)>, Failed> {
     let host = load.targets.first().map_or_else(|| "unix".to_owned(), target::Target::place);
-    let (named, store) = (load.output.record.as_deref(), Store::of_process());
+    let (named, store) =
+        (load.output.record.as_deref(), Store::of_process().map(|store| store.of_kind(kind)));
     let record = store::open_record(named, store.as_ref(), head.started, &host).map_err(refused)?;
     let begun = record.and_then(|NewRecord { file, path }| match FileJournal::begin(file, head) {
-        Ok(journal) => Ok((journal, path)),
+        Ok(journal) => {
+            let trouble = journal.trouble();
+            Ok((journal, Record { path, trouble }))
+        }
         Err(error) => {
             // What was written of it is no record.
             let _ = std::fs::remove_file(&path);
-            Err(format!("this run is not kept: `{}`: {}", path.display(), reason(&error)))
+            Err(format!("this run is not saved: `{}`: {}", path.display(), reason(&error)))
         }
     });
     begun.map(Some).or_else(|warning| {
@@ -168,7 +210,18 @@ fn head(load: &Load) -> Head {
     }
 }
 
-/// How a run ends the program: what it says of itself counts more than how it came to its end.
+/// A hint for `https://` where the server does not speak TLS: nothing was answered, and TLS was why.
+fn not_tls(load: &Load, run: &Run) -> Option<String> {
+    let tally = run.measured.all();
+    let failed = tally.faults.iter().any(|tally| tally.fault == Fault::TlsHandshake);
+    let https = load.requests.first().is_some_and(|request| request.url.scheme() == "https");
+    let answered = !tally.status.is_empty();
+    (https && failed && !answered && load.output.format != Format::Quiet).then(|| {
+        "hint: no TLS session: if the server speaks plain HTTP on this port, write http://".to_owned()
+    })
+}
+
+/// How a run ends the program: its validity counts more than how it came to its end.
 fn exit_of(ending: &Ending, state: State) -> Exit {
     match (ending, state) {
         (_, State::Invalid) => Exit::Invalid,

@@ -1,6 +1,6 @@
 //! `knee report --format locust-csv`: a record as the four files of Locust.
 //!
-//! Reads the record a second time, because what there was after each interval is not part of a run summed up.
+//! Reads the record a second time: the totals after each interval are not part of a run.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -17,12 +17,12 @@ use crate::settings::output::open_result;
 ///
 /// # Errors
 ///
-/// When it is not said where, the record cannot be read again or a file not be written.
+/// Without an output, or when the record cannot be read again or a file cannot be written.
 pub fn write(record: &Path, run: &Run, output: Option<&Path>) -> Result<(), Problem> {
     let output = output.ok_or_else(|| {
         Problem::new(
-            "`--format locust-csv` writes four files, and `-o` does not say where",
-            "give the beginning of their names, as in `-o results/run1`, or a folder",
+            "`--format locust-csv` writes four files, and there is no `-o`",
+            "give a prefix, as in `-o results/run1`, or a folder",
         )
     })?;
     let tables = table::render(&follow(record, run)?.end(run));
@@ -41,7 +41,7 @@ fn follow(record: &Path, run: &Run) -> Result<Follower, Problem> {
     let file = File::open(record).map_err(|error| unreadable(reason(&error)))?;
     let mut reader = Reader::new(BufReader::new(file)).map_err(|error| unreadable(error.to_string()))?;
     let mut follower = Follower::new(&run.head);
-    // Damage was told when the run was read; what is before it counts.
+    // Damage was reported when the run was read; what is before it counts.
     while let Ok(Some(frame)) = reader.next_frame() {
         if let Frame::Interval(interval) = frame {
             follower.add(&interval);

@@ -1,6 +1,6 @@
-//! `knee report`: show a run that was kept, in any form, or list them.
+//! `knee report`: show a saved run in any format, or list them.
 //!
-//! Does not measure and does not judge again: a record keeps the verdict it was given.
+//! Does not measure and does not judge again: it shows the stored validity.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -9,10 +9,12 @@ use std::path::Path;
 use knee_core::record::Run;
 use knee_core::record::run::read;
 
+mod list;
+
 use super::{locust, render};
 use crate::args::ReportArgs;
 use crate::exit::Exit;
-use crate::problem::{Problem, printable, reason};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::Surroundings;
 use crate::settings::output::{Sink, open_result};
 use crate::store::Store;
@@ -23,15 +25,16 @@ use crate::store::Store;
 ///
 /// When there is no such record, or it is none.
 pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
-    let store = Store::of_process()
-        .ok_or_else(|| Problem::new("nothing says where runs are kept", "set HOME or KNEE_HOME"))?;
+    let store = Store::of_process().ok_or_else(|| {
+        Problem::new("no folder for saved runs: neither KNEE_HOME nor HOME is set", "set HOME or KNEE_HOME")
+    })?;
     if args.list {
-        let list: Vec<_> = store.list()?.iter().map(|path| path.display().to_string()).collect();
-        let list = if list.is_empty() { String::new() } else { list.join("\n") + "\n" };
+        let list =
+            args.record.as_deref().map_or_else(|| list::runs(&store), |name| list::trials(&store, name))?;
         Sink::Stdout.write(list.as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let path = store.find(&args.record)?;
+    let path = store.find(args.record.as_deref().unwrap_or("last"))?;
     let run = open(&path, narrate)?;
     let surroundings = Surroundings::read();
     let color =
@@ -45,7 +48,7 @@ pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     Ok(Exit::Ok)
 }
 
-/// Reads a record; what is wrong with a part of it is told.
+/// Reads a record and reports its damage.
 ///
 /// # Errors
 ///
@@ -54,10 +57,10 @@ pub(super) fn open(path: &Path, narrate: fn(&str)) -> Result<Run, Problem> {
     let named = |text: String, hint| Problem::new(format!("`{}`: {text}", path.display()), hint);
     let file = File::open(path).map_err(|error| named(reason(&error), "check its permissions"))?;
     let reading = read(BufReader::new(file)).map_err(|error| {
-        named(error.to_string(), "give a file that knee wrote; `knee report --list` names them")
+        named(error.to_string(), "give the file of a saved run; `knee report --list` lists them")
     })?;
     for note in &reading.notes {
-        narrate(&format!("note: at {}: {}", note.at, printable(&note.text)));
+        narrate(&format!("note: at {}: {}", note.at, on_one_line(&note.text)));
     }
     Ok(reading.run)
 }

@@ -4,6 +4,8 @@
 //! have shown, is decided by `knee_study::sweep`; this makes the steps and shows them. Does not
 //! calculate.
 
+use std::path::PathBuf;
+
 use knee_core::clock;
 use knee_core::truth::State;
 use knee_driver::process;
@@ -35,6 +37,21 @@ mod url;
 
 use loader::Loader;
 
+/// Where the result goes. Opened before the first step: a file that cannot be written must not cost a sweep.
+struct Sinks {
+    result: Sink,
+    json: Option<Sink>,
+    drawing: Option<Sink>,
+}
+
+impl Sinks {
+    fn open(settings: &SweepSettings) -> Result<Self, Problem> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(|path| open_result(Some(path))).transpose();
+        let result = open_result(settings.file.as_deref())?;
+        Ok(Self { result, json: open(&settings.json)?, drawing: open(&settings.svg)? })
+    }
+}
+
 /// Does it.
 ///
 /// # Errors
@@ -57,9 +74,7 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 }
 
 fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str)) -> Result<Exit, Failed> {
-    let mut result = open_result(settings.file.as_deref()).map_err(refused)?;
-    let mut drawing =
-        settings.svg.as_deref().map(|path| open_result(Some(path))).transpose().map_err(refused)?;
+    let mut sinks = Sinks::open(settings).map_err(refused)?;
     let control = Control::new();
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
@@ -83,7 +98,7 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
     let report = sweep.conclude(facts(settings, &about));
     // What was measured before something failed is told all the same.
     if fault.is_none() || !report.trials.is_empty() {
-        write(settings, &report, &about, &mut result, drawing.as_mut()).map_err(failed)?;
+        write(settings, &report, &about, &mut sinks).map_err(failed)?;
     }
     fault.map_or_else(|| Ok(exit_of(&report)), Err)
 }
@@ -93,13 +108,7 @@ fn facts(settings: &SweepSettings, about: &About) -> Facts {
     Facts { cores, assumptions: settings.assumptions }
 }
 
-fn write(
-    settings: &SweepSettings,
-    report: &Report,
-    about: &About,
-    result: &mut Sink,
-    drawing: Option<&mut Sink>,
-) -> Result<(), Problem> {
+fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut Sinks) -> Result<(), Problem> {
     let view = SweepView::of(report, about);
     let palette = if settings.color { Palette::Ansi } else { Palette::None };
     let style = Style { palette, unit: settings.time_unit, ..Style::default() };
@@ -108,8 +117,11 @@ fn write(
         SweepFormat::Md => markdown::render(&view, &style),
         SweepFormat::Json => json::render(&view),
     };
-    let written = result.write(text.as_bytes());
-    if let Some(drawing) = drawing {
+    let written = sinks.result.write(text.as_bytes());
+    if let Some(json) = &mut sinks.json {
+        json.write(json::render(&view).as_bytes())?;
+    }
+    if let Some(drawing) = &mut sinks.drawing {
         drawing.write(svg::render(&view).as_bytes())?;
     }
     written

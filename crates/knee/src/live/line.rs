@@ -1,9 +1,8 @@
-//! Without a terminal: one line an interval.
+//! Without a terminal: one line per interval.
 //!
-//! Writes and flushes a line as soon as its interval is there; does not move a cursor. When
-//! nobody reads any more it keeps quiet, and the run goes on.
+//! Hands a line over as soon as its interval is there; does not move a cursor and does not write
+//! itself.
 
-use std::io::Write;
 use std::sync::mpsc::Receiver;
 
 use knee_core::event::Event;
@@ -12,10 +11,10 @@ use knee_core::unit::Nanos;
 use knee_report::number::Unit;
 use knee_report::text::{interval_header, interval_line};
 
-use crate::problem::printable;
+use crate::problem::on_one_line;
 
 /// Writes the lines of a run until it has ended. Returns no warnings: they are among the lines.
-pub fn run(unit: Option<Unit>, events: &Receiver<Event>, out: &mut impl Write) -> Vec<String> {
+pub fn run(unit: Option<Unit>, events: &Receiver<Event>, mut say: impl FnMut(&str)) -> Vec<String> {
     let mut measured_from = Nanos::ZERO;
     for event in events {
         let line = match event {
@@ -24,18 +23,17 @@ pub fn run(unit: Option<Unit>, events: &Receiver<Event>, out: &mut impl Write) -
                 interval_header()
             }
             Event::Interval(interval) => interval_line(&Point::of(&interval, measured_from), unit),
-            Event::Stopping { interrupted: true } => "interrupted: requests in flight may finish".to_owned(),
+            Event::Stopping { interrupted: true } => "interrupted: waiting for requests in flight".to_owned(),
             Event::Stopping { interrupted: false } => continue,
-            Event::Warning(text) => format!("warning: {}", printable(&text)),
+            Event::Warning(text) => format!("warning: {}", on_one_line(&text)),
             Event::Ended(_) => break,
         };
-        // Nobody to tell when stderr is closed.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        say(&line);
     }
     Vec::new()
 }
 
-/// Collects the warnings of a run until it has ended, and shows nothing.
+/// Collects the warnings of a run until it ends; shows nothing.
 pub fn warnings(events: &Receiver<Event>) -> Vec<String> {
     let mut warnings = Vec::new();
     for event in events {
@@ -62,8 +60,8 @@ mod tests {
         sender.send(Event::Warning("disk\u{1b}[2J full".to_owned())).unwrap();
         sender.send(Event::Stopping { interrupted: true }).unwrap();
         drop(sender);
-        let mut out = Vec::new();
-        assert_eq!(run(None, &receiver, &mut out), [""; 0]);
-        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+        let mut out = String::new();
+        assert_eq!(run(None, &receiver, |line| out.extend([line, "\n"])), [""; 0]);
+        insta::assert_snapshot!(out);
     }
 }

@@ -1,7 +1,7 @@
-//! What speaks against the numbers so far, for a line on the screen.
+//! Provisional validity for a line of the live screen.
 //!
-//! Does not judge the run: that is done once, over the whole record, at its end. These are the
-//! signs that a person can act on while the load still goes on.
+//! Does not judge the run: that happens once, at its end, over the whole record. These are signs that
+//! a person can act on during the load.
 
 use knee_core::outcome::{Blame, Fault};
 use knee_core::record::Point;
@@ -55,13 +55,13 @@ impl Signs {
         let signs = [self.lag(), self.cpu(), self.own_faults()];
         let worst =
             signs.into_iter().flatten().reduce(|one, other| if other.0 > one.0 { other } else { one });
-        worst.unwrap_or_else(|| (State::Valid, "nothing speaks against the numbers".to_owned()))
+        worst.unwrap_or_else(|| (State::Valid, "no warnings".to_owned()))
     }
 
     fn lag(&self) -> Option<(State, String)> {
         let lag = self.lag.filter(|lag| *lag > LAG_SUSPECT)?;
         let state = if lag > LAG_INVALID { State::Invalid } else { State::Suspect };
-        Some((state, format!("requests went out late: lag p99 up to {lag}")))
+        Some((state, format!("generator lag p99 up to {lag}")))
     }
 
     fn cpu(&self) -> Option<(State, String)> {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_sign_is_told() {
+    fn the_worst_sign_is_shown() {
         let mut signs = Signs::default();
         assert_eq!(signs.worst().0, State::Valid);
         signs.add(&point(0.5, Nanos::from_micros(50)), [].into_iter());
@@ -108,10 +108,7 @@ mod tests {
         signs.add(&point(0.8, Nanos::from_micros(50)), [].into_iter());
         assert_eq!(signs.worst(), (State::Suspect, "a worker used up to 80 % of its CPU".to_owned()));
         signs.add(&point(0.5, Nanos::from_millis(150)), [].into_iter());
-        assert_eq!(
-            signs.worst(),
-            (State::Invalid, "requests went out late: lag p99 up to 150 ms".to_owned())
-        );
+        assert_eq!(signs.worst(), (State::Invalid, "generator lag p99 up to 150 ms".to_owned()));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How much load and when: `-n`, `-c`, `-z`, `-q`, stages, warm-up, workers.
 //!
-//! Does not know what is sent. Durations count from the end of the warm-up, as people mean them;
-//! the plan's clock counts from its start.
+//! Does not know what is sent. Durations typed count from the end of the warm-up; the plan's clock
+//! counts from its start.
 
 use knee_core::plan::{Executor, Scenario, Stop};
 use knee_core::schedule::{Arrivals, Curve, Stage};
@@ -12,7 +12,7 @@ use super::number::{rate, span, span_above_zero, whole};
 use crate::args::{AmountFlags, ArrivalKind};
 use crate::problem::Problem;
 
-/// Requests of a load for which neither a number nor a time is given; oha's and hey's default.
+/// Requests of a load without number or duration; oha's and hey's default.
 pub const REQUESTS: u64 = 200;
 /// Connections when none are given; oha's and hey's default.
 pub const CONNECTIONS: u32 = 50;
@@ -84,24 +84,21 @@ pub fn amount(flags: &AmountFlags, cpus: u16, notes: &mut Vec<String>) -> Result
 fn refuse_contradictions(flags: &AmountFlags) -> Result<(), Problem> {
     let refuse = |what: &str, hint: &str| Err(Problem::new(what, hint));
     if flags.requests.is_some() && flags.duration.is_some() {
-        return refuse("`-n` and `-z` exclude each other", "give a number of requests or a time, not both");
+        return refuse("`-n` and `-z` exclude each other", "give either a number of requests or a duration");
     }
     if flags.requests.is_some() && !flags.stages.is_empty() {
         return refuse(
             "`-n` and `--stage` exclude each other",
-            "leave `-n` out: the stages say how long the load takes",
+            "leave `-n` out: the stages set the duration",
         );
     }
     if flags.arrivals.is_some() && flags.rate.is_none() {
-        return refuse(
-            "`--arrivals` needs `-q`",
-            "give a rate, as in `-q 100`; without one each connection waits for its answer before it sends again",
-        );
+        return refuse("`--arrivals` needs `-q`", "give an arrival rate, as in `-q 100`");
     }
     if flags.warm_up.is_some() && flags.duration.is_none() && flags.stages.is_empty() {
         return refuse(
             "`--warm-up` needs `-z` or `--stage`",
-            "say how long to measure after the warm-up, as in `--warm-up 5s -z 30s`",
+            "give the measured time too, as in `--warm-up 5s -z 30s`",
         );
     }
     Ok(())
@@ -114,8 +111,8 @@ fn stop(flags: &AmountFlags, stages: &[Stage], warm_up: Nanos) -> Result<Stop, P
         let duration = span_above_zero("-z", text)?;
         if duration < ramped {
             return Err(Problem::new(
-                format!("`-z {text}` ends before the stages do, which take {ramped}"),
-                "leave `-z` out, or give the whole time; the last level is held until then",
+                format!("`-z {text}` is shorter than the stages, which take {ramped}"),
+                "leave `-z` out, or give a longer duration; the last level holds until then",
             ));
         }
         return Ok(Stop::At(warm_up + duration));
@@ -123,8 +120,8 @@ fn stop(flags: &AmountFlags, stages: &[Stage], warm_up: Nanos) -> Result<Stop, P
     if !stages.is_empty() {
         if ramped == Nanos::ZERO {
             return Err(Problem::new(
-                "the stages take no time at all",
-                "give at least one stage a duration above zero, or add `-z`",
+                "the stages take no time",
+                "give a stage a duration above zero, or add `-z`",
             ));
         }
         return Ok(Stop::At(warm_up + ramped));
@@ -174,7 +171,7 @@ fn curve(start: f64, stages: Vec<Stage>, warm_up: Nanos, flag: &str) -> Result<C
     }
     if warm_up > Nanos::ZERO && start <= 0.0 {
         return Err(Problem::new(
-            "the warm-up has nothing to send: the stages begin at 0",
+            "the warm-up sends nothing: the stages begin at 0",
             format!("give a level for the warm-up, as in `{flag} 10`, or leave `--warm-up` out"),
         ));
     }
@@ -200,8 +197,9 @@ fn fewer_if_useless(connections: u32, typed: bool, stop: Stop, notes: &mut Vec<S
     }
     if typed {
         notes.push(format!(
-            "{} connections for {} requests: each of the others would have nothing to send",
+            "{} connections instead of {}: there are only {} requests",
             count(requests),
+            count(u64::from(connections)),
             count(requests)
         ));
     }
@@ -213,7 +211,7 @@ fn workers(typed: Option<&str>, cpus: u16, users_max: u32, notes: &mut Vec<Strin
     let Some(text) = typed else { return Ok(cpus.clamp(1, most)) };
     let wanted = whole("--workers", text, 1..=WORKERS_MAX)? as u16;
     if wanted > most {
-        notes.push(format!("{most} workers instead of {wanted}: a connection has one worker"));
+        notes.push(format!("{most} workers instead of {wanted}: each connection has one worker"));
     }
     Ok(wanted.min(most))
 }

@@ -71,7 +71,7 @@ fn socket(path: &Path) -> Result<PathBuf, Problem> {
     let kind = std::fs::metadata(path).map_err(|error| {
         Problem::new(
             format!("`{shown}` cannot be used, for `--unix-socket`: {}", reason(&error)),
-            "check the path, and whether the server runs",
+            "check the path, or start the server",
         )
     })?;
     if !kind.file_type().is_socket() {
@@ -98,8 +98,8 @@ fn connect_to(text: &str) -> Result<ConnectTo, Problem> {
     };
     parts().ok_or_else(|| {
         Problem::new(
-            format!("`--connect-to {text}` is not two hosts with ports"),
-            "write it as HOST:PORT:HOST:PORT, as in `example.com:443:127.0.0.1:8443`; IPv6 stands in brackets",
+            format!("`--connect-to {text}` must be two hosts with ports"),
+            "write it as HOST:PORT:HOST:PORT, as in `example.com:443:127.0.0.1:8443`; put IPv6 in brackets",
         )
     })
 }

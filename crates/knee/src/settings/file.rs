@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::problem::{Problem, reason};
 
-/// Most bytes read from a file that a flag names: more is a mistake, such as `/dev/zero`.
+/// Size limit of a file that a flag names: more is an error, such as `/dev/zero`.
 const FILE_MAX: u64 = 1 << 30;
 
 /// The content of a file that `flag` names.

@@ -1,7 +1,6 @@
 //! Multipart forms from `-F`, as curl and oha write them.
 //!
-//! Does not send. The boundary depends on the content alone, so that the same form gives the same
-//! bytes every time.
+//! Does not send. The boundary depends on the content alone: the same form gives the same bytes.
 
 use std::path::Path;
 

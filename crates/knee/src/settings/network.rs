@@ -1,6 +1,6 @@
 //! k6's options about the network, as the request path takes them.
 //!
-//! Says what it leaves out. Does not open connections.
+//! Warns about options without effect. Does not open connections.
 
 use knee_core::unit::Nanos;
 use knee_engine::http::host_rules::{HostRules, NamePattern, Override, Policy, Select};
@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(30);
 ///
 /// # Errors
 ///
-/// The first option that makes no sense.
+/// The first option with a wrong value.
 pub fn settings(options: &HttpOptions) -> Result<Settings, Problem> {
     Ok(Settings {
         connect_timeout: CONNECT_TIMEOUT,
@@ -28,18 +28,18 @@ pub fn settings(options: &HttpOptions) -> Result<Settings, Problem> {
     })
 }
 
-/// What the options ask for and do not get, one sentence each.
+/// Options without full effect, one sentence each.
 pub fn warnings(options: &HttpOptions) -> Vec<String> {
     let mut warnings = Vec::new();
     if options.local_ips.as_ref().is_some_and(|ips| !ips.is_empty()) {
         warnings.push("the option `localIPs` has no effect in this version".to_owned());
     }
     if dns(options, "ttl").is_some_and(|ttl| ttl != "inf") {
-        warnings.push("the option `dns.ttl` has no effect: names are looked up once in a run".to_owned());
+        warnings.push("the option `dns.ttl` has no effect: names are looked up once per run".to_owned());
     }
     let old = |version: Option<&str>| version.is_some_and(|version| version_of(version).is_none());
     if old(tls_version(options, "min")) || old(tls_version(options, "max")) {
-        warnings.push("the option `tlsVersion`: only TLS 1.2 and TLS 1.3 are spoken".to_owned());
+        warnings.push("the option `tlsVersion`: knee supports TLS 1.2 and 1.3 only".to_owned());
     }
     let certificates = options.tls_auth.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     if certificates.len() > 1 {
@@ -49,12 +49,12 @@ pub fn warnings(options: &HttpOptions) -> Vec<String> {
 }
 
 fn wrong(name: &str, value: &str, hint: &str) -> Problem {
-    Problem::new(format!("the option `{name}` makes no sense: {value}"), hint)
+    Problem::new(format!("the option `{name}` is wrong: {value}"), hint)
 }
 
 fn host_rules(options: &HttpOptions) -> Result<HostRules, Problem> {
     let overrides = options.hosts.iter().map(|(from, to)| {
-        let hint = "write `\"name\": \"address\"`, both with a port if need be";
+        let hint = "write `\"name\": \"address\"`, both with a port if needed";
         Override::new(from, to).ok_or_else(|| wrong("hosts", &format!("{from}: {to}"), hint))
     });
     let networks = options.blacklist_ips.iter().map(|text| {
@@ -106,7 +106,7 @@ fn tls(options: &HttpOptions) -> Result<TlsSettings, Problem> {
     let oldest = tls_version(options, "min").and_then(version_of).unwrap_or(defaults.oldest);
     let newest = tls_version(options, "max").map_or(Ok(defaults.newest), |text| {
         let hint = "raise `max` to tls1.2 or tls1.3";
-        version_of(text).ok_or_else(|| wrong("tlsVersion", &format!("{text} is not spoken"), hint))
+        version_of(text).ok_or_else(|| wrong("tlsVersion", &format!("{text} is not supported"), hint))
     })?;
     if oldest > newest {
         return Err(wrong("tlsVersion", "its `min` is above its `max`", "exchange them"));

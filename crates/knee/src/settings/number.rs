@@ -39,7 +39,8 @@ pub fn whole(flag: &str, text: &str, range: RangeInclusive<u64>) -> Result<u64, 
 ///
 /// When it is no such number.
 pub fn rate(flag: &str, text: &str) -> Result<f64, Problem> {
-    const EXPECTED: &str = "give requests a second, as in `0.5`, `200` or `1.5k`; the most is 1,000,000,000";
+    const EXPECTED: &str =
+        "give requests per second, as in `0.5`, `200` or `1.5k`; the most is 1,000,000,000";
     match decimal(text) {
         None => Err(not_a(flag, text, "rate", EXPECTED)),
         Some(rate) if rate > 1e9 => Err(Problem::new(format!("`{flag} {text}` is too large"), EXPECTED)),
@@ -74,7 +75,7 @@ pub fn span(flag: &str, text: &str) -> Result<Nanos, Problem> {
 pub fn span_above_zero(flag: &str, text: &str) -> Result<Nanos, Problem> {
     match span(flag, text)? {
         Nanos::ZERO => Err(Problem::new(
-            format!("`{flag} {text}` is no time at all"),
+            format!("`{flag} {text}` is no time"),
             "give a duration above zero, or leave the flag out",
         )),
         span => Ok(span),

@@ -1,7 +1,7 @@
-//! What is shown and kept: form of the result, its file, the record's name, screen or lines.
+//! What is shown and saved: format and file of the result, file of the record, screen or lines.
 //!
-//! Does not draw and does not write a report; opens files only when [`Output::open`] is called,
-//! which is after everything else was found to be in order.
+//! Does not draw and does not write a report; opens files only in [`Output::open`], after all other
+//! checks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -14,14 +14,14 @@ use super::number::whole;
 use crate::args::{Format, OutputFlags};
 use crate::problem::{Problem, reason};
 
-/// Redraws a second when none are given; intervals come once a second, only the progress moves
-/// between them.
+/// Redraws per second by default; intervals come once per second, only the progress moves between
+/// them.
 pub const FPS: u8 = 4;
 
-/// What is shown and kept.
+/// What is shown and saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Form of the result.
+    /// Format of the result.
     pub format: Format,
     /// File for the result; stdout without one.
     pub file: Option<PathBuf>,
@@ -31,21 +31,21 @@ pub struct Output {
     pub time_unit: Option<Unit>,
     /// Whether the result may have colours.
     pub color: bool,
-    /// What is shown while the load goes on.
+    /// What is shown during the load.
     pub progress: Progress,
 }
 
-/// What is shown while the load goes on.
+/// What is shown during the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// The live screen, on stdout.
     Screen {
-        /// Most redraws a second, 1 to 60.
+        /// Redraws per second, 1 to 60.
         fps: u8,
         /// Whether it may have colours.
         color: bool,
     },
-    /// A line an interval, on stderr.
+    /// One line per interval, on stderr.
     Lines,
     /// Nothing.
     None,
@@ -93,20 +93,20 @@ pub enum Sink {
     File(ResultFile),
 }
 
-/// A file for a result. What it held is kept until the result is there; if it was made for the
-/// result and never gets one, it goes again.
+/// A file for a result. Its old content stays until the result is written; a new file without a
+/// result is removed.
 #[derive(Debug)]
 pub struct ResultFile {
     file: File,
     path: PathBuf,
-    /// Whether it was made for a result that is not there yet.
+    /// Whether it is new and has no result yet.
     bare: bool,
 }
 
 impl Drop for ResultFile {
     fn drop(&mut self) {
         if self.bare {
-            // If it cannot go it stays, empty or half-written; the run has its own error to tell.
+            // If it cannot be removed it stays, empty or half-written; the run reports its own error.
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -47,7 +47,7 @@ pub fn urls(typed: Option<&str>, file: Option<&Path>) -> Result<Vec<WeightedUrl>
         (Some(text), None) => Ok(vec![WeightedUrl { url: url(text)?, weight: 1.0 }]),
         (None, None) => Err(Problem::new(
             "no URL is given",
-            "write `knee http://127.0.0.1:8080/`, or `knee demo` for a server to try it on",
+            "write `knee http://127.0.0.1:8080/`, or try `knee demo`; `knee --help` lists flags and commands",
         )),
     }
 }
@@ -56,7 +56,7 @@ pub fn urls(typed: Option<&str>, file: Option<&Path>) -> Result<Vec<WeightedUrl>
 fn urls_of_file(path: &Path) -> Result<Vec<WeightedUrl>, Problem> {
     let content = read_file("--urls-from-file", path)?;
     let text = String::from_utf8(content).map_err(|_| {
-        Problem::new(format!("`{}` is not UTF-8", path.display()), "write one URL a line, in UTF-8")
+        Problem::new(format!("`{}` is not UTF-8", path.display()), "write one URL per line, in UTF-8")
     })?;
     let text = text.trim_start_matches('\u{feff}');
     let mut urls = Vec::new();
@@ -76,7 +76,7 @@ fn urls_of_file(path: &Path) -> Result<Vec<WeightedUrl>, Problem> {
     if urls.is_empty() {
         return Err(Problem::new(
             format!("`{}` has no URL, for `--urls-from-file`", path.display()),
-            "write one URL a line, with a weight behind it if some come more often",
+            "write lines of `URL [WEIGHT]`",
         ));
     }
     Ok(urls)
@@ -96,20 +96,34 @@ fn weighted_url(line: &str) -> Result<WeightedUrl, Problem> {
 /// Reads a URL; `http://` is assumed when there is no scheme.
 fn url(text: &str) -> Result<Url, Problem> {
     const HINT: &str = "write it as `http://host:port/path`";
-    let malformed = |why: &str| Problem::new(format!("`{text}` is not a URL: {why}"), HINT);
+    let typed = redacted(text);
+    let malformed = |why: &str| Problem::new(format!("`{typed}` is not a URL: {why}"), HINT);
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if port.split('/').next().is_some_and(|port| port.parse::<u16>().is_ok()) {
+        return Err(Problem::new(
+            format!("`{typed}` is a port, not a URL"),
+            format!("write `http://127.0.0.1:{port}`"),
+        ));
+    }
+    if ["./", "../", "/", "~"].iter().any(|start| text.starts_with(start)) {
+        return Err(Problem::new(
+            format!("`{typed}` is a path, not a URL"),
+            "`knee run FILE` runs a script, `knee report FILE` shows a saved run; a URL is `http://host:port/path`",
+        ));
+    }
     if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(malformed("it contains white space or a control character"));
+        return Err(malformed("it has white space or a control character"));
     }
     if !text.contains("://") && (text.starts_with("http:") || text.starts_with("https:")) {
-        return Err(malformed("two slashes are missing after the scheme"));
+        return Err(malformed("two slashes must follow the scheme"));
     }
     let scheme_given = text.split(['/', '?', '#']).next().is_some_and(|start| start.ends_with(':'));
     let whole = if scheme_given { text.to_owned() } else { format!("http://{text}") };
     let url = Url::parse(&whole).map_err(|error| malformed(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(Problem::new(
-            format!("`{text}` has the scheme `{}`", url.scheme()),
-            "only `http` and `https` can be loaded",
+            format!("`{typed}` has the scheme `{}`", url.scheme()),
+            "knee loads `http` and `https` only",
         ));
     }
     if url.host_str().is_none_or(str::is_empty) {
@@ -117,38 +131,108 @@ fn url(text: &str) -> Result<Url, Problem> {
     }
     if url.port() == Some(0) {
         return Err(Problem::new(
-            format!("`{text}` has port 0, where nothing can listen"),
+            format!("`{typed}` has port 0, where nothing can listen"),
             "give the port that the server listens on",
         ));
     }
     Ok(url)
 }
 
-/// A URL as it may be shown: without user, password, fragment, and the values of query
-/// parameters that look like secrets.
+/// A URL that can be shown: without user, password and fragment, and with secret query values masked.
 pub fn shown(url: &Url) -> String {
-    const SECRET: [&str; 8] =
-        ["token", "password", "passwd", "secret", "apikey", "api_key", "key", "signature"];
     let mut url = url.clone();
     // Both fail only for URLs without a host, which have no credentials either.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_fragment(None);
-    let is_secret = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        SECRET.iter().any(|word| {
-            name == *word || name.ends_with(&format!("_{word}")) || name.ends_with(&format!("-{word}"))
-        })
-    };
-    let masked = url.query().map(|query| {
-        let mask = |pair: &str| match pair.split_once('=') {
-            Some((name, _)) if is_secret(name) => format!("{name}=***"),
-            _ => pair.to_owned(),
-        };
-        query.split('&').map(mask).collect::<Vec<_>>().join("&")
-    });
+    let masked = url.query().map(masked);
     url.set_query(masked.as_deref());
     url.to_string()
+}
+
+/// What was typed as a URL, in a form that can be shown although it may not be one: credentials and
+/// secret query values are masked.
+pub fn redacted(text: &str) -> String {
+    let (start, fragment) = text.split_once('#').map_or((text, ""), |(start, _)| (start, "#***"));
+    let (place, query) = match start.split_once('?') {
+        Some((place, query)) => (place, format!("?{}", masked(query))),
+        None => (start, String::new()),
+    };
+    let (scheme, rest) = match place.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), place),
+    };
+    // A password with a slash ends the authority early, so the last @ counts, wherever it is.
+    let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, host)| format!("***@{host}"));
+    format!("{scheme}{rest}{query}{fragment}")
+}
+
+/// A query with the values of secret parameters masked.
+fn masked(query: &str) -> String {
+    let mask = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if is_secret(name) => format!("{name}=***"),
+        _ => pair.to_owned(),
+    };
+    query.split('&').map(mask).collect::<Vec<_>>().join("&")
+}
+
+/// Whether a query parameter, judged by its name, holds a secret: `accessToken`, `api_key`,
+/// `access%5Ftoken`, `TOKEN[]`, `user[password]`.
+fn is_secret(name: &str) -> bool {
+    const WORDS: [&str; 26] = [
+        "token",
+        "tokens",
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "passphrase",
+        "secret",
+        "secrets",
+        "signature",
+        "sig",
+        "hmac",
+        "jwt",
+        "bearer",
+        "auth",
+        "authorization",
+        "code",
+        "otp",
+        "pin",
+        "key",
+        "apikey",
+        "session",
+        "sid",
+        "credential",
+        "credentials",
+        "ticket",
+    ];
+    const ENDINGS: [&str; 7] = ["sessionid", "sessid", "token", "password", "secret", "apikey", "signature"];
+    let decoded: String =
+        url::form_urlencoded::parse(name.as_bytes()).map(|(name, _)| name.into_owned()).collect();
+    let words = words(&decoded);
+    let Some(last) = words.last() else { return false };
+    let whole = words.concat();
+    WORDS.contains(&last.as_str()) || ENDINGS.iter().any(|ending| whole.ends_with(ending))
+}
+
+/// The words of a name in lower case: cut where letters end and where lower case turns to upper.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut inside, mut lower) = (false, false);
+    for c in name.chars() {
+        let is_part = c.is_alphanumeric();
+        if is_part {
+            if !inside || (lower && c.is_uppercase()) {
+                words.push(String::new());
+            }
+            if let Some(word) = words.last_mut() {
+                word.extend(c.to_lowercase());
+            }
+        }
+        (inside, lower) = (is_part, c.is_lowercase());
+    }
+    words
 }
 
 /// A title for a run over these URLs.
@@ -210,7 +294,10 @@ fn method(flags: &RequestFlags) -> Result<String, Problem> {
         return Err(Problem::new(format!("`-m {method}` is not a method"), "give one word, as in `-m POST`"));
     }
     if method.eq_ignore_ascii_case("CONNECT") {
-        return Err(Problem::new("`-m CONNECT` opens a tunnel and cannot be loaded", "give another method"));
+        return Err(Problem::new(
+            "`-m CONNECT` opens a tunnel, which knee cannot load",
+            "give another method",
+        ));
     }
     // Methods are case-sensitive; nobody who types `-m post` means another one than POST.
     let usual = USUAL.iter().find(|usual| usual.eq_ignore_ascii_case(method));
@@ -248,10 +335,7 @@ fn headers(flags: &RequestFlags) -> Result<Headers, Problem> {
     }
     for name in ["host", "content-length", "content-type", "authorization", "user-agent"] {
         if headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name)).count() > 1 {
-            return Err(Problem::new(
-                format!("the header `{name}` is given twice"),
-                "a request has one at the most; leave the other out",
-            ));
+            return Err(Problem::new(format!("the header `{name}` is given twice"), "leave one of them out"));
         }
     }
     Ok(headers)
@@ -328,7 +412,7 @@ fn body(flags: &RequestFlags, headers: &mut Headers) -> Result<RequestBody, Prob
     let (body, content_type) = form::form(&flags.form)?;
     if has(headers, "content-type") {
         return Err(Problem::new(
-            "a form has a `content-type` of its own",
+            "a form sets its own `content-type`",
             "leave `-T` and `-H 'content-type: …'` out",
         ));
     }
@@ -347,7 +431,7 @@ fn lines(path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
     if lines.is_empty() {
         return Err(Problem::new(
             format!("`{}` has no line, for `-Z`", path.display()),
-            "write one body a line",
+            "write one body per line",
         ));
     }
     Ok(lines)
@@ -357,7 +441,7 @@ fn lines(path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
 fn check_framing(headers: &Headers, body: &RequestBody) -> Result<(), Problem> {
     if has(headers, "transfer-encoding") {
         return Err(Problem::new(
-            "`transfer-encoding` cannot be given: bodies are sent with their length",
+            "`transfer-encoding` cannot be set: bodies are sent with their length",
             "leave that header out",
         ));
     }
@@ -376,7 +460,7 @@ fn check_framing(headers: &Headers, body: &RequestBody) -> Result<(), Problem> {
     }
     Err(Problem::new(
         format!("`content-length: {}` is not the length of the body", String::from_utf8_lossy(value)),
-        "leave that header out: it is added",
+        "leave that header out: knee adds it",
     ))
 }
 
@@ -401,6 +485,52 @@ mod tests {
     fn credentials_and_secrets_are_not_shown() {
         let url = url("http://me:secret@host/a?access_token=abc&monkey=1&key=2#part").unwrap();
         assert_eq!(shown(&url), "http://host/a?access_token=***&monkey=1&key=***");
+    }
+
+    #[test]
+    fn secrets_are_masked_however_their_names_are_written() {
+        for name in [
+            "accessToken",
+            "sig",
+            "jwt",
+            "code",
+            "sessionId",
+            "auth",
+            "pwd",
+            "clientSecret",
+            "access%5Ftoken",
+            "TOKEN[]",
+            "user[password]",
+            "X-Amz-Signature",
+            "PHPSESSID",
+            "apiKey",
+            "APIKEY",
+            "id_token",
+        ] {
+            let url = url(&format!("http://h/?a=1&{name}=abc")).unwrap();
+            assert!(!shown(&url).contains("abc"), "{name}: {}", shown(&url));
+        }
+        for name in ["monkey", "page", "author", "q", "codec", "design", "keyboard"] {
+            let url = url(&format!("http://h/?{name}=abc")).unwrap();
+            assert!(shown(&url).contains("abc"), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_error_of_a_bad_url_repeats_no_credentials() {
+        for text in [
+            "http://user:pw@127.0.0.1:99999/",
+            "user:pw@host:99999",
+            "ftp://user:pw@h/",
+            "http://user:p/w@h:0/",
+            "http://user:pw@h:0/",
+            "http://user:pw@h /",
+            "http:user:pw@h",
+            "http://h:99999/?token=pw",
+        ] {
+            let problem = url(text).unwrap_err().to_string();
+            assert!(!problem.contains("pw") && !problem.contains("p/w"), "{problem}");
+        }
     }
 
     #[test]

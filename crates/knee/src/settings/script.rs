@@ -1,16 +1,15 @@
-//! What the flags of `knee run` and the variables `K6_*` mean, as far as it can be told before the
+//! Resolves the flags of `knee run` and the variables `K6_*`, as far as that is possible before the
 //! script is loaded.
 //!
-//! k6's order: a flag wins over a variable, a variable over the script, the script over the
-//! configuration file. Does not open files of results and does not print.
+//! k6's order: flags override variables, variables the script, the script the configuration file. Does not open files of results and does not print.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use knee_k6::options::Layer;
 use knee_k6::options::layer::FlagError;
-use knee_k6::options::read::Read;
 use knee_k6::output::Target;
+use knee_k6::read::Read;
 
 use super::file::read_file;
 use crate::args::{RunArgs, RunForeignFlags, RunReportFlags};
@@ -35,7 +34,7 @@ pub struct Asked {
     pub system_environment: bool,
     /// Variables given with `-e`.
     pub environment: Vec<(String, String)>,
-    /// Whether thresholds are judged.
+    /// Whether thresholds are evaluated.
     pub thresholds: bool,
     /// k6's summary.
     pub summary: Summary,
@@ -81,7 +80,7 @@ pub struct Log {
     pub console: Option<PathBuf>,
     /// How lines look.
     pub form: LogForm,
-    /// Whether `console.debug` is heard.
+    /// Whether `console.debug` is printed.
     pub verbose: bool,
 }
 
@@ -123,9 +122,7 @@ pub fn asked(args: &RunArgs, env: Lookup<'_>, no_color: bool) -> Result<Asked, P
         Problem::new(format!("a variable cannot be used: {error}"), "correct it, or unset it")
     })?;
     if env("K6_LINGER").is_some() || env("K6_PAUSED").is_some() {
-        notes.push(
-            "`K6_LINGER` and `K6_PAUSED` change nothing: there is nothing to control from outside".into(),
-        );
+        notes.push("`K6_LINGER` and `K6_PAUSED` have no effect: knee has no REST API".into());
     }
     let config = args.config_file(env);
     let switch =
@@ -282,7 +279,7 @@ fn summary(flags: &RunReportFlags, env: Lookup<'_>, notes: &mut Vec<String>) -> 
         "full" => Mode::Full,
         "disabled" => Mode::Disabled,
         "legacy" => {
-            notes.push("the legacy summary is gone, as in k6 2: the compact one is shown".to_owned());
+            notes.push("there is no legacy summary, as in k6 2; showing the compact one".to_owned());
             Mode::Compact
         }
         other => {
@@ -318,7 +315,10 @@ fn outputs(flags: &RunReportFlags, env: Lookup<'_>) -> Result<Vec<Target>, Probl
     }
     let read = |text: &String| {
         Target::parse(text, env).map_err(|words| {
-            Problem::new(words, "use `-o json=FILE` or `-o csv=FILE`; every run is also kept as a record")
+            Problem::new(
+                words,
+                "use `-o json=FILE` or `-o csv=FILE`; every run is also saved, see `knee report`",
+            )
         })
     };
     given.iter().map(read).collect()
@@ -356,7 +356,7 @@ fn log(flags: &RunReportFlags, env: Lookup<'_>) -> Result<Log, Problem> {
     Ok(Log { to, console: flags.console_output.clone().or(console), form, verbose: flags.verbose })
 }
 
-/// Refuses what k6 has and this program has not, and returns notes on what changes nothing here.
+/// Refuses unsupported k6 flags, and returns notes on those without effect.
 fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
     let is = |given: &Option<String>, harmless: &[&str]| {
         given.as_deref().is_some_and(|value| !harmless.contains(&value))
@@ -367,11 +367,11 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
             "a part of the load (`--execution-segment`)",
             "run the whole load from this machine",
         ),
-        (is(&foreign.paused, &["false"]), "`--paused`", "leave it out: nothing could resume the run"),
+        (is(&foreign.paused, &["false"]), "`--paused`", "leave it out: knee cannot resume a run"),
         (
             is(&foreign.traces_output, &["none", ""]),
             "`--traces-output`",
-            "leave it out: no traces are written",
+            "leave it out: knee writes no traces",
         ),
         (
             is(&foreign.kind, &["js", ""]),
@@ -381,20 +381,20 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
         (!foreign.secret_source.is_empty(), "`--secret-source`", "give secrets with `-e NAME`"),
     ];
     if let Some((_, what, hint)) = refused.into_iter().find(|(given, ..)| *given) {
-        return Err(Problem::new(format!("{what}: not in this version"), hint));
+        return Err(Problem::new(format!("{what} is not supported"), hint));
     }
     let notes = [
-        (is(&foreign.linger, &["false"]), "`--linger` changes nothing: there is no REST API to keep up"),
-        (is(&foreign.address, &[""]), "`--address` changes nothing: there is no REST API"),
+        (is(&foreign.linger, &["false"]), "`--linger` has no effect: knee has no REST API"),
+        (is(&foreign.address, &[""]), "`--address` has no effect: knee has no REST API"),
         (
             is(&foreign.profiling_enabled, &["false"]),
-            "`--profiling-enabled` changes nothing: there is no REST API",
+            "`--profiling-enabled` has no effect: knee has no REST API",
         ),
-        (!foreign.features.is_empty(), "`--features` changes nothing: there is nothing to switch"),
-        (foreign.no_usage_report.is_some(), "`--no-usage-report` needs no flag: nothing is ever reported"),
+        (!foreign.features.is_empty(), "`--features` has no effect: knee has no feature flags"),
+        (foreign.no_usage_report.is_some(), "`--no-usage-report` needs no flag: knee never reports usage"),
         (
             is(&foreign.compatibility_mode, &["extended", "base"]),
-            "`--compatibility-mode` changes nothing: there is one mode",
+            "`--compatibility-mode` has no effect: knee has one mode",
         ),
     ];
     Ok(notes.into_iter().filter(|(given, _)| *given).map(|(_, note)| note.to_owned()).collect())

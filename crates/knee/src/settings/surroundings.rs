@@ -4,7 +4,7 @@
 
 use super::target;
 
-/// What the machine and the environment say: the part of the input that was not typed.
+/// Input from the machine and the environment, which was not typed.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
     /// CPUs this process may use; 1 or more.

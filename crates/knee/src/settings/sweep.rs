@@ -15,7 +15,9 @@ use knee_study::sweep::{Config, Kind, Ladder, Load as StepLoad, Slo, Step};
 use super::number::{rate, span_above_zero, whole};
 use super::output::{Output, Progress};
 use super::{Load, Surroundings, connection, request, target};
-use crate::args::{Format, LadderFlags, RequestFlags, RuleFlags, SweepArgs, SweepFormat, WorthFlags};
+use crate::args::{
+    Format, LadderFlags, RequestFlags, RuleFlags, SweepArgs, SweepFormat, SweepOutputFlags, WorthFlags,
+};
 use crate::problem::Problem;
 
 /// Most requests in flight when none are given.
@@ -44,6 +46,8 @@ pub struct SweepSettings {
     pub format: SweepFormat,
     /// File for the result; stdout without one.
     pub file: Option<PathBuf>,
+    /// File for everything as JSON, whatever the form of the result.
+    pub json: Option<PathBuf>,
     /// File for the curve.
     pub svg: Option<PathBuf>,
     /// Unit of the times in a text.
@@ -70,9 +74,7 @@ pub fn is_script(target: &str) -> bool {
 pub fn settings(args: &SweepArgs, surroundings: &Surroundings) -> Result<SweepSettings, Problem> {
     let script = args.target.as_deref().is_some_and(is_script);
     let output = &args.output;
-    if output.output.is_some() && output.output == output.svg {
-        return Err(Problem::new("`-o` and `--svg` name the same file", "give them different names"));
-    }
+    refuse_one_file_for_two(output)?;
     let color = !(output.no_color || surroundings.no_color);
     Ok(SweepSettings {
         config: config(&args.ladder, &args.rules, script)?,
@@ -81,11 +83,24 @@ pub fn settings(args: &SweepArgs, surroundings: &Surroundings) -> Result<SweepSe
         pids: args.rules.pids.clone(),
         format: output.output_format.unwrap_or_default(),
         file: output.output.clone(),
+        json: output.json.clone(),
         svg: output.svg.clone(),
         time_unit: output.time_unit,
         color: color && surroundings.stdout_terminal && output.output.is_none(),
         progress: !output.quiet,
     })
+}
+
+fn refuse_one_file_for_two(output: &SweepOutputFlags) -> Result<(), Problem> {
+    let files = [("-o", &output.output), ("--json", &output.json), ("--svg", &output.svg)];
+    for (index, (flag, file)) in files.iter().enumerate() {
+        if let Some((other, _)) = files[..index].iter().find(|(_, earlier)| file.is_some() && earlier == file)
+        {
+            let what = format!("`{other}` and `{flag}` name the same file");
+            return Err(Problem::new(what, "give them different names"));
+        }
+    }
+    Ok(())
 }
 
 fn config(flags: &LadderFlags, rules: &RuleFlags, script: bool) -> Result<Config, Problem> {

@@ -1,7 +1,7 @@
-//! Where connections will go: names looked up, public hosts guarded, a first knock at the door.
+//! Where connections go: looks names up, limits the load on public hosts, connects once.
 //!
-//! Does not send requests. A host counts as public unless every address of it is loopback,
-//! private, link-local, unique-local or shared (carrier-grade NAT): nobody else's.
+//! Does not send requests. A host counts as public unless all its addresses are loopback, private,
+//! link-local, unique-local or shared (carrier-grade NAT).
 
 use std::io::{Error, ErrorKind};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
@@ -13,6 +13,7 @@ use knee_core::unit::Nanos;
 use knee_engine::http::settings::{AddressFamily, Settings};
 use knee_engine::requests::RequestTemplate;
 
+use crate::args::meant_command;
 use crate::problem::{Problem, reason};
 
 /// Finds the addresses of a host within a time limit.
@@ -25,7 +26,7 @@ const PUBLIC_RATE: f64 = 50.0;
 /// or so many requests altogether.
 const PUBLIC_REQUESTS: u64 = 2_000;
 
-/// Most targets that are knocked at before a load; one that fails later is told by its errors.
+/// Most targets that are probed before a load; the others show in the errors of the run.
 const PROBES_MAX: usize = 16;
 
 /// A host that will be connected to.
@@ -87,7 +88,7 @@ fn look_up(host: String, port: u16, settings: &Settings, resolve: Resolve) -> Re
     let found = resolve(&host, port, settings.connect_timeout).map_err(|error| match error.kind() {
         ErrorKind::TimedOut => Problem::new(
             format!("the name `{host}` was not resolved within {}", settings.connect_timeout),
-            "check the network and the name server, or use an address",
+            "check the network and the name server, or use an IP address",
         ),
         _ => Problem::new(format!("the name `{host}` does not resolve"), spelling(&host)),
     })?;
@@ -108,12 +109,15 @@ fn look_up(host: String, port: u16, settings: &Settings, resolve: Resolve) -> Re
     Ok(Target { host, port, addresses })
 }
 
-/// What to do about a name that nobody knows.
+/// What to do about a name that does not resolve.
 fn spelling(host: &str) -> String {
     if [".js", ".mjs", ".ts"].iter().any(|ending| host.ends_with(ending)) {
-        return format!("a script is run with `knee run {host}`");
+        return format!("to run a script write `knee run {host}`");
     }
-    "check the spelling, or use an address".to_owned()
+    if let Some(name) = (!host.contains(['.', ':'])).then(|| meant_command(host)).flatten() {
+        return format!("check the spelling; did you mean the command `knee {name}`?");
+    }
+    "check the spelling, or use an IP address".to_owned()
 }
 
 /// Asks the system's resolver, and gives up waiting after `limit`.
@@ -136,11 +140,11 @@ pub fn resolve(host: &str, port: u16, limit: Nanos) -> std::io::Result<Vec<Socke
     receiver.recv_timeout(limit.into()).map_err(|_| Error::from(ErrorKind::TimedOut))?
 }
 
-/// Refuses more than a little load on a public host that `allowed` does not name.
+/// Refuses a load above the limit on a public host that `allowed` does not name.
 ///
 /// # Errors
 ///
-/// When a target is public, not named, and the plan is above the ceiling.
+/// When a target is public, not named, and the plan is above the limit.
 pub fn refuse_public(targets: &[Target], plan: &Plan, allowed: &[String]) -> Result<(), Problem> {
     let is_allowed =
         |host: &str| allowed.iter().any(|named| named.trim_matches(['[', ']']).eq_ignore_ascii_case(host));
@@ -149,10 +153,10 @@ pub fn refuse_public(targets: &[Target], plan: &Plan, allowed: &[String]) -> Res
     });
     match public {
         Some(target) if !is_little(plan) => Err(Problem::new(
-            format!("`{}` is a public host, and this is more than a little load", target.host),
+            format!("this load is above the limit for a public host, `{}`", target.host),
             format!(
-                "if it is yours, or its owner agrees, confirm with `--allow-host {}`; without that a public host \
-                 gets at most {PUBLIC_CONNECTIONS} connections with `-q {PUBLIC_RATE}` or `-n {PUBLIC_REQUESTS}`",
+                "if you may load it, add `--allow-host {}`; the limit is {PUBLIC_CONNECTIONS} connections with \
+                 `-q {PUBLIC_RATE}` or `-n {PUBLIC_REQUESTS}`",
                 target.host
             ),
         )),
@@ -160,7 +164,7 @@ pub fn refuse_public(targets: &[Target], plan: &Plan, allowed: &[String]) -> Res
     }
 }
 
-/// Whether a plan is below the ceiling for public hosts.
+/// Whether a plan is within the limit for public hosts.
 fn is_little(plan: &Plan) -> bool {
     let slow = plan.scenarios.iter().all(|scenario| match &scenario.executor {
         Executor::Open { rate, .. } => rate.peak() <= PUBLIC_RATE,
@@ -170,7 +174,7 @@ fn is_little(plan: &Plan) -> bool {
     plan.users_max() <= PUBLIC_CONNECTIONS && (slow || few)
 }
 
-/// Whether an address may be somebody else's.
+/// Whether an address is public.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
@@ -189,7 +193,7 @@ pub fn is_public(address: IpAddr) -> bool {
 }
 
 /// Opens one connection to each target (the first sixteen) or to the Unix socket and closes it, so that a
-/// server that is not there is told before any load. Sends nothing.
+/// server that is not there is reported before any load. Sends nothing.
 ///
 /// # Errors
 ///
@@ -211,10 +215,9 @@ fn probe_tcp(target: &Target, limit: Nanos) -> Result<(), Problem> {
     }
     let place = target.place();
     Err(match last.kind() {
-        ErrorKind::ConnectionRefused => Problem::new(
-            format!("`{place}` refused the connection"),
-            "is the server running, and does it listen on that port?",
-        ),
+        ErrorKind::ConnectionRefused => {
+            Problem::new(format!("`{place}` refused the connection"), "start the server, or check the port")
+        }
         ErrorKind::TimedOut => Problem::new(
             format!("`{place}` did not answer within {limit}"),
             "check the address and the firewall, or give more time with `--connect-timeout`",
@@ -230,7 +233,7 @@ fn probe_unix(path: &Path) -> Result<(), Problem> {
     std::os::unix::net::UnixStream::connect(path).map(drop).map_err(|error| {
         Problem::new(
             format!("`{}` cannot be connected to: {}", path.display(), reason(&error)),
-            "is the server running, and may this user write to its socket?",
+            "start the server, or check the permissions of its socket",
         )
     })
 }

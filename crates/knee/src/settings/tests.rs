@@ -66,6 +66,34 @@ const BAD: &[&str] = &[
     "http://localhost/ -n 5 -n 6",
     "http://localhost/ --output-format yaml",
     "http://localhost/ -disable-keepalive",
+    // Slips of newcomers, and words of other tools.
+    "rnu script.js",
+    "sweeep http://localhost/",
+    "curl http://localhost/",
+    "bench http://user:pw@localhost/",
+    "repport",
+    "run",
+    "compare http://localhost/",
+    "study",
+    "version",
+    "scale 5",
+    "report --lsit",
+    "http://localhost/ 10s",
+    "http://localhost/ -z 5 s",
+    "http://localhost/ -rate 5",
+    "http://localhost/ --vus 5",
+    "http://localhost/ --qps 5",
+    "http://localhost/ --json",
+    "http://localhost/ -k",
+    "--url http://localhost/",
+    "demo --port 80",
+    "http://localhost/ -H Authorization",
+    "http://localhost/ -q 100rps",
+    "18080",
+    ":18080/path",
+    "./index.html",
+    "ws://localhost/",
+    "http://user:pw@localhost:99999/",
     // URLs.
     "ftp://localhost/",
     "http://",
@@ -159,7 +187,7 @@ const BAD: &[&str] = &[
 ];
 
 #[test]
-fn bad_input_is_told_before_any_load() {
+fn bad_input_is_reported_before_any_load() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &[u8]| {
         let path = folder.path().join(name);

@@ -8,23 +8,27 @@ use crate::server::Server;
 /// What is wrong, the error and the hint. $URL stands for a server that must not see a
 /// request, and $TEXT for a file that is no certificate.
 const BAD: &[(&str, &str, &str)] = &[
-    ("", "no URL is given", "write `knee http://127.0.0.1:8080/`, or `knee demo` for a server to try it on"),
+    (
+        "",
+        "no URL is given",
+        "write `knee http://127.0.0.1:8080/`, or try `knee demo`; `knee --help` lists flags and commands",
+    ),
     (
         "archive script.js",
-        "`archive` is a command of k6, and none of knee",
-        "run the script itself; `knee.lock` beside it holds modules from the network to their bytes",
+        "`archive` is a k6 command that knee does not have",
+        "run the script itself; `knee.lock` beside it pins modules from the network",
     ),
     (
         "inspect script.js",
-        "`inspect` is a command of k6, and none of knee",
+        "`inspect` is a k6 command that knee does not have",
         "`knee run SCRIPT` checks the script and its options before it sends anything",
     ),
     (
         "cloud run script.js",
-        "`cloud` is a command of k6, and none of knee",
-        "a run is on this machine alone, and is steered by signals",
+        "`cloud` is a k6 command that knee does not have",
+        "knee runs on this machine only and is controlled by signals (Ctrl-C)",
     ),
-    ("version", "`version` is a command of k6, and none of knee", "write `knee --version`"),
+    ("version", "`version` is a k6 command that knee does not have", "write `knee --version`"),
     ("$URL --nonsense", "there is no flag `--nonsense`", "`knee --help` lists every flag"),
     (
         "$URL --conections 5",
@@ -39,9 +43,9 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "$URL -q fast",
         "`-q fast` is not a rate",
-        "give requests a second, as in `0.5`, `200` or `1.5k`; the most is 1,000,000,000",
+        "give requests per second, as in `0.5`, `200` or `1.5k`; the most is 1,000,000,000",
     ),
-    ("$URL -z 0", "`-z 0` is no time at all", "give a duration above zero, or leave the flag out"),
+    ("$URL -z 0", "`-z 0` is no time", "give a duration above zero, or leave the flag out"),
     (
         "$URL -z 10parsecs",
         "`-z 10parsecs` is not a duration",
@@ -50,7 +54,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "$URL -n 10 -z 10s",
         "`-n` and `-z` exclude each other",
-        "give a number of requests or a time, not both",
+        "give either a number of requests or a duration",
     ),
     (
         "$URL -disable-keepalive",
@@ -59,8 +63,8 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     (
         "$URL --http2",
-        "HTTP/2: not in this version",
-        "leave out `--http2` and `-p`: this version speaks HTTP/1.1; HTTP/2 comes later",
+        "HTTP/2 is not supported",
+        "leave out `--http2` and `-p`: this version supports HTTP/1.1 only",
     ),
     (
         "$URL --output-format yaml",
@@ -131,20 +135,20 @@ const BAD: &[(&str, &str, &str)] = &[
     // Reserved for documentation (RFC 5737): nothing is there, and nothing may be sent there.
     (
         "http://192.0.2.1/ -z 10s --out new",
-        "`192.0.2.1` is a public host, and this is more than a little load",
+        "this load is above the limit for a public host, `192.0.2.1`",
         "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
          host gets at most 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "http://192.0.2.1/ -z 10s --allow-host 192.0.2.2",
-        "`192.0.2.1` is a public host, and this is more than a little load",
+        "this load is above the limit for a public host, `192.0.2.1`",
         "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
          host gets at most 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "report nothing",
-        "there is no record `nothing`",
-        "give `last`, `last~1`, or a file; `knee report --list` shows what was kept",
+        "there is no saved run `nothing`",
+        "give `last`, `last~1` or a file; `knee report --list` lists saved runs",
     ),
 ];
 
@@ -173,10 +177,9 @@ fn a_server_that_is_not_there_is_told_before_any_load() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    home.knee(&format!("http://{address}/ -o result --out record")).run().refused(
-        &format!("`{address}` refused the connection"),
-        "is the server running, and does it listen on that port?",
-    );
+    home.knee(&format!("http://{address}/ -o result --out record"))
+        .run()
+        .refused(&format!("`{address}` refused the connection"), "start the server, or check the port");
     assert!(home.files().is_empty(), "{:?}", home.files());
 }
 

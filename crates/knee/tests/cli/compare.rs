@@ -277,8 +277,8 @@ fn mistakes_are_told_with_what_to_write_instead() {
     for (flags, error, hint) in [
         (
             "compare http://127.0.0.1:1/ last~1.knee",
-            "there is no record `last~1.knee`",
-            "give `last`, `last~1`, or a file; `knee report --list` shows what was kept",
+            "there is no saved run `last~1.knee`",
+            "give `last`, `last~1` or a file; `knee report --list` lists saved runs",
         ),
         (
             "compare ./a ./b",

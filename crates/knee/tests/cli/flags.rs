@@ -140,7 +140,11 @@ fn what_counts_as_public_is_where_connections_go() {
     assert_eq!(server.count(), 3_000);
     let line = format!("-n 3000 --connect-to {}:192.0.2.1:80 {}", server.address(), server.url("/"));
     let finished = home.knee(&line).run();
-    assert!(finished.stderr.starts_with("error: `192.0.2.1` is a public host"), "{}", finished.stderr);
+    assert!(
+        finished.stderr.starts_with("error: this load is above the limit for a public host, `192.0.2.1`"),
+        "{}",
+        finished.stderr
+    );
 }
 
 #[test]

@@ -29,3 +29,4 @@ mod signals;
 mod study;
 
 mod sweep;
+mod tour;

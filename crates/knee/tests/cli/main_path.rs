@@ -65,8 +65,13 @@ fn every_form_of_the_result_is_the_one_asked_for() {
     assert_eq!(oha["statusCodeDistribution"]["200"], 20);
 
     let quiet = run("quiet");
-    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
     quiet.ended_as_it_says(&home);
+    assert_eq!(quiet.stdout, "");
+    for silent in [quiet, csv] {
+        let reasons =
+            silent.stderr.lines().filter(|line| line.starts_with("invalid: ") && line.ends_with(']'));
+        assert_eq!(reasons.count(), usize::from(silent.code == Some(120)), "{}", silent.stderr);
+    }
 }
 
 #[test]
@@ -95,7 +100,7 @@ fn a_record_becomes_the_four_files_of_locust() {
     home.knee("-n 300 -c 2 --out kept.knee").arg(server.url("/")).run();
     let unsaid = home.knee("report kept.knee --format locust-csv").run();
     assert_eq!(unsaid.code, Some(104), "{}", unsaid.stderr);
-    assert!(unsaid.stderr.contains("hint: give the beginning of their names"), "{}", unsaid.stderr);
+    assert!(unsaid.stderr.contains("hint: give a prefix"), "{}", unsaid.stderr);
     std::fs::create_dir(home.path("folder")).unwrap();
     for (output, names) in [("run1", "run1_"), ("folder", "folder/")] {
         let written = home.knee("report kept.knee --format locust-csv -o").arg(output).run();
@@ -120,11 +125,66 @@ fn runs_are_found_again_by_counting_back() {
     }
     assert_eq!(number(&home.report("last"), "/requests/planned"), 4);
     assert_eq!(number(&home.report("last~1"), "/requests/planned"), 3);
-    let list = home.knee("report --list").run();
-    assert_eq!(list.stdout.lines().count(), 2);
+    let list = home.knee("report --list").run().stdout;
+    let rows: Vec<&str> = list.lines().collect();
+    assert!(rows[0].starts_with("RUN     TIME (UTC)"), "{list}");
+    for (row, [name, load]) in
+        [["last ", "4 connections, 4 requests"], ["last~1", "3 connections, 3 requests"]].iter().enumerate()
+    {
+        let row = rows[row + 1];
+        assert!(row.starts_with(name) && row.contains(load) && row.ends_with(&server.url("/")), "{list}");
+    }
+    assert_eq!(rows.len(), 4, "{list}");
+    assert!(rows[3].starts_with("in "), "{list}");
     home.knee("report last~2")
         .run()
-        .refused("`last~2` goes too far back: 2 runs have been kept", "`knee report --list` shows them");
+        .refused("`last~2` goes too far back: 2 runs are saved", "`knee report --list` lists them");
+}
+
+#[test]
+fn the_steps_of_a_sweep_are_listed_under_it_and_are_no_runs() {
+    let (home, server) = (Home::new(), Server::start());
+    home.knee("-n 3").arg(server.url("/")).run();
+    home.knee("sweep --rates 20,30 --step 1s --max-time 3s -q").arg(server.url("/")).run();
+    assert_eq!(number(&home.report("last"), "/requests/planned"), 3);
+    let list = home.knee("report --list").run().stdout;
+    assert_eq!(list.matches("last").count(), 1, "{list}");
+    let series =
+        list.lines().find(|line| line.contains("-sweep-127.0.0.1")).unwrap_or_else(|| panic!("{list}"));
+    let series = series.split_whitespace().next().unwrap();
+    let trials = home.knee("report --list").arg(series).run().stdout;
+    let step = trials.lines().nth(1).and_then(|row| row.split_whitespace().next()).unwrap();
+    assert!(trials.contains("20.0/s") || trials.contains("20/s"), "{trials}");
+    assert!(number(&home.report(step), "/requests/planned") > 3, "{trials}");
+    home.knee("report --list nothing").run().refused(
+        "there are no trials `nothing`",
+        "`knee report --list` names the studies, sweeps and comparisons that have some",
+    );
+}
+
+#[test]
+fn names_and_titles_in_a_list_cannot_steer_the_terminal() {
+    let (home, server) = (Home::new(), Server::start());
+    home.knee("-n 3").arg(server.url("/")).run();
+    home.file("runs/20990101T000000.000Z-a\u{1b}[2J\nb.knee", "no record");
+    let list = home.knee("report --list").run().stdout;
+    assert!(!list.contains('\u{1b}') && list.contains("\\x1b[2J\\nb"), "{list:?}");
+    assert!(list.contains("unreadable"), "{list}");
+}
+
+#[test]
+fn connections_that_the_warm_up_opened_are_counted() {
+    let (home, server) = (Home::new(), Server::start());
+    let finished = home.knee("-c 2 -q 50 --warm-up 1s -z 1s").arg(server.url("/slow")).run();
+    assert!(!finished.stdout.contains(" 0 opened"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("in the warm-up"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_server_without_tls_is_pointed_out() {
+    let (home, server) = (Home::new(), Server::start());
+    let finished = home.knee("-n 2").arg(server.url("/").replace("http:", "https:")).run();
+    assert!(finished.stderr.contains("hint: no TLS session: "), "{}", finished.stderr);
 }
 
 #[test]

@@ -19,6 +19,11 @@ fn a_disk_that_fills_up_costs_the_record_and_not_the_run() {
     assert!(finished.stderr.contains("warning: the record is incomplete: "), "{}", finished.stderr);
     assert!(finished.stdout.contains("300 planned = 300 ok"), "{}", finished.stdout);
     assert_eq!(server.count(), 300);
+    let error = "error: the record `full.knee` is incomplete: file too large";
+    assert!(finished.stderr.contains(error), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(1));
+    let told = home.knee("report full.knee").run();
+    assert!(told.stderr.contains("the record ends here, the run did not: file too large"), "{}", told.stderr);
     let run = home.report("full.knee");
     assert_eq!(run["ending"], "truncated");
     assert!(number(&run, "/requests/planned") < 300, "the disk was not full");
@@ -29,7 +34,7 @@ fn a_disk_that_is_full_from_the_start_leaves_no_half_written_record() {
     let (home, server) = (Home::new(), Server::start());
     let script = "trap '' XFSZ; ulimit -f 0; exec \"$KNEE\" -n 20 -c 2 \"$0\"";
     let finished = home.shell(script).arg(server.url("/")).run();
-    assert!(finished.stderr.contains("warning: this run is not kept: "), "{}", finished.stderr);
+    assert!(finished.stderr.contains("warning: this run is not saved: "), "{}", finished.stderr);
     assert!(finished.stdout.contains("20 planned = 20 ok"), "{}", finished.stdout);
     assert!(home.files().is_empty(), "{:?}", home.files());
 }
@@ -76,13 +81,27 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
+fn a_full_stderr_that_nobody_reads_does_not_hold_a_run_up() {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    let (home, server) = (Home::new(), Server::start());
+    let (_unread, full) = pipe().unwrap();
+    let flags = fcntl_getfl(&full).unwrap();
+    fcntl_setfl(&full, flags | OFlags::NONBLOCK).unwrap();
+    while rustix::io::write(&full, &[b'x'; 512]).is_ok() {}
+    fcntl_setfl(&full, flags).unwrap();
+    let finished = home.knee("-n 20 -c 2").arg(server.url("/")).stderr(File::from(full)).run();
+    assert!(finished.stdout.contains("20 planned = 20 ok"), "{}", finished.stdout);
+    finished.ended_as_it_says(&home);
+}
+
+#[test]
 fn without_a_place_to_keep_it_a_run_goes_on() {
     let (home, server) = (Home::new(), Server::start());
     // A folder below a file can be made by nobody, whatever their permissions.
     let file = home.file("file", "");
     for (name, value) in [("KNEE_HOME", file.join("home")), ("KNEE_HOME", "/proc/none".into())] {
         let finished = home.knee("-n 20 -c 2").arg(server.url("/")).env(name, &value).run();
-        assert!(finished.stderr.contains("warning: this run is not kept: "), "{}", finished.stderr);
+        assert!(finished.stderr.contains("warning: this run is not saved: "), "{}", finished.stderr);
         assert!(!finished.stderr.contains("record: "), "{}", finished.stderr);
         assert!(finished.stdout.contains("20 planned = 20 ok"), "{}", finished.stdout);
     }

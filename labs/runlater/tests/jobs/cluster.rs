@@ -10,15 +10,6 @@ use tempfile::TempDir;
 /// How long anything may take before a test gives up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether PostgreSQL is there to be tried.
-pub fn has_postgres() -> bool {
-    let without = std::env::var("KNEE_WITHOUT_POSTGRES").is_ok_and(|value| value == "1");
-    if without {
-        println!("not tried: the environment says that this machine does not have PostgreSQL");
-    }
-    !without
-}
-
 /// A process that dies with the test.
 pub struct Running(pub Child);
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{Cluster, PATIENCE, has_postgres};
+use crate::cluster::{Cluster, PATIENCE};
 use crate::world::{KEY, Node, send};
 
 const FAR: &str = "0 0 1 1 *";
@@ -33,10 +33,8 @@ async fn stored(cluster: &Cluster, node: &Node, path: &str) -> (i64, i64, i64, S
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn bodies_that_are_no_task_are_refused_on_every_route_that_takes_one() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let (node, path, routes) = with_task(&cluster, &["--body-limit", "16384"]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -99,10 +97,8 @@ fn bodies() -> Vec<Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn fields_that_are_wrong_are_refused_by_their_names_on_every_route() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let (node, path, routes) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -217,10 +213,8 @@ fn times() -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn keys_that_are_none_are_refused_before_anything_else() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let (node, path, _) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -254,10 +248,8 @@ async fn keys_that_are_none_are_refused_before_anything_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn ids_parameters_paths_and_methods_that_mean_nothing_are_refused() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let (node, ..) = with_task(&cluster, &[]).await;
     for (path, status, code) in [
@@ -295,10 +287,8 @@ async fn ids_parameters_paths_and_methods_that_mean_nothing_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn an_idempotency_key_that_is_none_is_refused_and_its_request_not_done() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let (node, path, routes) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -315,10 +305,8 @@ async fn an_idempotency_key_that_is_none_is_refused_and_its_request_not_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let (node, path, _) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -352,10 +340,8 @@ async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_body_that_does_not_go_on_is_refused_in_time() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let address = node.url.strip_prefix("http://").unwrap();

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::called::Counter;
-use crate::cluster::{Cluster, has_postgres};
+use crate::cluster::Cluster;
 use crate::world::{KEY, Node, seed};
 
 const CALLERS: usize = 16;
@@ -82,10 +82,8 @@ enum Pace {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn whatever_is_killed_every_acknowledged_job_is_done_and_none_early() {
-    if !has_postgres() {
-        return;
-    }
     let jobs: usize = std::env::var("RUNLATER_JOBS").map_or(1500, |jobs| jobs.parse().expect("a number"));
     let pace = if jobs < 20_000 { Pace::Times(6) } else { Pace::Every(Duration::from_secs(5)) };
     trial(jobs, &pace).await;

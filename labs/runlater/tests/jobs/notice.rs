@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::called::Catcher;
-use crate::cluster::{Cluster, has_postgres, wait};
+use crate::cluster::{Cluster, wait};
 use crate::world::{Node, send};
 
 const WISHES: &str = "/api/v1/notifications";
@@ -31,10 +31,8 @@ async fn run(node: &Node, task: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_failure_is_told_once_and_so_is_the_recovery() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--callback-wait-ms", "1"]).await;
     let target = Catcher::start(&[500, 500, 200, 200, 500]).await;
@@ -64,10 +62,8 @@ async fn a_failure_is_told_once_and_so_is_the_recovery() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_failure_is_told_after_the_last_try_and_not_of_muted_tasks_nor_to_those_who_do_not_want_it() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--retry-unit-ms", "1"]).await;
     let target = Catcher::start(&[500; 20]).await;
@@ -95,10 +91,8 @@ async fn a_failure_is_told_after_the_last_try_and_not_of_muted_tasks_nor_to_thos
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn wishes_that_are_none_are_refused_and_change_nothing() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--body-limit", "16384"]).await;
     let wish = json!({"notification_webhook_url": "https://a.example/b", "notify_on_recovery": false});

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, PATIENCE, has_postgres};
+use crate::cluster::{Cluster, PATIENCE};
 use crate::world::{Answer, Node, send};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -23,10 +23,8 @@ fn the_document_has_every_route_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn every_answer_is_one_that_the_document_has() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
@@ -83,10 +81,8 @@ async fn every_answer_is_one_that_the_document_has() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn answers_without_a_key_and_with_bad_parameters_are_in_the_document_too() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
@@ -105,10 +101,8 @@ async fn answers_without_a_key_and_with_bad_parameters_are_in_the_document_too()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn events_are_messages_as_the_document_has_them() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();

@@ -6,14 +6,12 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 use crate::called::Stub;
-use crate::cluster::{Cluster, has_postgres, signal, wait};
+use crate::cluster::{Cluster, signal, wait};
 use crate::world::{KEY, Node, fail, seed, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
-    if !has_postgres() {
-        return;
-    }
     let mut cluster = Cluster::start();
     for path in ["two_inserts", "group"] {
         let node = Node::seeded(&cluster, &["--create-path", path]).await;
@@ -38,10 +36,8 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_stop_finishes_calls_that_are_under_way_and_begins_no_other() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for flags in [
         &["--max-workers", "4"][..],
@@ -69,10 +65,8 @@ async fn a_stop_finishes_calls_that_are_under_way_and_begins_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_stop_gives_back_what_takes_longer_than_the_grace_period() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&["--delay", "600s"]);
     let mut node = Node::seeded(&cluster, &["--grace", "0"]).await;
@@ -85,10 +79,8 @@ async fn a_stop_gives_back_what_takes_longer_than_the_grace_period() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     cluster.connect().await;
     let url = cluster.url();
@@ -115,10 +107,8 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     cluster.connect().await;
     let nodes = join_all((0..4).map(|_| Node::open(&cluster, &[]))).await;
@@ -128,10 +118,8 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn figures_tell_of_requests_by_route_of_the_backlog_and_of_lags() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     seed(&cluster, 5).await;
     let desk = Node::open(&cluster, &["--role", "api"]).await;
@@ -162,10 +150,8 @@ async fn figures_tell_of_requests_by_route_of_the_backlog_and_of_lags() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn old_executions_and_keys_are_forgotten_by_the_tier_of_their_organization() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     seed(&cluster, 6).await;
     cluster

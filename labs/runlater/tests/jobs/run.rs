@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::called::{Catcher, Stub};
-use crate::cluster::{Cluster, has_postgres, wait};
+use crate::cluster::{Cluster, wait};
 use crate::world::{KEY, Node, seed, send};
 
 fn micros(value: &Value) -> i128 {
@@ -23,10 +23,8 @@ async fn ended(node: &Node, task: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_task_is_called_once_with_what_it_says_and_its_result_is_shown() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let catcher = Catcher::start(&[]).await;
@@ -63,10 +61,8 @@ async fn a_task_is_called_once_with_what_it_says_and_its_result_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_delayed_task_is_not_called_before_its_time() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -81,10 +77,8 @@ async fn a_delayed_task_is_not_called_before_its_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn what_fails_is_tried_again_after_a_growing_wait_until_its_last_attempt() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -109,10 +103,8 @@ async fn what_fails_is_tried_again_after_a_growing_wait_until_its_last_attempt()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_target_with_too_many_requests_says_when_to_come_back() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -126,10 +118,8 @@ async fn a_target_with_too_many_requests_says_when_to_come_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_call_that_takes_too_long_or_finds_nobody_fails_and_says_why() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&["--delay", "60s"]);
@@ -144,10 +134,8 @@ async fn a_call_that_takes_too_long_or_finds_nobody_fails_and_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn tasks_of_a_queue_are_called_one_at_a_time_and_others_do_not_wait_for_them() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let first = Node::seeded(&cluster, &[]).await;
     // The queue is one for all nodes.
@@ -165,10 +153,8 @@ async fn tasks_of_a_queue_are_called_one_at_a_time_and_others_do_not_wait_for_th
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_queue_waits_for_the_retry_of_what_failed_in_it_and_keeps_its_order() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let catcher = Catcher::start(&[500]).await;
@@ -188,10 +174,8 @@ async fn a_queue_waits_for_the_retry_of_what_failed_in_it_and_keeps_its_order() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_request_with_an_idempotency_key_is_done_once_and_answered_the_same() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -219,10 +203,8 @@ async fn a_request_with_an_idempotency_key_is_done_once_and_answered_the_same() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn whatever_has_an_idempotency_key_is_done_once_also_when_it_is_asked_ten_times_at_a_time() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--role", "api"]).await;
     let task = node.create(&json!({"url": "http://127.0.0.1:9/", "delay": "1d"})).await;
@@ -255,10 +237,8 @@ async fn whatever_has_an_idempotency_key_is_done_once_also_when_it_is_asked_ten_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn what_was_right_when_it_was_answered_is_answered_the_same_when_its_time_has_passed() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--role", "api"]).await;
     // Five minutes ago is the earliest time that is taken.
@@ -274,10 +254,8 @@ async fn what_was_right_when_it_was_answered_is_answered_the_same_when_its_time_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn neither_what_is_in_queues_nor_what_is_not_waits_for_all_of_the_other() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&["--delay", "20ms"]);
     for query in ["batch", "single"] {
@@ -302,10 +280,8 @@ async fn neither_what_is_in_queues_nor_what_is_not_waits_for_all_of_the_other() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn recurring_tasks_are_scheduled_in_time_however_many_are_due_together() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
     cluster
@@ -323,10 +299,8 @@ async fn recurring_tasks_are_scheduled_in_time_however_many_are_due_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn somebody_is_told_of_a_result_signed_and_until_it_arrives() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--callback-wait-ms", "1"]).await;
     let (stub, catcher) = (Stub::start(&["--body", "done"]), Catcher::start(&[500, 503]).await);
@@ -352,10 +326,8 @@ async fn somebody_is_told_of_a_result_signed_and_until_it_arrives() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_recurring_task_runs_at_each_of_its_times_once_however_many_nodes_there_are() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let fast = ["--scheduler-ms", "20", "--poll-ms", "20"];
     let node = Node::seeded(&cluster, &fast).await;
@@ -382,10 +354,8 @@ async fn a_recurring_task_runs_at_each_of_its_times_once_however_many_nodes_ther
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn tasks_can_be_changed_triggered_stopped_and_deleted_and_belong_to_one_organization() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -433,10 +403,8 @@ async fn tasks_can_be_changed_triggered_stopped_and_deleted_and_belong_to_one_or
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn without_the_right_key_nothing_is_done() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let client = reqwest::Client::new();
@@ -461,10 +429,8 @@ async fn without_the_right_key_nothing_is_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_list_has_pages_and_says_whether_there_is_more_even_at_its_longest() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     seed(&cluster, 101).await;
     let node = Node::open(&cluster, &["--role", "api"]).await;
@@ -483,10 +449,8 @@ async fn a_list_has_pages_and_says_whether_there_is_more_even_at_its_longest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn who_watches_is_told_of_tasks_and_executions_as_they_come() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);

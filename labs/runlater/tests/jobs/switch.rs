@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::called::Stub;
-use crate::cluster::{Cluster, has_postgres, wait};
+use crate::cluster::{Cluster, wait};
 use crate::world::{Node, seed};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'runlater' \
@@ -25,10 +25,8 @@ async fn run(node: &Node, task: &Value, count: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_query_finds_the_same_order_in_another_way() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     seed(&cluster, 30).await;
     let mut lists = Vec::new();
@@ -51,10 +49,8 @@ async fn list_query_finds_the_same_order_in_another_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_index_serves_the_order_of_the_list_only_if_it_matches() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     seed(&cluster, 3000).await;
     for (value, indexes, serves) in
@@ -74,10 +70,8 @@ async fn list_index_serves_the_order_of_the_list_only_if_it_matches() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn list_total_counts_all_tasks_or_looks_one_further() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     seed(&cluster, 7).await;
     for (value, total, counts) in [("count", json!(7), 1), ("has_more", Value::Null, 0)] {
@@ -90,10 +84,8 @@ async fn list_total_counts_all_tasks_or_looks_one_further() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn apikey_touch_writes_every_use_or_one_in_five_minutes() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for cache in ["off", "on"] {
         for (value, touches) in [("always", 5), ("debounce_300s", 1)] {
@@ -110,10 +102,8 @@ async fn apikey_touch_writes_every_use_or_one_in_five_minutes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn key_cache_looks_a_key_up_once_and_forgets_it_soon_after_it_is_deleted() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for (value, lookups) in [("off", 5), ("on", 1)] {
         let node = Node::seeded(&cluster, &[&API[..], &["--key-cache", value]].concat()).await;
@@ -129,10 +119,8 @@ async fn key_cache_looks_a_key_up_once_and_forgets_it_soon_after_it_is_deleted()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn month_counter_and_last_exec_write_go_to_rows_at_once_or_in_rounds_and_nothing_is_lost() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     let task = json!({"url": stub.url});
@@ -162,10 +150,8 @@ async fn month_counter_and_last_exec_write_go_to_rows_at_once_or_in_rounds_and_n
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn worker_refetch_and_claim_preload_load_a_job_at_every_step_once_or_with_its_claim() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     for query in ["single", "batch"] {
@@ -183,10 +169,8 @@ async fn worker_refetch_and_claim_preload_load_a_job_at_every_step_once_or_with_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn claim_query_takes_one_from_three_tables_one_from_one_table_or_many_at_a_time() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     for (value, joins) in [("join_sort", true), ("single", false), ("batch", false)] {
@@ -206,10 +190,8 @@ async fn claim_query_takes_one_from_three_tables_one_from_one_table_or_many_at_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn create_path_writes_a_task_in_four_steps_in_two_or_together_with_others() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for (value, statements, lookups) in [("dns_update", 12, 12), ("two_inserts", 12, 0), ("group", 11, 0)] {
         let flags = ["--create-path", value, "--batch-gap-ms", "200"];
@@ -237,10 +219,8 @@ async fn create_path_writes_a_task_in_four_steps_in_two_or_together_with_others(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn due_is_the_next_whole_second_or_now() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for (value, is_whole) in [("next_second", true), ("now", false)] {
         let node = Node::seeded(&cluster, &[&API[..], &["--due", value]].concat()).await;
@@ -254,10 +234,8 @@ async fn due_is_the_next_whole_second_or_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn db_pool_bounds_connections_and_pool_error_says_what_becomes_of_the_rest() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for (size, error, status, code) in
         [("2", "503", 503, "service_unavailable"), ("5", "500", 500, "internal_error")]
@@ -291,10 +269,8 @@ async fn db_pool_bounds_connections_and_pool_error_says_what_becomes_of_the_rest
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn tasks_pk_index_and_spare_indexes_make_and_drop_indexes() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     let primary = "SELECT count(*) FROM pg_indexes WHERE indexname = 'tasks_default_pkey'";
@@ -311,10 +287,8 @@ async fn tasks_pk_index_and_spare_indexes_make_and_drop_indexes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn http_client_opens_a_connection_for_each_call_25_or_as_many_as_there_are_calls() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for (value, at_most, open_max) in [("per_call", 90, 45), ("pool_25", 25, 25), ("pool", 45, 45)] {
         let stub = Stub::start(&["--delay", "300ms"]);
@@ -337,10 +311,8 @@ async fn run_more(node: &Node, url: &str, all: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn max_workers_bounds_calls_and_workers_says_who_decides_how_many_there_are() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for query in ["single", "batch"] {
         for (value, workers) in [("managed", 1), ("fixed", 3)] {
@@ -357,10 +329,8 @@ async fn max_workers_bounds_calls_and_workers_says_who_decides_how_many_there_ar
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn worker_pause_keeps_a_worker_from_its_next_job() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     for query in ["single", "batch"] {
@@ -374,10 +344,8 @@ async fn worker_pause_keeps_a_worker_from_its_next_job() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn store_result_writes_each_by_itself_or_many_together() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&["--delay", "200ms"]);
     for value in ["each", "group"] {
@@ -389,10 +357,8 @@ async fn store_result_writes_each_by_itself_or_many_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn wake_tells_the_workers_of_the_node_of_all_nodes_or_nobody() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     // Workers that look by themselves only once a minute.
@@ -422,16 +388,15 @@ async fn wake_tells_the_workers_of_the_node_of_all_nodes_or_nobody() {
     }
     let node = Node::seeded(&cluster, &[&slow[..], &["--wake", "poll"]].concat()).await;
     wait("it has looked", async || node.figure("runlater_claims_total").await >= 1).await;
-    node.call(&stub.url).await;
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    for _ in 0..20 {
+        node.call(&stub.url).await;
+    }
     assert_eq!(node.figure("runlater_executions_claimed_total").await, 0, "nobody told it");
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn rate_limit_refuses_what_is_too_much_and_says_when_it_is_not() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--rate-limit-hour", "3"]).await;
     for _ in 0..3 {

@@ -1,14 +1,12 @@
 //! Orders are paid in time, or their units go back on sale.
 
-use crate::world::{Office, Stores, has_stores, wait};
+use crate::world::{Office, Stores, wait};
 
 const RESERVED: &str = "SELECT count(*) FROM ticket_units WHERE reserved";
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_paid_order_keeps_its_units_and_an_unpaid_one_gives_them_back() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 4).await;
     let office = Office::open(&stores, &[]);
     let paid = office.order("orders", &[("a", 2), ("b", 1)]).await;
@@ -34,10 +32,8 @@ async fn a_paid_order_keeps_its_units_and_an_unpaid_one_gives_them_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn order_age_says_how_long_an_order_may_stay_unpaid() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 4).await;
     let office = Office::open(&stores, &["--order-age", "1"]);
     let order = office.order("orders", &[("a", 2)]).await.field("id");
@@ -49,10 +45,8 @@ async fn order_age_says_how_long_an_order_may_stay_unpaid() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn cancelling_frees_the_units_of_an_open_order_only() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 4).await;
     let office = Office::open(&stores, &[]);
     let open = office.order("orders", &[("a", 2)]).await.field("id");
@@ -68,10 +62,8 @@ async fn cancelling_frees_the_units_of_an_open_order_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn the_same_key_gives_the_same_order() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 4).await;
     let office = Office::open(&stores, &[]);
     let first = office.order_once("orders", "key", &[("a", 2)]).await.field("id");
@@ -81,10 +73,8 @@ async fn the_same_key_gives_the_same_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn an_order_that_is_paid_and_cancelled_at_a_time_ends_as_one_of_both() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 20).await;
     let office = Office::open(&stores, &[]);
     for _ in 0..10 {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::world::{Office, Stores, body, free_port, has_stores, wait};
+use crate::world::{Office, Stores, body, free_port, wait};
 
 const BUYERS: usize = 32;
 const FLAGS: [&str; 14] = [
@@ -143,10 +143,8 @@ impl Sale {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn whatever_is_killed_nothing_is_sold_twice_and_nothing_acknowledged_is_lost() {
-    if !has_stores() {
-        return;
-    }
     let attempts: usize =
         std::env::var("TICKETS_ATTEMPTS").map_or(3000, |attempts| attempts.parse().expect("a number"));
     let kills = if attempts >= 100_000 { 30 } else { 6 };

@@ -1,6 +1,6 @@
 //! A buyer who asks again with the same key buys once.
 
-use crate::world::{Office, Stores, Tally, body, has_stores, wait};
+use crate::world::{Office, Stores, Tally, body, wait};
 
 const ROUTES: [&str; 4] =
     ["simple-redis-decrement", "complex-redis-decrement", "pg-reserve-ticket", "pg-decrement-ticket"];
@@ -17,20 +17,16 @@ async fn sold(stores: &Stores, route: &str) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn twenty_requests_with_one_key_at_a_time_sell_once() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(100, 100).await;
     let office = Office::open(&stores, &["--pool-max", "8"]);
     each_route_sells_once(&stores, &office, "plain").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_key_sells_once_also_when_orders_are_taken_together() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(100, 100).await;
     let batch = ["--pool-max", "8", "--redis-call", "batch", "--unit-call", "batch"];
     for (name, record) in [("batch", "none"), ("grouped", "grouped"), ("each", "each")] {
@@ -54,10 +50,8 @@ async fn each_route_sells_once(stores: &Stores, office: &Office, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_refused_order_may_be_tried_again_with_its_key() {
-    if !has_stores() {
-        return;
-    }
     let batch = ["--redis-call", "batch", "--unit-call", "batch", "--record", "grouped"];
     for flags in [&batch[..], &[]] {
         let stores = Stores::seeded(1, 1).await;
@@ -76,10 +70,8 @@ async fn a_refused_order_may_be_tried_again_with_its_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_key_is_forgotten_when_it_is_too_old() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(100, 100).await;
     let office = Office::open(&stores, &["--key-age", "1"]);
     for route in &ROUTES[1..3] {

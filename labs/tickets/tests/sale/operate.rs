@@ -5,13 +5,11 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::world::{Office, Stores, has_stores, signal, wait};
+use crate::world::{Office, Stores, signal, wait};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn ready_says_which_store_is_away_and_sales_go_on_when_it_is_back() {
-    if !has_stores() {
-        return;
-    }
     let mut stores = Stores::seeded(10, 5).await;
     let office = Office::open(&stores, &[]);
     assert_eq!(office.get("ready").await.status, 200);
@@ -37,10 +35,8 @@ async fn ready_says_which_store_is_away_and_sales_go_on_when_it_is_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_stop_finishes_the_order_that_is_open() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(10, 0).await;
     let mut office = Office::open(&stores, &[]);
     // Another buyer holds the row, so the order has to wait.
@@ -64,10 +60,8 @@ async fn a_stop_finishes_the_order_that_is_open() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     let said = |command: &str, flags: &[&str]| {
         let output = stores.command(command, flags).output().unwrap();
@@ -96,10 +90,8 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn more_buyers_than_the_usual_limit_of_open_files_are_served_at_a_time() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(1, 0).await;
     let office = Office::open_with_files(&stores, 40);
     let address = office.url.strip_prefix("http://").unwrap();

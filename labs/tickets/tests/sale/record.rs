@@ -1,6 +1,6 @@
 //! What Redis sold is on record in PostgreSQL, and the record is the truth.
 
-use crate::world::{Office, Stores, Tally, body, has_stores, wait};
+use crate::world::{Office, Stores, Tally, body, wait};
 
 const SOLD: &str = "SELECT coalesce(sum(count), 0)::bigint FROM sales";
 const EACH: [&str; 2] = ["--record", "each"];
@@ -8,10 +8,8 @@ const GROUPED: [&str; 4] = ["--record", "grouped", "--redis-call", "batch"];
 const ORDERS: [&str; 6] = ["--record", "grouped", "--redis-call", "batch", "--order-stock", "counters"];
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn what_was_sold_is_on_record_and_a_redis_that_comes_back_empty_sells_the_rest() {
-    if !has_stores() {
-        return;
-    }
     for flags in [&EACH[..], &GROUPED] {
         let mut stores = Stores::seeded(10, 0).await;
         let office = Office::open(&stores, flags);
@@ -33,10 +31,8 @@ async fn what_was_sold_is_on_record_and_a_redis_that_comes_back_empty_sells_the_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_counter_that_promises_too_much_sells_nothing_and_is_set_right() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(5, 0).await;
     let office = Office::open(&stores, &GROUPED);
     assert_eq!(office.order("redis-decrement", &[("a", 5)]).await.status, 200);
@@ -48,10 +44,8 @@ async fn a_counter_that_promises_too_much_sells_nothing_and_is_set_right() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn with_a_record_even_the_script_that_does_not_look_sells_no_more_than_there_are() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(5, 0).await;
     let office = Office::open(&stores, &[&GROUPED[..], &["--redis-script", "simple"]].concat());
     let tally = office.rush("redis-decrement", vec![body(&[("a", 2)]); 30]).await;
@@ -61,10 +55,8 @@ async fn with_a_record_even_the_script_that_does_not_look_sells_no_more_than_the
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn what_a_killed_service_took_and_never_sold_is_back_when_it_starts_again() {
-    if !has_stores() {
-        return;
-    }
     for flags in [&EACH[..], &GROUPED] {
         let stores = Stores::seeded(10, 0).await;
         let office = Office::open(&stores, flags);
@@ -88,10 +80,8 @@ async fn what_a_killed_service_took_and_never_sold_is_back_when_it_starts_again(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn without_postgres_nothing_is_sold_and_nothing_is_lost() {
-    if !has_stores() {
-        return;
-    }
     for flags in [&EACH[..], &GROUPED] {
         let mut stores = Stores::seeded(10, 0).await;
         let office = Office::open(&stores, flags);
@@ -108,10 +98,8 @@ async fn without_postgres_nothing_is_sold_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn services_that_share_the_stores_share_the_stock_while_one_starts_again_and_again() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(300, 0).await;
     let flags = [&GROUPED[..], &["--pool-max", "4"]].concat();
     let one = Office::open(&stores, &flags);
@@ -145,10 +133,8 @@ async fn services_that_share_the_stores_share_the_stock_while_one_starts_again_a
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn orders_on_counters_are_paid_cancelled_or_expire_and_their_tickets_go_back_to_redis() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(6, 0).await;
     let office = Office::open(&stores, &ORDERS);
     let paid = office.order_once("orders", "key", &[("a", 2), ("b", 1)]).await;
@@ -175,10 +161,8 @@ async fn orders_on_counters_are_paid_cancelled_or_expire_and_their_tickets_go_ba
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn orders_on_counters_without_a_record_are_refused_at_the_start() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(1, 0).await;
     let output =
         stores.command("serve", &["--order-stock", "counters", "--listen", "127.0.0.1:0"]).output().unwrap();

@@ -1,14 +1,12 @@
 //! What buyers get, and what the stores hold afterwards.
 
-use crate::world::{Office, Stores, Tally, body, has_stores};
+use crate::world::{Office, Stores, Tally, body};
 
 const RESERVED: &str = "SELECT count(*) FROM ticket_units WHERE reserved";
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn an_order_is_taken_from_the_store_it_was_sent_to() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(100, 50).await;
     let office = Office::open(&stores, &[]);
     for route in
@@ -25,10 +23,8 @@ async fn an_order_is_taken_from_the_store_it_was_sent_to() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn redis_never_sells_more_than_there_are() {
-    if !has_stores() {
-        return;
-    }
     for flags in [&[][..], &["--redis-call", "batch"], &["--record", "grouped", "--redis-call", "batch"]] {
         let stores = Stores::seeded(101, 0).await;
         let office = Office::open(&stores, flags);
@@ -44,10 +40,8 @@ async fn redis_never_sells_more_than_there_are() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn units_are_never_sold_twice() {
-    if !has_stores() {
-        return;
-    }
     for flags in [["two", "each"], ["one", "each"], ["two", "batch"], ["one", "batch"]] {
         let stores = Stores::seeded(0, 60).await;
         let [statement, call] = flags;
@@ -79,10 +73,8 @@ async fn units_are_never_sold_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn the_hot_row_sells_out_exactly_and_never_dead_locks() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(61, 0).await;
     let office = Office::open(&stores, &["--pool-max", "8"]);
     let orders: Vec<String> = (0..100)
@@ -95,10 +87,8 @@ async fn the_hot_row_sells_out_exactly_and_never_dead_locks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_bad_order_is_refused_with_its_reason_and_takes_nothing() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(100, 20).await;
     let office = Office::open(&stores, &["--max-lines", "2", "--max-count", "10", "--body-limit", "200"]);
     let bad = [

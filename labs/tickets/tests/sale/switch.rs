@@ -1,12 +1,10 @@
 //! Each switch changes what it says.
 
-use crate::world::{Office, Stores, Tally, body, has_stores, wait};
+use crate::world::{Office, Stores, Tally, body, wait};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn redis_script_decides_whether_a_counter_goes_below_zero() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(10, 0).await;
     let orders = vec![body(&[("a", 2)]); 20];
     let checked = Office::open(&stores, &["--redis-script", "checked"]);
@@ -22,10 +20,8 @@ async fn redis_script_decides_whether_a_counter_goes_below_zero() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn unit_index_makes_and_drops_the_indexes() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 10).await;
     let there = |name: &str| format!("SELECT count(*) FROM pg_indexes WHERE indexname = '{name}'");
     for (value, on, partial) in [("on", 1, 0), ("partial", 0, 1), ("off", 0, 0)] {
@@ -37,10 +33,8 @@ async fn unit_index_makes_and_drops_the_indexes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn seqscan_decides_how_units_are_found_in_a_small_table() {
-    if !has_stores() {
-        return;
-    }
     // Some pages of units: the planner would rather read them than use the index.
     for (value, is_read_whole) in [("planner", true), ("off_in_transaction", false)] {
         let stores = Stores::seeded(0, 100).await;
@@ -65,10 +59,8 @@ async fn seqscan_decides_how_units_are_found_in_a_small_table() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn unit_statement_decides_how_many_statements_a_line_takes() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 10).await;
     let mut before = 0;
     for (value, expected) in [("two", 2), ("one", 1)] {
@@ -82,10 +74,8 @@ async fn unit_statement_decides_how_many_statements_a_line_takes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(1000, 0).await;
     let orders = vec![body(&[("a", 1)]); 100];
     let connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'";
@@ -115,10 +105,8 @@ async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn redis_call_decides_whether_orders_that_wait_share_a_script_call() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(1000, 0).await;
     for (value, is_each) in [("each", true), ("batch", false)] {
         let office = Office::open(&stores, &["--redis-call", value]);
@@ -137,10 +125,8 @@ async fn redis_call_decides_whether_orders_that_wait_share_a_script_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
-    if !has_stores() {
-        return;
-    }
     let (mut counter, mut before) = (1000, 0);
     let stores = Stores::seeded(1000, 0).await;
     for (value, expected) in [("none", 0..=0), ("each", 50..=50), ("grouped", 1..=25)] {
@@ -164,10 +150,8 @@ async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn order_stock_decides_which_tickets_an_order_holds() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(10, 10).await;
     for (value, units, counter) in [("units", 3, 10), ("counters", 3, 7)] {
         let office = Office::open(&stores, &["--record", "each", "--order-stock", value]);
@@ -178,10 +162,8 @@ async fn order_stock_decides_which_tickets_an_order_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn unit_call_decides_whether_orders_that_wait_share_a_transaction() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded(0, 1000).await;
     let mut before = 0;
     for (value, is_each) in [("each", true), ("batch", false)] {

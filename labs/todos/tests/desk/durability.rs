@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::cluster::{Cluster, has_postgres, wait};
+use crate::cluster::{Cluster, wait};
 use crate::world::Desk;
 
 /// What was answered so far: ids and names.
@@ -19,10 +19,8 @@ fn rounds() -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn acknowledged_todos_survive_when_the_service_is_killed() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let known = Known::default();
     for round in 0..rounds() {
@@ -40,10 +38,8 @@ async fn acknowledged_todos_survive_when_the_service_is_killed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn the_replica_has_every_acknowledged_todo_when_it_takes_over() {
-    if !has_postgres() {
-        return;
-    }
     for round in 0..rounds().div_ceil(3) {
         for insert in ["group", "one"] {
             let mut cluster = Cluster::start_synchronous();

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, has_postgres, signal, wait};
+use crate::cluster::{Cluster, signal, wait};
 use crate::world::Desk;
 
 /// Sessions of services that wait for the next statement, and so hold nothing that others need.
@@ -46,10 +46,8 @@ async fn kept(desk: &Desk) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_group_goes_on_without_a_session_that_stands_still_and_the_list_shows_what_that_writes_later() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &["--insert", "group", "--store-timeout-ms", "500"]).await;
     let make = async || desk.post(&json!({"name": "tea"})).await.status == 200;
@@ -74,10 +72,8 @@ async fn a_group_goes_on_without_a_session_that_stands_still_and_the_list_shows_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn who_gets_no_connection_leaves_no_doubt_behind_and_the_list_stays_in_memory() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &["--pool-max", "1", "--store-timeout-ms", "2000"]).await;
     let id = desk.make("tea").await;

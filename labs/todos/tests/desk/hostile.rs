@@ -6,14 +6,12 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{Cluster, PATIENCE, has_postgres};
+use crate::cluster::{Cluster, PATIENCE};
 use crate::world::{Desk, send};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn bodies_that_are_no_todo_are_refused_on_every_route_that_takes_one() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     let id = desk.make("there").await;
@@ -79,10 +77,8 @@ fn bodies() -> Vec<Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn ids_paths_and_methods_that_mean_nothing_are_refused() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     for (path, status, code) in [
@@ -109,10 +105,8 @@ async fn ids_paths_and_methods_that_mean_nothing_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
@@ -142,10 +136,8 @@ async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_body_that_stalls_is_refused_as_too_slow_and_nothing_of_it_is_stored() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     let head = "POST /todos/ HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";

@@ -2,14 +2,12 @@
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, has_postgres, wait};
+use crate::cluster::{Cluster, wait};
 use crate::world::{Desk, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_todo_is_made_shown_done_and_deleted_under_every_way_of_waiting_and_writing() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for handler in ["threadpool", "async_blocking", "async"] {
         for insert in ["steps", "one", "group"] {
@@ -47,10 +45,8 @@ async fn one_life(desk: &Desk, flags: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn the_newest_come_first() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for cache in ["off", "on"] {
         let desk = Desk::open(&cluster, &["--list-cache", cache, "--list-limit", "3"]).await;
@@ -63,10 +59,8 @@ async fn the_newest_come_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_list_shows_every_write_that_was_answered_before_it_was_asked_for() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for insert in ["one", "group"] {
         let flags = ["--list-cache", "on", "--insert", insert, "--list-limit", "none"];
@@ -86,10 +80,8 @@ async fn a_list_shows_every_write_that_was_answered_before_it_was_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_list_in_memory_shows_what_other_processes_and_people_write() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let (one, other) = (Desk::open(&cluster, &[]).await, Desk::open(&cluster, &[]).await);
     let id = one.make("by one").await;
@@ -101,10 +93,8 @@ async fn a_list_in_memory_shows_what_other_processes_and_people_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn todos_made_at_a_time_each_get_their_own_answer() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &["--insert", "group"]).await;
     let asked = (0..200).map(async |number| {
@@ -122,10 +112,8 @@ async fn todos_made_at_a_time_each_get_their_own_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_seed_has_the_published_size() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     cluster.connect().await;
     succeed(&["seed", "--postgres", &cluster.url(), "--rows", "1200"]);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, has_postgres};
+use crate::cluster::Cluster;
 use crate::world::{Answer, Desk, send};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "delete", "patch"];
@@ -21,10 +21,8 @@ fn the_document_has_every_route_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn every_answer_is_one_that_the_document_has() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     let document = desk.get("/openapi.json").await.json();

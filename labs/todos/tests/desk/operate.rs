@@ -2,14 +2,12 @@
 
 use serde_json::json;
 
-use crate::cluster::{Cluster, PATIENCE, has_postgres, signal, wait};
+use crate::cluster::{Cluster, PATIENCE, signal, wait};
 use crate::world::{Desk, PATIENT, command, fail, send, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
-    if !has_postgres() {
-        return;
-    }
     let mut cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     assert_eq!((desk.get("/ready").await.status, desk.get("/").await.body.as_str()), (200, "OK"));
@@ -23,10 +21,8 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_stop_finishes_the_todo_that_is_being_written() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     for flags in [["--insert", "group"], ["--handler", "threadpool"]] {
         let mut desk = Desk::open(&cluster, &[&flags[..], &PATIENT, &["--grace", "60"]].concat()).await;
@@ -50,10 +46,8 @@ async fn a_stop_finishes_the_todo_that_is_being_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     cluster.connect().await;
     let url = cluster.url();
@@ -77,10 +71,8 @@ async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let opened = futures_util::future::join_all((0..4).map(|_| Desk::open(&cluster, &[]))).await;
     assert_eq!(cluster.number("SELECT count(*) FROM schema_migrations").await, 2);
@@ -91,10 +83,8 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn processes_that_start_together_make_the_rows_once_and_all_of_them_serve() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     cluster.connect().await;
     succeed(&["migrate", "--postgres", &cluster.url()]);
@@ -128,10 +118,8 @@ fn the_password_of_the_environment_is_not_shown_by_help() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn figures_count_what_was_answered_by_route_and_not_by_path() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     for id in 1..=20 {
@@ -145,10 +133,8 @@ async fn figures_count_what_was_answered_by_route_and_not_by_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
 async fn a_browser_gets_the_page_and_it_loads_nothing_from_elsewhere() {
-    if !has_postgres() {
-        return;
-    }
     let cluster = Cluster::start();
     let desk = Desk::open(&cluster, &[]).await;
     let page = send(desk.request(reqwest::Method::GET, "/").header("accept", "text/html,*/*")).await;

@@ -10,16 +10,6 @@ use tempfile::TempDir;
 /// How long anything may take before a test gives up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether the stores are there to be tried.
-pub fn has_stores() -> bool {
-    let without = |name| std::env::var(name).is_ok_and(|value| value == "1");
-    let without = without("KNEE_WITHOUT_POSTGRES") || without("KNEE_WITHOUT_REDIS");
-    if without {
-        println!("not tried: the environment says that this machine does not have the stores");
-    }
-    !without
-}
-
 /// A process that dies with the test.
 pub struct Running(pub Child);
 

@@ -7,14 +7,12 @@ use parking_lot::Mutex;
 use reqwest::Method;
 use serde_json::json;
 
-use crate::cluster::{PATIENCE, has_stores, wait};
+use crate::cluster::{PATIENCE, wait};
 use crate::world::{Answer, OPTIONS, Stores, Yard, send};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn redis_stopped_under_load_closes_the_way_with_a_reason_and_it_opens_again() {
-    if !has_stores() {
-        return;
-    }
     for flags in [
         &["--redis-call", "batch"][..],
         &["--redis-call", "script", "--redis-link", "pool", "--redis-pool", "8"],
@@ -62,10 +60,8 @@ async fn redis_stopped_under_load_closes_the_way_with_a_reason_and_it_opens_agai
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn failing_open_shows_an_empty_list_with_a_good_status_as_published() {
-    if !has_stores() {
-        return;
-    }
     for call in ["each", "batch"] {
         let mut stores = Stores::seeded().await;
         let flags = ["--session-failure", "open", "--rate-limit-failure", "open", "--redis-call", call];
@@ -86,10 +82,8 @@ async fn failing_open_shows_an_empty_list_with_a_good_status_as_published() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn the_rate_limit_fails_open_or_closed_by_a_switch_of_its_own() {
-    if !has_stores() {
-        return;
-    }
     for call in ["each", "script", "batch"] {
         for (value, status, uncounted) in [("open", 200, 1), ("closed", 503, 0)] {
             let mut stores = Stores::seeded().await;
@@ -112,10 +106,8 @@ async fn the_rate_limit_fails_open_or_closed_by_a_switch_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
-    if !has_stores() {
-        return;
-    }
     for call in ["each", "batch"] {
         let mut stores = Stores::seeded().await;
         let yard = Yard::open(&stores, &["--query-call", call]);
@@ -131,10 +123,8 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_postgres_that_says_nothing_is_given_up_and_asked_again_when_it_goes_on() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let elsewhere = Yard::open(&stores, &[]);
     let session = elsewhere.sign_in(1).await.session;

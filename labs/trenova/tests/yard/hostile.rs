@@ -6,7 +6,6 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::has_stores;
 use crate::world::{OPTIONS, Stores, Yard, send};
 
 const LOGIN: &str = "/api/v1/auth/login";
@@ -14,10 +13,8 @@ const WORKERS: &str = "/api/v1/workers";
 const COUNT: &str = "SELECT count(*) FROM workers";
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn bodies_that_mean_nothing_are_refused_on_every_route_that_takes_one() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let yard = Yard::open(&stores, &["--rate-limit", "off"]);
     let person = yard.sign_in(1).await;
@@ -93,10 +90,8 @@ fn bodies(good: &str) -> Vec<Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn queries_ids_paths_and_methods_that_mean_nothing_are_refused() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let yard = Yard::open(&stores, &["--rate-limit", "off"]);
     let person = yard.sign_in(1).await;
@@ -138,10 +133,8 @@ async fn queries_ids_paths_and_methods_that_mean_nothing_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn hostile_heads_and_bodies_that_do_not_come_are_refused_and_store_nothing() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let yard = Yard::open(&stores, &["--rate-limit", "off"]);
     let person = yard.sign_in(1).await;

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::cluster::{PATIENCE, has_stores};
+use crate::cluster::PATIENCE;
 use crate::world::{OPTIONS, Stores, Yard};
 
 /// Requests of a window in the test of many windows.
@@ -20,10 +20,8 @@ const USERS: usize = 16;
 type Windows = Mutex<BTreeMap<u64, (u64, u64)>>;
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_user_has_so_many_requests_of_a_window_and_is_told_how_many_are_left() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for call in ["each", "script", "batch"] {
         for cache in ["0", "60000"] {
@@ -71,10 +69,8 @@ async fn a_user_has_so_many_requests_of_a_window_and_is_told_how_many_are_left()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn without_a_limit_nothing_is_counted() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for call in ["each", "batch"] {
         let yard =
@@ -88,10 +84,8 @@ async fn without_a_limit_nothing_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn sign_ins_of_an_address_are_limited_too() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let yard = Yard::open(&stores, &["--rate-limit", "3", "--rate-window-ms", "86400000"]);
     let mut statuses = Vec::new();
@@ -103,10 +97,8 @@ async fn sign_ins_of_an_address_are_limited_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn who_is_blocked_by_an_operator_stays_out() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for call in ["each", "script", "batch"] {
         let yard = Yard::open(&stores, &["--redis-call", call, "--session-cache-ms", "60000"]);
@@ -127,10 +119,8 @@ async fn who_is_blocked_by_an_operator_stays_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn the_limit_holds_within_one_per_cent_over_ten_windows_from_four_processes() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for call in ["each", "batch"] {
         let limit = LIMIT.to_string();

@@ -6,7 +6,6 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use trenova::worker::{Draft, SignIn};
 
-use crate::cluster::has_stores;
 use crate::world::{Answer, Stores, Yard, send};
 
 /// Whether the service takes a body.
@@ -47,10 +46,8 @@ fn what_cannot_be_kept_is_neither_in_the_document_nor_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn every_answer_is_one_that_the_document_has() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let mut seen = BTreeSet::new();
     for flags in [&["--rate-limit", "off"][..], &["--rate-limit", "2", "--rate-window-ms", "86400000"]] {

@@ -1,13 +1,11 @@
 //! What the people who run it get: health, a graceful stop, clear errors, figures, migrations, a page.
 
-use crate::cluster::{PATIENCE, has_stores, signal, wait};
+use crate::cluster::{PATIENCE, signal, wait};
 use crate::world::{OPTIONS, PATIENT, Stores, Yard, command, fail, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for flags in [&["--query-call", "batch"][..], &["--query-call", "each"], &["--prefork", "2"]] {
         let mut yard = Yard::open(&stores, &[&PATIENT[..], &["--grace", "60"], flags].concat());
@@ -34,10 +32,8 @@ async fn a_stop_finishes_what_was_begun_and_takes_no_new_callers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     let (url, serve) = (stores.cluster.url(), ["serve", "--listen", "127.0.0.1:0", "--postgres"]);
     let secret = url.replace("postgres@", "postgres:geheim@").replace("/postgres", "/missing");
@@ -76,10 +72,8 @@ fn the_help_shows_no_address_from_the_environment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn it_goes_on_when_redis_takes_its_password_at_last() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let url = stores.redis.url().replace("redis://", "redis://:geheim@");
     let open = |link: &str| Yard::open(&stores, &["--redis", &url, "--redis-link", link]);
@@ -95,10 +89,8 @@ async fn it_goes_on_when_redis_takes_its_password_at_last() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn it_starts_without_redis_and_is_ready_when_that_is() {
-    if !has_stores() {
-        return;
-    }
     let mut stores = Stores::seeded().await;
     stores.redis.kill();
     for flags in [&[][..], &["--redis-link", "pool", "--redis-pool-idle", "5"]] {
@@ -116,10 +108,8 @@ async fn it_starts_without_redis_and_is_ready_when_that_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     let start = || {
         tokio::task::spawn_blocking({
@@ -137,10 +127,8 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn threads_says_how_many_handle_requests() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     // With several, the one that the program began with only waits for them.
     for (value, count) in [("1", 1), ("3", 4)] {
@@ -153,10 +141,8 @@ async fn threads_says_how_many_handle_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn figures_count_what_was_answered_by_route_and_not_by_path() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let yard = Yard::open(&stores, &[]);
     let person = yard.sign_in(1).await;
@@ -174,10 +160,8 @@ async fn figures_count_what_was_answered_by_route_and_not_by_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_browser_gets_the_page_and_it_loads_nothing_from_elsewhere() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     let page = Yard::open(&stores, &[]).get("/").await;
     assert!(page.status == 200 && page.body.starts_with("<!doctype html>"), "{page:?}");

@@ -1,8 +1,6 @@
 //! Switches of the pools: how many connections, how many of them idle, for how long.
 
-use std::time::Duration;
-
-use crate::cluster::{Cluster, has_stores, wait};
+use crate::cluster::{Cluster, wait};
 use crate::world::{PATIENT, Stores, Yard};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trenova'";
@@ -20,8 +18,8 @@ async fn crowd(cluster: &Cluster, yard: &Yard, requests: usize, sessions: i64) {
     held.batch_execute("LOCK TABLE workers").await.unwrap();
     let looking = async {
         wait("they wait", async || cluster.number(WAITING).await >= sessions).await;
-        // Time for more to come, if more do.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        // More would come if they could: each request has a connection of its own, and all of those are there.
+        wait("all are there", async || yard.figure("trenova_callers").await >= requests as u64).await;
         assert_eq!(cluster.number(WAITING).await, sessions);
         held.rollback().await.unwrap();
     };
@@ -30,25 +28,22 @@ async fn crowd(cluster: &Cluster, yard: &Yard, requests: usize, sessions: i64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn db_pool_max_bounds_the_connections_and_a_parallel_count_takes_two() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (max, count, sessions) in [("3", "kept", 3), ("30", "kept", 12), ("30", "parallel", 24)] {
         let yard =
             Yard::open(&stores, &[&EACH[..], &["--db-pool-max", max, "--count-query", count]].concat());
         crowd(&stores.cluster, &yard, 12, sessions).await;
+        assert_eq!(stores.cluster.number(SESSIONS).await, sessions, "connections that were opened are kept");
         drop(yard);
         wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn query_call_batch_asks_once_for_all_who_wait_for_the_same() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, sessions, most) in [("batch", 1, 3), ("each", 12, 12)] {
         let yard = Yard::open(&stores, &[&PATIENT[..], &["--query-call", value]].concat());
@@ -62,10 +57,8 @@ async fn query_call_batch_asks_once_for_all_who_wait_for_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn db_pool_idle_closes_connections_that_nobody_needs() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, left) in [("2", 2), ("80", 12)] {
         let yard = Yard::open(&stores, &[&EACH[..], &["--db-pool-idle", value]].concat());
@@ -83,10 +76,8 @@ async fn db_pool_idle_closes_connections_that_nobody_needs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn db_pool_idle_holds_however_many_connections_come_back_at_a_time() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let flags = ["--db-pool-idle", "2", "--threads", "8", "--rate-limit", "off"];
     let yard = Yard::open(&stores, &[&EACH[..], &flags].concat());
@@ -98,36 +89,39 @@ async fn db_pool_idle_holds_however_many_connections_come_back_at_a_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn db_pool_life_replaces_old_connections_and_idle_time_closes_unused_ones() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
-    for (flag, value, is_same, left) in [
-        ("--db-pool-life", "1", false, 1),
-        ("--db-pool-life", "3600", true, 1),
-        ("--db-pool-idle-time", "1", false, 0),
-        ("--db-pool-idle-time", "3600", true, 1),
-    ] {
-        let yard = Yard::open(&stores, &[flag, value]);
-        let person = yard.sign_in(1).await;
+    let alive = async |process: i64| {
+        stores.cluster.number(&format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {process}")).await
+            == 1
+    };
+    for flag in ["--db-pool-life", "--db-pool-idle-time"] {
+        let long = Yard::open(&stores, &[flag, "3600"]);
+        long.sign_in(1).await.page().await;
+        let kept = stores.cluster.number(PROCESS).await;
+        let short = Yard::open(&stores, &[flag, "1"]);
+        let person = short.sign_in(1).await;
         person.page().await;
-        let first = stores.cluster.number(PROCESS).await;
-        // Longer than the time and a round of looking.
-        tokio::time::sleep(Duration::from_millis(2500)).await;
-        wait("so many are left", async || stores.cluster.number(SESSIONS).await == left).await;
-        person.page().await;
-        assert_eq!(stores.cluster.number(PROCESS).await == first, is_same, "{flag} {value}");
-        drop(yard);
-        wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
+        let others = format!("{PROCESS} AND pid <> {kept}");
+        let first = stores.cluster.number(&others).await;
+        wait("it is closed", async || {
+            // An old connection is replaced when it is wanted, an unused one is closed by itself.
+            if flag == "--db-pool-life" {
+                person.page().await;
+            }
+            !alive(first).await
+        })
+        .await;
+        assert!(alive(kept).await, "{flag} 3600: older than the one that was closed");
+        drop((long, short));
+        wait("their sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn redis_link_pool_and_idle_decide_how_many_connections_redis_has() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let clients = async || {
         let list: String = stores.redis.ask(&["CLIENT", "LIST"]).await;

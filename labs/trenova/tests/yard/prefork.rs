@@ -2,9 +2,10 @@
 
 use futures_util::future::join_all;
 
-use crate::cluster::{children, has_stores, signal, wait};
+use crate::cluster::{children, signal, wait};
 use crate::world::{OPTIONS, PATIENT, Stores, Yard};
 
+const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'trenova'";
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
                        WHERE application_name = 'trenova' AND wait_event_type = 'Lock'";
 
@@ -16,10 +17,8 @@ async fn ask(url: &str, session: &str) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn prefork_serves_with_so_many_processes_and_replaces_one_that_dies() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, threads, count) in [("1", "2", 0), ("3", "2", 3), ("2", "1", 2)] {
         let mut yard = Yard::open(&stores, &["--prefork", value, "--threads", threads]);
@@ -45,13 +44,12 @@ async fn prefork_serves_with_so_many_processes_and_replaces_one_that_dies() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn callers_spread_over_the_processes() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let yard = Yard::open(&stores, &["--prefork", "4"]);
     // Figures are those of one process: each of these connections tells how many callers its process has.
+    let all_are_there = &tokio::sync::Barrier::new(40);
     let callers = (0..40).map(|_| {
         let (client, url) = (reqwest::Client::new(), format!("{}/metrics", yard.url));
         async move {
@@ -61,8 +59,7 @@ async fn callers_spread_over_the_processes() {
                 let line = text.lines().find_map(|line| line.strip_prefix("trenova_callers "));
                 line.unwrap().parse::<u32>().unwrap()
             };
-            // All are there by then.
-            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            all_are_there.wait().await;
             again().await
         }
     });
@@ -71,10 +68,8 @@ async fn callers_spread_over_the_processes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn no_process_outlives_the_first_one() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let mut yard = Yard::open(&stores, &["--prefork", "2"]);
     yard.process.kill();
@@ -83,10 +78,8 @@ async fn no_process_outlives_the_first_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn prefork_pools_are_divided_among_the_processes_or_multiplied_by_them() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, range) in [("divided", 2..=8), ("multiplied", 9..=32)] {
         let flags =
@@ -98,14 +91,15 @@ async fn prefork_pools_are_divided_among_the_processes_or_multiplied_by_them() {
         held.batch_execute("LOCK TABLE workers").await.unwrap();
         let looking = async {
             wait("they wait", async || stores.cluster.number(WAITING).await >= *range.start()).await;
-            // Time for more to come, if more do.
-            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-            let waiting = stores.cluster.number(WAITING).await;
-            assert!(range.contains(&waiting), "{value}: {waiting}");
             held.rollback().await.unwrap();
         };
         let users = join_all((0..48).map(|_| ask(&yard.url, &session)));
         let (statuses, ()) = tokio::join!(users, looking);
         assert!(statuses.iter().all(|status| *status == 200), "{value}: {statuses:?}");
+        // Connections are kept: as many as there ever were at a time.
+        let opened = stores.cluster.number(SESSIONS).await;
+        assert!(range.contains(&opened), "{value}: {opened}");
+        drop(yard);
+        wait("its sessions are gone", async || stores.cluster.number(SESSIONS).await == 0).await;
     }
 }

@@ -6,14 +6,12 @@ use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{has_stores, wait};
+use crate::cluster::wait;
 use crate::world::{OPTIONS, Stores, Yard, send};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn workers_index_makes_and_drops_the_indexes() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     let there = "SELECT coalesce(sum(CASE indexname WHEN 'workers_tenant' THEN 1 WHEN 'workers_tenant_newest' THEN 2 \
                  ELSE 0 END), 0)::bigint FROM pg_indexes";
@@ -24,10 +22,8 @@ async fn workers_index_makes_and_drops_the_indexes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn http_buffers_bound_the_heads_of_requests_and_what_is_written_at_a_time() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     let long = "x".repeat(5000);
     // The document takes 9, 5 and 1; the last one may be counted a moment after it was read.
@@ -44,10 +40,8 @@ async fn http_buffers_bound_the_heads_of_requests_and_what_is_written_at_a_time(
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn server_concurrency_turns_away_who_is_too_many() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::empty().await;
     let yard = Yard::open(&stores, &["--server-concurrency", "2"]);
     let address = yard.url.strip_prefix("http://").unwrap().to_owned();
@@ -72,10 +66,8 @@ async fn server_concurrency_turns_away_who_is_too_many() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn log_level_debug_tells_of_each_request_and_statement_and_error_of_none() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, format, lines) in [("error", "text", 0), ("debug", "text", 5), ("debug", "json", 5)] {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -101,10 +93,8 @@ async fn log_level_debug_tells_of_each_request_and_statement_and_error_of_none()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn redis_call_decides_how_often_redis_is_waited_for() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, trips, calls) in [("each", 4, 0), ("script", 1, 1), ("batch", 1, 1)] {
         let yard = Yard::open(&stores, &["--redis-call", value, "--session-refresh", "off"]);
@@ -135,10 +125,8 @@ async fn redis_call_decides_how_often_redis_is_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn count_query_decides_how_many_statements_a_page_takes_and_whether_it_is_counted() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, statements, count) in
         [("parallel", 2, Some(30)), ("window", 1, Some(30)), ("kept", 1, Some(30)), ("off", 1, None)]
@@ -166,10 +154,8 @@ async fn count_query_decides_how_many_statements_a_page_takes_and_whether_it_is_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn columns_says_how_much_of_each_worker_is_read() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, columns) in [("all", 20 * 10), ("needed", 3 * 10)] {
         let yard = Yard::open(&stores, &["--columns", value, "--count-query", "off"]);
@@ -179,10 +165,8 @@ async fn columns_says_how_much_of_each_worker_is_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn statement_cache_keeps_prepared_statements() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for (value, named) in [("on", 10), ("off", 0)] {
         let yard = Yard::open(&stores, &["--statement-cache", value]);
@@ -203,10 +187,8 @@ async fn statement_cache_keeps_prepared_statements() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn json_standard_builds_a_tree_for_each_answer() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let mut bodies = Vec::new();
     for (value, nodes) in [("standard", 5 + 3 * 10), ("fast", 0)] {
@@ -218,10 +200,8 @@ async fn json_standard_builds_a_tree_for_each_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn answer_cache_answers_from_memory_for_its_time_and_knows_what_this_process_changed() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let newest = async |person: &crate::world::Person<'_>| person.options().await.ids()[0].clone();
     for call in ["each", "batch"] {
@@ -261,10 +241,8 @@ async fn answer_cache_answers_from_memory_for_its_time_and_knows_what_this_proce
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn rows_brings_every_tenant_to_so_many_workers() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let rows =
         [("off", 30, 30), ("80", 80, 80), ("12", 12, 80), ("40", 40, 80), ("12", 12, 80), ("80", 80, 80)];

@@ -3,14 +3,11 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::cluster::has_stores;
 use crate::world::{OPTIONS, Stores, Yard, send};
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn everybody_sees_the_newest_workers_of_their_own_tenant_however_they_are_read() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for flags in [
         &[][..],
@@ -41,10 +38,8 @@ fn id(tenant: u64, number: u64) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn pages_lead_from_one_to_the_next_and_searches_find_what_begins_like_that() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for count in ["kept", "window", "parallel"] {
         let yard = Yard::open(&stores, &["--count-query", count]);
@@ -81,10 +76,8 @@ async fn pages_lead_from_one_to_the_next_and_searches_find_what_begins_like_that
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_worker_of_another_tenant_cannot_be_read_changed_or_guessed() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     let yard = Yard::open(&stores, &[]);
     let (one, other) = (yard.sign_in(1).await, yard.sign_in(2).await);
@@ -103,10 +96,8 @@ async fn a_worker_of_another_tenant_cannot_be_read_changed_or_guessed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn a_session_cannot_be_forged_guessed_or_used_from_another_address() {
-    if !has_stores() {
-        return;
-    }
     let stores = Stores::seeded().await;
     for call in ["each", "script", "batch"] {
         let yard = Yard::open(&stores, &["--redis-call", call]);

@@ -3,38 +3,14 @@
 //!
 //! Every element has every method: those that are meant for other tags find no attribute.
 
-use rquickjs::class::{Class, JsClass, Readable, Trace, Tracer};
+use rquickjs::class::{Class, JsClass, Readable};
 use rquickjs::function::Constructor;
-use rquickjs::{Ctx, IntoJs, JsLifetime, Object, Result, Value};
+use rquickjs::{Ctx, IntoJs, Object, Result, Value};
 use url::Url;
 
-use super::{Inner, add, field, list, text};
+use super::class::{Element, Inner, show, show_element};
+use super::value::{add, field, list, text};
 use knee_k6::html::{Neighbour, Target, Walk};
-
-/// A node in the hands of a script.
-#[derive(JsLifetime)]
-pub struct Element {
-    inner: Inner,
-}
-
-impl Element {
-    /// The selection of this node alone.
-    pub const fn selection(&self) -> &Inner {
-        &self.inner
-    }
-}
-
-/// The first node of a selection; undefined if there is none.
-pub fn show<'js>(ctx: &Ctx<'js>, selection: Inner) -> Result<Value<'js>> {
-    if selection.is_empty() {
-        return Ok(Value::new_undefined(ctx.clone()));
-    }
-    Class::instance(ctx.clone(), Element { inner: selection })?.into_js(ctx)
-}
-
-impl<'js> Trace<'js> for Element {
-    fn trace<'a>(&self, _: Tracer<'a, 'js>) {}
-}
 
 impl<'js> JsClass<'js> for Element {
     const NAME: &'static str = "Element";
@@ -47,7 +23,7 @@ impl<'js> JsClass<'js> for Element {
         }
         for (name, neighbour) in NEIGHBOURS {
             add(ctx, &prototype, name, move |ctx, this: &Self, _| {
-                show(ctx, this.inner.neighbour(*neighbour))
+                show_element(ctx, this.inner.neighbour(*neighbour))
             })?;
         }
         for (name, part) in URL_PARTS {
@@ -73,7 +49,7 @@ impl<'js> JsClass<'js> for Element {
     }
 }
 
-/// How an attribute is shown.
+/// Type of an attribute.
 #[derive(Clone, Copy)]
 enum Kind {
     /// As it is written; nothing as an empty text.
@@ -212,8 +188,8 @@ const METHODS: &[(&str, Method)] = &[
         other(arguments.first()).is_some_and(|other| this.contains(&other)).into_js(ctx)
     }),
     ("elements", |ctx, this, _| elements(ctx, &within(this, "input,select,textarea,button,fieldset"))),
-    ("firstElementChild", |ctx, this, _| show(ctx, this.walk(Walk::Children, None).at(0))),
-    ("form", |ctx, this, _| show(ctx, this.form())),
+    ("firstElementChild", |ctx, this, _| show_element(ctx, this.walk(Walk::Children, None).at(0))),
+    ("form", |ctx, this, _| show_element(ctx, this.form())),
     ("getAttribute", |ctx, this, arguments| read(ctx, this, &name(arguments)?, Kind::Maybe)),
     ("getAttributeNode", |ctx, this, arguments| match this.attr(&name(arguments)?) {
         Some(value) => attribute(ctx, this, &name(arguments)?, value),
@@ -235,7 +211,7 @@ const METHODS: &[(&str, Method)] = &[
         other(arguments.first()).is_some_and(|other| this.is_same(&other)).into_js(ctx)
     }),
     ("labels", |ctx, this, _| elements(ctx, &this.labels())),
-    ("lastElementChild", |ctx, this, _| show(ctx, this.walk(Walk::Children, None).at(-1))),
+    ("lastElementChild", |ctx, this, _| show_element(ctx, this.walk(Walk::Children, None).at(-1))),
     ("length", |ctx, this, _| {
         let parts = if this.name() == "select" { "option" } else { "input,select,textarea,button,fieldset" };
         (within(this, parts).len() as f64).into_js(ctx)
@@ -246,7 +222,7 @@ const METHODS: &[(&str, Method)] = &[
         (if method.eq_ignore_ascii_case("post") { "post" } else { "get" }).into_js(ctx)
     }),
     ("namespaceURI", |ctx, _, _| "http://www.w3.org/1999/xhtml".into_js(ctx)),
-    ("nextElementSibling", |ctx, this, _| show(ctx, this.walk(Walk::Next, None))),
+    ("nextElementSibling", |ctx, this, _| show_element(ctx, this.walk(Walk::Next, None))),
     ("nodeName", |ctx, this, _| this.name().into_js(ctx)),
     ("nodeType", |ctx, this, _| this.kind().into_js(ctx)),
     ("nodeValue", |ctx, this, _| match this.kind() {
@@ -254,13 +230,13 @@ const METHODS: &[(&str, Method)] = &[
         _ => Ok(Value::new_undefined(ctx.clone())),
     }),
     ("options", |ctx, this, _| elements(ctx, &within(this, "option"))),
-    ("parentElement", |ctx, this, _| show(ctx, this.walk(Walk::Parent, None))),
-    ("previousElementSibling", |ctx, this, _| show(ctx, this.walk(Walk::Previous, None))),
-    ("querySelector", |ctx, this, arguments| show(ctx, within(this, &name(arguments)?).at(0))),
+    ("parentElement", |ctx, this, _| show_element(ctx, this.walk(Walk::Parent, None))),
+    ("previousElementSibling", |ctx, this, _| show_element(ctx, this.walk(Walk::Previous, None))),
+    ("querySelector", |ctx, this, arguments| show_element(ctx, within(this, &name(arguments)?).at(0))),
     ("querySelectorAll", |ctx, this, arguments| elements(ctx, &within(this, &name(arguments)?))),
     ("relList", |ctx, this, _| words(ctx, this, "rel")),
     ("selectedOptions", |ctx, this, _| elements(ctx, &within(this, "option[selected]"))),
-    ("selection", |ctx, this, _| super::show(ctx, this.clone())),
+    ("selection", |ctx, this, _| show(ctx, this.clone())),
     ("text", |ctx, this, _| this.text().into_js(ctx)),
     ("textContent", |ctx, this, _| this.text().into_js(ctx)),
     ("toString", |ctx, this, _| match this.kind() {
@@ -283,7 +259,7 @@ fn within(this: &Inner, selector: &str) -> Inner {
 }
 
 fn elements<'js>(ctx: &Ctx<'js>, selection: &Inner) -> Result<Value<'js>> {
-    list(ctx, selection.each().map(|one| show(ctx, one)))
+    list(ctx, selection.each().map(|one| show_element(ctx, one)))
 }
 
 fn other(value: Option<&Value<'_>>) -> Option<Inner> {
@@ -299,7 +275,7 @@ fn words<'js>(ctx: &Ctx<'js>, this: &Inner, attribute: &str) -> Result<Value<'js
 
 fn attribute<'js>(ctx: &Ctx<'js>, this: &Inner, name: &str, value: String) -> Result<Value<'js>> {
     let object = Object::new(ctx.clone())?;
-    object.set("owner_element", show(ctx, this.clone())?)?;
+    object.set("owner_element", show_element(ctx, this.clone())?)?;
     object.set("name", name)?;
     object.set("value", value)?;
     Ok(object.into_value())

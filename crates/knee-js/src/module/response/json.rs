@@ -4,7 +4,7 @@
 
 use rquickjs::{Ctx, IntoJs, Result, Value};
 
-use crate::module::fault;
+use crate::module::go_error;
 use knee_k6::{gjson, json};
 
 /// The body as a value.
@@ -12,7 +12,7 @@ pub fn parse<'js>(ctx: &Ctx<'js>, text: &str) -> Result<Value<'js>> {
     ctx.json_parse(text).map_err(|_| {
         ctx.catch();
         let words = json::fault(text).map(|fault| fault.to_string());
-        fault::throw(ctx, &words.unwrap_or_else(|| "cannot parse json: it is nested too deep".to_owned()))
+        go_error::throw(ctx, &words.unwrap_or_else(|| "cannot parse json: it is nested too deep".to_owned()))
     })
 }
 

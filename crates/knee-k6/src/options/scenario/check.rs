@@ -3,13 +3,16 @@
 //! Does not know which functions a script exports; see the resolve module.
 
 use super::form::{Executor, Form};
-use super::{ExecutorSpec, Nanos, ScenarioSpec, Span, Stage, StageSpec};
+use super::spec::{ExecutorSpec, ScenarioSpec, StageSpec};
+use crate::duration::SignedDuration;
+use crate::options::stage::Stage;
+use knee_core::unit::Nanos;
 
-const MIN_DURATION: Span = Span::from_secs(1);
-const GRACE: Span = Span::from_secs(30);
-const MAX_DURATION: Span = Span::from_secs(600);
+const MIN_DURATION: SignedDuration = SignedDuration::from_secs(1);
+const GRACE: SignedDuration = SignedDuration::from_secs(30);
+const MAX_DURATION: SignedDuration = SignedDuration::from_secs(600);
 
-/// What was found while a scenario was completed.
+/// Errors found in a scenario.
 #[derive(Default)]
 struct Faults(Vec<String>);
 
@@ -25,12 +28,12 @@ impl Faults {
         count(vus)
     }
 
-    fn at_least_a_second(&mut self, what: &str, span: Span) -> Nanos {
+    fn at_least_a_second(&mut self, what: &str, span: SignedDuration) -> Nanos {
         self.when(span < MIN_DURATION, format!("the {what} must be at least {MIN_DURATION}, but is {span}"));
         span.to_nanos()
     }
 
-    fn duration(&mut self, span: Option<Span>) -> Nanos {
+    fn duration(&mut self, span: Option<SignedDuration>) -> Nanos {
         let Some(span) = span else {
             self.when(true, "the duration is unspecified");
             return Nanos::ZERO;
@@ -38,13 +41,13 @@ impl Faults {
         self.at_least_a_second("duration", span)
     }
 
-    fn time_unit(&mut self, span: Option<Span>) -> Nanos {
-        let span = span.unwrap_or(Span::from_secs(1));
+    fn time_unit(&mut self, span: Option<SignedDuration>) -> Nanos {
+        let span = span.unwrap_or(SignedDuration::from_secs(1));
         self.when(span.0 <= 0, "the timeUnit must be more than 0");
         span.to_nanos()
     }
 
-    /// Users made beforehand and at most.
+    /// VUs made beforehand and at most.
     fn arrival_vus(&mut self, pre_allocated: Option<i64>, max: Option<i64>) -> (u32, u32) {
         let Some(pre_allocated) = pre_allocated else {
             self.when(true, "the number of preAllocatedVUs isn't specified");
@@ -103,7 +106,7 @@ impl Form {
             return Err(faults.0);
         }
         let default_grace = match executor {
-            ExecutorSpec::ExternallyControlled { .. } => Span::ZERO,
+            ExecutorSpec::ExternallyControlled { .. } => SignedDuration::ZERO,
             _ => GRACE,
         };
         Ok(ScenarioSpec {
@@ -184,7 +187,7 @@ fn ramping_vus(
     faults: &mut Faults,
     start_vus: i64,
     stages: Option<Vec<Stage>>,
-    graceful_ramp_down: Option<Span>,
+    graceful_ramp_down: Option<SignedDuration>,
 ) -> ExecutorSpec {
     faults.when(start_vus < 0, "the number of start VUs can't be negative");
     let targets = || stages.iter().flatten().map(|stage| stage.target.unwrap_or(0));
@@ -203,7 +206,7 @@ fn ramping_vus(
 fn externally_controlled(
     faults: &mut Faults,
     vus: i64,
-    duration: Option<Span>,
+    duration: Option<SignedDuration>,
     max_vus: Option<i64>,
 ) -> ExecutorSpec {
     faults.when(vus < 0, "the number of VUs can't be negative");

@@ -2,16 +2,25 @@
 //!
 //! Does not judge values; every number may be negative here.
 
-use super::{BTreeMap, Map, Read, ReadError, Scenarios, Span, Stage, Value, required};
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::duration::SignedDuration;
+use crate::options::stage::Stage;
+use crate::read::{Read, ReadError, required};
+
+/// The scenarios of one layer, by name.
+pub type Scenarios = BTreeMap<String, Form>;
 
 /// A scenario as it was written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Form {
-    /// When it starts.
-    pub start_time: Option<Span>,
-    /// How long iterations may go on after its end.
-    pub graceful_stop: Option<Span>,
-    /// What it adds to `__ENV`.
+    /// Start time.
+    pub start_time: Option<SignedDuration>,
+    /// Grace period for iterations after its end.
+    pub graceful_stop: Option<SignedDuration>,
+    /// Variables added to `__ENV`.
     pub env: Option<BTreeMap<String, String>>,
     /// The exported function.
     pub exec: Option<String>,
@@ -64,29 +73,29 @@ macro_rules! executors {
 }
 
 executors! {
-    SharedIterations "shared-iterations" { vus: i64 = "vus", iterations: i64 = "iterations", max_duration: Span = "maxDuration", }
-    PerVuIterations "per-vu-iterations" { vus: i64 = "vus", iterations: i64 = "iterations", max_duration: Span = "maxDuration", }
-    ConstantVus "constant-vus" { vus: i64 = "vus", duration: Span = "duration", }
-    RampingVus "ramping-vus" { start_vus: i64 = "startVUs", stages: Vec<Stage> = "stages", graceful_ramp_down: Span = "gracefulRampDown", }
+    SharedIterations "shared-iterations" { vus: i64 = "vus", iterations: i64 = "iterations", max_duration: SignedDuration = "maxDuration", }
+    PerVuIterations "per-vu-iterations" { vus: i64 = "vus", iterations: i64 = "iterations", max_duration: SignedDuration = "maxDuration", }
+    ConstantVus "constant-vus" { vus: i64 = "vus", duration: SignedDuration = "duration", }
+    RampingVus "ramping-vus" { start_vus: i64 = "startVUs", stages: Vec<Stage> = "stages", graceful_ramp_down: SignedDuration = "gracefulRampDown", }
     ConstantArrivalRate "constant-arrival-rate" {
-        rate: i64 = "rate", time_unit: Span = "timeUnit", duration: Span = "duration",
+        rate: i64 = "rate", time_unit: SignedDuration = "timeUnit", duration: SignedDuration = "duration",
         pre_allocated_vus: i64 = "preAllocatedVUs", max_vus: i64 = "maxVUs",
     }
     RampingArrivalRate "ramping-arrival-rate" {
-        start_rate: i64 = "startRate", time_unit: Span = "timeUnit", stages: Vec<Stage> = "stages",
+        start_rate: i64 = "startRate", time_unit: SignedDuration = "timeUnit", stages: Vec<Stage> = "stages",
         pre_allocated_vus: i64 = "preAllocatedVUs", max_vus: i64 = "maxVUs",
     }
-    ExternallyControlled "externally-controlled" { vus: i64 = "vus", duration: Span = "duration", max_vus: i64 = "maxVUs", }
+    ExternallyControlled "externally-controlled" { vus: i64 = "vus", duration: SignedDuration = "duration", max_vus: i64 = "maxVUs", }
 }
 
 impl Default for Executor {
-    /// What runs when options say nothing: one iteration of one user.
+    /// The default: one iteration of one VU.
     fn default() -> Self {
         Self::PerVuIterations { vus: None, iterations: None, max_duration: None }
     }
 }
 
-/// How a value looks in `exec.test.options`.
+/// A value as `exec.test.options` shows it.
 trait Show {
     fn show(&self) -> Value;
 }
@@ -97,7 +106,7 @@ impl Show for i64 {
     }
 }
 
-impl Show for Span {
+impl Show for SignedDuration {
     fn show(&self) -> Value {
         Value::from(self.to_string())
     }
@@ -158,7 +167,7 @@ impl Form {
                 map.iter().map(|(k, v)| (k.clone(), Value::from(v.clone()))).collect()
             })
         };
-        let span = |span: Option<Span>| span.map_or(Value::Null, |span| span.show());
+        let span = |span: Option<SignedDuration>| span.map_or(Value::Null, |span| span.show());
         let mut shown = Map::new();
         shown.insert("executor".into(), self.executor.name().into());
         shown.insert("startTime".into(), span(self.start_time));

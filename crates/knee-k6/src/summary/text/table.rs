@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Style, Tone};
+use super::style::{Style, Tone};
 
-/// What stands behind a name.
+/// The cells after a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
     /// A value and what belongs to it.

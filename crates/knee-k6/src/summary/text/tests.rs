@@ -148,8 +148,12 @@ fn named_scenarios_and_long_numbers_stand_as_in_k6() {
     let stage = Place { scenario: "", group: "::setup", at: 0 };
     meter.check("in setup", true, &stage);
     meter.add(BuiltIn::Checks.id(), 1.0, &stage, &());
-    let summary =
-        Summary { meter, elapsed: Span::from_secs(2), judged: Vec::new(), ..sample::summary(false) };
+    let summary = Summary {
+        meter,
+        elapsed: SignedDuration::from_secs(2),
+        judged: Vec::new(),
+        ..sample::summary(false)
+    };
     let text = render(&summary, Style { full: true, color: false });
     let from = text.find("  █ SCENARIO: mine \n").unwrap_or_else(|| panic!("{text}"));
     let expected = [

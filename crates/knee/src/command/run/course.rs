@@ -1,6 +1,6 @@
 //! The course of a run: `setup`, the load, `teardown`.
 //!
-//! Each stage that fails decides whether the next one takes place. Does not print the result.
+//! A stage that fails decides whether the next one runs. Does not print the result.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -16,10 +16,10 @@ use knee_engine::host;
 use knee_engine::run::{self, Listeners};
 use knee_js::op::{Ended, Stage};
 use knee_js::session::StageSettings;
-use knee_js::state::Story;
+use knee_js::state::ExecutionInfo;
 use knee_js::workload::{Load, Part, Stop};
 use knee_k6::metric::BuiltIn;
-use knee_k6::observe::metered::View;
+use knee_k6::observe::view::View;
 use knee_k6::options::scenario::ScenarioSpec;
 use knee_k6::output::{self, Outlet, Writer};
 use knee_k6::threshold::Guarded;
@@ -29,38 +29,55 @@ use super::watch::{Watch, Watched};
 use crate::args::RunReportFlags;
 use crate::command::build;
 use crate::command::failed::{Failed, failed, refused};
-use crate::command::journal::FileJournal;
+use crate::command::incomplete;
+use crate::command::journal::{FileJournal, Trouble};
 use crate::exit::Exit;
 use crate::live::{self, Live};
-use crate::problem::{Problem, printable, reason};
+use crate::problem::{Problem, on_one_line, printable, reason};
 use crate::settings::amount;
 use crate::settings::output::{FPS, Progress};
+use crate::settings::request::redacted;
 use crate::settings::script::Mode;
 use crate::signals;
-use crate::store::{self, Store};
+use crate::store::{self, Kind, Store};
 
-/// What came of `setup`, the load and `teardown`.
+/// Results of `setup`, the load and `teardown`.
 #[derive(Default)]
 pub struct Course {
     /// The load; `None` if `setup` did not let it begin.
     pub run: Option<Run>,
     /// JSON of what `setup` returned.
     pub data: Option<Arc<str>>,
-    /// What ended it before its time, or failed.
+    /// What ended it early, or failed.
     pub fault: Option<Failed>,
+    /// What is wrong with the record, if it is incomplete.
+    pub incomplete: Option<Problem>,
     /// Whether a threshold ended it.
     pub aborted: bool,
-    /// Whether signals came, at any time.
+    /// Whether a signal came at any time.
     pub interrupted: bool,
-    /// Signals are watched until everything is told: `handleSummary` may take long too.
+    /// Watches signals until everything is printed: `handleSummary` can take long too.
     #[allow(dead_code, reason = "it works as long as it lives")]
     pub signals: Option<signals::Watch>,
     /// From the begin of `setup` to the end of `teardown`.
     pub elapsed: Nanos,
 }
 
+/// A run and its record.
+pub(super) struct Taken {
+    run: Run,
+    /// `None` if the run is not saved.
+    record: Option<Record>,
+}
+
+/// A record that was written.
+struct Record {
+    path: PathBuf,
+    trouble: Trouble,
+}
+
 impl Job<'_> {
-    /// `setup`, the load, `teardown`, with every sample on its way to where it is to go.
+    /// Runs `setup`, the load and `teardown`; samples go to their outputs meanwhile.
     pub(super) fn course(&self, narrate: fn(&str)) -> Result<Course, Failed> {
         let (writer, outlet) = self.writer()?.unzip();
         let course = self.stages(&self.view(outlet), narrate);
@@ -91,7 +108,9 @@ impl Job<'_> {
         match self.setup(view) {
             Ok(data) => {
                 let load = Arc::new(self.load(data.clone(), &control, view));
-                let run = self.measure(&load, &control, narrate)?;
+                let Taken { run, record } = self.measure(&load, &control, narrate)?;
+                course.incomplete =
+                    record.and_then(|record| Some(incomplete(&record.path, &record.trouble.get()?)));
                 if run.ending == Ending::Completed {
                     load.drop_rest(&*view.observer(), clock.now());
                 }
@@ -126,7 +145,7 @@ impl Job<'_> {
         self.stage("teardown", Stage::Teardown, data, timeout, view).map(drop)
     }
 
-    /// How k6's view of the run comes about.
+    /// What k6's view of the run is made of.
     pub(super) fn view(&self, outlet: Option<Outlet>) -> View {
         View {
             metrics: self.session.program.metrics.clone(),
@@ -165,14 +184,18 @@ impl Job<'_> {
         timeout: Nanos,
         view: &View,
     ) -> Result<Option<String>, Failed> {
-        let story = Story { tally: self.tally.clone(), options: self.exported.clone(), ..Story::default() };
+        let execution_info = ExecutionInfo {
+            tally: self.tally.clone(),
+            options: self.exported.clone(),
+            ..ExecutionInfo::default()
+        };
         let settings = StageSettings {
             way: self.way.clone(),
             http: self.http.clone(),
             timeout,
             observer: view.observer(),
             is_over: self.patience(stage),
-            story: Rc::new(story),
+            execution_info: Rc::new(execution_info),
             tags: pairs(&self.options.tags).into(),
             system_tags: self.system_tags,
         };
@@ -266,7 +289,7 @@ impl Job<'_> {
         }
     }
 
-    /// What is seen meanwhile: the live screen where both streams are a terminal.
+    /// Progress: the live screen if both streams are a terminal.
     fn progress(&self) -> Progress {
         let terminal = self.terminal.stdout_terminal && self.terminal.stderr_terminal;
         match self.args.report {
@@ -278,11 +301,11 @@ impl Job<'_> {
         }
     }
 
-    fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Run, Failed> {
-        self.take(self.plan(), self.progress(), load, control, narrate).map(|(run, _)| run)
+    fn measure(&self, load: &Arc<Load>, control: &Control, narrate: fn(&str)) -> Result<Taken, Failed> {
+        self.take_as(Kind::Run, self.plan(), self.progress(), load, control, narrate)
     }
 
-    /// Makes the run of a plan and keeps its record, whose name is returned.
+    /// Makes the run of a trial and saves its record, whose name is returned.
     pub(super) fn take(
         &self,
         plan: Plan,
@@ -291,28 +314,43 @@ impl Job<'_> {
         control: &Control,
         narrate: fn(&str),
     ) -> Result<(Run, Option<PathBuf>), Failed> {
+        self.take_as(Kind::Trial, plan, progress, load, control, narrate)
+            .map(|Taken { run, record }| (run, record.map(|record| record.path)))
+    }
+
+    /// Makes the run of a plan and saves its record.
+    fn take_as(
+        &self,
+        kind: Kind,
+        plan: Plan,
+        progress: Progress,
+        load: &Arc<Load>,
+        control: &Control,
+        narrate: fn(&str),
+    ) -> Result<Taken, Failed> {
         let unable = |error: &dyn std::fmt::Display| failed(Problem::new(error.to_string(), ""));
         let head = Head {
             measured_from: plan.warm_up,
             plan,
-            title: self.args.script.clone(),
+            title: redacted(&self.args.script),
             started: clock::wall(),
             build: build(),
             machine: host::machine(),
             co_located: self.co_located,
         };
-        let store = Store::of_process();
+        let store = Store::of_process().map(|store| store.of_kind(kind));
         let named = self.args.report.record.as_deref();
         let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
         let record = record.map_err(|warning| narrate(&format!("warning: {warning}"))).ok();
-        let kept = record.and_then(|record| {
+        let saved = record.and_then(|record| {
             let journal = FileJournal::begin(record.file, &head).ok()?;
             if !self.args.report.quiet {
-                narrate(&format!("record: {}", record.path.display()));
+                narrate(&format!("record: {}", on_one_line(&record.path.display().to_string())));
             }
-            Some((Box::new(journal) as Box<_>, record.path))
+            let trouble = journal.trouble();
+            Some((Box::new(journal) as Box<_>, Record { path: record.path, trouble }))
         });
-        let (journal, path) = kept.unzip();
+        let (journal, record) = saved.unzip();
         let (sender, events) = sync_channel(live::BACKLOG);
         if matches!(progress, Progress::Screen { .. }) {
             self.lines.hold();
@@ -325,7 +363,7 @@ impl Job<'_> {
         for warning in warnings {
             narrate(&format!("warning: {warning}"));
         }
-        run.map(|run| (run, path)).map_err(|error| unable(&error))
+        run.map(|run| Taken { run, record }).map_err(|error| unable(&error))
     }
 }
 
@@ -337,7 +375,7 @@ pub(super) fn stopped(why: Stop) -> Failed {
             (Problem::new(format!("the script threw while a VU was made: {words}"), ""), Exit::Script)
         }
         Stop::Failed(words) => {
-            failed(Problem::new(words, "ask for fewer VUs, or allow more memory (`ulimit -v`)"))
+            failed(Problem::new(words, "use fewer VUs, or allow more memory (`ulimit -v`)"))
         }
     }
 }

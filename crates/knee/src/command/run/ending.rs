@@ -13,10 +13,11 @@ use knee_core::truth::State;
 
 use knee_js::handled::{Handled, Piece};
 use knee_js::op::Stage;
-use knee_js::program::Level;
+use knee_js::program::LogLevel;
+use knee_k6::duration::SignedDuration;
 use knee_k6::metric::BuiltIn;
-use knee_k6::observe::metered::{Total, View};
-use knee_k6::options::Span;
+use knee_k6::observe::metered::Total;
+use knee_k6::observe::view::View;
 use knee_k6::summary::text::{Style, render as k6_text};
 use knee_k6::summary::{Summary, data, export, machine};
 use knee_k6::threshold::{Verdict, judge};
@@ -25,7 +26,7 @@ use knee_report::text::{self as report, Palette};
 use super::course::Course;
 use super::job::Job;
 use crate::command::failed::{Failed, failed};
-use crate::command::render;
+use crate::command::{render, why_invalid};
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::output::Sink as ResultSink;
@@ -40,6 +41,9 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
         handle(job, course, &summary, narrate)
     };
     print(job, course, &summary, &handled, narrate)?;
+    if let (Some(run), Some(format)) = (&course.run, job.args.report.output_format) {
+        why_invalid(run, format).iter().for_each(|line| narrate(line));
+    }
     save_export(job, course, &summary, narrate);
     conclude(job, course, &verdict)
 }
@@ -47,13 +51,13 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
 fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
     let meter = job.total.meter();
     if let Some(words) = meter.groups().complaint() {
-        job.session.program.say(Level::Warn, &words);
+        job.session.program.say(LogLevel::Warn, &words);
     }
-    let elapsed = Span(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
+    let elapsed = SignedDuration(i64::try_from(course.elapsed.as_nanos()).unwrap_or(i64::MAX));
     let complete = course.fault.is_none() && !course.interrupted;
     if course.run.is_some() && complete && meter.sink(BuiltIn::Iterations.id()).is_none() {
         let words = "No script iterations fully finished, consider making the test duration longer";
-        job.session.program.say(Level::Warn, words);
+        job.session.program.say(LogLevel::Warn, words);
     }
     let (judged, verdict) = judge(&job.guards, |name| meter.find(name).cloned(), elapsed, true);
     let summary = Summary {
@@ -66,8 +70,8 @@ fn sum_up(job: &Job<'_>, course: &Course) -> (Summary, Verdict) {
     (summary, verdict)
 }
 
-/// Asks the script what it makes of the summary. What goes wrong there is told, and does not make
-/// the run fail: the usual summary is shown instead.
+/// Calls `handleSummary`. An error there is reported and does not fail the run: the usual summary is
+/// shown instead.
 fn handle(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) -> Handled {
     if !job.session.exports("handleSummary") {
         return Handled::Nothing;
@@ -160,7 +164,7 @@ fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
     }
 }
 
-/// `--summary-export`. A file that cannot be written is told and does not make the run fail, as in k6.
+/// `--summary-export`. A file that cannot be written is reported and does not fail the run, as in k6.
 fn save_export(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&str)) {
     let Some(path) = job.asked.summary.export.as_deref().filter(|_| job.asked.summary.mode != Mode::Disabled)
     else {
@@ -184,7 +188,7 @@ fn save_export(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&s
     save(path, &Piece::Bytes(text), narrate);
 }
 
-/// What decides about the exit code, apart from faults.
+/// What decides the exit code, apart from faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "these are four independent findings")]
 struct Facts {
@@ -194,8 +198,7 @@ struct Facts {
     crossed: bool,
 }
 
-/// The first that applies: a result that is not to be used, an interruption, the script's own word,
-/// thresholds.
+/// The first that applies: an invalid result, an interruption, the script's own mark, thresholds.
 fn exit_of(facts: Facts) -> Exit {
     match facts {
         Facts { invalid: true, .. } => Exit::Invalid,
@@ -209,6 +212,9 @@ fn exit_of(facts: Facts) -> Exit {
 fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, Failed> {
     if let Some((problem, exit)) = &course.fault {
         return Err((problem.clone(), *exit));
+    }
+    if let Some(problem) = &course.incomplete {
+        return Err((problem.clone(), Exit::Failure));
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
     // Without a request nothing was measured that could be invalid; the script may still judge itself.

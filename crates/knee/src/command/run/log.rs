@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use knee_core::clock;
-use knee_js::program::{Level, Narrator};
+use knee_js::program::{LogLevel, Narrator};
 
 use crate::problem::{Problem, printable, reason};
 use crate::settings::script::{Log, LogForm, LogTarget};
@@ -83,7 +83,7 @@ impl Lines {
     pub fn release(&self, narrate: fn(&str)) {
         let Some(held) = self.held().take() else { return };
         if held.lost > 0 {
-            narrate(&format!("note: {} earlier lines of the script are left out", held.lost));
+            narrate(&format!("note: {} earlier lines of the script were dropped", held.lost));
         }
         held.lines.iter().for_each(|line| narrate(line));
     }
@@ -93,8 +93,8 @@ impl Lines {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, place: &Place, level: Level, line: &str) {
-        if level == Level::Debug && !self.verbose {
+    fn write(&self, place: &Place, level: LogLevel, line: &str) {
+        if level == LogLevel::Debug && !self.verbose {
             return;
         }
         let in_file = matches!(place, Place::File(_));
@@ -132,12 +132,12 @@ fn open(path: &Path) -> Result<Place, Problem> {
     })
 }
 
-fn shown(form: LogForm, in_file: bool, level: Level, line: &str) -> String {
+fn shown(form: LogForm, in_file: bool, level: LogLevel, line: &str) -> String {
     let (short, long) = match level {
-        Level::Debug => ("DEBU", "debug"),
-        Level::Info => ("INFO", "info"),
-        Level::Warn => ("WARN", "warning"),
-        Level::Error => ("ERRO", "error"),
+        LogLevel::Debug => ("DEBU", "debug"),
+        LogLevel::Info => ("INFO", "info"),
+        LogLevel::Warn => ("WARN", "warning"),
+        LogLevel::Error => ("ERRO", "error"),
     };
     match form {
         LogForm::Raw => line.to_owned(),
@@ -166,13 +166,13 @@ mod tests {
 
     #[test]
     fn a_line_in_a_file_looks_as_k6_writes_it() {
-        let line = |text| shown(LogForm::Text, true, Level::Warn, text);
+        let line = |text| shown(LogForm::Text, true, LogLevel::Warn, text);
         let rest = |line: String| line.split_once(' ').unwrap().1.to_owned();
         assert!(line("a").starts_with("time=\"20"), "{}", line("a"));
         assert_eq!(rest(line("a")), "level=warning msg=a");
         assert_eq!(rest(line("a \"b\"\n")), "level=warning msg=\"a \\\"b\\\"\\n\"");
-        assert_eq!(shown(LogForm::Raw, true, Level::Info, "as it is"), "as it is");
-        assert_eq!(shown(LogForm::Text, false, Level::Info, "short"), "INFO short");
+        assert_eq!(shown(LogForm::Raw, true, LogLevel::Info, "as it is"), "as it is");
+        assert_eq!(shown(LogForm::Text, false, LogLevel::Info, "short"), "INFO short");
     }
 
     #[test]
@@ -181,13 +181,13 @@ mod tests {
         let hear = |line: &str| HEARD.lock().unwrap().push(line.to_owned());
         let lines = Lines::open(&Log { form: LogForm::Raw, ..Log::default() }, hear).unwrap();
         lines.hold();
-        (0..HELD_MAX + 2).for_each(|number| lines.console()(Level::Info, &number.to_string()));
+        (0..HELD_MAX + 2).for_each(|number| lines.console()(LogLevel::Info, &number.to_string()));
         assert!(HEARD.lock().unwrap().is_empty());
         lines.release(hear);
-        lines.console()(Level::Info, "after");
+        lines.console()(LogLevel::Info, "after");
         let heard = HEARD.lock().unwrap();
         assert_eq!(heard.len(), HELD_MAX + 2);
-        assert_eq!(heard[..2], ["note: 2 earlier lines of the script are left out", "2"]);
+        assert_eq!(heard[..2], ["note: 2 earlier lines of the script were dropped", "2"]);
         assert_eq!(heard.last().unwrap(), "after");
     }
 
@@ -198,8 +198,8 @@ mod tests {
         for (name, verbose) in [("quiet", false), ("verbose", true)] {
             let log = Log { console: Some(file(name)), verbose, form: LogForm::Raw, ..Log::default() };
             let lines = Lines::open(&log, |_| ()).unwrap();
-            lines.console()(Level::Debug, "debugged");
-            lines.console()(Level::Info, "said");
+            lines.console()(LogLevel::Debug, "debugged");
+            lines.console()(LogLevel::Info, "said");
         }
         assert_eq!(std::fs::read_to_string(file("quiet")).unwrap(), "said\n");
         assert_eq!(std::fs::read_to_string(file("verbose")).unwrap(), "debugged\nsaid\n");

@@ -17,8 +17,9 @@ use crate::args::RunArgs;
 use crate::command::failed::{Failed, failed, refused};
 use crate::exit::Exit;
 use crate::fetch::Network;
-use crate::problem::Problem;
+use crate::problem::{Problem, reason};
 use crate::settings::network;
+use crate::settings::request::redacted;
 use crate::settings::script::Asked;
 use crate::store;
 
@@ -49,10 +50,9 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         SessionError::Script(LoadError::Script(thrown)) => {
             (Problem::new(format!("the script threw while it was loaded: {thrown}"), ""), Exit::Script)
         }
-        SessionError::Script(LoadError::Aborted(words)) => (
-            Problem::new(words, "the script asked for this while it was loaded; nothing was sent"),
-            Exit::Abort,
-        ),
+        SessionError::Script(LoadError::Aborted(words)) => {
+            (Problem::new(words, "the script aborted while it was loaded; nothing was sent"), Exit::Abort)
+        }
         SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),
         SessionError::Io(error) => unreadable(args, &error),
         SessionError::Script(error) => failed(Problem::new(error.to_string(), "")),
@@ -60,8 +60,13 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
 }
 
 fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
-    let what = format!("`{}` cannot be read: {error}", args.script);
-    refused(Problem::new(what, "give the path of a script, or - for standard input"))
+    let script = redacted(&args.script);
+    let hint = if args.script.contains("://") {
+        "a script comes from a file or an https:// URL; to load a URL write `knee URL`"
+    } else {
+        "give the path of a script, or - for standard input"
+    };
+    refused(Problem::new(format!("`{script}` cannot be read: {}", reason(error)), hint))
 }
 
 /// The script that was asked for; `-` is standard input, and its imports begin in the working folder.
@@ -100,7 +105,7 @@ pub fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
     resolve(layers, |name| session.exports(name)).map_err(|error| wrong(&error))
 }
 
-/// What the options ask for and this version does not do, a sentence each.
+/// Options that have no effect, one sentence each.
 pub fn unsupported(options: &Options) -> Vec<String> {
     let (http, run) = (&options.http, &options.run);
     let asked = [

@@ -11,9 +11,9 @@ use std::time::Duration;
 use knee_core::clock::{self, MonotonicClock};
 use knee_engine::control::Control;
 use knee_js::state::Tally;
+use knee_k6::duration::SignedDuration;
 use knee_k6::metric::BuiltIn;
 use knee_k6::observe::metered::Total;
-use knee_k6::options::Span;
 use knee_k6::output::{Outlet, Sample};
 use knee_k6::threshold::{Guarded, judge};
 
@@ -99,7 +99,7 @@ impl Watched {
 
     /// Whether the run was ended.
     fn judge(&self) -> bool {
-        let elapsed = Span(i64::try_from(self.clock.now().as_nanos()).unwrap_or(i64::MAX));
+        let elapsed = SignedDuration(i64::try_from(self.clock.now().as_nanos()).unwrap_or(i64::MAX));
         let hasty: Vec<Guarded> = self
             .guards
             .iter()

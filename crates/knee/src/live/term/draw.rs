@@ -4,9 +4,9 @@
 //! title
 //! progress
 //! rate over time        | times of the last second
-//! times over time       | answers and errors
+//! times over time       | responses and errors
 //! generator
-//! truth so far
+//! validity so far
 //! keys
 //! ```
 //!
@@ -26,7 +26,7 @@ use ratatui::widgets::{Gauge, Paragraph};
 use super::panel;
 use super::screen::{Phase, Screen};
 use crate::live::figure::{clock, percent, rate, short, time_or_dash};
-use crate::problem::printable;
+use crate::problem::on_one_line;
 
 /// Narrower or lower than this there is no room for charts.
 const CHARTS: (u16, u16) = (64, 16);
@@ -43,7 +43,7 @@ pub fn frame(screen: &mut Screen, frame: &mut Frame, now: Nanos) {
     }
     let rows =
         [1, 1, 0, 1, 1, 1].map(|rows| if rows == 0 { Constraint::Min(0) } else { Constraint::Length(rows) });
-    let [title, progress, body, generator, truth, keys] = Layout::vertical(rows).areas(area);
+    let [title, progress, body, generator, validity, keys] = Layout::vertical(rows).areas(area);
     frame.render_widget(title_line(screen, title.width), title);
     draw_progress(screen, frame, progress, now);
     if area.width < CHARTS.0 || area.height < CHARTS.1 {
@@ -52,7 +52,7 @@ pub fn frame(screen: &mut Screen, frame: &mut Frame, now: Nanos) {
         draw_body(screen, frame, body);
     }
     frame.render_widget(generator_line(screen), generator);
-    frame.render_widget(truth_line(screen), truth);
+    frame.render_widget(validity_line(screen), validity);
     frame.render_widget(keys_line(screen), keys);
 }
 
@@ -73,10 +73,10 @@ fn draw_body(screen: &Screen, frame: &mut Frame, area: Rect) {
     panel::draw_answers(screen, frame, answers);
 }
 
-/// Where the load goes, and at the right what it is.
+/// Target, and at the right the load.
 fn title_line(screen: &Screen, width: u16) -> Line<'static> {
     let Some(head) = &screen.head else { return Line::from("knee") };
-    let title = printable(&head.title);
+    let title = on_one_line(&head.title);
     let load = load(&head.plan);
     let gap = usize::from(width).saturating_sub(title.chars().count() + load.chars().count());
     if gap == 0 {
@@ -156,7 +156,7 @@ fn generator_line(screen: &Screen) -> Line<'static> {
     ))
 }
 
-fn truth_line(screen: &Screen) -> Line<'static> {
+fn validity_line(screen: &Screen) -> Line<'static> {
     let (state, why) = screen.signs.worst();
     let color = match state {
         State::Valid => Color::Green,
@@ -172,9 +172,9 @@ fn keys_line(screen: &Screen) -> Line<'static> {
         return Line::from("q again ends the run at once; requests in flight count as censored");
     }
     if let Some(warning) = screen.warning() {
-        return Line::styled(format!("warning: {}", printable(warning)), screen.tone(Color::Yellow));
+        return Line::styled(format!("warning: {}", on_one_line(warning)), screen.tone(Color::Yellow));
     }
-    let unit = screen.unit.map_or("fits", |unit| unit.name());
-    let bars = if screen.bar_is_chosen() { "chosen" } else { "fits" };
+    let unit = screen.unit.map_or("auto", |unit| unit.name());
+    let bars = if screen.bar_is_chosen() { "fixed" } else { "auto" };
     Line::from(format!("q quit   + - a width of bars ({bars})   u unit of times ({unit})"))
 }

@@ -76,7 +76,7 @@ fn tenths(interval: &Point) -> Nanos {
 
 /// The figures of the last interval.
 pub fn figures(screen: &Screen) -> Vec<Line<'static>> {
-    let Some(last) = &screen.last else { return vec![Line::from("no interval is complete yet")] };
+    let Some(last) = &screen.last else { return vec![Line::from("the first interval is not complete yet")] };
     let row = |name: &str, times: Option<[Nanos; 4]>| {
         let [p50, _, p99, most] =
             std::array::from_fn(|place| time_or_dash(times.map(|times| times[place]), screen.unit));
@@ -88,7 +88,7 @@ pub fn figures(screen: &Screen) -> Vec<Line<'static>> {
         row("response", last.response),
         row("service", last.service),
         Line::from(format!(
-            "ended {}, due {}",
+            "completed {}, scheduled {}",
             rate(per_second(last.ended())),
             rate(per_second(last.planned))
         )),
@@ -98,16 +98,16 @@ pub fn figures(screen: &Screen) -> Vec<Line<'static>> {
             number::count(last.backlog)
         )),
         Line::from(format!(
-            "received {}/s, {} in all",
+            "received {}/s, {} in total",
             number::bytes(per_second(last.bytes_received)),
             number::bytes(screen.bytes as f64)
         )),
     ]
 }
 
-/// What was answered so far: outcomes other than ok, status codes, errors with who is to blame.
+/// Outcomes other than ok, status codes, and errors with their cause, so far.
 pub fn draw_answers(screen: &Screen, frame: &mut Frame, area: Rect) {
-    let block = Block::bordered().title(" Answers and errors so far ");
+    let block = Block::bordered().title(" Responses and errors so far ");
     let inner = block.inner(area);
     let mut lines = answers(screen, usize::from(inner.width));
     let room = usize::from(inner.height);

@@ -22,7 +22,7 @@ fn flags_are_read_as_k6_reads_them() {
         ask("s.js -u 3 -d 1m30s -s 10s:5,20s:1 -w --batch 7 --no-setup=false --tag a=b=c --tag d=", &[])
             .unwrap()
             .cli;
-    assert_eq!((cli.vus, cli.duration), (Some(3), Some(knee_k6::options::Span::from_secs(90))));
+    assert_eq!((cli.vus, cli.duration), (Some(3), Some(knee_k6::duration::SignedDuration::from_secs(90))));
     assert_eq!(cli.stages.unwrap().len(), 2);
     assert_eq!(
         (cli.throw, cli.batch, cli.no_setup, cli.no_teardown),
@@ -87,9 +87,9 @@ fn what_makes_no_sense_is_told_before_any_load() {
             "s.js -u many",
             "`many` is not a value of `--vus`: strconv.ParseInt: parsing \"many\": invalid syntax",
         ),
-        ("s.js --execution-segment 0:1/2", "a part of the load (`--execution-segment`): not in this version"),
-        ("s.js --type archive", "k6's archives (`--type archive`): not in this version"),
-        ("s.js --traces-output otel", "`--traces-output`: not in this version"),
+        ("s.js --execution-segment 0:1/2", "a part of the load (`--execution-segment`) is not supported"),
+        ("s.js --type archive", "k6's archives (`--type archive`) is not supported"),
+        ("s.js --traces-output otel", "`--traces-output` is not supported"),
     ] {
         assert!(refused(line, &[]).contains(words), "{line}: {}", refused(line, &[]));
     }

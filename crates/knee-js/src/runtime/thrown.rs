@@ -10,9 +10,9 @@ const FRAMES_MAX: usize = 10;
 /// Something thrown and not caught.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thrown {
-    /// What it says of itself: `Error: no` for an error, the value for anything else.
+    /// Its message: `Error: no` for an error, the value for anything else.
     pub message: String,
-    /// One line a frame, innermost first: `at f (file:///home/me/script.js:3:7)`. Empty for what is no error.
+    /// One line per frame, innermost first: `at f (file:///home/me/script.js:3:7)`. Empty for what is no error.
     pub frames: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ impl Thrown {
         self
     }
 
-    /// What `value` says of itself.
+    /// Message and frames of `value`.
     pub fn of<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
         let Some(object) = value.as_object() else {
             return Self::new(text_of(ctx, value));

@@ -7,7 +7,22 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::span::Span;
+use crate::duration::SignedDuration;
+
+/// The exit code of every [`ConfigError`], k6's for an invalid configuration.
+pub const EXIT_CODE: u8 = 104;
+
+/// Why options cannot be used. Reads as k6 says it, where k6 says it well.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    /// An error with this text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
 
 /// Why a value does not fit its option; the option's name is added by the layer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -117,7 +132,7 @@ impl Read for String {
     }
 }
 
-impl Read for Span {
+impl Read for SignedDuration {
     fn read(value: &Value) -> Result<Option<Self>, ReadError> {
         match value {
             Value::Null => Ok(None),
@@ -201,7 +216,7 @@ impl Read for Value {
     }
 }
 
-/// Reads a value that has to be there.
+/// Reads a value that must be there.
 pub fn required<T: Read>(value: &Value, expected: &str) -> Result<T, ReadError> {
     T::read(value)?.ok_or_else(|| ReadError::kind(expected, value))
 }
@@ -226,11 +241,14 @@ mod tests {
 
     #[test]
     fn a_number_is_milliseconds_where_a_duration_is_expected() {
-        assert_eq!(Span::read(&json!(1500)), Ok(Some(Span(1_500_000_000))));
-        assert_eq!(Span::read(&json!("1m")), Ok(Some(Span::from_secs(60))));
-        assert_eq!(Span::read_text(""), Ok(None));
-        assert!(Span::read(&json!("")).is_err(), "k6 refuses it in a script and ignores it in a variable");
-        assert!(Span::read(&json!(["1s"])).is_err());
+        assert_eq!(SignedDuration::read(&json!(1500)), Ok(Some(SignedDuration(1_500_000_000))));
+        assert_eq!(SignedDuration::read(&json!("1m")), Ok(Some(SignedDuration::from_secs(60))));
+        assert_eq!(SignedDuration::read_text(""), Ok(None));
+        assert!(
+            SignedDuration::read(&json!("")).is_err(),
+            "k6 refuses it in a script and ignores it in a variable"
+        );
+        assert!(SignedDuration::read(&json!(["1s"])).is_err());
     }
 
     #[test]

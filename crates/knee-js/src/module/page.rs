@@ -1,19 +1,47 @@
-//! `response.html()`, `response.submitForm()` and `response.clickLink()`: an answer as a page, and what
-//! a person would do on it.
+//! `response.submitForm()` and `response.clickLink()`: what a user does on a page.
 //!
 //! Reads the page; the requests are sent as any other.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use rquickjs::{Coerced, Ctx, IntoJs, Object, Result, Value};
+use rquickjs::class::Class;
+use rquickjs::function::{Opt, This};
+use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 use url::Url;
 
-use crate::module::params::Wanted;
-use crate::module::{fault, html, http};
+use super::params::Wanted;
+use super::perform::perform;
+use super::response::Response;
+use super::{go_error, html};
 use knee_k6::html::{Selection, Target};
 
-/// What a script says of the form or the link.
+/// Adds `submitForm` and `clickLink` to responses, which do not know how requests are made.
+pub fn install(ctx: &Ctx<'_>) -> Result<()> {
+    let Some(prototype) = Class::<Response<'_>>::prototype(ctx)? else { return Ok(()) };
+    prototype.set("submitForm", Function::new(ctx.clone(), submit_form)?.with_name("submitForm")?)?;
+    prototype.set("clickLink", Function::new(ctx.clone(), click_link)?.with_name("clickLink")?)
+}
+
+fn submit_form<'js>(
+    ctx: Ctx<'js>,
+    this: This<Class<'js, Response<'js>>>,
+    wish: Opt<Value<'js>>,
+) -> Result<Value<'js>> {
+    let page = this.borrow().page(&ctx)?;
+    submit(&ctx, &page, wish.0)
+}
+
+fn click_link<'js>(
+    ctx: Ctx<'js>,
+    this: This<Class<'js, Response<'js>>>,
+    wish: Opt<Value<'js>>,
+) -> Result<Value<'js>> {
+    let page = this.borrow().page(&ctx)?;
+    click(&ctx, &page, wish.0)
+}
+
+/// The script's arguments for the form or the link.
 struct Wish<'js> {
     selector: String,
     submit: String,
@@ -41,16 +69,16 @@ fn wish<'js>(given: Option<Value<'js>>, name: &str, default: &str) -> Result<Wis
 
 fn address<'js>(ctx: &Ctx<'js>, base: &str, relative: &str) -> Result<Url> {
     let url = Url::parse(base).and_then(|base| base.join(relative));
-    url.map_err(|error| fault::throw(ctx, &format!("parse {relative:?}: {error}")))
+    url.map_err(|error| go_error::throw(ctx, &format!("parse {relative:?}: {error}")))
 }
 
 /// Sends the form of a page: its fields, the button, and what the script fills in.
-pub fn submit<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> Result<Value<'js>> {
+fn submit<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> Result<Value<'js>> {
     let wish = wish(given, "formSelector", "form")?;
     let form = page.find(&Target::of_selector(&wish.selector));
     if form.is_empty() {
         let words = format!("no form found for selector '{}' in response '{}'", wish.selector, page.url());
-        return Err(fault::throw(ctx, &words));
+        return Err(go_error::throw(ctx, &words));
     }
     let method: Rc<str> =
         form.attr("method").map_or_else(|| "GET".into(), |method| method.to_uppercase().into());
@@ -68,30 +96,28 @@ pub fn submit<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) 
     }
     if &*method != "GET" {
         let (url, body) = (String::from(url).into_js(ctx)?, values.into_value());
-        return http::perform(
-            ctx,
-            &Wanted { method, url: &url, body: Some(&body), params: wish.params.as_ref() },
-        );
+        return perform(ctx, &Wanted { method, url: &url, body: Some(&body), params: wish.params.as_ref() });
     }
     let pairs = values.props::<String, Coerced<String>>().collect::<Result<BTreeMap<_, _>>>()?;
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(pairs.iter().map(|(name, value)| (name, &value.0)));
     url.set_query(Some(&query.finish()));
     let url = String::from(url).into_js(ctx)?;
-    http::perform(ctx, &Wanted { method, url: &url, body: None, params: wish.params.as_ref() })
+    perform(ctx, &Wanted { method, url: &url, body: None, params: wish.params.as_ref() })
 }
 
 /// Follows a link of a page.
-pub fn click<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> Result<Value<'js>> {
+fn click<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> Result<Value<'js>> {
     let wish = wish(given, "selector", "a[href]")?;
     let link = page.find(&Target::of_selector(&wish.selector));
-    let refused =
-        |words: &str| fault::throw(ctx, &format!("{words} '{}' in response '{}'", wish.selector, page.url()));
+    let refused = |words: &str| {
+        go_error::throw(ctx, &format!("{words} '{}' in response '{}'", wish.selector, page.url()))
+    };
     if link.is_empty() {
         return Err(refused("no element found for selector"));
     }
     let target =
         link.attr("href").ok_or_else(|| refused("no valid href attribute value found on element"))?;
     let url = String::from(address(ctx, page.url(), &target)?).into_js(ctx)?;
-    http::perform(ctx, &Wanted { method: "GET".into(), url: &url, body: None, params: wish.params.as_ref() })
+    perform(ctx, &Wanted { method: "GET".into(), url: &url, body: None, params: wish.params.as_ref() })
 }

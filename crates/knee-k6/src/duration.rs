@@ -9,15 +9,15 @@ use knee_core::unit::Nanos;
 
 /// A span of time in nanoseconds, negative ones included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span(pub i64);
+pub struct SignedDuration(pub i64);
 
 /// Why a text is not a span. Reads as k6 says it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SpanError {
+pub enum DurationError {
     /// Nothing that could be a duration.
     #[error("time: invalid duration {0:?}")]
     Invalid(String),
-    /// A number that has to say what it counts.
+    /// A number that must say what it counts.
     #[error("time: missing unit in duration {0:?}")]
     MissingUnit(String),
     /// A unit that is none.
@@ -32,7 +32,7 @@ pub enum SpanError {
 
 const NANOS_PER_DAY: f64 = 86_400e9;
 
-impl Span {
+impl SignedDuration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
@@ -47,17 +47,17 @@ impl Span {
     }
 
     /// Reads an option of a script, a variable or a configuration file: a bare number is milliseconds.
-    pub fn parse(text: &str) -> Result<Self, SpanError> {
+    pub fn parse(text: &str) -> Result<Self, DurationError> {
         match text.parse::<f64>() {
             Ok(millis) if looks_like_number(text) => {
-                Self::from_millis_f64(millis).ok_or_else(|| SpanError::Invalid(text.to_owned()))
+                Self::from_millis_f64(millis).ok_or_else(|| DurationError::Invalid(text.to_owned()))
             }
             _ => Self::parse_with_days(text),
         }
     }
 
     /// Reads a flag such as `--duration`: every number needs a unit, `0` excepted; days are allowed.
-    pub fn parse_flag(text: &str) -> Result<Self, SpanError> {
+    pub fn parse_flag(text: &str) -> Result<Self, DurationError> {
         Self::parse_with_days(text)
     }
 
@@ -66,13 +66,13 @@ impl Span {
         Nanos(u64::try_from(self.0).unwrap_or(0))
     }
 
-    fn parse_with_days(text: &str) -> Result<Self, SpanError> {
+    fn parse_with_days(text: &str) -> Result<Self, DurationError> {
         let Some((days, rest)) = text.split_once('d') else { return parse_units(text, text) };
         let days: f64 =
-            days.parse::<u32>().map(f64::from).map_err(|_| SpanError::Invalid(text.to_owned()))?;
+            days.parse::<u32>().map(f64::from).map_err(|_| DurationError::Invalid(text.to_owned()))?;
         let rest = if rest.is_empty() { Self::ZERO } else { parse_units(rest, text)? };
         from_nanos_f64(days * NANOS_PER_DAY + rest.0 as f64)
-            .ok_or_else(|| SpanError::Invalid(text.to_owned()))
+            .ok_or_else(|| DurationError::Invalid(text.to_owned()))
     }
 }
 
@@ -82,20 +82,20 @@ fn looks_like_number(text: &str) -> bool {
         && !text.to_ascii_lowercase().contains("inf")
 }
 
-fn from_nanos_f64(nanos: f64) -> Option<Span> {
-    (nanos.is_finite() && nanos.abs() < 9.2e18).then_some(Span(nanos.round() as i64))
+fn from_nanos_f64(nanos: f64) -> Option<SignedDuration> {
+    (nanos.is_finite() && nanos.abs() < 9.2e18).then_some(SignedDuration(nanos.round() as i64))
 }
 
 /// Reads `[-+]` and then numbers with units, without a gap. `whole` is what messages quote.
-fn parse_units(text: &str, whole: &str) -> Result<Span, SpanError> {
-    let invalid = || SpanError::Invalid(whole.to_owned());
+fn parse_units(text: &str, whole: &str) -> Result<SignedDuration, DurationError> {
+    let invalid = || DurationError::Invalid(whole.to_owned());
     let (sign, mut rest) = match text.as_bytes().first() {
         Some(b'-') => (-1.0, &text[1..]),
         Some(b'+') => (1.0, &text[1..]),
         _ => (1.0, text),
     };
     if rest == "0" {
-        return Ok(Span::ZERO);
+        return Ok(SignedDuration::ZERO);
     }
     if rest.is_empty() {
         return Err(invalid());
@@ -113,7 +113,7 @@ fn parse_units(text: &str, whole: &str) -> Result<Span, SpanError> {
 }
 
 /// Nanoseconds in one `name`.
-fn unit(name: &str, whole: &str) -> Result<f64, SpanError> {
+fn unit(name: &str, whole: &str) -> Result<f64, DurationError> {
     match name {
         "ns" => Ok(1.0),
         "us" | "µs" | "μs" => Ok(1e3),
@@ -121,13 +121,13 @@ fn unit(name: &str, whole: &str) -> Result<f64, SpanError> {
         "s" => Ok(1e9),
         "m" => Ok(60e9),
         "h" => Ok(3_600e9),
-        "" => Err(SpanError::MissingUnit(whole.to_owned())),
-        _ => Err(SpanError::UnknownUnit { unit: name.to_owned(), text: whole.to_owned() }),
+        "" => Err(DurationError::MissingUnit(whole.to_owned())),
+        _ => Err(DurationError::UnknownUnit { unit: name.to_owned(), text: whole.to_owned() }),
     }
 }
 
 /// As k6 prints one: `1m30s`, `10m0s`, `31.5s`, `100ms`, `0s`.
-impl fmt::Display for Span {
+impl fmt::Display for SignedDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0.unsigned_abs();
         if self.0 < 0 {
@@ -182,33 +182,46 @@ mod tests {
             ("-3s", "-3s"),
             ("100ms", "100ms"),
         ] {
-            assert_eq!(Span::parse(text).map(|span| span.to_string()).as_deref(), Ok(printed), "{text}");
+            assert_eq!(
+                SignedDuration::parse(text).map(|span| span.to_string()).as_deref(),
+                Ok(printed),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn what_is_no_duration_is_refused_in_k6s_words() {
-        assert_eq!(Span::parse("").unwrap_err().to_string(), r#"time: invalid duration """#);
-        assert_eq!(Span::parse("abc").unwrap_err().to_string(), r#"time: invalid duration "abc""#);
-        assert_eq!(Span::parse("5s3").unwrap_err().to_string(), r#"time: missing unit in duration "5s3""#);
-        assert_eq!(Span::parse("5x").unwrap_err().to_string(), r#"time: unknown unit "x" in duration "5x""#);
+        assert_eq!(SignedDuration::parse("").unwrap_err().to_string(), r#"time: invalid duration """#);
+        assert_eq!(SignedDuration::parse("abc").unwrap_err().to_string(), r#"time: invalid duration "abc""#);
+        assert_eq!(
+            SignedDuration::parse("5s3").unwrap_err().to_string(),
+            r#"time: missing unit in duration "5s3""#
+        );
+        assert_eq!(
+            SignedDuration::parse("5x").unwrap_err().to_string(),
+            r#"time: unknown unit "x" in duration "5x""#
+        );
         for text in ["inf", "nan", "1e300", "-", "+", "d", "xd5s", "5 s", "1..5s", "99999999999999h"] {
-            assert!(Span::parse(text).is_err(), "{text}");
+            assert!(SignedDuration::parse(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn a_flag_needs_a_unit() {
-        assert_eq!(Span::parse_flag("5").unwrap_err().to_string(), r#"time: missing unit in duration "5""#);
-        assert_eq!(Span::parse_flag("1d"), Ok(Span::from_secs(86_400)));
-        assert_eq!(Span::parse_flag("0"), Ok(Span::ZERO));
+        assert_eq!(
+            SignedDuration::parse_flag("5").unwrap_err().to_string(),
+            r#"time: missing unit in duration "5""#
+        );
+        assert_eq!(SignedDuration::parse_flag("1d"), Ok(SignedDuration::from_secs(86_400)));
+        assert_eq!(SignedDuration::parse_flag("0"), Ok(SignedDuration::ZERO));
     }
 
     proptest! {
         #[test]
         fn what_is_printed_reads_back_as_the_same_span(nanos in -(1i64 << 50)..(1i64 << 50)) {
-            let span = Span(nanos);
-            prop_assert_eq!(Span::parse(&span.to_string()), Ok(span));
+            let span = SignedDuration(nanos);
+            prop_assert_eq!(SignedDuration::parse(&span.to_string()), Ok(span));
         }
     }
 }

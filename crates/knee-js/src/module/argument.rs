@@ -1,29 +1,24 @@
-//! Errors as k6's own functions throw them, and arguments as its errors name them.
+//! Arguments of k6's functions: read as k6 reads them, and named as its errors name them.
 //!
 //! Does not decide what is an error.
 
-use rquickjs::{Atom, Ctx, Error, Exception, IntoAtom, Object, Result, Value};
+use rquickjs::function::Opt;
+use rquickjs::{Coerced, Ctx, Object, Result, Value};
 
-use super::body::bytes_of;
+use super::bytes::bytes_of;
+use super::go_error;
 
-/// Throws an error with k6's name for errors that do not come from a script: `GoError`.
-pub fn throw(ctx: &Ctx<'_>, words: &str) -> Error {
-    let made = Exception::from_message(ctx.clone(), words).and_then(|error| {
-        let name: Atom<'_> = "name".into_atom(ctx)?;
-        error
-            .as_object()
-            .prop(name, rquickjs::object::Property::from("GoError").writable().configurable())?;
-        Ok(error)
-    });
-    match made {
-        Ok(error) => error.throw(),
-        Err(error) => error,
+/// A value as text; nothing is an empty one.
+pub fn text(value: Opt<Value<'_>>) -> Result<String> {
+    match value.0.filter(|value| !value.is_null() && !value.is_undefined()) {
+        Some(value) => Ok(value.get::<Coerced<String>>()?.0),
+        None => Ok(String::new()),
     }
 }
 
 /// The bytes of a text, of an `ArrayBuffer` or of a `Uint8Array`, the only ones that k6 takes.
 pub fn bytes_argument<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Vec<u8>> {
-    bytes_in(value)?.ok_or_else(|| throw(ctx, &no_bytes(value)))
+    bytes_in(value)?.ok_or_else(|| go_error::throw(ctx, &no_bytes(value)))
 }
 
 /// The same; `None` for anything else.
@@ -34,7 +29,7 @@ pub fn bytes_in(value: &Value<'_>) -> Result<Option<Vec<u8>>> {
     Ok(if matches!(kind(value), "[]uint8" | "ArrayBuffer") { bytes_of(value) } else { None })
 }
 
-/// What k6 says of a value that is none of these.
+/// k6's message for a value that is none of these.
 pub fn no_bytes(value: &Value<'_>) -> String {
     format!("invalid type {}, expected string, []byte or ArrayBuffer", kind(value))
 }

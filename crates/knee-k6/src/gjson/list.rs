@@ -1,0 +1,42 @@
+//! Results that are made rather than found: arrays being written, and the bounds of all results.
+
+use std::borrow::Cow;
+
+/// Most steps within steps.
+pub const DEPTH_MAX: usize = 64;
+/// Most bytes of a result that is not a part of the text.
+pub const RESULT_MAX: usize = 64 << 20;
+
+/// What a path leads to in a text, from within so many steps: how modifiers and queries follow paths of
+/// their own.
+pub type Follow = for<'a> fn(&'a str, &str, usize) -> Option<Cow<'a, str>>;
+
+/// The same text, independent of where it was found.
+pub fn own<'a>(found: Option<Cow<'_, str>>) -> Option<Cow<'a, str>> {
+    found.map(|text| Cow::Owned(text.into_owned()))
+}
+
+/// An array that is being written.
+#[derive(Default)]
+pub struct List {
+    text: String,
+}
+
+impl List {
+    /// Adds an element.
+    pub fn push(&mut self, value: &str) {
+        if self.text.len() <= RESULT_MAX {
+            self.text.push(if self.text.is_empty() { '[' } else { ',' });
+            self.text.push_str(value);
+        }
+    }
+
+    /// The whole array.
+    pub fn end(mut self) -> String {
+        if self.text.is_empty() {
+            self.text.push('[');
+        }
+        self.text.push(']');
+        self.text
+    }
+}

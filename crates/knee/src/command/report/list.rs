@@ -1,0 +1,159 @@
+//! `knee report --list`: a table of saved runs, and of the trials of a study, sweep or comparison.
+//!
+//! Reads every record that it shows, so it shows the newest ones only. A record that cannot be read
+//! has a row that says so.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use jiff::Timestamp;
+use knee_core::plan::{Executor, Plan};
+use knee_core::record::Run;
+use knee_core::record::run::read;
+use knee_report::{View, number};
+
+use crate::problem::{Problem, on_one_line, reason};
+use crate::store::Store;
+
+/// Most rows of a table.
+const ROWS_MAX: usize = 50;
+
+/// How a row names its record.
+#[derive(Clone, Copy)]
+enum Naming {
+    /// `last`, `last~1`, and so on.
+    Back,
+    /// The name of the file.
+    File,
+}
+
+/// The saved runs, newest first, and which series of trials there are.
+///
+/// # Errors
+///
+/// When a folder cannot be read.
+pub fn runs(store: &Store) -> Result<String, Problem> {
+    let mut text = table(store, Naming::Back)?;
+    let series = store.series()?;
+    if !series.is_empty() {
+        let mut rows = vec![["TRIALS OF".to_owned(), "SAVED".to_owned()]];
+        for one in series.iter().take(ROWS_MAX) {
+            rows.push([name(one.folder()), number::count(one.list()?.len() as u64)]);
+        }
+        text += &format!("\n{}{}", aligned(&rows), more(series.len()));
+        text += "`knee report --list NAME` lists the trials.\n";
+    }
+    Ok(text)
+}
+
+/// The trials of one series, newest first.
+///
+/// # Errors
+///
+/// When there is no such series, or its folder cannot be read.
+pub fn trials(store: &Store, wanted: &str) -> Result<String, Problem> {
+    let series = store.series()?.into_iter().find(|series| name(series.folder()) == on_one_line(wanted));
+    let series = series.ok_or_else(|| {
+        Problem::new(
+            format!("there are no trials `{wanted}`"),
+            "`knee report --list` names the studies, sweeps and comparisons that have some",
+        )
+    })?;
+    table(&series, Naming::File)
+}
+
+fn table(store: &Store, naming: Naming) -> Result<String, Problem> {
+    let records = store.list()?;
+    if records.is_empty() {
+        return Ok(format!("no saved runs in {}\n", on_one_line(&store.folder().display().to_string())));
+    }
+    let head = ["RUN", "TIME (UTC)", "LOAD", "GOODPUT", "P99", "VALIDITY", "TARGET"];
+    let mut rows = vec![head.map(str::to_owned)];
+    for (back, path) in records.iter().take(ROWS_MAX).enumerate() {
+        let called = match (naming, back) {
+            (Naming::File, _) => name(path),
+            (Naming::Back, 0) => "last".to_owned(),
+            (Naming::Back, _) => format!("last~{back}"),
+        };
+        rows.push(row(called, path));
+    }
+    let folder = on_one_line(&store.folder().display().to_string());
+    Ok(format!("{}{}in {folder}\n", aligned(&rows), more(records.len())))
+}
+
+/// What a table leaves out.
+fn more(count: usize) -> String {
+    match count.saturating_sub(ROWS_MAX) {
+        0 => String::new(),
+        older => format!("… and {} older\n", number::count(older as u64)),
+    }
+}
+
+fn row(called: String, path: &Path) -> [String; 7] {
+    let reading = File::open(path)
+        .map_err(|error| reason(&error))
+        .and_then(|file| read(BufReader::new(file)).map_err(|error| error.to_string()));
+    let dash = || "–".to_owned();
+    match reading {
+        Ok(reading) => of_run(called, &reading.run),
+        Err(error) => {
+            let what = format!("{}: {}", name(path), on_one_line(&error));
+            [called, dash(), dash(), dash(), dash(), "unreadable".to_owned(), what]
+        }
+    }
+}
+
+fn of_run(called: String, run: &Run) -> [String; 7] {
+    let view = View::of(run);
+    let dash = || "–".to_owned();
+    [
+        called,
+        time(run.head.started.0),
+        load(&run.head.plan),
+        view.rate.achieved.map_or_else(dash, number::rate),
+        view.total.response.percentile("p99").nanos().map_or_else(dash, |nanos| number::time(nanos, None)),
+        run.truth.state.name().to_owned(),
+        on_one_line(&run.head.title),
+    ]
+}
+
+/// `2026-11-21 10:15:30`.
+fn time(wall: u64) -> String {
+    let time = Timestamp::from_nanosecond(i128::from(wall)).unwrap_or(Timestamp::UNIX_EPOCH);
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// A load in three words: `50 connections, 10.0 s`, `1,000/s, 60.0 s`.
+fn load(plan: &Plan) -> String {
+    // The endpoints of a script are met only while it runs.
+    let users = if plan.endpoints.is_empty() { "VUs" } else { "connections" };
+    let shape = match &plan.scenarios[..] {
+        [scenario] => match &scenario.executor {
+            Executor::Open { rate, .. } => number::rate(rate.peak()),
+            Executor::Closed { .. } => format!("{} {users}", number::count(u64::from(scenario.users_max()))),
+        },
+        several => format!("{} scenarios", several.len()),
+    };
+    let extent = match (plan.duration(), plan.requests()) {
+        (Some(duration), _) => format!(", {duration}"),
+        (None, Some(requests)) => format!(", {} requests", number::count(requests)),
+        (None, None) => String::new(),
+    };
+    shape + &extent
+}
+
+fn name(path: &Path) -> String {
+    on_one_line(&path.file_name().unwrap_or_default().to_string_lossy())
+}
+
+/// Columns as wide as their widest cell, two blanks apart.
+fn aligned<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}

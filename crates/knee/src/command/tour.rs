@@ -1,0 +1,306 @@
+//! `knee tour`: a load test, a sweep and a comparison on demo servers whose limits can be computed, in about 90 s.
+//!
+//! Each part is a command that a user could type, printed before it runs as a process of this program. Does not measure, and does
+//! not judge what the commands find: it holds the sweep's throughput against the prediction and prints both.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use knee_core::unit::Nanos;
+use knee_engine::control::{Control, Request};
+use knee_report::number::count;
+use serde_json::Value;
+
+use crate::args::TourArgs;
+use crate::demo::Demo;
+use crate::demo::server::Service;
+use crate::exit::Exit;
+use crate::problem::Problem;
+use crate::signals;
+
+/// A tour that failed: with the code to end with.
+type Failed = (Problem, Exit);
+
+/// The server of all parts. Slow enough that a thread's waking up, some 60 us, hardly counts.
+const WORKERS: usize = 8;
+const SERVICE_MS: u64 = 4;
+
+/// Workers of the variant in the comparison.
+const MORE_WORKERS: usize = 12;
+
+/// A found throughput this near the prediction is called agreement.
+const NEAR: f64 = 0.1;
+
+/// How long the parts are.
+struct Lengths {
+    load: &'static str,
+    sweep: &'static str,
+    compare: &'static str,
+    /// What is announced of the whole.
+    whole: &'static str,
+}
+
+const FULL: Lengths = Lengths {
+    load: "-z 10s",
+    sweep: "--step 2s --max-time 35s",
+    compare: "--blocks 8 -z 1s --warm-up 300ms",
+    whole: "about 90 s",
+};
+
+const BRIEF: Lengths = Lengths {
+    load: "-z 1s",
+    sweep: "--step 1s --max-time 8s",
+    compare: "--blocks 5 -z 400ms --warm-up 100ms --metric rate",
+    whole: "about 20 s",
+};
+
+/// Does it.
+///
+/// # Errors
+///
+/// When a server cannot be brought up, or a command fails.
+pub fn tour(args: &TourArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
+    let lengths = if args.brief { &BRIEF } else { &FULL };
+    let service = service();
+    let control = Control::new();
+    // The commands end themselves in order; without this the tour would be gone before them.
+    let _signals = signals::watch(control.clone()).map_err(|error| failed(&error))?;
+    let guide = Guide { program: std::env::current_exe().map_err(|error| failed(&error))?, control, narrate };
+    // For what the tour alone reads.
+    let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+    narrate(&format!(
+        "A tour of knee in {}: a load test, a sweep, a comparison. Ctrl-C ends it.\n\
+         The demo server has {WORKERS} workers, each busy for {SERVICE_MS} ms per request on average, so it can answer\n\
+         {WORKERS} / {SERVICE_MS} ms = {} requests/s.",
+        lengths.whole,
+        per_second(service.knee())
+    ));
+    match parts(&guide, lengths, &service, folder.path()) {
+        Ok(found) => {
+            narrate(&closing(&service, found));
+            Ok(Exit::Ok)
+        }
+        Err(Stop::Interrupted) => Ok(Exit::Interrupted),
+        Err(Stop::Failed(problem)) => Err((problem, Exit::Failure)),
+    }
+}
+
+fn service() -> Service {
+    Service { workers: WORKERS, service_time: Nanos::from_millis(SERVICE_MS), ..Service::default() }
+}
+
+/// Runs the three parts; returns the throughput that the sweep found.
+fn parts(guide: &Guide, lengths: &Lengths, service: &Service, folder: &Path) -> Result<f64, Stop> {
+    let found = {
+        let demo = Demo::spawn(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), service)?;
+        let url = format!("http://{}/", demo.address());
+        load(guide, lengths, service, &url)?;
+        sweep(guide, lengths, service, &url, &folder.join("sweep.json"))?
+    };
+    compare(guide, lengths)?;
+    Ok(found)
+}
+
+fn load(guide: &Guide, lengths: &Lengths, service: &Service, url: &str) -> Result<(), Stop> {
+    let rate = service.knee() / 2.0;
+    guide.say(
+        "1/3  Load test: half of what the server can answer",
+        "Requests leave on schedule, whether or not earlier ones were answered.",
+    );
+    guide.run(&format!("{url} -q {rate} {}", lengths.load), &[])?;
+    guide.look(
+        "Response time is what a user waits, from the scheduled send. The last lines say whether the \
+                numbers are valid.",
+    );
+    Ok(())
+}
+
+fn sweep(guide: &Guide, lengths: &Lengths, service: &Service, url: &str, json: &Path) -> Result<f64, Stop> {
+    let predicted = service.knee();
+    guide.say(
+        "2/3  Sweep: how much can it take?",
+        &format!(
+            "The rate climbs until the server falls behind, then closes in on the limit. Predicted: {} requests/s.",
+            per_second(predicted)
+        ),
+    );
+    let line = format!(
+        "sweep {url} --from {} --to {} --factor 1.5 {}",
+        predicted / 4.0,
+        predicted * 2.0,
+        lengths.sweep
+    );
+    guide.run(&line, &["--json".into(), json.into()])?;
+    let found = saturation(json)?;
+    guide.look(&format!("{}.", agreement(predicted, found)));
+    Ok(found)
+}
+
+fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
+    guide.say(
+        "3/3  Comparison: do more workers help?",
+        &format!(
+            "A has {WORKERS} workers, B {MORE_WORKERS}: B should answer half as much again. Both are started anew for \
+             each trial, in turns."
+        ),
+    );
+    let name = guide.name();
+    let variant = |workers: usize| {
+        format!(
+            "{name} demo --serve-only --listen 127.0.0.1:{{port}} --server-workers {workers} --server-time {SERVICE_MS}ms"
+        )
+    };
+    let sides = [variant(WORKERS).into(), variant(MORE_WORKERS).into()];
+    guide.run(&format!("compare -c 32 {}", lengths.compare), &sides)?;
+    guide.look("The verdict is the first line; the confidence interval says how sure it is.");
+    Ok(())
+}
+
+/// Three lines: what was shown, what to do with one's own service, and which command does the big thing.
+fn closing(service: &Service, found: f64) -> String {
+    format!(
+        "\nShown: a load test that checks itself, a limit ({}), a verdict.\n\
+         Next, your own service: knee http://127.0.0.1:8080/ -q 100 -z 10s\n\
+         The big thing, a published tuning story re-tested, in a clone of knee: ./try labs/lorem-news",
+        agreement(service.knee(), found)
+    )
+}
+
+/// The found throughput beside the predicted one.
+fn agreement(predicted: f64, found: f64) -> String {
+    let apart = (found / predicted - 1.0).abs();
+    let much = if apart > NEAR { "; other programs use this machine's CPUs" } else { "" };
+    format!(
+        "predicted {}/s, found {}/s: {:.0} % apart{much}",
+        per_second(predicted),
+        per_second(found),
+        apart * 100.0
+    )
+}
+
+fn per_second(rate: f64) -> String {
+    count(rate.round() as u64)
+}
+
+/// The saturation throughput in a sweep's JSON.
+fn saturation(json: &Path) -> Result<f64, Stop> {
+    let unreadable = |reason: &str| Stop::Failed(Problem::new(format!("the sweep's result {reason}"), ""));
+    let text = std::fs::read(json).map_err(|_| unreadable("is missing"))?;
+    let document: Value = serde_json::from_slice(&text).map_err(|_| unreadable("is no JSON"))?;
+    document
+        .pointer("/saturation/rate")
+        .and_then(Value::as_f64)
+        .ok_or_else(|| unreadable("names no saturation throughput"))
+}
+
+/// Runs commands of this program, and says what they do.
+struct Guide {
+    program: PathBuf,
+    control: Control,
+    narrate: fn(&str),
+}
+
+impl Guide {
+    /// What the program is called.
+    fn name(&self) -> String {
+        self.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Opens a part.
+    fn say(&self, title: &str, text: &str) {
+        (self.narrate)(&format!("\n{title}\n     {text}"));
+    }
+
+    /// What to look at in the result above.
+    fn look(&self, text: &str) {
+        (self.narrate)(&format!("  -> {text}"));
+    }
+
+    /// Runs a command with the terminal of this process. Words of `line` are separated by blanks; `more` are taken as they are.
+    fn run(&self, line: &str, more: &[OsString]) -> Result<(), Stop> {
+        let words: Vec<OsString> =
+            line.split_whitespace().map(OsString::from).chain(more.iter().cloned()).collect();
+        (self.narrate)(&format!("     $ {}\n", self.shown(&words)));
+        let status = Command::new(&self.program).args(&words).env("PATH", self.path()).status()?;
+        if self.control.request() != Request::Run || code_is(status.code(), Exit::Interrupted) {
+            return Err(Stop::Interrupted);
+        }
+        // An invalid measurement and a slower side are results.
+        let is_result =
+            [Exit::Ok, Exit::Invalid, Exit::Slower].iter().any(|exit| code_is(status.code(), *exit));
+        if is_result {
+            return Ok(());
+        }
+        Err(Stop::Failed(Problem::new(format!("`{}` ended with {status}", self.shown(&words)), "")))
+    }
+
+    /// A command as one would type it.
+    fn shown(&self, words: &[OsString]) -> String {
+        let quoted = words.iter().map(|word| {
+            let word = word.to_string_lossy();
+            if word.contains([' ', '{']) { format!("'{word}'") } else { word.into_owned() }
+        });
+        [self.name()].into_iter().chain(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The search path with this program's folder first, so that commands can name it as they are shown.
+    fn path(&self) -> OsString {
+        let folder = self.program.parent().map(Path::to_owned);
+        let old = std::env::var_os("PATH").unwrap_or_default();
+        let folders = folder.into_iter().chain(std::env::split_paths(&old));
+        std::env::join_paths(folders).unwrap_or(old)
+    }
+}
+
+fn code_is(code: Option<i32>, exit: Exit) -> bool {
+    code == Some(i32::from(exit.code()))
+}
+
+/// Why a tour ends early.
+enum Stop {
+    Interrupted,
+    Failed(Problem),
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(Problem::new(format!("a part of the tour cannot be started: {error}"), ""))
+    }
+}
+
+fn failed(error: &std::io::Error) -> Failed {
+    (Problem::new(format!("the tour cannot begin: {error}"), ""), Exit::Failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prediction_that_is_met_says_how_nearly_and_one_that_is_not_says_why_that_may_be() {
+        assert_eq!(agreement(2_000.0, 1_961.0), "predicted 2,000/s, found 1,961/s: 2 % apart");
+        let far = agreement(2_000.0, 1_500.0);
+        assert_eq!(
+            far,
+            "predicted 2,000/s, found 1,500/s: 25 % apart; other programs use this machine's CPUs"
+        );
+    }
+
+    #[test]
+    fn the_end_is_three_lines_that_name_the_next_commands() {
+        let text = closing(&service(), 1_990.0);
+        let lines: Vec<&str> = text.trim_start().lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[1].contains("knee http://") && lines[2].contains("./try labs/lorem-news"), "{text}");
+    }
+
+    #[test]
+    fn a_command_is_shown_as_a_shell_would_take_it() {
+        let guide = Guide { program: "/opt/knee".into(), control: Control::new(), narrate: |_| () };
+        let words = ["compare".into(), "knee demo {port}".into(), "-c".into()];
+        assert_eq!(guide.shown(&words), "knee compare 'knee demo {port}' -c");
+        assert!(guide.path().to_string_lossy().starts_with("/opt"));
+    }
+}
