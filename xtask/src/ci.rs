@@ -44,13 +44,13 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     if !options.fast {
         step("openapi", || openapi::run(root, &openapi::Options::brief()))?;
     }
-    tell_what_was_left_out(root, &scope)?;
+    report_what_was_left_out(root, &scope)?;
     println!("ci: everything passed in {:.1} s", begun.elapsed().as_secs_f64());
     Ok(())
 }
 
 /// Prints the steps, packages and tests that were not run.
-fn tell_what_was_left_out(root: &Path, scope: &Scope) -> Result<()> {
+fn report_what_was_left_out(root: &Path, scope: &Scope) -> Result<()> {
     for what in scope.left_out() {
         println!("ci: left out: {what}");
     }

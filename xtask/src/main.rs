@@ -22,6 +22,7 @@ mod python;
 mod sentences;
 mod tidy;
 mod truth;
+mod validity;
 
 /// The project's own chores.
 #[derive(Parser)]
@@ -41,6 +42,8 @@ enum Command {
     Tidy,
     /// Compare what knee says with what is true: nine experiments with known results
     Truth(truth::Options),
+    /// Count false alarms of the validity check in quiet runs, and its silence in disturbed ones
+    Validity(validity::Options),
     /// Measure what knee costs beside its peers, as in BENCHMARKS.md
     Bench(bench::Options),
     /// Compare `knee run` with k6: the same scripts, the same server
@@ -55,6 +58,14 @@ enum Command {
         /// Its law, as JSON
         law: String,
     },
+    /// The service of the validity trials
+    #[command(hide = true)]
+    ValidityTarget {
+        /// Where it listens
+        address: String,
+        /// What a response takes, in milliseconds
+        millis: u64,
+    },
 }
 
 fn main() -> ExitCode {
@@ -64,11 +75,13 @@ fn main() -> ExitCode {
         Command::Picture => picture::run(),
         Command::Tidy => tidy::run(&root),
         Command::Truth(options) => truth::run(&root, options),
+        Command::Validity(options) => validity::run(&root, &options),
         Command::Bench(options) => bench::run(&root, options),
         Command::Compat(options) => compat::run(&root, options),
         Command::Sentences(options) => sentences::run(&root, &options),
         Command::Openapi(options) => openapi::run(&root, &options),
         Command::OracleServer { law } => truth::server::serve(&law),
+        Command::ValidityTarget { address, millis } => validity::target::serve(&address, millis),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,14 +9,15 @@
 
 use std::io::{self, Write};
 
+use knee_core::generator::{GeneratorSample, WorkerSample};
+use knee_core::interval::Interval;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::format::{Note, Writer};
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Build, Ending, Head, Machine, Tail};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::tally::{EndpointTally, Interval, Phase};
-use knee_core::truth::{InstrumentSample, WorkerSample};
+use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
 
 /// Requests a second.
@@ -39,7 +40,8 @@ fn main() -> io::Result<()> {
     }
     let intervals = builder.intervals();
     let run = builder.end(Ending::Completed);
-    let bytes = writer.tail(&Tail { ending: run.ending, truth: run.truth, intervals })?;
+    let bytes =
+        writer.tail(&Tail { ending: run.ending, stopped: run.stopped, validity: run.validity, intervals })?;
     io::stdout().write_all(&bytes)
 }
 
@@ -82,7 +84,7 @@ fn interval(second: u64) -> Interval {
         from: Nanos::from_secs(second),
         to: Nanos::from_secs(second + 1),
         connections_open: 8,
-        instrument: InstrumentSample {
+        generator: GeneratorSample {
             workers: vec![WorkerSample { cpu: 0.125, run_delay: Some(0.002) }],
             throttled: Some((0, 10)),
             steal: Some(0.0),
@@ -92,6 +94,7 @@ fn interval(second: u64) -> Interval {
             resident_bytes: Some(10 << 20),
             wall_drift_ns: 1_000 * second.cast_signed(),
             suspended: Some(Nanos::ZERO),
+            ..GeneratorSample::default()
         },
         ..Interval::default()
     };
@@ -131,8 +134,8 @@ fn answer(endpoint: &mut EndpointTally, second: u64, count: u64) {
         let tally = &mut endpoint.outcomes[outcome as usize];
         tally.service.record(service);
         tally.response.record(service + lag);
-        endpoint.lag.record(lag);
-        endpoint.own_lag.record(lag);
+        endpoint.send_delay.record(lag);
+        endpoint.generator_lag.record(lag);
         endpoint.phases[Phase::Wait as usize].record(service);
         endpoint.note_status(status, 1);
         endpoint.bodies.note(0xC0FF_EE00 + u32::from(status), 42);

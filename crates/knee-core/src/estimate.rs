@@ -70,7 +70,7 @@ impl Distribution {
 
     /// Lags (sent - due) of every request that was sent.
     pub fn lag(tally: &EndpointTally) -> Self {
-        Self::exact(&tally.lag)
+        Self::exact(&tally.send_delay)
     }
 
     /// Times that are all known exactly, such as those of a phase.

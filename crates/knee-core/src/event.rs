@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use crate::interval::Interval;
 use crate::record::{Head, Run};
-use crate::tally::Interval;
 
 /// Something that happened to a run.
 #[derive(Clone, Debug)]

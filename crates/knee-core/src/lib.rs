@@ -22,7 +22,11 @@ pub mod tally;
 
 pub mod estimate;
 
-pub mod truth;
+pub mod generator;
+
+pub mod interval;
+
+pub mod validity;
 
 pub mod record;
 

@@ -124,7 +124,7 @@ impl Scenario {
     /// The most users (for a one-liner: connections) that are active at once.
     pub fn users_max(&self) -> u32 {
         match &self.executor {
-            Executor::Closed { users } => users.peak().ceil() as u32,
+            Executor::Closed { vus } => vus.peak().ceil() as u32,
             Executor::Open { users_max, .. } => *users_max,
         }
     }
@@ -136,8 +136,9 @@ impl Scenario {
 pub enum Executor {
     /// Each user waits for its answer before it goes on.
     Closed {
-        /// Active users over time.
-        users: Curve,
+        /// Active virtual users over time.
+        #[serde(rename = "users")]
+        vus: Curve,
     },
     /// Arrivals follow the plan, whether or not earlier ones were answered.
     Open {
@@ -209,7 +210,7 @@ mod tests {
     }
 
     fn scenario(stop: Stop, terms: Terms) -> Scenario {
-        let executor = Executor::Closed { users: Curve::constant(1.0) };
+        let executor = Executor::Closed { vus: Curve::constant(1.0) };
         Scenario { name: String::new(), executor, stop, terms }
     }
 

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 pub mod format;
 pub mod run;
 
+use crate::generator::GeneratorSample;
 use crate::plan::{Endpoint, Plan};
 use crate::tally::{Concurrency, Tally};
-use crate::truth::{InstrumentSample, TruthBlock};
 use crate::unit::Nanos;
+use crate::validity::ValidityReport;
 
 /// What is known before the first request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,8 +78,12 @@ pub enum Ending {
 pub struct Tail {
     /// How the run ended.
     pub ending: Ending,
-    /// Verdict on the instrument.
-    pub truth: TruthBlock,
+    /// When arrivals were ended before their plan, on the run's clock. Absent in records of earlier versions.
+    #[serde(default)]
+    pub stopped: Option<Nanos>,
+    /// The validity check, as it was at the end of the run.
+    #[serde(rename = "truth")]
+    pub validity: ValidityReport,
     /// Number of intervals written before this; a reader that found fewer has lost some.
     pub intervals: u64,
 }
@@ -105,15 +110,19 @@ pub struct Run {
     pub series: Vec<Point>,
     /// How it ended.
     pub ending: Ending,
-    /// Verdict on the instrument.
-    pub truth: TruthBlock,
+    /// When arrivals were ended before their plan, on the run's clock.
+    pub stopped: Option<Nanos>,
+    /// The validity check.
+    pub validity: ValidityReport,
 }
 
 impl Run {
     /// The span over which rates are computed: from the end of the warm-up to the last planned
-    /// arrival, or to the last answer where the plan sets no time (or the run ended before it).
+    /// arrival, or to the last response where the plan sets no time. A run that was stopped early ends where it was
+    /// stopped: the grace period is not part of it.
     pub fn window(&self) -> Nanos {
-        self.head.plan.arrivals_end().min(self.ended).since(self.head.measured_from)
+        let arrivals_end = self.head.plan.arrivals_end().min(self.stopped.unwrap_or(Nanos::MAX));
+        arrivals_end.min(self.ended).since(self.head.measured_from)
     }
 }
 
@@ -135,15 +144,15 @@ pub struct Point {
     /// Service time, likewise.
     pub service: Option<[Nanos; 4]>,
     /// Own lag at 99 %.
-    pub own_lag_p99: Option<Nanos>,
+    pub generator_lag_p99: Option<Nanos>,
     /// In flight at the end.
     pub in_flight: u64,
     /// Waiting for a connection at the end.
     pub backlog: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// The instrument.
-    pub instrument: InstrumentSample,
+    /// What the load generator saw of itself, without the histogram of its loop lag.
+    pub generator: GeneratorSample,
 }
 
 impl Point {

@@ -1,6 +1,6 @@
 //! Counts and histograms of requests: what recorders fill, intervals carry and totals sum up.
 //!
-//! Does not read a clock and does not judge; see [`crate::truth`]. Everything here merges
+//! Does not read a clock and does not judge. Everything here merges
 //! without loss: a tally of a run is the sum of the tallies of its intervals and workers.
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Histogram;
 use crate::outcome::{Fault, Outcome};
 use crate::plan::EndpointId;
-use crate::unit::Nanos;
 
 /// The parts of a request's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,11 +64,13 @@ pub struct EndpointTally {
     pub outcomes: [OutcomeTally; 6],
     /// By phase, in the order of [`Phase::ALL`].
     pub phases: [Histogram; 6],
-    /// sent - due.
-    pub lag: Histogram,
-    /// The part of the lag that is the instrument's own: without the wait for a free
-    /// connection and without opening one.
-    pub own_lag: Histogram,
+    /// Send delay: sent - due.
+    #[serde(rename = "lag")]
+    pub send_delay: Histogram,
+    /// Generator lag: the part of the send delay that is the load generator's own, without the wait
+    /// for a free connection and without opening one.
+    #[serde(rename = "own_lag")]
+    pub generator_lag: Histogram,
     /// Whole answers by status code, ascending by code.
     pub status: Vec<(u16, u64)>,
     /// Faults by kind, ascending by kind.
@@ -171,9 +172,9 @@ impl EndpointTally {
         self.outcomes[outcome as usize].response.count()
     }
 
-    /// The books of this endpoint alone.
-    pub fn books(&self) -> Books {
-        Books { planned: self.planned, by_outcome: Outcome::ALL.map(|outcome| self.count(outcome)) }
+    /// The accounting of this endpoint alone.
+    pub fn accounting(&self) -> Accounting {
+        Accounting { planned: self.planned, by_outcome: Outcome::ALL.map(|outcome| self.count(outcome)) }
     }
 
     /// Adds everything `other` counted. Like every merge here it saturates instead of wrapping:
@@ -185,8 +186,8 @@ impl EndpointTally {
             mine.service.merge(&theirs.service);
         }
         self.phases.iter_mut().zip(&other.phases).for_each(|(mine, theirs)| mine.merge(theirs));
-        self.lag.merge(&other.lag);
-        self.own_lag.merge(&other.own_lag);
+        self.send_delay.merge(&other.send_delay);
+        self.generator_lag.merge(&other.generator_lag);
         other.status.iter().for_each(|(status, count)| self.note_status(*status, *count));
         for tally in &other.faults {
             self.note_fault(tally.fault, tally.count, None);
@@ -209,8 +210,8 @@ impl EndpointTally {
             outcome.service.clear();
         }
         self.phases.iter_mut().for_each(Histogram::clear);
-        self.lag.clear();
-        self.own_lag.clear();
+        self.send_delay.clear();
+        self.generator_lag.clear();
         self.status.clear();
         self.faults.clear();
         self.bodies.seen.clear();
@@ -257,26 +258,26 @@ impl Tally {
         all
     }
 
-    /// The books: every planned request, once.
-    pub fn books(&self) -> Books {
-        let mut books = Books::default();
+    /// The request accounting: every planned request, once.
+    pub fn accounting(&self) -> Accounting {
+        let mut accounting = Accounting::default();
         for endpoint in &self.endpoints {
-            books.merge(&endpoint.books());
+            accounting.merge(&endpoint.accounting());
         }
-        books
+        accounting
     }
 }
 
-/// The account of planned requests.
+/// Request accounting: every planned request has exactly one outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Books {
+pub struct Accounting {
     /// Requests that came due.
     pub planned: u64,
     /// How they ended, in the order of [`Outcome::ALL`].
     pub by_outcome: [u64; 6],
 }
 
-impl Books {
+impl Accounting {
     /// How many requests had this outcome.
     pub const fn count(&self, outcome: Outcome) -> u64 {
         self.by_outcome[outcome as usize]
@@ -287,7 +288,7 @@ impl Books {
         self.by_outcome.iter().fold(0, |sum, count| count.saturating_add(sum))
     }
 
-    /// Adds another account.
+    /// Adds another's counts.
     pub fn merge(&mut self, other: &Self) {
         self.planned = self.planned.saturating_add(other.planned);
         for (mine, theirs) in self.by_outcome.iter_mut().zip(other.by_outcome) {
@@ -331,39 +332,5 @@ impl Concurrency {
         self.max = self.max.max(next.max);
         self.area = self.area.saturating_add(next.area);
         self.clipped = self.clipped.saturating_add(next.clipped);
-    }
-}
-
-/// What one interval measured, all workers together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Interval {
-    /// Start and end on the run's clock.
-    pub from: Nanos,
-    /// End; the next interval starts here.
-    pub to: Nanos,
-    /// Requests due during the warm-up that came due or ended in this interval.
-    pub warm_up: Tally,
-    /// All other requests that came due or ended in this interval.
-    pub measured: Tally,
-    /// Requests in flight.
-    pub concurrency: Concurrency,
-    /// Arrivals that were due and waited for a free connection when the interval ended.
-    pub backlog: u64,
-    /// Connections open when the interval ended.
-    pub connections_open: u64,
-    /// The instrument's look at itself at the end of the interval.
-    pub instrument: crate::truth::InstrumentSample,
-    /// Names of endpoints first met in this interval, with their ids.
-    pub endpoints_met: Vec<(EndpointId, crate::plan::Endpoint)>,
-}
-
-impl Interval {
-    /// Forgets everything and keeps the memory, for a later interval.
-    pub fn clear(&mut self) {
-        let (mut warm_up, mut measured) =
-            (std::mem::take(&mut self.warm_up), std::mem::take(&mut self.measured));
-        warm_up.clear();
-        measured.clear();
-        *self = Self { warm_up, measured, ..Self::default() };
     }
 }

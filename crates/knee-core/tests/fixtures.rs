@@ -6,8 +6,8 @@ use knee_core::estimate::{Distribution, Quantile};
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::record::Ending;
 use knee_core::record::run::{Reading, read};
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 
 const V1: &[u8] = include_bytes!("fixtures/v1.knee");
 const V1_TRUNCATED: &[u8] = include_bytes!("fixtures/v1-truncated.knee");
@@ -25,10 +25,10 @@ fn version_1_is_read_with_all_its_numbers() {
 
     // 4 s at 200/s; each second one request timed out, one was reset, and of the 149 and 49
     // answers every tenth (14 and 4) was a 503.
-    let books = run.measured.books();
+    let books = run.measured.accounting();
     assert_eq!(books.planned, 800);
     assert_eq!(books.by_outcome, [4 * 180, 4 * 18, 4, 4, 0, 0]);
-    assert_eq!(run.warm_up.books().by_outcome, [180, 18, 1, 1, 0, 0]);
+    assert_eq!(run.warm_up.accounting().by_outcome, [180, 18, 1, 1, 0, 0]);
 
     let all = run.measured.all();
     assert_eq!(all.status, [(200, 720), (503, 72)]);
@@ -55,9 +55,9 @@ fn version_1_is_read_with_all_its_numbers() {
     assert_eq!(run.concurrency.area, 4 * 2_500_000_000 + 20_000_000);
     assert_eq!((run.ended, run.window()), (Nanos::from_secs(6), Nanos::from_secs(4)));
 
-    assert_eq!(run.truth.state, State::Valid);
-    assert_eq!(run.truth.reasons, []);
-    assert_eq!(run.truth.figures.worker_cpu_max, Some(0.125));
+    assert_eq!(run.validity.validity, Validity::Valid);
+    assert_eq!(run.validity.warnings, []);
+    assert_eq!(run.validity.diagnostics.generator.worker_cpu_max, Some(0.125));
 }
 
 #[test]
@@ -66,10 +66,10 @@ fn version_1_without_its_end_is_read_up_to_its_last_whole_interval() {
     assert!(damage.is_none());
     assert_eq!(run.ending, Ending::Truncated);
     assert_eq!(run.series.len(), 3);
-    let books = run.measured.books();
+    let books = run.measured.accounting();
     // Two whole seconds after the warm-up; the two requests open at the end are censored.
     assert_eq!(books.planned, 400);
     assert_eq!((books.count(Outcome::Censored), books.difference()), (2, 0));
-    assert_eq!(run.truth.state, State::Suspect);
-    assert_eq!(run.truth.reasons[0].code, "truncated");
+    assert_eq!(run.validity.validity, Validity::Suspect);
+    assert_eq!(run.validity.warnings[0].code, "truncated");
 }

@@ -64,7 +64,7 @@ fn survive(bytes: &[u8]) -> bool {
         let (response, lag) = (Distribution::response(&tally), Distribution::lag(&tally));
         let _ = (response.summary(), lag.summary(), Distribution::service_ok(&tally).summary());
     }
-    let _ = (run.window(), run.measured.books().difference(), format!("{:?}", run.truth));
+    let _ = (run.window(), run.measured.accounting().difference(), format!("{:?}", run.validity));
     true
 }
 

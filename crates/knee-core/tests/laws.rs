@@ -6,15 +6,16 @@
 
 use knee_core::estimate::{Distribution, Quantile};
 use knee_core::histogram::Histogram;
+use knee_core::interval::Interval;
 use knee_core::outcome::Outcome;
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::format::{Frame, Note, ReadError, Reader, Writer};
 use knee_core::record::run::{RunBuilder, read};
 use knee_core::record::{Build, Ending, Head, Machine, Tail};
 use knee_core::schedule::{Arrivals, Curve, Schedule, Stage};
-use knee_core::tally::{EndpointTally, Interval, Tally};
-use knee_core::truth::{Figures, State, TruthBlock};
+use knee_core::tally::{EndpointTally, Tally};
 use knee_core::unit::Nanos;
+use knee_core::validity::{Diagnostics, Validity, ValidityReport};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -226,7 +227,7 @@ fn intervals(requests: &[Request]) -> Vec<Interval> {
 fn head() -> Head {
     let scenario = Scenario::new(
         "default",
-        Executor::Closed { users: Curve::constant(2.0) },
+        Executor::Closed { vus: Curve::constant(2.0) },
         Stop::At(Nanos::from_millis(RUN)),
     );
     Head {
@@ -281,7 +282,7 @@ proptest! {
         prop_assert!(same(&run.warm_up, &warm_up) && same(&run.measured, &measured));
         let stood = requests.iter().filter(|request| request.due < WARM_UP && is_measured(request, u64::MAX));
         prop_assert_eq!(run.from_warm_up, stood.count() as u64);
-        prop_assert_eq!(run.truth.figures.books_off, 0);
+        prop_assert_eq!(run.validity.diagnostics.requests.unaccounted, 0);
         let planned: u64 = run.series.iter().map(|point| point.planned).sum();
         let ended: u64 = run.series.iter().flat_map(|point| point.by_outcome).sum();
         prop_assert_eq!((planned, ended), (requests.len() as u64, requests.len() as u64));
@@ -299,9 +300,9 @@ proptest! {
             builder.add(interval);
         }
         let run = builder.finish(None);
-        prop_assert_eq!(run.truth.figures.books_off, 0);
-        prop_assert_eq!(run.warm_up.books().difference(), 0);
-        prop_assert_eq!(run.measured.books().difference(), 0);
+        prop_assert_eq!(run.validity.diagnostics.requests.unaccounted, 0);
+        prop_assert_eq!(run.warm_up.accounting().difference(), 0);
+        prop_assert_eq!(run.measured.accounting().difference(), 0);
         for (id, endpoint) in run.measured.endpoints.iter().enumerate() {
             let is_open = |request: &&Request| {
                 request.endpoint as usize == id && is_measured(request, now)
@@ -404,10 +405,14 @@ fn record(requests: &[Request]) -> (Vec<u8>, Vec<usize>) {
         writer.interval(&interval).unwrap();
     }
     writer.note(&Note { at: Nanos::ZERO, text: "a line".into() }).unwrap();
-    let truth =
-        TruthBlock { state: State::Valid, reasons: vec![], notes: vec![], figures: Figures::default() };
+    let validity = ValidityReport {
+        validity: Validity::Valid,
+        warnings: vec![],
+        notes: vec![],
+        diagnostics: Diagnostics::default(),
+    };
     let intervals = writer.intervals();
-    let bytes = writer.tail(&Tail { ending: Ending::Completed, truth, intervals }).unwrap();
+    let bytes = writer.tail(&Tail { ending: Ending::Completed, stopped: None, validity, intervals }).unwrap();
     let mut ends = vec![12];
     while let Some(length) = bytes.get(ends[ends.len() - 1]..).and_then(<[u8]>::first_chunk) {
         ends.push(ends[ends.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);

@@ -200,8 +200,8 @@ fn spent(run: &Run, observed: &Observed) -> Spent {
     let from = run.head.measured_from;
     let [service, stores, generator] =
         observed.between(from, from.saturating_add(run.window())).unwrap_or_else(|| {
-            let measured = run.measured.books().planned as f64;
-            let share = measured / (measured + run.warm_up.books().planned as f64).max(1.0);
+            let measured = run.measured.accounting().planned as f64;
+            let share = measured / (measured + run.warm_up.accounting().planned as f64).max(1.0);
             observed.whole().map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * share) as u64)))
         });
     Spent { service, stores, generator, memory: None }

@@ -1,9 +1,9 @@
-//! What this machine and this process say of themselves: the instrument's look at itself.
+//! What this machine and this process report about themselves.
 //!
-//! Samples; does not judge (`knee_core::truth` does). What a platform cannot tell is `None`.
+//! Samples; does not judge (`knee_core::validity` does). What a platform cannot tell is `None`.
 
+use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::record::Machine;
-use knee_core::truth::{InstrumentSample, WorkerSample};
 use knee_core::unit::Nanos;
 
 #[cfg(all(target_os = "linux", not(knee_portable)))]
@@ -25,8 +25,8 @@ struct Reading {
     monotonic: Nanos,
     /// By worker.
     threads: Vec<ThreadTimes>,
-    /// Throttled periods and all periods of this process's CPU quota.
-    throttled: Option<(u64, u64)>,
+    /// Throttled periods and all periods of every CPU quota over this process: its own cgroup's first.
+    throttled: Vec<(u64, u64)>,
     /// Time of all CPUs.
     cpu_times: Option<CpuTimes>,
     /// Descriptors that are not connections, at the most.
@@ -64,7 +64,7 @@ impl Sampler {
 
     /// What happened since the last call (or the start). `connections_open` is the number of connections that are
     /// open to all targets together.
-    pub fn sample(&mut self, connections_open: u64) -> InstrumentSample {
+    pub fn sample(&mut self, connections_open: u64) -> GeneratorSample {
         let now = platform::read(&self.workers);
         let before = &self.last;
         let span = now.monotonic.since(before.monotonic).as_secs_f64().max(1e-9);
@@ -80,9 +80,9 @@ impl Sampler {
                 },
             })
             .collect();
-        let sample = InstrumentSample {
+        let sample = GeneratorSample {
             workers,
-            throttled: difference(now.throttled, before.throttled),
+            throttled: most_throttled(&now.throttled, &before.throttled),
             steal: share(now.cpu_times, before.cpu_times, |times| times.steal),
             host_busy: share(now.cpu_times, before.cpu_times, |times| times.busy),
             descriptors: now.descriptors_limit.map(|limit| (connections_open + now.descriptors_base, limit)),
@@ -93,6 +93,8 @@ impl Sampler {
                 (Some(now), Some(first)) => Some(now.since(first)),
                 _ => None,
             },
+            loop_lag: None,
+            timer_slack: platform::TIMER_SLACK,
         };
         self.last = now;
         sample
@@ -137,9 +139,31 @@ fn share(now: Option<CpuTimes>, before: Option<CpuTimes>, part: fn(CpuTimes) -> 
     (all > 0).then(|| part(now).saturating_sub(part(before)) as f64 / all as f64)
 }
 
-fn difference(now: Option<(u64, u64)>, before: Option<(u64, u64)>) -> Option<(u64, u64)> {
-    let (now, before) = (now?, before?);
-    Some((now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)))
+/// Of several quotas, one above the other, what happened under the one that stopped this process most.
+fn most_throttled(now: &[(u64, u64)], before: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let since = |((throttled, periods), before): (&(u64, u64), &(u64, u64))| {
+        (throttled.saturating_sub(before.0), periods.saturating_sub(before.1))
+    };
+    now.iter().zip(before).map(since).max()
+}
+
+/// Two clocks, read between two readings of a third: how far the second is ahead of the first. Of several tries the
+/// one whose readings lie closest together, because this thread may have to wait for a CPU between any two of them.
+fn ahead(mut first: impl FnMut() -> i64, mut second: impl FnMut() -> i64) -> i64 {
+    /// Readings this close are as good as they get.
+    const CLOSE_NS: i64 = 20_000;
+    let mut best = (i64::MAX, 0);
+    for _ in 0..8 {
+        let before = first();
+        let there = second();
+        let after = first();
+        let width = after.saturating_sub(before);
+        best = best.min((width, there.wrapping_sub(before.midpoint(after))));
+        if width <= CLOSE_NS {
+            break;
+        }
+    }
+    best.1
 }
 
 /// CPU time that this process has used until now, all its threads together: those that ended too, children not.
@@ -178,4 +202,32 @@ pub fn is_local(address: std::net::IpAddr) -> Option<bool> {
     let socket = std::net::UdpSocket::bind((any, 0)).ok()?;
     socket.connect((address, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip() == address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_between_two_clocks_is_no_step_of_either() {
+        // The thread loses its CPU for 50 ms between the readings, three times.
+        let now = std::cell::Cell::new(0_i64);
+        let tries = std::cell::Cell::new(0);
+        let tick = |by: i64| {
+            now.set(now.get() + by);
+            now.get()
+        };
+        let wall = || {
+            tries.set(tries.get() + 1);
+            tick(if tries.get() <= 3 { 50_000_000 } else { 1_000 }) + 7_000_000_000
+        };
+        let seen = ahead(|| tick(1_000), wall);
+        assert!((seen - 7_000_000_000).abs() < 10_000, "{seen}");
+    }
+
+    #[test]
+    fn a_quota_of_a_group_above_counts_like_ones_own() {
+        assert_eq!(most_throttled(&[(2, 10), (9, 20)], &[(2, 5), (3, 10)]), Some((6, 10)));
+        assert_eq!(most_throttled(&[], &[]), None);
+    }
 }

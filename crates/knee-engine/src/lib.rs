@@ -19,6 +19,8 @@ pub mod requests;
 
 pub mod http;
 
+pub mod loop_probe;
+
 pub mod recorder;
 
 pub mod endpoints;

@@ -235,8 +235,8 @@ impl Recorder {
         if flight.sent != Nanos::MAX {
             outcome.service.record(done.since(flight.sent));
             let lag = flight.sent.since(flight.due);
-            tally.lag.record(lag);
-            tally.own_lag.record(flight.sent.since(flight.earliest).since(finish.marks.opening()));
+            tally.send_delay.record(lag);
+            tally.generator_lag.record(flight.sent.since(flight.earliest).since(finish.marks.opening()));
         }
         note_phases(tally, &finish.marks, done);
         note_counts(tally, finish);

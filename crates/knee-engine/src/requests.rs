@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use knee_core::outcome::Fault;
+use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::EndpointId;
 use knee_core::unit::Nanos;
 use rand::rngs::SmallRng;
@@ -177,7 +177,8 @@ impl User for HttpUser {
             return self.back_off(fetched.done).await;
         }
         self.failures = 0;
-        fetched.done
+        // A time limit is noticed a little after it has passed. Until then the user was not free.
+        if fetched.outcome() == Outcome::Timeout { self.client.now() } else { fetched.done }
     }
 
     fn give_up(&mut self, due: Nanos, at: Nanos) {

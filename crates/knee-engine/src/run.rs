@@ -13,10 +13,11 @@ use std::thread;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
+use knee_core::generator::{GeneratorSample, LoopLag};
+use knee_core::interval::Interval;
 use knee_core::plan::Plan;
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Ending, Head, Run, Tail};
-use knee_core::tally::Interval;
 use knee_core::unit::Nanos;
 use rustls::ClientConfig;
 
@@ -28,6 +29,7 @@ use crate::http::client::Network;
 use crate::http::origin::Resolver;
 use crate::http::request::Defaults;
 use crate::http::settings::Settings;
+use crate::loop_probe::LoopProbe;
 use crate::recorder::{Recorder, Share};
 use crate::timer::WorkerTimer;
 use crate::worker::{Assignment, IntervalReport, UserContext, Workload, conduct};
@@ -143,8 +145,15 @@ enum WorkerMessage {
     Thread(u32, ThreadId),
     /// The worker cannot start.
     Failed(io::Error),
-    /// An interval of the worker, and the number of its open connections.
-    Interval(u32, Box<IntervalReport>, u64),
+    /// An interval of this worker.
+    Interval(u32, Box<WorkerInterval>),
+}
+
+/// An interval of a worker.
+struct WorkerInterval {
+    report: IntervalReport,
+    connections_open: u64,
+    loop_lag: LoopLag,
 }
 
 /// What a worker's thread needs.
@@ -183,6 +192,9 @@ impl WorkerThread {
         let pace = watch_pace(&settings);
         let watch = (deadlines.clone(), timer.clone());
         tokio::task::spawn_local(async move { watch.0.watch(watch.1, pace).await });
+        let probe = Rc::new(LoopProbe::default());
+        let watch = (probe.clone(), timer.clone());
+        tokio::task::spawn_local(async move { watch.0.watch(watch.1).await });
         let network = Network::new(clock, settings, defaults, self.resolver, tls, deadlines);
         let recorder = Rc::new(std::cell::RefCell::new(Recorder::new(self.measured_from)));
         let endpoints = Endpoints::new(self.endpoints);
@@ -195,7 +207,9 @@ impl WorkerThread {
         let (index, network) = (self.assignment.index, context.network.clone());
         let (messages, returned) = (self.messages, self.returned);
         let roll = move |report: IntervalReport| {
-            let message = WorkerMessage::Interval(index, Box::new(report), network.connections_open());
+            let loop_lag = probe.take(report.to);
+            let interval = WorkerInterval { report, connections_open: network.connections_open(), loop_lag };
+            let message = WorkerMessage::Interval(index, Box::new(interval));
             // Without a collector the run has failed: the report is of no use.
             let _ = messages.send(message);
             returned.try_recv().unwrap_or_default()
@@ -298,8 +312,8 @@ impl IntervalCollector {
         start.clock();
         while self.finished.iter().any(Option::is_none) || !self.pending.is_empty() {
             match inbox.recv() {
-                Ok(WorkerMessage::Interval(worker, report, connections)) => {
-                    self.take(worker as usize, *report, connections);
+                Ok(WorkerMessage::Interval(worker, interval)) => {
+                    self.take(worker as usize, *interval);
                     self.flush(&mut sampler);
                 }
                 Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
@@ -310,9 +324,11 @@ impl IntervalCollector {
     }
 
     /// Adds one worker's share to its interval.
-    fn take(&mut self, worker: usize, report: IntervalReport, connections: u64) {
-        if report.stopped && !self.stopping {
+    fn take(&mut self, worker: usize, interval: WorkerInterval) {
+        let WorkerInterval { report, connections_open, loop_lag } = interval;
+        if let Some(at) = report.stopped.filter(|_| !self.stopping) {
             self.stopping = true;
+            self.builder.stop(at);
             self.send_event(&Event::Stopping { interrupted: true });
         }
         let published = &mut self.published;
@@ -326,10 +342,11 @@ impl IntervalCollector {
         interval.warm_up.merge(&share.warm_up);
         interval.measured.merge(&share.measured);
         interval.concurrency.merge_beside(&share.concurrency);
+        interval.generator.loop_lag.get_or_insert_default().merge_beside(&loop_lag);
         share.clear();
         // A worker that has ended does not need it.
         let _ = self.spares[worker].send(share);
-        self.connections[worker] = connections;
+        self.connections[worker] = connections_open;
         if report.last {
             self.finished[worker] = Some(report.index);
         }
@@ -350,7 +367,8 @@ impl IntervalCollector {
             self.from = interval.to;
             interval.connections_open = self.connections.iter().sum();
             interval.endpoints_met = self.endpoints.take_new();
-            interval.instrument = sampler.sample(interval.connections_open);
+            let loop_lag = interval.generator.loop_lag.take();
+            interval.generator = GeneratorSample { loop_lag, ..sampler.sample(interval.connections_open) };
             self.publish(interval);
         }
     }
@@ -384,7 +402,8 @@ impl IntervalCollector {
         };
         let builder = std::mem::replace(&mut self.builder, RunBuilder::new((*self.head).clone()));
         let run = builder.end(ending.clone());
-        let tail = Tail { ending, truth: run.truth.clone(), intervals: self.intervals };
+        let tail =
+            Tail { ending, stopped: run.stopped, validity: run.validity.clone(), intervals: self.intervals };
         if let Some(journal) = &mut self.journal
             && let Err(error) = journal.tail(&tail)
         {

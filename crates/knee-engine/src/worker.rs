@@ -102,8 +102,8 @@ pub struct IntervalReport {
     pub share: Share,
     /// Arrivals at its end that were due and not assigned.
     pub backlog: u64,
-    /// Whether arrivals were stopped from outside.
-    pub stopped: bool,
+    /// When arrivals were stopped from outside.
+    pub stopped: Option<Nanos>,
     /// Whether it is the worker's last one.
     pub last: bool,
 }
@@ -238,7 +238,7 @@ pub async fn conduct<T: Timer, U: User + 'static>(
         recorder,
         interval: 0,
         interval_from: Nanos::ZERO,
-        stopped: false,
+        stopped: None,
     };
     loop {
         let now = worker.timer.now();
@@ -288,7 +288,7 @@ impl<T: Timer> ScenarioStarter<'_, T> {
             gate,
         };
         match &scenario.executor {
-            Executor::Closed { users } => self.closed(place, users, &running, user),
+            Executor::Closed { vus: users } => self.closed(place, users, &running, user),
             Executor::Open { rate, arrivals, .. } => {
                 let schedule = self.arrivals(scenario, rate, *arrivals);
                 running.dispatch = Some(self.open(place, schedule, &running, user));
@@ -385,16 +385,16 @@ struct WorkerLoop<'a, T> {
     interval: u64,
     /// Where the current interval should have begun.
     interval_from: Nanos,
-    stopped: bool,
+    stopped: Option<Nanos>,
 }
 
 impl<T: Timer> WorkerLoop<'_, T> {
     /// Stops arrivals on the stop signal.
     fn stop_if_asked(&mut self, now: Nanos) {
-        if self.assignment.control.request() == Request::Run || self.stopped {
+        if self.assignment.control.request() == Request::Run || self.stopped.is_some() {
             return;
         }
-        self.stopped = true;
+        self.stopped = Some(now);
         for running in &self.running {
             running.gate.close(now);
             if let Some(dispatch) = &running.dispatch {

@@ -75,14 +75,14 @@ fn row(moment: &Moment, title: &str) -> Vec<String> {
         row.push(readings.iter().any(|reading| Reading::is_lower_bound(*reading)).to_string());
     }
     row.extend([
-        number(point.own_lag_p99.map(Nanos::as_millis_f64)),
+        number(point.generator_lag_p99.map(Nanos::as_millis_f64)),
         point.in_flight.to_string(),
         point.backlog.to_string(),
         point.bytes_received.to_string(),
         number(moment.worker_cpu),
-        number(point.instrument.host_busy),
-        number(point.instrument.steal),
-        point.instrument.resident_bytes.map_or_else(String::new, |bytes| bytes.to_string()),
+        number(point.generator.host_busy),
+        number(point.generator.steal),
+        point.generator.resident_bytes.map_or_else(String::new, |bytes| bytes.to_string()),
         title.to_owned(),
     ]);
     row

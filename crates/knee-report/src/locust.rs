@@ -13,10 +13,11 @@
 use std::collections::BTreeMap;
 
 use knee_core::estimate::Distribution;
+use knee_core::interval::Interval;
 use knee_core::outcome::Outcome;
 use knee_core::plan::Executor;
 use knee_core::record::{Head, Run};
-use knee_core::tally::{EndpointTally, Interval};
+use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 
 use crate::view::reading::Reading;
@@ -159,7 +160,7 @@ impl Follower {
     fn users(&self, interval: &Interval) -> u64 {
         let scenarios = &self.head.plan.scenarios;
         let active = scenarios.iter().map(|scenario| match &scenario.executor {
-            Executor::Closed { users } => {
+            Executor::Closed { vus: users } => {
                 let is_over = scenario.stop.duration().is_some_and(|end| interval.from >= end);
                 if is_over { 0.0 } else { users.at(interval.from) }
             }

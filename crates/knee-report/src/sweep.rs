@@ -16,8 +16,8 @@ pub mod svg;
 pub mod text;
 
 use knee_core::record::{Build, Machine};
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_study::sweep::rule::Outcome;
 use knee_study::sweep::{Kind, Load, Purpose, Report, Trial};
 
@@ -62,7 +62,7 @@ pub struct SweepView<'r> {
     /// The curve to draw.
     pub curve: Curve,
     /// Whether it can be trusted.
-    pub state: State,
+    pub state: Validity,
     /// Why not; sentences.
     pub reasons: Vec<String>,
 }

@@ -16,11 +16,11 @@ pub(crate) mod table;
 
 mod times;
 
-mod truth;
+mod validity;
 
 pub use ink::Palette;
 pub use interval::{header as interval_header, line as interval_line};
-pub use truth::LINES_MAX as TRUTH_LINES_MAX;
+pub use validity::reason_line;
 
 use ink::{Tone, cut, wrap};
 
@@ -51,7 +51,7 @@ const WIDTH_MIN: usize = 60;
 pub fn render(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [
-        title(view, style),
+        [title(view, style), validity::answer(view, style)].concat(),
         section::summary(view, style),
         times::table(view, style),
         times::histogram(view, style),
@@ -59,7 +59,7 @@ pub fn render(view: &View, style: &Style) -> String {
         section::endpoints(view, style),
         section::statuses(view, style),
         section::errors(view, style),
-        truth::lines(view, style),
+        validity::lines(view, style),
     ];
     join(&blocks)
 }
@@ -81,7 +81,7 @@ pub fn beside_k6(view: &View, style: &Style) -> String {
         times::table(view, style),
         section::endpoints(view, style),
         section::errors(view, style),
-        truth::lines(view, style),
+        validity::lines(view, style),
     ];
     join(&blocks)
 }

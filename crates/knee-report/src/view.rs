@@ -19,8 +19,8 @@ use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::tally::EndpointTally;
-use knee_core::truth::TruthBlock;
 use knee_core::unit::Nanos;
+use knee_core::validity::ValidityReport;
 
 use bars::Bar;
 use foreign::Foreign;
@@ -35,8 +35,8 @@ pub struct View {
     pub head: Head,
     /// How the run ended.
     pub ending: Ending,
-    /// The verdict and what was judged.
-    pub truth: TruthBlock,
+    /// The validity check and what was judged.
+    pub validity: ValidityReport,
     /// When what was measured.
     pub span: Span,
     /// Requests a second.
@@ -107,7 +107,7 @@ impl View {
             foreign: Foreign::of(&tally, &response, &total, &series, window),
             head: run.head.clone(),
             ending: run.ending.clone(),
-            truth: run.truth.clone(),
+            validity: run.validity.clone(),
             span,
             total,
             endpoints: endpoints(run),

@@ -7,8 +7,8 @@
 use knee_core::plan::{Executor, Plan, Scenario, Stop};
 use knee_core::record::{Build, Ending, Machine, Run};
 use knee_core::schedule::Curve;
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{Metric, Unit};
@@ -47,7 +47,7 @@ pub struct Recorded {
     /// Requests measured.
     pub requests: u64,
     /// Whether it can be trusted.
-    pub state: State,
+    pub state: Validity,
     /// Why not.
     pub reasons: Vec<String>,
 }
@@ -142,9 +142,12 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     differ("the places of the targets", place(one.co_located), place(other.co_located));
     differ("the versions of knee", build(&one.build), build(&other.build));
     for (name, run) in [("A", a), ("B", b)] {
-        if run.truth.state == State::Invalid {
-            let why =
-                run.truth.reasons.first().map_or_else(String::new, |reason| format!(": {}", reason.text));
+        if run.validity.validity == Validity::Invalid {
+            let why = run
+                .validity
+                .warnings
+                .first()
+                .map_or_else(String::new, |reason| format!(": {}", reason.message));
             found.push(format!("{name} is invalid{why}"));
         }
         let ended = match run.ending {
@@ -165,7 +168,9 @@ pub fn load(plan: &Plan) -> String {
 
 fn of_scenario(plan: &Plan, scenario: &Scenario) -> String {
     let by = match &scenario.executor {
-        Executor::Closed { users } => format!("{} that wait for their answers", levels(users, "connections")),
+        Executor::Closed { vus: users } => {
+            format!("{} that wait for their answers", levels(users, "connections"))
+        }
         Executor::Open { rate, users_max, .. } => {
             format!("{} by plan, at most {users_max} in flight", levels(rate, "requests/s"))
         }

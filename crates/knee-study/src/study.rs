@@ -41,8 +41,8 @@ pub use trial::{Entry, Figure, GENERATOR, Measured, Options, Place, Refusal, Tol
 
 use std::collections::{BTreeMap, VecDeque};
 
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 
 use crate::definition::{Arm, Definition, Workload};
 use crate::design;
@@ -210,7 +210,7 @@ impl Study {
         self.ahead.pop_front();
         let last = trial.attempt >= ATTEMPTS_MAX;
         match &told {
-            Told::Measured(measured) if measured.state == State::Invalid && !last => self.repeat(trial),
+            Told::Measured(measured) if measured.state == Validity::Invalid && !last => self.repeat(trial),
             Told::Measured(_) => {}
             Told::Died { .. } if !last => self.repeat(trial),
             Told::Died { reason } | Told::NeverReady { reason } => self.lose(&trial.arm, reason),

@@ -9,8 +9,6 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use knee_report::number::Unit;
 
-mod cli;
-
 mod command_line;
 
 mod compare;
@@ -23,9 +21,7 @@ mod sweep;
 
 mod words;
 
-pub use words::meant_command;
-
-pub use command_line::{Invocation, Refused, help, parse};
+pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
@@ -44,6 +40,16 @@ struct HelpFlag {
     /// Print this help
     #[arg(short = 'h', long, action = ArgAction::HelpShort, help_heading = "Help")]
     help: Option<bool>,
+}
+
+/// `knee explain`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ExplainArgs {
+    /// Code in brackets behind a warning or a note; without it all codes are listed
+    #[arg(value_name = "CODE")]
+    pub code: Option<String>,
+    #[command(flatten)]
+    help: HelpFlag,
 }
 
 /// `knee URL`.

@@ -20,6 +20,8 @@ pub mod compare;
 
 pub mod calibrate;
 
+pub mod explain;
+
 mod failed;
 
 mod journal;
@@ -35,7 +37,7 @@ mod sides;
 use std::path::Path;
 
 use knee_core::record::{Build, Run};
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_report::number::Unit;
 use knee_report::text::{Palette, Style};
 use knee_report::{View, csv, json, oha_json, text};
@@ -46,8 +48,9 @@ use crate::problem::{Problem, on_one_line};
 /// Why a result is invalid, for formats that do not say it themselves.
 fn why_invalid(run: &Run, format: Format) -> Option<String> {
     let silent = matches!(format, Format::Csv | Format::Quiet | Format::OhaJson);
-    let worst = run.truth.reasons.iter().find(|reason| reason.state == State::Invalid).filter(|_| silent)?;
-    Some(format!("invalid: {} [{}]", on_one_line(&worst.text), worst.code))
+    let worst =
+        run.validity.warnings.iter().find(|one| one.validity == Validity::Invalid).filter(|_| silent)?;
+    Some(format!("invalid: {} [{}]", on_one_line(&worst.message), worst.code))
 }
 
 /// A record that lacks a part of its run.

@@ -10,6 +10,8 @@ pub mod problem;
 
 pub mod args;
 
+pub mod secret;
+
 pub mod settings;
 
 pub mod exit;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use knee::args::{self, Invocation, Refused};
-use knee::command::{calibrate, compare, demo, load, report, run, study, sweep, tour};
+use knee::command::{calibrate, compare, demo, explain, load, report, run, study, sweep, tour};
 use knee::demo as demo_server;
 use knee::exit::Exit;
 use knee::problem::Problem;
@@ -43,7 +43,11 @@ fn main() -> ExitCode {
             store::begin_series("calibrate", args.url.as_deref().unwrap_or("demo"));
             calibrate::calibrate(&args, say)
         }
-        Ok(Invocation::Tour(args)) => tour::tour(&args, say),
+        Ok(Invocation::Tour(args)) => {
+            store::begin_series("tour", "demo");
+            tour::tour(&args, say)
+        }
+        Ok(Invocation::Explain(args)) => explain::explain(&args).map_err(refused),
         Err(Refused::Shown(text)) => {
             Sink::Stdout.write(text.as_bytes()).map(|()| Exit::Ok).map_err(|problem| (problem, Exit::Failure))
         }

@@ -62,7 +62,7 @@ impl Program {
             }
             Self::Knee(path) => {
                 let mut command = Command::new(path);
-                command.args(["run", "--quiet", "--no-color", "--no-verdict-exit"]);
+                command.args(["run", "--quiet", "--no-color"]);
                 command
             }
         }

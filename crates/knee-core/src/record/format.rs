@@ -49,7 +49,7 @@ pub struct Note {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
     /// What one interval measured.
-    Interval(Box<crate::tally::Interval>),
+    Interval(Box<crate::interval::Interval>),
     /// A line of text.
     Note(Note),
     /// What is known after the last request; nothing follows it.

@@ -10,14 +10,16 @@ use std::io::Read;
 
 use super::format::{Frame, Note, ReadError, Reader};
 use super::{Ending, Head, Point, Run, Tail};
+use crate::generator::GeneratorSample;
 use crate::histogram::Histogram;
+use crate::interval::Interval;
 use crate::outcome::Outcome;
 use crate::plan::{Endpoint, EndpointId};
-use crate::tally::{Books, Concurrency, Interval, Tally};
-use crate::truth::TruthBlock;
-use crate::truth::collect::Collector;
-use crate::truth::judge::{judge, verdict};
+use crate::tally::{Accounting, Concurrency, Tally};
 use crate::unit::Nanos;
+use crate::validity::ValidityReport;
+use crate::validity::collect::{Collector, Setting};
+use crate::validity::judge::{conclude, judge};
 
 /// Sums a run up, interval by interval.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub struct RunBuilder {
     ended: Nanos,
     series: Vec<Point>,
     intervals: u64,
+    /// When arrivals were ended before their plan.
+    stopped: Option<Nanos>,
     collector: Collector,
     /// The interval that was added last, all endpoints together; kept for its memory.
     total: Total,
@@ -39,7 +43,13 @@ pub struct RunBuilder {
 impl RunBuilder {
     /// A run of which nothing has happened yet.
     pub fn new(head: Head) -> Self {
-        let collector = Collector::new(&head);
+        let collector = Collector::new(Setting {
+            plan: head.plan.clone(),
+            measured_from: head.measured_from,
+            cores: head.machine.cores,
+            co_located: head.co_located,
+            optimized: head.build.optimized,
+        });
         Self {
             head,
             met: BTreeMap::new(),
@@ -50,6 +60,7 @@ impl RunBuilder {
             ended: Nanos::ZERO,
             series: Vec::new(),
             intervals: 0,
+            stopped: None,
             collector,
             total: Total::default(),
         }
@@ -58,7 +69,7 @@ impl RunBuilder {
     /// Takes the next interval into account; give them in their order.
     pub fn add(&mut self, interval: &Interval) {
         let measured = interval.from >= self.head.measured_from;
-        if self.counts_who_stood(interval.from) && interval.warm_up.books().planned == 0 {
+        if self.counts_who_stood(interval.from) && interval.warm_up.accounting().planned == 0 {
             let taken = self.measured.take_ended(&mut self.warm_up, &interval.warm_up);
             self.from_warm_up = self.from_warm_up.saturating_add(taken);
         } else {
@@ -70,7 +81,7 @@ impl RunBuilder {
         }
         self.total.clear();
         self.total.add(interval);
-        self.collector.add(interval, &self.total.books, &self.total.service);
+        self.collector.add(interval, &self.total.accounting, &self.total.service);
         self.series.push(self.total.point(interval, !measured));
         self.met.extend(interval.endpoints_met.iter().cloned());
         self.ended = self.ended.max(interval.to);
@@ -86,13 +97,20 @@ impl RunBuilder {
         !plan.is_open() && end > self.head.measured_from && moment >= end
     }
 
+    /// Arrivals ended at `at`, because somebody asked for it. To be called before the interval is added in which that
+    /// was.
+    pub fn stop(&mut self, at: Nanos) {
+        self.stopped = Some(self.stopped.map_or(at, |known| known.min(at)));
+        self.collector.stop(at);
+    }
+
     /// How many intervals were taken in: what [`Tail::intervals`] must say.
     pub const fn intervals(&self) -> u64 {
         self.intervals
     }
 
     /// The run at its end, judged: for the one who made it. The tail of its record is
-    /// `Tail { ending, truth: run.truth.clone(), intervals }`.
+    /// `Tail { ending, stopped: run.stopped, validity: run.validity.clone(), intervals }`.
     pub fn end(self, ending: Ending) -> Run {
         let intervals = self.intervals;
         self.conclude(ending, intervals)
@@ -100,15 +118,16 @@ impl RunBuilder {
 
     /// The run as far as its record tells; without a tail it is [`Ending::Truncated`].
     ///
-    /// The verdict of the tail stands, so that a result does not change when a later version
+    /// The validity of the tail stands, so that a result does not change when a later version
     /// judges otherwise; only what is wrong with the record itself is added to it.
-    pub fn finish(self, tail: Option<Tail>) -> Run {
+    pub fn finish(mut self, tail: Option<Tail>) -> Run {
         let Some(tail) = tail else {
             let intervals = self.intervals;
             return self.conclude(Ending::Truncated, intervals);
         };
+        self.stopped = tail.stopped;
         let mut run = self.conclude(tail.ending, tail.intervals);
-        run.truth = with_reasons_of_the_record(tail.truth, run.truth);
+        run.validity = with_warnings_of_the_record(tail.validity, run.validity);
         run
     }
 
@@ -122,12 +141,12 @@ impl RunBuilder {
             self.warm_up.censor(self.ended);
             self.measured.censor(self.ended);
         }
-        let mut figures = self.collector.figures(&self.head, &self.measured.tally, &self.concurrency);
-        figures.from_warm_up = self.from_warm_up;
-        figures.books_off = self.warm_up.off().saturating_add(self.measured.off());
-        figures.intervals_lost = intervals_written.abs_diff(self.intervals);
-        figures.truncated = truncated;
-        figures.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
+        let mut diagnostics = self.collector.diagnostics(&self.measured.tally, &self.concurrency);
+        diagnostics.requests.from_warm_up = self.from_warm_up;
+        diagnostics.requests.unaccounted = self.warm_up.off().saturating_add(self.measured.off());
+        diagnostics.run.intervals_lost = intervals_written.abs_diff(self.intervals);
+        diagnostics.run.truncated = truncated;
+        diagnostics.run.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
         Run {
             endpoints: self.endpoints(),
             head: self.head,
@@ -138,7 +157,8 @@ impl RunBuilder {
             ended: self.ended,
             series: self.series,
             ending,
-            truth: judge(figures),
+            stopped: self.stopped,
+            validity: judge(diagnostics),
         }
     }
 
@@ -161,27 +181,27 @@ impl RunBuilder {
 }
 
 /// `recorded` and, from `fresh`, what only a reader of the record can know.
-fn with_reasons_of_the_record(recorded: TruthBlock, fresh: TruthBlock) -> TruthBlock {
-    let TruthBlock { mut reasons, notes, mut figures, .. } = recorded;
-    for reason in fresh.reasons {
-        let of_the_record = matches!(reason.code.as_str(), "books" | "intervals");
-        if of_the_record && !reasons.iter().any(|known| known.code == reason.code) {
-            reasons.push(reason);
+fn with_warnings_of_the_record(recorded: ValidityReport, fresh: ValidityReport) -> ValidityReport {
+    let ValidityReport { mut warnings, notes, mut diagnostics, .. } = recorded;
+    for warning in fresh.warnings {
+        let of_the_record = matches!(warning.code.as_str(), "books" | "intervals");
+        if of_the_record && !warnings.iter().any(|known| known.code == warning.code) {
+            warnings.push(warning);
         }
     }
-    figures.books_off = fresh.figures.books_off;
-    figures.intervals_lost = fresh.figures.intervals_lost;
+    diagnostics.requests.unaccounted = fresh.diagnostics.requests.unaccounted;
+    diagnostics.run.intervals_lost = fresh.diagnostics.run.intervals_lost;
     // Of a record that was written before this was counted, too: it has to agree with the tallies.
-    figures.from_warm_up = fresh.figures.from_warm_up;
-    verdict(reasons, notes, figures)
+    diagnostics.requests.from_warm_up = fresh.diagnostics.requests.from_warm_up;
+    conclude(warnings, notes, diagnostics)
 }
 
 /// The warm-up or the measured requests, with an account that is kept apart from the tallies.
 #[derive(Clone, Debug, Default)]
 struct Part {
     tally: Tally,
-    /// The sum of the books of all intervals, for checking the merged tally.
-    books: Books,
+    /// The sum of the accounting of all intervals, for checking the merged tally.
+    accounting: Accounting,
     /// By endpoint.
     open: Vec<Open>,
 }
@@ -189,19 +209,19 @@ struct Part {
 impl Part {
     fn add(&mut self, tally: &Tally, to: Nanos) {
         self.tally.merge(tally);
-        self.books.merge(&tally.books());
+        self.accounting.merge(&tally.accounting());
         for (place, endpoint) in tally.endpoints.iter().enumerate() {
-            self.open_mut(place).add(to, &endpoint.books());
+            self.open_mut(place).add(to, &endpoint.accounting());
         }
     }
 
     /// Takes what `ended` of `other`, with when it came due; returns how many requests that is.
     fn take_ended(&mut self, other: &mut Self, ended: &Tally) -> u64 {
         self.tally.merge(ended);
-        self.books.merge(&ended.books());
+        self.accounting.merge(&ended.accounting());
         let mut taken = 0_u64;
         for (place, endpoint) in ended.endpoints.iter().enumerate() {
-            let count = endpoint.books().ended();
+            let count = endpoint.accounting().ended();
             let undue = other.open_mut(place).settle(count);
             let open = self.open_mut(place);
             open.undue = open.undue.saturating_add(undue);
@@ -227,10 +247,10 @@ impl Part {
     /// That `count` requests of an endpoint came due is known here, and not in `other` any more. Returns the count.
     fn take_due(&mut self, other: &mut Self, place: usize, count: u64) -> u64 {
         let id = EndpointId(place as u32);
-        for planned in [&mut other.tally.endpoint_mut(id).planned, &mut other.books.planned] {
+        for planned in [&mut other.tally.endpoint_mut(id).planned, &mut other.accounting.planned] {
             *planned = planned.saturating_sub(count);
         }
-        for planned in [&mut self.tally.endpoint_mut(id).planned, &mut self.books.planned] {
+        for planned in [&mut self.tally.endpoint_mut(id).planned, &mut self.accounting.planned] {
             *planned = planned.saturating_add(count);
         }
         count
@@ -243,14 +263,14 @@ impl Part {
         &mut self.open[place]
     }
 
-    /// Books what is open as censored at `now`.
+    /// Accounting what is open as censored at `now`.
     fn censor(&mut self, now: Nanos) {
         for (place, open) in self.open.iter_mut().enumerate() {
             let tally = self.tally.endpoint_mut(EndpointId(place as u32));
             let censored = &mut tally.outcomes[Outcome::Censored as usize].response;
             for (due_before, count) in open.due.drain(..) {
                 censored.record_many(now.since(due_before), count);
-                let counted = &mut self.books.by_outcome[Outcome::Censored as usize];
+                let counted = &mut self.accounting.by_outcome[Outcome::Censored as usize];
                 *counted = counted.saturating_add(count);
             }
         }
@@ -259,9 +279,9 @@ impl Part {
     /// How many requests are not in balance: by endpoint, so that two mistakes do not cancel
     /// out, plus what merging has lost (which would be a fault of [`Tally::merge`]).
     fn off(&self) -> u64 {
-        let merged = self.tally.books();
-        let lost_due = merged.planned.abs_diff(self.books.planned);
-        let lost = lost_due.saturating_add(merged.ended().abs_diff(self.books.ended()));
+        let merged = self.tally.accounting();
+        let lost_due = merged.planned.abs_diff(self.accounting.planned);
+        let lost = lost_due.saturating_add(merged.ended().abs_diff(self.accounting.ended()));
         self.open.iter().fold(lost, |sum, open| sum.saturating_add(open.off()))
     }
 }
@@ -280,11 +300,11 @@ struct Open {
 }
 
 impl Open {
-    fn add(&mut self, to: Nanos, books: &Books) {
-        if books.planned > 0 {
-            self.due.push_back((to, books.planned));
+    fn add(&mut self, to: Nanos, accounting: &Accounting) {
+        if accounting.planned > 0 {
+            self.due.push_back((to, accounting.planned));
         }
-        self.undue = self.settle(self.undue.saturating_add(books.ended()));
+        self.undue = self.settle(self.undue.saturating_add(accounting.ended()));
     }
 
     /// `ended` requests are open no more; returns how many of them had not come due.
@@ -308,28 +328,28 @@ impl Open {
 }
 
 /// Everything that came due or ended in an interval, of the warm-up or not, all endpoints
-/// together, as far as lines over time and the truth block need it.
+/// together, as far as lines over time and the validity check need it.
 #[derive(Clone, Debug, Default)]
 struct Total {
-    books: Books,
+    accounting: Accounting,
     response: Histogram,
     service: Histogram,
-    own_lag: Histogram,
+    generator_lag: Histogram,
     bytes_received: u64,
 }
 
 impl Total {
     fn clear(&mut self) {
-        (self.books, self.bytes_received) = (Books::default(), 0);
+        (self.accounting, self.bytes_received) = (Accounting::default(), 0);
         self.response.clear();
         self.service.clear();
-        self.own_lag.clear();
+        self.generator_lag.clear();
     }
 
     fn add(&mut self, interval: &Interval) {
         for endpoint in interval.warm_up.endpoints.iter().chain(&interval.measured.endpoints) {
-            self.books.merge(&endpoint.books());
-            self.own_lag.merge(&endpoint.own_lag);
+            self.accounting.merge(&endpoint.accounting());
+            self.generator_lag.merge(&endpoint.generator_lag);
             self.bytes_received = self.bytes_received.saturating_add(endpoint.bytes_received);
             for outcome in &endpoint.outcomes {
                 self.response.merge(&outcome.response);
@@ -343,15 +363,15 @@ impl Total {
             from: interval.from,
             to: interval.to,
             warm_up,
-            planned: self.books.planned,
-            by_outcome: self.books.by_outcome,
+            planned: self.accounting.planned,
+            by_outcome: self.accounting.by_outcome,
             response: four(&self.response),
             service: four(&self.service),
-            own_lag_p99: self.own_lag.quantile(0.99),
+            generator_lag_p99: self.generator_lag.quantile(0.99),
             in_flight: interval.concurrency.at_end,
             backlog: interval.backlog,
             bytes_received: self.bytes_received,
-            instrument: interval.instrument.clone(),
+            generator: GeneratorSample { loop_lag: None, ..interval.generator.clone() },
         }
     }
 }
@@ -410,7 +430,7 @@ pub fn read(source: impl Read) -> Result<Reading, ReadError> {
     }
     let mut run = builder.finish(tail);
     if let Some(damage) = &damage {
-        run.truth.notes.push(damage.to_string());
+        run.validity.notes.push(damage.to_string());
     }
     Ok(Reading { run, notes, damage })
 }

@@ -5,18 +5,22 @@
 use std::collections::HashMap;
 use std::fs;
 use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 
 use knee_core::unit::Nanos;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{CpuTimes, DESCRIPTORS_BASE, Reading, ThreadId, ThreadTimes};
+use super::{CpuTimes, DESCRIPTORS_BASE, Reading, ThreadId, ThreadTimes, ahead};
+
+/// Timers here are as exact as the scheduler.
+pub const TIMER_SLACK: Nanos = Nanos::ZERO;
 
 /// Reads everything.
 pub fn read(workers: &[ThreadId]) -> Reading {
-    let monotonic = clock(ClockId::Monotonic);
+    let monotonic = || clock(ClockId::Monotonic);
     Reading {
-        monotonic: Nanos(monotonic as u64),
+        monotonic: Nanos(monotonic() as u64),
         threads: workers.iter().map(|thread| thread_times(*thread)).collect(),
         throttled: throttled(),
         cpu_times: cpu_times(),
@@ -24,8 +28,8 @@ pub fn read(workers: &[ThreadId]) -> Reading {
         descriptors_limit: getrlimit(Resource::Nofile).current,
         ports: ports(),
         resident_bytes: resident_bytes(),
-        wall_ahead_ns: clock(ClockId::Realtime) - monotonic,
-        suspended: Some(Nanos((clock(ClockId::Boottime) - clock(ClockId::Monotonic)).max(0) as u64)),
+        wall_ahead_ns: ahead(monotonic, || clock(ClockId::Realtime)),
+        suspended: Some(Nanos(ahead(monotonic, || clock(ClockId::Boottime)).max(0) as u64)),
     }
 }
 
@@ -48,10 +52,37 @@ fn thread_times(thread: ThreadId) -> ThreadTimes {
     ThreadTimes { ran: ran.unwrap_or_default(), waited: ran.and(waited) }
 }
 
-fn throttled() -> Option<(u64, u64)> {
-    let group = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let path = group.lines().find_map(|line| line.strip_prefix("0::"))?;
-    let stat = fs::read_to_string(format!("/sys/fs/cgroup{}/cpu.stat", path.trim_end())).ok()?;
+/// Of the cgroup of this process and of every one above it that has a quota: throttled periods and all periods.
+fn throttled() -> Vec<(u64, u64)> {
+    let Ok(groups) = fs::read_to_string("/proc/self/cgroup") else { return Vec::new() };
+    let stats = cpu_stats(&groups).into_iter();
+    stats.filter_map(|path| periods(&fs::read_to_string(path).ok()?)).collect()
+}
+
+/// Where the kernel counts what a CPU quota did to a process in `groups` (`/proc/self/cgroup`): version 2 under
+/// `/sys/fs/cgroup`, version 1 under its controller's name; from the own group up to the root that is visible here.
+fn cpu_stats(groups: &str) -> Vec<PathBuf> {
+    let mut stats = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let roots: &[&str] = match controllers {
+            "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+            names if names.split(',').any(|name| name == "cpu") => {
+                &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]
+            }
+            _ => continue,
+        };
+        for root in roots {
+            let own = Path::new(path.trim_start_matches('/'));
+            stats.extend(own.ancestors().map(|group| Path::new(root).join(group).join("cpu.stat")));
+        }
+    }
+    stats
+}
+
+/// `cpu.stat` of a group with a quota; the root has no such lines.
+fn periods(stat: &str) -> Option<(u64, u64)> {
     let field =
         |name: &str| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
     Some((field("nr_throttled")?, field("nr_periods")?))
@@ -158,6 +189,17 @@ mod tests {
             )
         });
         std::iter::once(head).chain(rows).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn quotas_of_all_groups_above_are_looked_at_in_both_versions() {
+        let paths = cpu_stats("4:cpu,cpuacct:/docker/abc\n3:cpuset:/\n0::/\n");
+        let has = |path: &str| paths.iter().any(|known| known == Path::new(path));
+        assert!(has("/sys/fs/cgroup/cpu/docker/abc/cpu.stat") && has("/sys/fs/cgroup/cpu/docker/cpu.stat"));
+        assert!(has("/sys/fs/cgroup/cpu/cpu.stat") && has("/sys/fs/cgroup/cpu.stat"));
+        assert!(!paths.iter().any(|path| path.starts_with("/sys/fs/cgroup/cpuset")));
+        assert_eq!(periods("nr_periods 12\nnr_throttled 3\nthrottled_time 9\n"), Some((3, 12)));
+        assert_eq!(periods("usage_usec 12\n"), None);
     }
 
     #[test]

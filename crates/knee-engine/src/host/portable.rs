@@ -1,21 +1,26 @@
 //! The same where there is no `/proc`: what the standard library and POSIX can tell.
 //!
-//! Everything else is empty, and the truth block says that it was not checked.
+//! Everything else is empty, and a note of the validity check says that it was not measured.
 
 use knee_core::unit::Nanos;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-use super::{DESCRIPTORS_BASE, Reading, ThreadId};
+use super::{DESCRIPTORS_BASE, Reading, ThreadId, ahead};
+
+/// The timer wheel here rounds up to the next millisecond and is turned late.
+pub const TIMER_SLACK: Nanos = Nanos::from_millis(2);
 
 /// Reads what there is to read.
 pub fn read(_: &[ThreadId]) -> Reading {
-    let monotonic = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let monotonic = monotonic.tv_sec as u64 * 1_000_000_000 + monotonic.tv_nsec as u64;
+    let monotonic = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    };
     Reading {
-        monotonic: Nanos(monotonic),
+        monotonic: Nanos(monotonic() as u64),
         descriptors_base: DESCRIPTORS_BASE,
         descriptors_limit: getrlimit(Resource::Nofile).current,
-        wall_ahead_ns: (knee_core::clock::wall().0 as i64).wrapping_sub(monotonic as i64),
+        wall_ahead_ns: ahead(monotonic, || knee_core::clock::wall().0 as i64),
         ..Reading::default()
     }
 }

@@ -172,6 +172,11 @@ impl Client {
         &self.network.settings
     }
 
+    /// The time on the run's clock.
+    pub fn now(&self) -> Nanos {
+        self.network.clock.now()
+    }
+
     /// From now on requests and their connections must be done by `at` on the run's clock, whatever
     /// the settings say; `None` restores the settings.
     pub fn set_request_limit(&mut self, at: Option<Nanos>) {

@@ -6,11 +6,12 @@ use std::sync::mpsc;
 use std::thread;
 
 use knee_core::event::Event;
+use knee_core::interval::Interval;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::{Build, Head, Machine, Run};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::tally::{EndpointTally, Interval};
+use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::http::request::Defaults;
@@ -62,7 +63,7 @@ impl Drive {
             requests: vec![request(url)],
             settings,
             defaults: Defaults::default(),
-            executor: Executor::Closed { users: Curve::constant(f64::from(users)) },
+            executor: Executor::Closed { vus: Curve::constant(f64::from(users)) },
             stop: Stop::Requests(requests),
             workers: 2,
             warm_up: Nanos::ZERO,
@@ -160,7 +161,7 @@ impl Drive {
 /// Every planned request ended once; every failed one has one fault, every response one status.
 fn check_books(run: &Run) {
     for tally in [&run.warm_up, &run.measured] {
-        let (books, all) = (tally.books(), tally.all());
+        let (books, all) = (tally.accounting(), tally.all());
         assert_eq!(books.difference(), 0, "the books balance: {books:?}");
         let faults: u64 = all.faults.iter().map(|tally| tally.count).sum();
         let failed = books.count(Outcome::TransportError) + books.count(Outcome::Timeout);
@@ -184,12 +185,12 @@ fn check_intervals(run: &Run, intervals: &[Arc<Interval>]) {
         at = interval.to;
         sum.merge(&interval.measured);
     }
-    assert_eq!(sum.books(), run.measured.books());
+    assert_eq!(sum.accounting(), run.measured.accounting());
 }
 
 /// Number of measured requests with this outcome.
 pub fn count(run: &Run, outcome: Outcome) -> u64 {
-    run.measured.books().count(outcome)
+    run.measured.accounting().count(outcome)
 }
 
 /// All endpoints of a run together.

@@ -74,7 +74,7 @@ fn without_descriptors_the_generator_is_to_blame_and_the_run_goes_on() {
             for drive in [Drive::closed(url, 400, 60), Drive::open(url, 400, 60, 2_000.0)] {
                 let run = Drive { workers: 1, ..drive }.run();
                 let failed = count(&run, Outcome::TransportError);
-                assert!(failed > 0 && count(&run, Outcome::Ok) > 0, "{:?}", run.measured.books());
+                assert!(failed > 0 && count(&run, Outcome::Ok) > 0, "{:?}", run.measured.accounting());
                 assert_eq!(faults(&run), [(Fault::DescriptorsExhausted, failed)]);
                 assert_eq!(Fault::DescriptorsExhausted.blame(), Blame::Generator);
             }
@@ -95,7 +95,7 @@ fn with_any_number_of_descriptors_a_run_is_made_or_fails_with_an_error() {
             for spare in (0..16).rev() {
                 limit_descriptors(used + spare);
                 match Drive::closed(url, 50, 4).run_with_intervals() {
-                    Ok((run, _)) => assert_eq!(run.measured.books().ended(), 50),
+                    Ok((run, _)) => assert_eq!(run.measured.accounting().ended(), 50),
                     Err(_) => refused += 1,
                 }
             }
@@ -117,7 +117,7 @@ fn without_ports_the_generator_is_to_blame() {
             let server = server.unwrap();
             let run = Drive::closed(&server.url("/"), 200, 40).run();
             let failed = count(&run, Outcome::TransportError);
-            assert!(failed > 0 && count(&run, Outcome::Ok) > 0, "{:?}", run.measured.books());
+            assert!(failed > 0 && count(&run, Outcome::Ok) > 0, "{:?}", run.measured.accounting());
             assert_eq!(faults(&run), [(Fault::PortsExhausted, failed)], "{:?}", all(&run).faults);
             assert_eq!(Fault::PortsExhausted.blame(), Blame::Generator);
         },

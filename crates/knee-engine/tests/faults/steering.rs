@@ -40,7 +40,7 @@ fn exactly_the_requested_number_of_requests_is_sent() {
 fn a_run_without_requests_completes() {
     let server = Server::start(|_| Behaviour::Good);
     let run = Drive::closed(&server.url("/"), 0, 3).run();
-    assert_eq!(run.measured.books().planned, 0);
+    assert_eq!(run.measured.accounting().planned, 0);
     assert_eq!(run.ending, Ending::Completed);
     assert_eq!(server.all_closed().requests.len(), 0);
 }
@@ -53,7 +53,7 @@ fn open_requests_at_the_end_are_censored_with_their_age() {
     drive.grace = Nanos::from_millis(100);
     let run = drive.run();
     assert_eq!(count(&run, Outcome::Censored), 3);
-    assert_eq!(run.measured.books().planned, 3);
+    assert_eq!(run.measured.accounting().planned, 3);
     let ages = &all(&run).outcomes[Outcome::Censored as usize].service;
     assert_eq!(ages.count(), 3);
     // Sent before arrivals ended, open until the end of the grace period.
@@ -69,7 +69,7 @@ fn responses_within_the_grace_period_count() {
     drive.stop = Stop::At(Nanos::from_millis(50));
     let run = drive.run();
     assert_eq!(count(&run, Outcome::Ok), 3);
-    assert_eq!(run.measured.books().planned, 3);
+    assert_eq!(run.measured.accounting().planned, 3);
     assert_eq!(run.ending, Ending::Completed);
 }
 
@@ -80,7 +80,7 @@ fn arrivals_without_a_free_connection_are_unsent() {
     drive.stop = Stop::At(Nanos::from_millis(500));
     drive.settings.request_timeout = Some(Nanos::from_millis(100));
     let run = drive.run();
-    let books = run.measured.books();
+    let books = run.measured.accounting();
     assert_eq!(books.planned, 50);
     assert!(books.count(Outcome::Unsent) > 0, "{books:?}");
     assert!(books.count(Outcome::Timeout) > 0, "{books:?}");
@@ -114,7 +114,7 @@ fn a_stop_lets_requests_in_flight_finish() {
         assert_eq!(run.ending, Ending::Interrupted);
         let seen = server.all_closed().requests.len() as u64;
         assert_eq!(count(&run, Outcome::Ok), seen);
-        assert_eq!(run.measured.books().planned, seen);
+        assert_eq!(run.measured.accounting().planned, seen);
     }
 }
 
@@ -153,7 +153,7 @@ fn warm_up_and_measurement_together_count_every_request() {
     drive.stop = Stop::At(Nanos::from_millis(300));
     drive.warm_up = Nanos::from_millis(100);
     let run = drive.run();
-    let (warm_up, measured) = (run.warm_up.books(), run.measured.books());
+    let (warm_up, measured) = (run.warm_up.accounting(), run.measured.accounting());
     assert!(warm_up.planned > 0 && measured.planned > 0);
     let seen = server.all_closed().requests.len() as u64;
     assert_eq!(warm_up.count(Outcome::Ok) + measured.count(Outcome::Ok), seen);
@@ -167,8 +167,8 @@ fn due_times_alone_decide_the_warm_up_of_an_open_run() {
     drive.stop = Stop::At(Nanos::from_millis(300));
     drive.warm_up = Nanos::from_millis(100);
     let run = drive.run();
-    assert_eq!(run.warm_up.books().planned, 10);
-    assert_eq!(run.measured.books().planned, 20);
+    assert_eq!(run.warm_up.accounting().planned, 10);
+    assert_eq!(run.measured.accounting().planned, 20);
     server.all_closed();
 }
 
@@ -193,7 +193,7 @@ fn every_request_is_in_exactly_one_interval() {
     let drive = Drive { interval: Nanos::from_millis(5), ..Drive::open(&server.url("/"), 300, 10, 1_000.0) };
     let (run, intervals) = drive.run_with_intervals().unwrap();
     assert!(intervals.len() > 20, "{}", intervals.len());
-    let planned: u64 = intervals.iter().map(|interval| interval.measured.books().planned).sum();
+    let planned: u64 = intervals.iter().map(|interval| interval.measured.accounting().planned).sum();
     assert_eq!(planned, 300);
     let short: u64 = faults(&run).iter().map(|(_, count)| count).sum();
     assert_eq!(faults(&run), [(Fault::ShortBody, short)]);

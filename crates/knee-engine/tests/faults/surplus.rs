@@ -68,6 +68,6 @@ fn an_early_response_loses_no_request_and_counts_none_twice() {
             |request| if request.connection < BAD { Behaviour::LateSecondResponse } else { Behaviour::Good },
         );
     let run = Drive::closed(&server.url("/"), REQUESTS, 3).run();
-    assert_eq!(run.measured.books().ended(), REQUESTS);
+    assert_eq!(run.measured.accounting().ended(), REQUESTS);
     server.all_closed();
 }

@@ -41,7 +41,7 @@ fn a_number_of_requests_is_exact_for_every_number_of_users_and_workers() {
         let mut plan = closed(users, Stop::Requests(requests));
         plan.workers = workers;
         let outcomes = run(&plan, Target::serves_in(millis(5)).with_workers(3));
-        assert_eq!(outcomes.measured.books().by_outcome, [requests, 0, 0, 0, 0, 0]);
+        assert_eq!(outcomes.measured.accounting().by_outcome, [requests, 0, 0, 0, 0, 0]);
     }
 }
 
@@ -53,15 +53,16 @@ fn users_join_and_leave_on_a_ramp() {
         start: 0.0,
         stages: vec![Stage { duration: secs(2), target: 2.0 }, Stage { duration: secs(2), target: 0.0 }],
     };
-    let outcomes = run(&plan(Executor::Closed { users }, Stop::At(secs(4))), Target::serves_in(millis(100)));
-    assert_eq!(outcomes.measured.books().planned, 60);
+    let outcomes =
+        run(&plan(Executor::Closed { vus: users }, Stop::At(secs(4))), Target::serves_in(millis(100)));
+    assert_eq!(outcomes.measured.accounting().planned, 60);
     assert_eq!(outcomes.concurrency.max, 2);
 }
 
 #[test]
 fn failures_are_counted_and_the_user_continues() {
     let outcomes = run(&closed(1, Stop::At(secs(1))), Target::serves_in(millis(10)).resets_every(10));
-    let books = outcomes.measured.books();
+    let books = outcomes.measured.accounting();
     assert_eq!((books.planned, books.by_outcome), (100, [90, 0, 10, 0, 0, 0]));
 }
 
@@ -72,7 +73,7 @@ fn a_slow_start_belongs_to_the_warm_up_if_the_plan_says_so() {
     let mut plan = closed(1, Stop::At(secs(4)));
     plan.warm_up = secs(2);
     let outcomes = run(&plan, Target::serves_in(millis(100)).starts_slowly(millis(800)));
-    assert_eq!(outcomes.warm_up.books().difference(), 0);
+    assert_eq!(outcomes.warm_up.accounting().difference(), 0);
     assert_eq!(outcomes.warm_up.all().outcomes[0].response.max(), Some(millis(900)));
     assert_eq!(outcomes.measured.all().outcomes[0].response.max().map(|max| max.0 / 1_000_000), Some(125));
 }

@@ -49,7 +49,7 @@ pub fn open(rate: f64, users_max: u32, end: Nanos) -> Plan {
 }
 
 pub fn closed(users: u32, stop: Stop) -> Plan {
-    plan(Executor::Closed { users: Curve::constant(f64::from(users)) }, stop)
+    plan(Executor::Closed { vus: Curve::constant(f64::from(users)) }, stop)
 }
 
 /// A signal to the run at a given time.
@@ -204,7 +204,7 @@ impl User for SimUser {
 impl Outcomes {
     /// Outcomes and times as text, for exact expectations. Milliseconds, rounded down.
     pub fn text(&self) -> String {
-        let books = self.measured.books();
+        let books = self.measured.accounting();
         assert_eq!(books.difference(), 0, "the books do not balance: {books:?}");
         assert_eq!(self.concurrency.area, self.concurrency.clipped, "two counts of the same area differ");
         let mut text = format!("planned {}", books.planned);
@@ -212,16 +212,19 @@ impl Outcomes {
             write!(text, "  {} {}", outcome.name(), books.count(outcome)).expect("writing to a string");
         }
         let all = self.measured.all();
-        let (mut response, mut service) = (all.lag.clone(), all.lag.clone());
+        let (mut response, mut service) = (all.send_delay.clone(), all.send_delay.clone());
         response.clear();
         service.clear();
         all.outcomes.iter().for_each(|outcome| {
             response.merge(&outcome.response);
             service.merge(&outcome.service);
         });
-        for (name, histogram) in
-            [("response", &response), ("service", &service), ("lag", &all.lag), ("own lag", &all.own_lag)]
-        {
+        for (name, histogram) in [
+            ("response", &response),
+            ("service", &service),
+            ("lag", &all.send_delay),
+            ("own lag", &all.generator_lag),
+        ] {
             let at = |q| histogram.quantile(q).map_or(0, |value| value.0 / 1_000_000);
             let max = histogram.max().map_or(0, |value| value.0 / 1_000_000);
             write!(text, "\n{name:<8} p50 {} p90 {} max {max}", at(0.5), at(0.9))

@@ -41,8 +41,8 @@ fn one_run(seed: u64) {
 
 /// Checks every law. `unhurried`: no signal ended the run before its plan.
 fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
-    let mut books = outcomes.measured.books();
-    let warm_up = outcomes.warm_up.books();
+    let mut books = outcomes.measured.accounting();
+    let warm_up = outcomes.warm_up.accounting();
     books.planned += warm_up.planned;
     books.by_outcome.iter_mut().zip(warm_up.by_outcome).for_each(|(mine, more)| *mine += more);
     assert_eq!(books.difference(), 0, "books balance: {books:?}");
@@ -76,7 +76,7 @@ fn random_plan(random: &mut SmallRng) -> Plan {
             .collect(),
     };
     let executor = if random.random() {
-        Executor::Closed { users: curve(1.0, random) }
+        Executor::Closed { vus: curve(1.0, random) }
     } else {
         let arrivals =
             if random.random() { Arrivals::Uniform } else { Arrivals::Poisson { seed: random.random() } };

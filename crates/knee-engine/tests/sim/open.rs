@@ -57,7 +57,7 @@ fn overload_increases_the_response_time_and_leaves_the_rest_unsent() {
     // and 5 s of grace) the connection that began at 0 ms gets 150 responses, the one that began at
     // 25 ms 149. Both have one more request in flight; the other 99 are never sent.
     let outcomes = run(&open(40.0, 2, secs(10)), Target::serves_in(millis(100)).with_workers(2));
-    let books = outcomes.measured.books();
+    let books = outcomes.measured.accounting();
     assert_eq!((books.planned, books.by_outcome), (400, [299, 0, 0, 0, 99, 2]));
     let unsent = &outcomes.measured.all().outcomes[4].response;
     // The first unsent arrival was due at 301 / 40 = 7.525 s, the last at 9.975 s.
@@ -74,7 +74,7 @@ fn an_arrival_that_waits_longer_than_the_time_limit_is_unsent_at_its_limit() {
     // Sent at 0 s (due 0); at 1 s the arrival due at 0.5 s has waited 0.5 s, is sent, and ends at 2 s;
     // at 2 s the one due at 1.0 s has waited exactly the limit and is still sent; at 3 s the one due
     // at 1.5 s has waited 1.5 s: unsent; 2.0 s is sent; and so on.
-    let books = outcomes.measured.books();
+    let books = outcomes.measured.accounting();
     assert_eq!(books.planned, 8);
     assert_eq!(books.difference(), 0);
     let unsent = &outcomes.measured.all().outcomes[4].response;
@@ -97,7 +97,7 @@ fn a_number_of_requests_is_sent_exactly_without_a_time_limit() {
     let mut plan = open(10.0, 50, secs(1));
     plan.scenarios[0].stop = Stop::Requests(7);
     let outcomes = run(&plan, Target::serves_in(secs(60)));
-    assert_eq!(outcomes.measured.books().by_outcome, [7, 0, 0, 0, 0, 0]);
+    assert_eq!(outcomes.measured.accounting().by_outcome, [7, 0, 0, 0, 0, 0]);
     assert_eq!(outcomes.ended, millis(60_600));
 }
 
@@ -112,5 +112,5 @@ fn several_workers_send_the_same_arrivals_as_one() {
         dues
     };
     assert_eq!(sorted(one.dues), sorted(three.dues));
-    assert_eq!(one.measured.books(), three.measured.books());
+    assert_eq!(one.measured.accounting(), three.measured.accounting());
 }

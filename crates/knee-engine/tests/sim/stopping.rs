@@ -10,7 +10,7 @@ use crate::target::Target;
 fn open_requests_at_the_end_of_grace_are_censored_with_their_age() {
     // The last of ten arrivals hangs: due at 0.9 s, still open at 1 s + 5 s.
     let outcomes = run(&open(10.0, 50, secs(1)), Target::serves_in(millis(1)).hangs_every(10));
-    let books = outcomes.measured.books();
+    let books = outcomes.measured.accounting();
     assert_eq!((books.planned, books.by_outcome), (10, [9, 0, 0, 0, 0, 1]));
     assert_eq!(outcomes.measured.all().outcomes[5].response.max(), Some(millis(5_100)));
     assert_eq!(outcomes.ended, secs(6));
@@ -29,7 +29,7 @@ fn a_stop_ends_arrivals_and_lets_open_requests_finish() {
     let signal = StopSignal::Stop(millis(2_040));
     let outcomes = run_with(&open(10.0, 50, secs(60)), Target::serves_in(millis(400)), Some(signal));
     // Noticed at the next check, 2,050 ms: arrivals due at 0.0 … 2.0 s.
-    assert_eq!(outcomes.measured.books().by_outcome, [21, 0, 0, 0, 0, 0]);
+    assert_eq!(outcomes.measured.accounting().by_outcome, [21, 0, 0, 0, 0, 0]);
     assert_eq!(outcomes.ended, millis(2_400));
 }
 
@@ -37,7 +37,7 @@ fn a_stop_ends_arrivals_and_lets_open_requests_finish() {
 fn an_abort_ends_everything_at_once() {
     let signal = StopSignal::Abort(millis(2_040));
     let outcomes = run_with(&open(10.0, 50, secs(60)), Target::serves_in(millis(400)), Some(signal));
-    let books = outcomes.measured.books();
+    let books = outcomes.measured.accounting();
     assert_eq!((books.planned, books.by_outcome), (21, [17, 0, 0, 0, 0, 4]));
     assert_eq!(outcomes.ended, millis(2_050));
 }
@@ -46,7 +46,7 @@ fn an_abort_ends_everything_at_once() {
 fn users_that_wait_for_a_ramp_do_not_delay_the_end() {
     let mut plan = closed(1, Stop::At(secs(60)));
     let users = Curve { start: 1.0, stages: vec![Stage { duration: secs(60), target: 10.0 }] };
-    plan.scenarios[0].executor = knee_core::plan::Executor::Closed { users };
+    plan.scenarios[0].executor = knee_core::plan::Executor::Closed { vus: users };
     let outcomes = run_with(&plan, Target::serves_in(millis(100)), Some(StopSignal::Stop(millis(1_010))));
     assert!(outcomes.ended <= millis(1_200), "{}", outcomes.ended);
 }

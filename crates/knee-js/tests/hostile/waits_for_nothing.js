@@ -1,3 +1,3 @@
-// says: can never be settled
+// says: can never settle
 // iterations: 1
 export default async function () { await new Promise(() => {}); }

@@ -16,11 +16,13 @@ use knee_js::loader::remote::RemoteSettings;
 use knee_js::program::{HttpDefaults, Limits, Surroundings};
 use knee_js::session::Session;
 use knee_js::workload::{Load, Part};
+use knee_k6::duration::SignedDuration;
 use knee_k6::metric::{BuiltIn, Catalog, Meter, Metric, MetricId, Sink};
-use knee_k6::observe::metered::{Total, View};
+use knee_k6::observe::metered::Total;
 use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::view::View;
+use knee_k6::options::Options;
 use knee_k6::options::resolve::{Layers, resolve};
-use knee_k6::options::{Options, Span};
 use knee_k6::threshold;
 
 use super::server::Server;
@@ -164,7 +166,8 @@ fn crossed(options: &Options, total: &Meter, catalog: &Catalog) -> Vec<String> {
     };
     let guards = threshold::compile(&options.thresholds, kind_of).unwrap();
     // No threshold of the scripts here counts by the second.
-    let (_, verdict) = threshold::judge(&guards, |name| total.find(name).cloned(), Span::default(), true);
+    let (_, verdict) =
+        threshold::judge(&guards, |name| total.find(name).cloned(), SignedDuration::default(), true);
     verdict.crossed
 }
 

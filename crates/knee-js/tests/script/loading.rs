@@ -221,9 +221,13 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
             "https://",
         ),
         ("import 'k6/browser';", "k6/browser is not supported", "scenarios"),
-        ("import 'k6/x/sql';", "k6/x/sql is not supported: knee has no k6 extensions", "take the import out"),
-        ("import 'k6/net/grpc';", "k6/net/grpc is not supported yet", "HTTP alone"),
-        ("import 'k6/experimental/redis';", "k6/experimental/redis is not supported yet", "take the import"),
+        ("import 'k6/x/sql';", "k6/x/sql is not supported: knee has no k6 extensions", "remove the import"),
+        ("import 'k6/net/grpc';", "k6/net/grpc is not supported yet", "supports only HTTP"),
+        (
+            "import 'k6/experimental/redis';",
+            "k6/experimental/redis is not supported yet",
+            "remove the import",
+        ),
         ("import 'k6/htpp';", "k6/htpp is not a k6 module", "check the name"),
         ("import '/etc/hostname';", "is outside of the script's folder", ""),
         (
@@ -236,7 +240,7 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
             "_of_the_older_kind.js\" does not provide an export named \"nothere\"",
             "braces",
         ),
-        ("import http from 'k6/http'; exports.a = 1;", "`exports` is not defined", "one of the two ways"),
+        ("import http from 'k6/http'; exports.a = 1;", "`exports` is not defined", "not both"),
     ];
     for (source, says, hint) in cases {
         let suite = Suite::of(&[

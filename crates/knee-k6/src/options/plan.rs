@@ -31,7 +31,7 @@ fn translate(executor: &ExecutorSpec, terms: Terms) -> (Executor, Stop, Terms) {
         ExecutorSpec::ConstantVus { vus, .. } => (closed(*vus), end, terms),
         ExecutorSpec::RampingVus { start_vus, stages, graceful_ramp_down } => {
             let users = curve(f64::from(*start_vus), stages, 1.0);
-            (Executor::Closed { users }, end, Terms { ramp_down: Some(*graceful_ramp_down), ..terms })
+            (Executor::Closed { vus: users }, end, Terms { ramp_down: Some(*graceful_ramp_down), ..terms })
         }
         ExecutorSpec::ConstantArrivalRate { rate, time_unit, max_vus, .. } => {
             let rate = Curve::constant(f64::from(*rate) * per_second(*time_unit));
@@ -51,7 +51,7 @@ fn translate(executor: &ExecutorSpec, terms: Terms) -> (Executor, Stop, Terms) {
 }
 
 const fn closed(vus: u32) -> Executor {
-    Executor::Closed { users: Curve::constant(vus as f64) }
+    Executor::Closed { vus: Curve::constant(vus as f64) }
 }
 
 const fn open(rate: Curve, users_max: u32) -> Executor {
@@ -108,7 +108,7 @@ mod tests {
     fn a_ramp_keeps_its_stages_and_how_long_users_may_finish() {
         let scenario = planned(json!({"executor": "ramping-vus", "startVUs": 2, "gracefulRampDown": "5s",
             "stages": [{"duration": "10s", "target": 8}, {"duration": "0s", "target": 1}]}));
-        let Executor::Closed { users } = &scenario.executor else { panic!("{scenario:?}") };
+        let Executor::Closed { vus: users } = &scenario.executor else { panic!("{scenario:?}") };
         assert_eq!((users.start, users.stages.len(), users.stages[1].target), (2.0, 2, 1.0));
         assert_eq!(scenario.terms.ramp_down, Some(Nanos::from_secs(5)));
         assert_eq!(scenario.stop, Stop::At(Nanos::from_secs(10)));

@@ -1,5 +1,7 @@
 //! Options behave as in k6 v1.8.1, from whose `inspect` and `run` every expectation here was recorded.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -2,6 +2,8 @@
 
 use std::io::Read as _;
 
+use knee_core::unit::Nanos;
+
 use super::time::rfc3339;
 use super::*;
 use crate::metric::{BuiltIn, Contains, Key, Kind};
@@ -120,7 +122,10 @@ fn samples_that_the_writer_cannot_take_are_counted() {
     drop((outlet, inbox));
     let writer = Writer { thread: std::thread::spawn(|| Ok(())), lost };
     let words = writer.finish().unwrap();
-    assert!(words.starts_with(&format!("{} samples are missing in the output", 2 * batch.len())), "{words}");
+    assert!(
+        words.starts_with(&format!("{} samples are missing from the output", 2 * batch.len())),
+        "{words}"
+    );
 }
 
 #[test]

@@ -13,8 +13,8 @@ use knee_core::outcome::Outcome;
 use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Machine};
 use knee_core::tally::Phase;
-use knee_core::truth::{Reason, State};
 use knee_core::unit::Nanos;
+use knee_core::validity::{Validity, Warning};
 use serde::Serialize;
 
 use super::finite;
@@ -94,7 +94,7 @@ impl<'v> Document<'v> {
             bodies: Bodies::of(total.bodies),
             endpoints: view.endpoints.iter().map(|e| Endpoint::of(&e.name, &e.part)).collect(),
             warm_up: WarmUp::of(&view.warm_up),
-            truth: Truth::of(&view.truth.figures),
+            truth: Truth::of(&view.validity.diagnostics),
             build: &view.head.build,
             machine: &view.head.machine,
             plan: &view.head.plan,
@@ -105,14 +105,14 @@ impl<'v> Document<'v> {
 
 #[derive(Debug, Serialize)]
 struct Verdict<'v> {
-    state: State,
-    reasons: &'v [Reason],
+    state: Validity,
+    reasons: &'v [Warning],
     notes: &'v [String],
 }
 
 impl<'v> Verdict<'v> {
     fn of(view: &'v View) -> Self {
-        Self { state: view.truth.state, reasons: &view.truth.reasons, notes: &view.truth.notes }
+        Self { state: view.validity.validity, reasons: &view.validity.warnings, notes: &view.validity.notes }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::study::{Conclusion, Entry, Measured, Told};
 
 use super::document::Table;
@@ -30,10 +30,15 @@ pub(super) fn table(conclusion: &Conclusion) -> Table {
             if entries.is_empty() {
                 continue;
             }
-            let count = |state: State| measured(&entries).filter(|trial| trial.state == state).count();
+            let count = |state: Validity| measured(&entries).filter(|trial| trial.state == state).count();
             let broken = entries.len() - measured(&entries).count();
-            let numbers =
-                [entries.len(), count(State::Valid), count(State::Suspect), count(State::Invalid), broken];
+            let numbers = [
+                entries.len(),
+                count(Validity::Valid),
+                count(Validity::Suspect),
+                count(Validity::Invalid),
+                broken,
+            ];
             let requests = measured(&entries).map(|trial| trial.requests).sum();
             let mut row = vec![workload.clone(), arm.name.clone()];
             row.extend(numbers.map(|number| number::count(number as u64)));
@@ -133,7 +138,7 @@ pub(super) fn trials(conclusion: &Conclusion) -> Table {
                     let figure = measured.figures.get(metric)?;
                     Some(format!("{metric} {}", figure::figure(*metric, figure.value)))
                 });
-                let figures = if measured.state == State::Invalid {
+                let figures = if measured.state == Validity::Invalid {
                     String::new()
                 } else {
                     known.collect::<Vec<_>>().join(", ")

@@ -2,7 +2,7 @@
 //!
 //! Does not calculate and does not judge: verdicts, intervals and noise come with what is shown.
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::beside::{Beside, Pair, Recorded};
 use knee_study::compare::{Comparison, Line};
 use knee_study::metric::Metric;
@@ -198,7 +198,7 @@ fn trials(comparison: &Comparison) -> Table {
                     let figure = measured.figures.get(&line.metric)?;
                     Some(format!("{} {}", line.metric, figure::figure(line.metric, figure.value)))
                 });
-                let figures: Vec<String> = known.filter(|_| measured.state != State::Invalid).collect();
+                let figures: Vec<String> = known.filter(|_| measured.state != Validity::Invalid).collect();
                 [
                     measured.state.name().to_owned(),
                     number::count(measured.requests),

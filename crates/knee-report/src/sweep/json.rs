@@ -5,7 +5,7 @@
 //! shorten and does not compute.
 
 use knee_core::record::{Build, Machine};
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::sweep::bound::{CpuBound, Queue};
 use knee_study::sweep::conclusion::{Named, Recovery};
 use knee_study::sweep::course::Ended;
@@ -58,7 +58,7 @@ struct Document<'v> {
 
 #[derive(Serialize)]
 struct Verdict<'v> {
-    state: State,
+    state: Validity,
     reasons: &'v [String],
 }
 
@@ -170,7 +170,7 @@ struct Times {
 
 #[derive(Serialize)]
 struct Instrument {
-    state: State,
+    state: Validity,
     reasons: Vec<String>,
 }
 
@@ -307,7 +307,7 @@ fn step<'v>(trial: &'v Trial, why: &'v str) -> Step<'v> {
         cpu_s: result.cpu,
         instrument: Instrument {
             state: result.state,
-            reasons: result.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            reasons: result.reasons.iter().map(|reason| reason.message.clone()).collect(),
         },
         record: result.record.as_deref(),
     }

@@ -3,7 +3,7 @@
 //! Lays a [`SweepView`] out and calculates nothing but where on a grid a dot goes. Lines never
 //! exceed the width.
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::sweep::Trial;
 use knee_study::sweep::rule::Outcome;
 
@@ -266,9 +266,9 @@ pub(super) fn time(reading: Reading, unit: Option<Unit>) -> String {
 
 fn verdict(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     let (tone, meaning) = match view.state {
-        State::Valid => (Tone::Good, "nothing speaks against these figures"),
-        State::Suspect => (Tone::Warn, "something may have bent these figures"),
-        State::Invalid => (Tone::Bad, "these figures must not be used as they are"),
+        Validity::Valid => (Tone::Good, "nothing speaks against these figures"),
+        Validity::Suspect => (Tone::Warn, "something may have bent these figures"),
+        Validity::Invalid => (Tone::Bad, "these figures must not be used as they are"),
     };
     let heading = style.palette.paint(Tone::Strong, "Verdict:");
     let mut lines = vec![format!("{heading} {}, {meaning}", style.palette.paint(tone, view.state.name()))];

@@ -55,7 +55,7 @@ pub fn line(point: &Point, unit: Option<Unit>) -> String {
         time(2, point.service, moment.service),
         number::count(point.in_flight),
         number::count(moment.not_ok),
-        point.own_lag_p99.map_or_else(|| "–".to_owned(), |lag| compact(lag.0 as f64, unit)),
+        point.generator_lag_p99.map_or_else(|| "–".to_owned(), |lag| compact(lag.0 as f64, unit)),
         moment.worker_cpu.map_or_else(|| "–".to_owned(), |cpu| format!("{:.0}%", cpu * 100.0)),
     ];
     let widths = COLUMNS.iter().map(|(_, columns)| *columns);

@@ -28,7 +28,7 @@ pub fn pieces(plan: &Plan) -> Vec<String> {
 
 fn one(scenario: &Scenario) -> Vec<String> {
     let mut pieces = match &scenario.executor {
-        Executor::Closed { users } => {
+        Executor::Closed { vus: users } => {
             vec!["closed".to_owned(), plural(&levels(users), "connection")]
         }
         Executor::Open { rate, arrivals, users_max } => vec![

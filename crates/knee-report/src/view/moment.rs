@@ -51,7 +51,7 @@ impl Moment {
             achieved: point.per_second(ok),
             response: readings(point.response, ended, bounded),
             service: readings(point.service, sent, bounded),
-            worker_cpu: point.instrument.busiest(),
+            worker_cpu: point.generator.busiest(),
             point: point.clone(),
         }
     }

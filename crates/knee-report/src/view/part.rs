@@ -5,7 +5,7 @@
 use knee_core::estimate::Distribution;
 use knee_core::histogram::Histogram;
 use knee_core::outcome::{Blame, Fault, Outcome};
-use knee_core::tally::{Books, EndpointTally, OutcomeTally, Phase};
+use knee_core::tally::{Accounting, EndpointTally, OutcomeTally, Phase};
 use knee_core::unit::Nanos;
 
 use super::times::Times;
@@ -14,7 +14,7 @@ use super::times::Times;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// Every planned request and how it ended.
-    pub books: Books,
+    pub books: Accounting,
     /// done - due, over all outcomes.
     pub response: Times,
     /// done - due of the ok answers alone.
@@ -82,13 +82,13 @@ impl Part {
     pub fn of(tally: &EndpointTally) -> Self {
         let exact = |histogram: &Histogram| Times::exact(&Distribution::exact(histogram));
         Self {
-            books: tally.books(),
+            books: tally.accounting(),
             response: Times::of(&Distribution::response(tally), least_bound(tally, |times| &times.response)),
             response_ok: Times::exact(&Distribution::response_ok(tally)),
             service: Times::of(&Distribution::service(tally), least_bound(tally, |times| &times.service)),
             service_ok: Times::exact(&Distribution::service_ok(tally)),
-            lag: exact(&tally.lag),
-            own_lag: exact(&tally.own_lag),
+            lag: exact(&tally.send_delay),
+            own_lag: exact(&tally.generator_lag),
             phases: Phase::ALL.map(|phase| exact(&tally.phases[phase as usize])),
             status: tally.status.clone(),
             errors: errors(tally),

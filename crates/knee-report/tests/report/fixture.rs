@@ -3,14 +3,17 @@
 //! The figures come from a small generator of numbers with a fixed seed, so that every run is
 //! the same everywhere. Does not judge: a fixture's verdict is what its maker says.
 
+use knee_core::generator::{GeneratorSample, WorkerSample};
+use knee_core::interval::Interval;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Build, Ending, Head, Machine, Run};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::tally::{EndpointTally, Interval, Phase, Tally};
-use knee_core::truth::{Figures, InstrumentSample, Reason, State, TruthBlock, WorkerSample};
+use knee_core::tally::{EndpointTally, Phase, Tally};
 use knee_core::unit::Nanos;
+use knee_core::validity::diagnostics::{Circumstances, Generator, Load, Quantiles, Requests};
+use knee_core::validity::{Diagnostics, Validity, ValidityReport, Warning};
 use knee_report::locust::Follower;
 
 const SECOND: u64 = 1_000_000_000;
@@ -75,7 +78,7 @@ pub fn open(rate: f64, seconds: u64) -> Plan {
 
 /// A plan of one closed scenario.
 pub fn closed(users: f64, stop: Stop) -> Plan {
-    plan(Executor::Closed { users: Curve::constant(users) }, stop)
+    plan(Executor::Closed { vus: Curve::constant(users) }, stop)
 }
 
 fn plan(executor: Executor, stop: Stop) -> Plan {
@@ -95,7 +98,7 @@ fn plan(executor: Executor, stop: Stop) -> Plan {
 /// of the warm-up are kept apart.
 pub fn run(plan: Plan, requests: &[Request]) -> Run {
     let mut run = judged(plan, requests);
-    run.truth = truth();
+    run.validity = validity();
     run
 }
 
@@ -133,7 +136,7 @@ fn intervals(requests: &[Request], ended: u64, measured_from: Nanos) -> Vec<Inte
         .map(|place| Interval {
             from: Nanos(place * SECOND),
             to: Nanos(((place + 1) * SECOND).min(ended)),
-            instrument: instrument(),
+            generator: instrument(),
             ..Interval::default()
         })
         .collect();
@@ -166,8 +169,8 @@ fn count(tally: &mut EndpointTally, request: &Request) {
     }
     let Some(service) = request.service else { return };
     tally.outcomes[request.outcome as usize].service.record(Nanos(service));
-    tally.lag.record(Nanos(request.lag));
-    tally.own_lag.record(Nanos(request.lag.min(40_000)));
+    tally.send_delay.record(Nanos(request.lag));
+    tally.generator_lag.record(Nanos(request.lag.min(40_000)));
     tally.bytes_sent += 68;
     let Some(status) = request.status else { return };
     tally.note_status(status, 1);
@@ -198,36 +201,44 @@ fn head(mut plan: Plan) -> Head {
     }
 }
 
-fn truth() -> TruthBlock {
-    TruthBlock {
-        state: State::Valid,
-        reasons: Vec::new(),
-        notes: vec!["the target runs on this machine and shares its CPUs".into()],
-        figures: Figures {
-            own_lag: Some((Nanos(3_100), Nanos(12_400), Nanos(412_000))),
-            area_residual: Some(0.0),
-            little_residual: Some(0.0012),
-            in_flight_mean: Some(12.345),
-            in_flight_max: 50,
-            worker_cpu_max: Some(0.43),
-            worker_cpu_saturated: Some(0.0),
-            run_delay: Some(0.0021),
-            throttled: Some((0, 100)),
-            steal: Some(0.0),
-            descriptors: Some((67, 1_024)),
-            ports: Some((50, 28_232)),
-            connections_opened: 50,
-            bodies: (1, false),
-            wall_drift_ns: 1_200,
-            suspended: Some(Nanos::ZERO),
-            co_located: Some(true),
-            ..Figures::default()
+fn validity() -> ValidityReport {
+    let micros = |us: u64| Nanos::from_micros(us);
+    let [p50, p90, p99, max] = [3_100, 7_700, 12_400, 412_000].map(Nanos);
+    let loop_lag = Quantiles { p50: micros(20), p90: micros(60), p99: micros(140), max: micros(900) };
+    ValidityReport {
+        validity: Validity::Valid,
+        warnings: Vec::new(),
+        notes: vec!["target and generator share this machine's CPUs [co_located]".into()],
+        diagnostics: Diagnostics {
+            requests: Requests { connections_opened: 50, bodies: (1, false), ..Requests::default() },
+            load: Load {
+                area_residual: Some(0.0),
+                little_residual: Some(0.0012),
+                in_flight_mean: Some(12.345),
+                in_flight_max: 50,
+                ..Load::default()
+            },
+            generator: Generator {
+                lag: Some(Quantiles { p50, p90, p99, max }),
+                loop_lag: Some(loop_lag),
+                worker_cpu_max: Some(0.43),
+                worker_cpu_saturated: Some(0.0),
+                run_delay: Some(0.0021),
+                throttled: Some((0, 100)),
+                steal: Some(0.0),
+                descriptors: Some((67, 1_024)),
+                ports: Some((50, 28_232)),
+                wall_drift_ns: 1_200,
+                suspended: Some(Nanos::ZERO),
+                ..Generator::default()
+            },
+            run: Circumstances { co_located: Some(true), ..Circumstances::default() },
         },
     }
 }
 
-fn instrument() -> InstrumentSample {
-    InstrumentSample {
+fn instrument() -> GeneratorSample {
+    GeneratorSample {
         workers: vec![
             WorkerSample { cpu: 0.43, run_delay: Some(0.002) },
             WorkerSample { cpu: 0.31, run_delay: Some(0.001) },
@@ -240,6 +251,7 @@ fn instrument() -> InstrumentSample {
         resident_bytes: Some(12 << 20),
         wall_drift_ns: 1_200,
         suspended: None,
+        ..GeneratorSample::default()
     }
 }
 
@@ -299,27 +311,28 @@ pub fn overload() -> Run {
         })
         .collect();
     let mut run = run(open(2_000.0, 10), &requests);
-    run.truth.state = State::Suspect;
-    run.truth.reasons = vec![reason("rate"), reason("in_flight"), reason("censored"), reason("ports")];
-    run.truth.figures.censored = Some((40, Nanos::from_secs(33)));
+    run.validity.validity = Validity::Suspect;
+    run.validity.warnings = ["rate", "stall", "lag", "ports"].map(warning).to_vec();
+    run.validity.diagnostics.requests.censored = Some((40, Nanos::from_secs(33)));
     run
 }
 
-/// A reason with words of about the length that real ones have.
-pub fn reason(code: &str) -> Reason {
-    let (text, advice) = match code {
+/// A warning with words of about the length that real ones have.
+pub fn warning(code: &str) -> Warning {
+    let (message, hint) = match code {
         "rate" => (
-            "only 47.5 % of the offered rate was answered",
-            "lower the rate, or look for what limits the server",
+            "overloaded: the server takes 5,018 of 20,000 requests/s on 50 connections",
+            "ask for a lower rate, or allow more connections",
         ),
-        "in_flight" => (
-            "all 50 connections were busy for 80 % of the run, so arrivals waited for one",
-            "raise -c if the server should take more at once; the wait is part of the response time",
+        "stall" => ("knee stood still for 600 ms, 1.0 % of the measured time", "measure again"),
+        "lag" => (
+            "generator lag p99 12.0 ms of 40.0 ms, limit 25 %",
+            "give knee more CPU, or ask for a lower rate",
         ),
-        "lag" => ("own lag p99 was 31 ms", "give the generator CPUs of its own"),
-        _ => ("40 requests were still open at the end", "raise the grace period with --grace"),
+        _ => ("28,000 of 28,232 local ports towards one address were taken", "keep connections alive"),
     };
-    Reason { code: code.into(), state: State::Suspect, text: text.into(), advice: advice.into() }
+    let (message, hint) = (message.into(), hint.into());
+    Warning { code: code.into(), validity: Validity::Suspect, message, hint }
 }
 
 /// A server that refuses every connection.
@@ -328,12 +341,12 @@ pub fn all_refused() -> Run {
     let requests: Vec<_> =
         (0..500u64).map(|k| Request::failed(k * 1_000_000, 1_000, 80_000, Fault::Refused, message)).collect();
     let mut run = run(closed(5.0, Stop::Requests(500)), &requests);
-    run.truth.state = State::Invalid;
-    run.truth.reasons = vec![Reason {
-        code: "no_answers".into(),
-        state: State::Invalid,
-        text: "no request was answered".into(),
-        advice: "check that the server is running and that the URL is right".into(),
+    run.validity.validity = Validity::Invalid;
+    run.validity.warnings = vec![Warning {
+        code: "no_answer".into(),
+        validity: Validity::Invalid,
+        message: "no request was answered".into(),
+        hint: "check that the server is running and that the URL is right".into(),
     }];
     run
 }
@@ -345,21 +358,21 @@ pub fn empty() -> Run {
     run.ended = Nanos::ZERO;
     run.series.clear();
     run.ending = Ending::Interrupted;
-    run.truth.figures = Figures::default();
-    run.truth.notes.clear();
+    run.validity.diagnostics = Diagnostics::default();
+    run.validity.notes.clear();
     run
 }
 
 /// A run whose writer was killed after four seconds of ten.
 pub fn truncated() -> Run {
     let mut run = build(open(12_000.0, 10), &healthy_requests(), 4).finish(None);
-    run.truth = truth();
-    run.truth.state = State::Suspect;
-    run.truth.reasons = vec![Reason {
+    run.validity = validity();
+    run.validity.validity = Validity::Suspect;
+    run.validity.warnings = vec![Warning {
         code: "truncated".into(),
-        state: State::Suspect,
-        text: "the record has no end".into(),
-        advice: "run again; the program was killed while it measured".into(),
+        validity: Validity::Suspect,
+        message: "the record has no end".into(),
+        hint: "run again; the program was killed while it measured".into(),
     }];
     run
 }
@@ -407,8 +420,8 @@ pub fn hostile() -> Run {
     run.endpoints = vec![Endpoint { name: bite.into() }, Endpoint { name: format!("=cmd|{bite}") }];
     run.measured.endpoints.push(run.measured.endpoints[0].clone());
     run.measured.endpoints[0].note_fault(Fault::MalformedHead, 1, Some(bite));
-    run.truth.reasons[0].text = bite.into();
-    run.truth.notes = vec![bite.into()];
+    run.validity.warnings[0].message = bite.into();
+    run.validity.notes = vec![bite.into()];
     run.head.build.version = format!("0.1.0{bite}");
     run.head.machine.cpu = Some(bite.into());
     run

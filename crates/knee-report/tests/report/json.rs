@@ -146,9 +146,9 @@ fn who_stood_all_through_is_measured_and_changes_no_rate() {
 #[test]
 fn no_number_of_a_broken_instrument_makes_the_document_unreadable() {
     let mut run = fixture::healthy_open();
-    run.truth.figures.steal = Some(f64::NAN);
-    run.truth.figures.little_residual = Some(f64::INFINITY);
-    run.series[0].instrument.workers[0].cpu = f64::NAN;
+    run.validity.diagnostics.steal = Some(f64::NAN);
+    run.validity.diagnostics.little_residual = Some(f64::INFINITY);
+    run.series[0].generator.workers[0].cpu = f64::NAN;
     let document = document(&run);
     assert!(document["truth"]["steal"].is_null());
     assert!(document["truth"]["little_residual"].is_null());

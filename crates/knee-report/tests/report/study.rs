@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use knee_core::record::{Build, Machine};
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::study::plot::{self, Kind};
 use knee_report::study::{BEGIN, Document, END, Made, Session, json, markdown, text, within};
 use knee_report::text::Palette;
@@ -90,7 +90,7 @@ fn conclusion() -> Conclusion {
         let measured = Measured {
             figures: BTreeMap::from(figures.map(|(metric, value)| (metric, Figure::from(value)))),
             requests: 10_000,
-            state: if lost { State::Invalid } else { State::Valid },
+            state: if lost { Validity::Invalid } else { Validity::Valid },
             reasons: if lost { vec!["the generator\nwas late".to_owned()] } else { Vec::new() },
             steady: None,
             kept_up: None,
@@ -192,7 +192,7 @@ fn of_p50(nanos: f64) -> Told {
     Told::Measured(Measured {
         figures: BTreeMap::from([(Metric::P50, Figure::from(nanos))]),
         requests: 1_000,
-        state: State::Valid,
+        state: Validity::Valid,
         reasons: Vec::new(),
         steady: Some(true),
         kept_up: None,
@@ -330,7 +330,7 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
         let measured = Measured {
             figures,
             requests: 1,
-            state: State::Valid,
+            state: Validity::Valid,
             reasons: Vec::new(),
             steady: None,
             kept_up: None,

@@ -4,8 +4,8 @@ use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Build, Machine};
 use knee_core::tally::EndpointTally;
-use knee_core::truth::{Reason, State};
 use knee_core::unit::Nanos;
+use knee_core::validity::{Validity, Warning};
 use knee_report::SweepView;
 use knee_report::clean::is_hostile;
 use knee_report::sweep::{About, json, markdown, svg, text};
@@ -68,11 +68,11 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         ok.service.record(Nanos::from_secs_f64(mean));
     }
     let late = achieved < offered && generator_most < LIMIT;
-    let reason = Reason {
+    let reason = Warning {
         code: "worker_cpu".to_owned(),
-        state: State::Invalid,
-        text: "a worker of knee used over 90 % of its CPU in 80 % of the intervals".to_owned(),
-        advice: String::new(),
+        validity: Validity::Invalid,
+        message: "a worker of knee used over 90 % of its CPU in 80 % of the intervals".to_owned(),
+        hint: String::new(),
     };
     StepResult {
         seconds: step.seconds,
@@ -81,14 +81,14 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         achieved,
         goodput: achieved,
         requests_per_arrival: 1.0,
-        books: tally.books(),
+        books: tally.accounting(),
         response: Distribution::response(&tally),
         service: Distribution::service(&tally),
         waiting: (1..=10).map(|t| (f64::from(t), (offered - achieved) * f64::from(t))).collect(),
         in_flight_max: 64,
         in_flight_cap: 1_000,
         queued: 0,
-        state: if late { State::Invalid } else { State::Valid },
+        state: if late { Validity::Invalid } else { Validity::Valid },
         reasons: late.then_some(reason).into_iter().collect(),
         cpu: Some(achieved * 4e-4 * (step.seconds + step.warm_up)),
         interrupted: false,

@@ -2,8 +2,8 @@
 
 use knee_core::record::Run;
 use knee_core::tally::Phase;
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::clean::is_hostile;
 use knee_report::number::Unit;
 use knee_report::text::{self, Palette, Style};
@@ -17,7 +17,7 @@ fn report(run: &Run) -> String {
 }
 
 /// The last block of the report.
-fn truth(run: &Run) -> Vec<String> {
+fn validity(run: &Run) -> Vec<String> {
     let report = report(run);
     report.trim_end().rsplit("\n\n").next().unwrap().lines().map(str::to_owned).collect()
 }
@@ -69,11 +69,11 @@ fn a_healthy_open_run() {
     Status codes
       200   120,000 answers
 
-    Verdict: valid, nothing speaks against these figures
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
-      in flight mean 12.3, max 50; Little's law off by 0.12 %;
+    Validity: valid, no warnings
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %;
+      loop lag p99 140 us; in flight mean 12.3, max 50; Little's law off by 0.12 %;
       throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
-      note: the target runs on this machine and shares its CPUs
+      note: target and generator share this machine's CPUs [co_located]
     ");
 }
 
@@ -124,11 +124,11 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
     Status codes
       200   200 answers
 
-    Verdict: valid, nothing speaks against these figures
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
-      in flight mean 12.3, max 50; Little's law off by 0.12 %;
+    Validity: valid, no warnings
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %;
+      loop lag p99 140 us; in flight mean 12.3, max 50; Little's law off by 0.12 %;
       throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
-      note: the target runs on this machine and shares its CPUs
+      note: target and generator share this machine's CPUs [co_located]
     ");
 }
 
@@ -137,6 +137,8 @@ fn an_overloaded_server() {
     insta::assert_snapshot!(report(&fixture::overload()), @r"
     knee 0.1.0  http://127.0.0.1:8080/
     open, 2,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
+    suspect: overloaded: the server takes 5,018 of 20,000 requests/s on 50
+             connections [rate]
 
     Summary
       Requests    20,000 planned = 13,000 ok + 1,000 http_error + 1,800 timeout
@@ -189,12 +191,16 @@ fn an_overloaded_server() {
       server     1,800  no whole answer within the time limit
                         - no answer in 2 s
 
-    Verdict: suspect, something may have bent these figures (4 reasons)
-      suspect: only 47.5 % of the offered rate was answered → lower the rate, or
-               look for what limits the server
-      suspect: all 50 connections were busy for 80 % of the run, so arrivals waited…
-      2 more reasons in the JSON's verdict.reasons: censored, ports
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
+    Validity: suspect, 4 warnings; read these figures with the warnings
+      suspect: overloaded: the server takes 5,018 of 20,000 requests/s on 50
+               connections [rate]
+      suspect: knee stood still for 600 ms, 1.0 % of the measured time [stall]
+      suspect: generator lag p99 12.0 ms of 40.0 ms, limit 25 % [lag]
+      suspect: 28,000 of 28,232 local ports towards one address were taken [ports]
+      hint: ask for a lower rate, or allow more connections; `knee explain rate`
+            says why
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %
+      note: target and generator share this machine's CPUs [co_located]
     ");
 }
 
@@ -203,6 +209,7 @@ fn a_server_that_refuses_every_connection() {
     insta::assert_snapshot!(report(&fixture::all_refused()), @r"
     knee 0.1.0  http://127.0.0.1:8080/
     closed, 5 connections, 500 requests, 2 workers
+    invalid: no request was answered [no_answer]
 
     Summary
       Requests    500 planned = 0 ok + 500 transport_error
@@ -229,11 +236,12 @@ fn a_server_that_refuses_every_connection() {
       server     500  the server refused the connection
                       - Connection refused (os error 111)
 
-    Verdict: invalid, these figures must not be used (1 reason)
-      invalid: no request was answered → check that the server is running and that
-               the URL is right
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
-      note: the target runs on this machine and shares its CPUs
+    Validity: invalid, 1 warning; do not use these figures
+      invalid: no request was answered [no_answer]
+      hint: check that the server is running and that the URL is right; `knee
+            explain no_answer` says why
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %
+      note: target and generator share this machine's CPUs [co_located]
     ");
 }
 
@@ -251,7 +259,7 @@ fn a_run_in_which_nothing_was_due() {
       Connections 0 opened
       Ending      the run was interrupted; requests in flight were waited for
 
-    Verdict: valid, nothing speaks against these figures
+    Validity: valid, no warnings
     ");
 }
 
@@ -260,6 +268,7 @@ fn a_record_without_an_end() {
     insta::assert_snapshot!(report(&fixture::truncated()), @r"
     knee 0.1.0  http://127.0.0.1:8080/
     open, 12,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
+    suspect: the record has no end [truncated]
 
     Summary
       Requests    48,000 planned = 47,987 ok + 13 censored
@@ -306,11 +315,12 @@ fn a_record_without_an_end() {
     Status codes
       200   47,987 answers
 
-    Verdict: suspect, something may have bent these figures (1 reason)
-      suspect: the record has no end → run again; the program was killed while it
-               measured
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %
-      note: the target runs on this machine and shares its CPUs
+    Validity: suspect, 1 warning; read these figures with the warnings
+      suspect: the record has no end [truncated]
+      hint: run again; the program was killed while it measured; `knee explain
+            truncated` says why
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %
+      note: target and generator share this machine's CPUs [co_located]
     ");
 }
 
@@ -369,11 +379,11 @@ fn three_endpoints_after_a_warm_up() {
       200   29,167 answers
       500      833 answers
 
-    Verdict: valid, nothing speaks against these figures
-      own lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; run delay 0.21 %;
-      in flight mean 12.3, max 50; Little's law off by 0.12 %;
+    Validity: valid, no warnings
+      generator lag p99 12.4 us, max 412 us; worker CPU max 43.0 %; CPU wait 0.21 %;
+      loop lag p99 140 us; in flight mean 12.3, max 50; Little's law off by 0.12 %;
       throttled 0 of 100 periods; steal 0 %; descriptors 67 of 1,024
-      note: the target runs on this machine and shares its CPUs
+      note: target and generator share this machine's CPUs [co_located]
     ");
 }
 
@@ -417,38 +427,34 @@ fn no_line_is_wider_than_asked_for() {
 }
 
 #[test]
-fn the_truth_block_has_six_lines_at_the_most_and_says_what_it_leaves_out() {
+fn every_warning_is_shown_whole_with_its_code_and_the_worst_one_first_of_all() {
     let mut run = fixture::overload();
-    for reasons in 0..12 {
-        run.truth.reasons =
-            (0..reasons).map(|k| fixture::reason(["rate", "in_flight", "lag"][k % 3])).collect();
-        run.truth.notes = vec!["a note of some length that may not fit any more".into(); 4];
-        let block = truth(&run);
-        assert!(block.len() <= text::TRUTH_LINES_MAX, "{block:#?}");
-        assert!(block[0].starts_with("Verdict: suspect"));
-        assert!(block.iter().any(|line| line.contains("own lag p99")), "{block:#?}");
+    for warnings in 1..12 {
+        run.validity.warnings =
+            (0..warnings).map(|k| fixture::warning(["rate", "stall", "lag"][k % 3])).collect();
+        run.validity.notes = vec!["a note of some length that may not fit any more [note]".into(); 9];
+        let block = validity(&run);
+        assert!(block[0].starts_with("Validity: suspect, "));
         let shown = block.iter().filter(|line| line.starts_with("  suspect: ")).count();
-        assert!(shown >= reasons.min(2), "{block:#?}");
-        let more = format!("  {} more reason", reasons - shown);
-        assert_eq!(reasons > shown, block.iter().any(|line| line.starts_with(&more)), "{block:#?}");
+        assert_eq!(shown, warnings, "{block:#?}");
+        assert!(block.iter().any(|line| line.contains("generator lag p99")), "{block:#?}");
+        assert!(block.iter().any(|line| line.contains("`knee explain rate`")), "{block:#?}");
+        assert!(!block.iter().any(|line| line.contains('…')), "nothing is cut off: {block:#?}");
     }
-}
-
-#[test]
-fn a_reason_of_any_length_leaves_room_for_the_figures() {
-    let mut run = fixture::all_refused();
-    run.truth.reasons[0].text = "very long words ".repeat(100);
-    let block = truth(&run);
-    assert_eq!(block.len(), text::TRUTH_LINES_MAX);
-    assert!(block[4].ends_with('…') && block[5].contains("own lag"), "{block:#?}");
+    let answer = "suspect: overloaded: the server takes 5,018 of 20,000 requests/s on 50";
+    assert!(report(&run).lines().take(5).any(|line| line == answer), "{}", report(&run));
+    assert_eq!(text::reason_line(&View::of(&run)).unwrap(), format!("{answer} connections [rate]"));
+    assert_eq!(text::reason_line(&View::of(&fixture::healthy_open())), None);
 }
 
 #[test]
 fn every_state_is_a_word() {
     let mut run = fixture::healthy_open();
-    for (state, word) in [(State::Valid, "valid"), (State::Suspect, "suspect"), (State::Invalid, "invalid")] {
-        run.truth.state = state;
-        assert!(truth(&run)[0].starts_with(&format!("Verdict: {word}, ")));
+    for (state, word) in
+        [(Validity::Valid, "valid"), (Validity::Suspect, "suspect"), (Validity::Invalid, "invalid")]
+    {
+        run.validity.validity = state;
+        assert!(validity(&run)[0].starts_with(&format!("Validity: {word}, ")));
     }
 }
 
@@ -480,7 +486,7 @@ fn a_unit_that_was_asked_for_is_used_throughout() {
     let style = Style { unit: Some(Unit::Us), ..Style::default() };
     let report = text::render(&View::of(&fixture::healthy_open()), &style);
     assert!(report.contains("Times in us,") && report.contains("up to, in us"), "{report}");
-    assert!(report.contains("own lag p99 12.4 us, max 412 us"), "{report}");
+    assert!(report.contains("generator lag p99 12.4 us, max 412 us"), "{report}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 pub use super::rounds::{LostRound, Spread};
@@ -213,11 +213,11 @@ fn totals(entries: &[Entry]) -> Totals {
             continue;
         };
         match measured.state {
-            State::Valid => totals.valid += 1,
-            State::Suspect => totals.suspect += 1,
-            State::Invalid => totals.invalid += 1,
+            Validity::Valid => totals.valid += 1,
+            Validity::Suspect => totals.suspect += 1,
+            Validity::Invalid => totals.invalid += 1,
         }
-        if measured.state != State::Invalid {
+        if measured.state != Validity::Invalid {
             totals.requests += measured.requests;
             totals.unsteady += usize::from(measured.steady == Some(false));
             totals.steady_unknown += usize::from(measured.steady.is_none());

@@ -44,7 +44,7 @@ impl Measured {
     pub fn of(run: &Run, spent: Spent, record: Option<String>) -> Self {
         let tally = run.measured.all();
         let response = Distribution::response(&tally);
-        let books = run.measured.books();
+        let books = run.measured.accounting();
         let mut figures: BTreeMap<Metric, Figure> = BTreeMap::new();
         for (metric, q) in QUANTILES {
             match response.quantile(q) {
@@ -78,8 +78,13 @@ impl Measured {
         Self {
             figures,
             requests: planned,
-            state: run.truth.state,
-            reasons: run.truth.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            state: run.validity.validity,
+            reasons: run
+                .validity
+                .warnings
+                .iter()
+                .map(|one| format!("{} [{}]", one.message, one.code))
+                .collect(),
             steady: steady(run),
             kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
             record,
@@ -112,18 +117,19 @@ fn steady(run: &Run) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
+    use knee_core::interval::Interval;
     use knee_core::outcome::Outcome;
     use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
     use knee_core::record::run::RunBuilder;
     use knee_core::record::{Build, Ending, Head, Machine};
     use knee_core::schedule::Curve;
-    use knee_core::tally::{Interval, Tally};
+    use knee_core::tally::Tally;
 
     use super::*;
 
     /// Users who never pause, for three seconds; the first is warm-up.
     fn head() -> Head {
-        let users = Executor::Closed { users: Curve::constant(100.0) };
+        let users = Executor::Closed { vus: Curve::constant(100.0) };
         let plan = Plan {
             scenarios: vec![Scenario::new("default", users, Stop::At(Nanos::from_secs(3)))],
             endpoints: vec![Endpoint { name: "GET /".into() }],

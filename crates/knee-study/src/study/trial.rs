@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use crate::definition::Cell;
@@ -109,7 +109,7 @@ pub struct Measured {
     /// Requests measured.
     pub requests: u64,
     /// Whether the measurement can be trusted.
-    pub state: State,
+    pub state: Validity,
     /// Why not, if it cannot.
     pub reasons: Vec<String>,
     /// Whether the service was steady while it was measured; `None` if the trial was too short to tell.
@@ -179,7 +179,7 @@ impl Entry {
     /// What it measured, if that can be used.
     pub fn usable(&self) -> Option<&Measured> {
         match &self.told {
-            Told::Measured(measured) if measured.state != State::Invalid => Some(measured),
+            Told::Measured(measured) if measured.state != Validity::Invalid => Some(measured),
             _ => None,
         }
     }

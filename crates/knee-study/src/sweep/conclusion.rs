@@ -3,7 +3,7 @@
 //!
 //! Does not round, and does not lay anything out.
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 
 use super::bound::{CpuBound, Queue};
 use super::cost::{Assumptions, Worth, worth};
@@ -114,7 +114,7 @@ pub struct Report {
     pub worth: Option<Worth>,
     /// The worst that the instrument said of a step that counts, generator trouble of voided steps
     /// apart: a debug build makes all of it invalid.
-    pub state: State,
+    pub state: Validity,
     /// Why it is not valid; sentences, each once.
     pub reasons: Vec<String>,
 }
@@ -353,19 +353,19 @@ impl Sweep {
         self.valid().filter(at).map(|trial| trial.result.goodput).reduce(f64::min)
     }
 
-    fn verdict(&self) -> (State, Vec<String>) {
+    fn verdict(&self) -> (Validity, Vec<String>) {
         let mut reasons: Vec<String> = Vec::new();
-        let mut state = State::Valid;
+        let mut state = Validity::Valid;
         for trial in &self.trials {
             for reason in trial.result.reasons.iter().filter(|reason| reason.code == "debug_build") {
-                state = State::Invalid;
-                if !reasons.contains(&reason.text) {
-                    reasons.push(reason.text.clone());
+                state = Validity::Invalid;
+                if !reasons.contains(&reason.message) {
+                    reasons.push(reason.message.clone());
                 }
             }
         }
         if let Named::Refused { why, .. } = self.capacity() {
-            state = State::Invalid;
+            state = Validity::Invalid;
             reasons.extend(why);
         }
         (state, reasons)

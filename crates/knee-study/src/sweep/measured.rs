@@ -5,9 +5,9 @@
 use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Point, Run};
-use knee_core::tally::Books;
-use knee_core::truth::{Reason, State};
+use knee_core::tally::Accounting;
 use knee_core::unit::Nanos;
+use knee_core::validity::{Validity, Warning};
 
 /// What a step measured. Rates are in the unit of the sweep's levels where they count arrivals
 /// (`offered`, `achieved`), and in requests a second otherwise.
@@ -26,7 +26,7 @@ pub struct StepResult {
     /// Requests that one arrival makes: 1 unless a script makes more.
     pub requests_per_arrival: f64,
     /// The account of all measured requests.
-    pub books: Books,
+    pub books: Accounting,
     /// Response times.
     pub response: Distribution,
     /// Service times.
@@ -41,9 +41,9 @@ pub struct StepResult {
     /// that a moment in which the generator stood still does not count.
     pub queued: u64,
     /// What the instrument says of itself.
-    pub state: State,
+    pub state: Validity,
     /// Why.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<Warning>,
     /// CPU seconds that the target used while the step was made, if somebody looked.
     pub cpu: Option<f64>,
     /// Whether it was ended before its time.
@@ -76,15 +76,15 @@ impl StepResult {
             achieved: per_second(arrivals(answered)),
             goodput: per_second(arrivals(ok)),
             requests_per_arrival,
-            books: run.measured.books(),
+            books: run.measured.accounting(),
             response: Distribution::response(&tally),
             service: Distribution::service(&tally),
             waiting: window.series(requests_per_arrival),
             in_flight_max: run.concurrency.max,
             in_flight_cap: run.head.plan.users_max(),
             queued: window.queued(),
-            state: run.truth.state,
-            reasons: run.truth.reasons.clone(),
+            state: run.validity.validity,
+            reasons: run.validity.warnings.clone(),
             cpu: None,
             interrupted: matches!(run.ending, Ending::Interrupted | Ending::Aborted | Ending::Truncated),
             record: None,

@@ -2,7 +2,7 @@
 //!
 //! Does not decide what is tried next; [`super::course`] does.
 
-use knee_core::truth::{Reason, State};
+use knee_core::validity::{Validity, Warning};
 
 use super::measured::StepResult;
 use super::slo::{Held, Slo};
@@ -180,13 +180,13 @@ const NOT_OF_THE_STEP: [&str; 4] = ["debug_build", "no_answer", "nothing_measure
 /// request was due. So a step that passes in spite of it has passed; one that fails may have failed
 /// through it.
 fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
-    let counts = |reason: &&Reason| {
+    let counts = |reason: &&Warning| {
         let code = reason.code.as_str();
-        reason.state == State::Invalid
+        reason.validity == Validity::Invalid
             && (WORTHLESS.contains(&code) || (failed && !NOT_OF_THE_STEP.contains(&code)))
     };
     let mut why: Vec<String> =
-        result.reasons.iter().filter(counts).map(|reason| reason.text.clone()).collect();
+        result.reasons.iter().filter(counts).map(|reason| reason.message.clone()).collect();
     why.extend(capped(result, context).filter(|_| failed));
     why
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::definition::{Arm, Definition, Workload};
 use knee_study::metric::Metric;
 use knee_study::random::Random;
@@ -92,7 +92,7 @@ pub fn told(figures: &[(Metric, f64)]) -> Told {
     Told::Measured(Measured {
         figures,
         requests: 10_000,
-        state: State::Valid,
+        state: Validity::Valid,
         reasons: Vec::new(),
         steady: Some(true),
         kept_up: None,
@@ -104,5 +104,5 @@ pub fn told(figures: &[(Metric, f64)]) -> Told {
 /// A measurement that cannot be used.
 pub fn invalid(reason: &str) -> Told {
     let Told::Measured(measured) = told(&[]) else { panic!() };
-    Told::Measured(Measured { state: State::Invalid, reasons: vec![reason.to_owned()], ..measured })
+    Told::Measured(Measured { state: Validity::Invalid, reasons: vec![reason.to_owned()], ..measured })
 }

@@ -8,9 +8,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
-use knee_core::tally::{Books, EndpointTally};
-use knee_core::truth::{Reason, State};
+use knee_core::tally::{Accounting, EndpointTally};
 use knee_core::unit::Nanos;
+use knee_core::validity::{Validity, Warning};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::{Config, Kind, Ladder, Load, Report, Step, StepResult, Sweep};
 use rand_chacha::ChaCha8Rng;
@@ -286,14 +286,14 @@ impl Run {
             achieved: ok + error,
             goodput: ok,
             requests_per_arrival: 1.0,
-            books: Books { planned: self.tally.planned, ..self.tally.books() },
+            books: Accounting { planned: self.tally.planned, ..self.tally.accounting() },
             response: Distribution::response(&self.tally),
             service: Distribution::service(&self.tally),
             waiting: self.waiting.clone(),
             in_flight_max: self.in_service_max as u64,
             in_flight_cap: self.cap as u64,
             queued: self.outside.len() as u64,
-            state: State::Valid,
+            state: Validity::Valid,
             reasons: Vec::new(),
             cpu: None,
             interrupted: false,
@@ -312,11 +312,11 @@ fn slow_down(result: &mut StepResult, most: f64) {
     for (place, (_, waiting)) in result.waiting.iter_mut().enumerate() {
         *waiting += grows * result.seconds * (place + 1) as f64 / 10.0;
     }
-    (result.achieved, result.goodput, result.state) = (most, most, State::Invalid);
-    result.reasons.push(Reason {
+    (result.achieved, result.goodput, result.state) = (most, most, Validity::Invalid);
+    result.reasons.push(Warning {
         code: "worker_cpu".to_owned(),
-        state: State::Invalid,
-        text: "a worker of knee used over 90 % of its CPU".to_owned(),
-        advice: String::new(),
+        validity: Validity::Invalid,
+        message: "a worker of knee used over 90 % of its CPU".to_owned(),
+        hint: String::new(),
     });
 }

@@ -1,6 +1,6 @@
 //! Services and generators that misbehave: what may be said about them, and what may not.
 
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_study::sweep::conclusion::{Facts, Named, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::rule::Broken;
@@ -17,7 +17,7 @@ fn a_service_faster_than_the_generator_has_no_capacity_named() {
     let passed = at_least.unwrap();
     assert!(passed > 10_000.0 && passed <= 20_000.0 * 1.01, "what passed is true all the same: {passed}");
     assert_eq!(why, &["a worker of knee used over 90 % of its CPU"]);
-    assert_eq!(report.state, State::Invalid);
+    assert_eq!(report.state, Validity::Invalid);
     let most = report.ladder().map(|trial| trial.step.load.level()).fold(0.0, f64::max);
     assert!(most <= 20_000.0 * 1.5, "it does not climb on against its own limit: {most}");
 }

@@ -5,15 +5,80 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
-use super::cli::{Cli, Subcommands};
 use super::compare::{CalibrateArgs, CompareArgs};
 use super::run::RunArgs;
 use super::study::StudyArgs;
 use super::sweep::SweepArgs;
-use super::{DemoArgs, HelpFlag, LoadArgs, ReportArgs, TourArgs, words};
+use super::{DemoArgs, ExplainArgs, HelpFlag, LoadArgs, ReportArgs, TourArgs, words};
 use crate::problem::Problem;
+
+/// Shown below `--help`.
+const EXAMPLES: &str = "\
+Examples:
+  knee http://127.0.0.1:8080/                  200 requests, 50 connections
+  knee URL -c 50 -z 10s                        closed load: 50 connections for 10 s
+  knee URL -q 1000 -z 1m --warm-up 5s          open load: 1,000 requests/s
+  knee URL -q 100 --stage 30s:2000,1m:2000     ramp to 2,000/s, then hold it
+  knee URL -m POST -T application/json -d '{}' POST a body
+  knee URL -z 10s --output-format json | jq .verdict
+  knee run script.js                           run a k6 script
+  knee report last~1                           show the run before the last
+  knee sweep URL --slo 'p99<250ms'             find the capacity
+  knee compare URL_A URL_B                     test whether B is slower
+
+Durations: 10s, 1m30s, 500ms; a bare number is seconds. Requests: 200, 1.5k, 2m.
+Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid result.
+`knee COMMAND --help` lists the flags of a command.";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "knee",
+    version,
+    about = "HTTP load generator that checks its own measurements",
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    max_term_width = 80,
+    override_usage = "knee URL [FLAGS]\n       knee COMMAND"
+)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    command: Option<Subcommands>,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    help: HelpFlag,
+    /// Print the version
+    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Help")]
+    version: Option<bool>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    /// Show or list saved runs
+    Report(ReportArgs),
+    /// Start a small demo server and load it
+    Demo(Box<DemoArgs>),
+    /// Run a k6 script
+    Run(Box<RunArgs>),
+    /// Find the capacity of a service by loading it in steps
+    Sweep(Box<SweepArgs>),
+    /// Compare variants of a service as a study.toml declares
+    Study(Box<StudyArgs>),
+    /// Compare two URLs, commands or saved runs
+    Compare(Box<CompareArgs>),
+    /// Measure the noise floor of this machine
+    Calibrate(Box<CalibrateArgs>),
+    /// Explain a validity warning: its limits, cause and remedy
+    Explain(ExplainArgs),
+    /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
+    Tour(TourArgs),
+}
 
 /// What to do, as typed.
 #[derive(Debug)]
@@ -36,6 +101,8 @@ pub enum Invocation {
     Calibrate(Box<CalibrateArgs>),
     /// Show the main commands on a demo server.
     Tour(TourArgs),
+    /// Explain a validity warning.
+    Explain(ExplainArgs),
 }
 
 /// Why there is nothing to run.
@@ -59,8 +126,8 @@ impl From<Problem> for Refused {
 ///
 /// [`Refused::Shown`] for `--help` and `--version`, else what is wrong.
 pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Refused> {
-    let line = words::asks_for_help(line.into_iter().collect());
-    words::check(&line)?;
+    let line = words::asks_for_help(line.into_iter().collect(), &Cli::command());
+    words::check(&line, &Cli::command())?;
     let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error, &line))?;
     Ok(match cli.command {
         Some(Subcommands::Report(args)) => Invocation::Report(args),
@@ -70,6 +137,7 @@ pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Ref
         Some(Subcommands::Study(args)) => Invocation::Study(args),
         Some(Subcommands::Compare(args)) => Invocation::Compare(args),
         Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
+        Some(Subcommands::Explain(args)) => Invocation::Explain(args),
         Some(Subcommands::Tour(args)) => Invocation::Tour(args),
         None => Invocation::Load(Box::new(cli.load)),
     })
@@ -93,9 +161,10 @@ fn explain(error: &clap::Error, line: &[OsString]) -> Refused {
         ErrorKind::UnknownArgument => {
             unknown(&argument, &context(ContextKind::SuggestedArg), words::is_run(line))
         }
-        ErrorKind::MissingRequiredArgument => {
-            (format!("`{argument}` is missing"), words::example(line).to_owned())
-        }
+        ErrorKind::MissingRequiredArgument => (
+            format!("`{}` is missing", context(ContextKind::InvalidArg).replace(['<', '>'], "")),
+            words::example(line).to_owned(),
+        ),
         ErrorKind::InvalidValue if value.is_empty() => {
             (format!("`{argument}` has no value"), format!("write `{argument} VALUE`"))
         }
@@ -148,6 +217,11 @@ fn flag_name(shown: &str) -> String {
 fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// The command that a word was meant to be, if it is close to one.
+pub fn meant_command(word: &str) -> Option<String> {
+    words::meant_command(word, &Cli::command())
 }
 
 /// The whole help of the program, as `--help` prints it.

@@ -206,9 +206,9 @@ pub struct RunReportFlags {
     /// Print no progress
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// Keep k6's exit code when the result is invalid, instead of 120
+    /// End with code 120 if the result is invalid; without it exit codes are k6's alone
     #[arg(long)]
-    pub no_verdict_exit: bool,
+    pub require_valid: bool,
 }
 
 /// k6 flags, read to explain what to use instead. Hidden from the help.

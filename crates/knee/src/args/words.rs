@@ -4,15 +4,15 @@
 
 use std::ffi::OsString;
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 
-use super::cli::Cli;
 use crate::problem::Problem;
+use crate::secret::redacted;
 
 /// `knee help` is `knee --help`, and `knee help run` is `knee run --help`.
-pub(super) fn asks_for_help(mut line: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn asks_for_help(mut line: Vec<OsString>, cli: &Command) -> Vec<OsString> {
     let rest = line.len().saturating_sub(2);
-    let named = line.get(2).and_then(|word| word.to_str()).is_some_and(is_command);
+    let named = line.get(2).and_then(|word| word.to_str()).is_some_and(|word| is_command(word, cli));
     if line.get(1).is_some_and(|word| word == "help") && (rest == 0 || (rest == 1 && named)) {
         line.remove(1);
         line.push("--help".into());
@@ -25,10 +25,10 @@ pub(super) fn asks_for_help(mut line: Vec<OsString>) -> Vec<OsString> {
 /// # Errors
 ///
 /// The first such word, with what to write instead.
-pub(super) fn check(line: &[OsString]) -> Result<(), Problem> {
-    refuse_single_dashes(line)?;
+pub(super) fn check(line: &[OsString], cli: &Command) -> Result<(), Problem> {
+    refuse_single_dashes(line, cli)?;
     refuse_commands_of_k6(line)?;
-    refuse_unknown_commands(line)
+    refuse_unknown_commands(line, cli)
 }
 
 /// Whether the command is `run`, whose flags are k6's.
@@ -75,21 +75,20 @@ pub(super) fn instead_of(flag: &str, is_run: bool) -> Option<&'static str> {
 }
 
 /// The command that a word was meant to be: one wrong letter in three at most, or its beginning.
-pub fn meant_command(word: &str) -> Option<String> {
+pub(super) fn meant_command(word: &str, cli: &Command) -> Option<String> {
     let slip = |name: &&str| {
         strsim::damerau_levenshtein(word, name) * 3 <= name.len().max(word.len())
             || (word.len() > 2 && (name.starts_with(word) || word.starts_with(name)))
     };
-    let commands = Cli::command();
-    let names = commands.get_subcommands().map(Command::get_name);
+    let names = cli.get_subcommands().map(Command::get_name);
     names
         .filter(|name| slip(name))
         .min_by_key(|name| strsim::damerau_levenshtein(word, name))
         .map(str::to_owned)
 }
 
-fn is_command(word: &str) -> bool {
-    Cli::command().get_subcommands().any(|command| command.get_name() == word)
+fn is_command(word: &str, cli: &Command) -> bool {
+    cli.get_subcommands().any(|command| command.get_name() == word)
 }
 
 /// Words of a command line, as far as they are UTF-8, without the program's name.
@@ -99,13 +98,12 @@ fn words(line: &[OsString]) -> impl Iterator<Item = &str> {
 
 /// hey, wrk and Go programs write long flags with one dash. Read as a cluster of short flags they
 /// would mean something else: `-disable-keepalive` is `-d` with the body `isable-keepalive`.
-fn refuse_single_dashes(line: &[OsString]) -> Result<(), Problem> {
+fn refuse_single_dashes(line: &[OsString], cli: &Command) -> Result<(), Problem> {
     const HEY: [(&str, &str); 3] = [
         ("-disable-redirects", "leave it out: redirects are not followed unless `-r` asks for it"),
         ("-cpus", "write `--workers`"),
         ("-h2", "leave it out: this version supports HTTP/1.1 only"),
     ];
-    let cli = Cli::command();
     let is_long =
         |name: &str| name.len() > 2 && cli.get_arguments().any(|flag| flag.get_long() == Some(name));
     for word in words(line) {
@@ -151,7 +149,7 @@ fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
 
 /// A plain first word with another plain word behind it is a command that does not exist: a host
 /// alone could be meant by one word, but not by two.
-fn refuse_unknown_commands(line: &[OsString]) -> Result<(), Problem> {
+fn refuse_unknown_commands(line: &[OsString], cli: &Command) -> Result<(), Problem> {
     let mut words = words(line);
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or("-"));
     let plain = !first.is_empty() && first.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '-' | '_'));
@@ -159,14 +157,14 @@ fn refuse_unknown_commands(line: &[OsString]) -> Result<(), Problem> {
         || first.starts_with('-')
         || second.starts_with('-')
         || first == "localhost"
-        || is_command(first)
+        || is_command(first, cli)
     {
         return Ok(());
     }
-    let hint = match meant_command(first) {
+    let hint = match meant_command(first, cli) {
         Some(name) => format!("did you mean `knee {name}`? `knee --help` lists the commands"),
         None if second.contains("://") => {
-            format!("to load a URL write `knee {}`", crate::settings::request::redacted(second))
+            format!("to load a URL write `knee {}`", redacted(second))
         }
         None => "`knee --help` lists the commands; to load a URL write `knee URL`".to_owned(),
     };

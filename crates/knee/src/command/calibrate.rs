@@ -68,7 +68,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
         let lost = conclusion.lost.first().map_or("", |lost| lost.why.as_str());
         let what = format!("no two blocks could be used, nothing is kept: {lost}");
         return Err((
-            Problem::new(what, "what a run says of itself is in docs/concept/truth.md"),
+            Problem::new(what, "what a run says of itself is in docs/concept/validity.md"),
             Exit::Invalid,
         ));
     };

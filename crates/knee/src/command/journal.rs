@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::clock::MonotonicClock;
+use knee_core::interval::Interval;
 use knee_core::record::format::{Note, Writer};
 use knee_core::record::{Head, Tail};
-use knee_core::tally::Interval;
 use knee_engine::run::Journal;
 
 use crate::problem::reason;
@@ -23,8 +23,8 @@ pub struct FileJournal {
     writer: Option<Writer<File>>,
     /// The same open file, to measure and to sync it.
     file: File,
-    /// Bytes of all whole frames.
-    whole: u64,
+    /// Where the last whole frame begins and ends.
+    last: (u64, u64),
     clock: MonotonicClock,
     trouble: Trouble,
 }
@@ -56,7 +56,7 @@ impl FileJournal {
         let mut journal = Self {
             writer,
             file: same,
-            whole: 0,
+            last: (0, 0),
             clock: MonotonicClock::start(),
             trouble: Trouble::default(),
         };
@@ -72,20 +72,25 @@ impl FileJournal {
     /// Everything so far is whole frames.
     fn mark(&mut self) {
         // A pipe has no position; nothing can be cut off it either.
-        self.whole = self.file.stream_position().unwrap_or(0);
+        self.last = (self.last.1, self.file.stream_position().unwrap_or(0));
     }
 
-    /// Cuts a torn frame off and says in the record itself why it ends: there is room for a note
-    /// where there was none for an interval.
+    /// Cuts the torn frame off and says in the record why it ends. Where there is no room for that
+    /// either, the last interval gives way: one second less, and the reason is known.
     fn give_up(&mut self, error: &io::Error) {
         self.trouble.set(error);
         let Some(mut writer) = self.writer.take() else { return };
         let text = format!("the record ends here, the run did not: {}", reason(error));
-        let cut = self.file.set_len(self.whole).and_then(|()| self.file.seek(SeekFrom::Start(self.whole)));
-        // Should there be no room for this either, the record just ends.
-        let noted = cut.and_then(|_| writer.note(&Note { at: self.clock.now(), text }));
-        if noted.is_err() {
-            let _ = self.file.set_len(self.whole);
+        let note = Note { at: self.clock.now(), text };
+        let (begin, end) = self.last;
+        // Without its head it would be no record.
+        let ends = [end, if begin > 0 { begin } else { end }];
+        let noted = ends.into_iter().any(|end| {
+            let cut = self.file.set_len(end).and_then(|()| self.file.seek(SeekFrom::Start(end)));
+            cut.and_then(|_| writer.note(&note)).is_ok()
+        });
+        if !noted {
+            let _ = self.file.set_len(end);
         }
         let _ = self.file.sync_all();
     }

@@ -10,7 +10,7 @@ use std::sync::mpsc::sync_channel;
 use knee_core::clock;
 use knee_core::outcome::Fault;
 use knee_core::record::{Ending, Head, Run};
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_driver::Loaded;
 use knee_engine::control::Control;
 use knee_engine::host;
@@ -68,7 +68,7 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     }
     why_invalid(&run, load.output.format).iter().for_each(|line| narrate(line));
     not_tls(load, &run).iter().for_each(|line| narrate(line));
-    Ok(exit_of(&run.ending, run.truth.state))
+    Ok(exit_of(&run.ending, run.validity.validity))
 }
 
 /// A run and its record.
@@ -222,9 +222,9 @@ fn not_tls(load: &Load, run: &Run) -> Option<String> {
 }
 
 /// How a run ends the program: its validity counts more than how it came to its end.
-fn exit_of(ending: &Ending, state: State) -> Exit {
+fn exit_of(ending: &Ending, state: Validity) -> Exit {
     match (ending, state) {
-        (_, State::Invalid) => Exit::Invalid,
+        (_, Validity::Invalid) => Exit::Invalid,
         (Ending::Interrupted | Ending::Aborted, _) => Exit::Interrupted,
         _ => Exit::Ok,
     }
@@ -237,12 +237,12 @@ mod tests {
     #[test]
     fn a_verdict_of_invalid_decides_about_the_exit_code_and_then_the_way_the_run_ended() {
         for (ending, state, exit) in [
-            (Ending::Completed, State::Valid, Exit::Ok),
-            (Ending::Completed, State::Suspect, Exit::Ok),
-            (Ending::Completed, State::Invalid, Exit::Invalid),
-            (Ending::Interrupted, State::Valid, Exit::Interrupted),
-            (Ending::Aborted, State::Suspect, Exit::Interrupted),
-            (Ending::Interrupted, State::Invalid, Exit::Invalid),
+            (Ending::Completed, Validity::Valid, Exit::Ok),
+            (Ending::Completed, Validity::Suspect, Exit::Ok),
+            (Ending::Completed, Validity::Invalid, Exit::Invalid),
+            (Ending::Interrupted, Validity::Valid, Exit::Interrupted),
+            (Ending::Aborted, Validity::Suspect, Exit::Interrupted),
+            (Ending::Interrupted, Validity::Invalid, Exit::Invalid),
         ] {
             assert_eq!(exit_of(&ending, state), exit, "{ending:?}, {state:?}");
         }

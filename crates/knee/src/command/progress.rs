@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_driver::Event;
 use knee_study::metric::Metric;
 use knee_study::study::{Study, Told, Trial};
@@ -109,7 +109,7 @@ fn came_of(told: &Told) -> String {
     let middle = figure(Metric::P50).map(|time| format!("p50 {:.2} ms", time / 1e6));
     let errors = figure(Metric::Errors).filter(|share| *share > 0.0);
     let errors = errors.map(|share| format!("{:.1} % errors", share * 100.0));
-    let state = (measured.state != State::Valid).then(|| {
+    let state = (measured.state != Validity::Valid).then(|| {
         format!("{}: {}", measured.state.name(), measured.reasons.first().map_or("", String::as_str))
     });
     let parts: Vec<String> = [rate, middle, errors, state].into_iter().flatten().collect();

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use knee_core::clock;
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 use knee_driver::process;
 use knee_driver::sweep::climb;
 use knee_engine::control::{Control, Request};
@@ -130,7 +130,7 @@ fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut S
 /// How a sweep ends the program: a result that is not to be used counts more than how it came to its end.
 fn exit_of(report: &Report) -> Exit {
     match (report.state, report.ended) {
-        (State::Invalid, _) => Exit::Invalid,
+        (Validity::Invalid, _) => Exit::Invalid,
         (_, Ended::Interrupted) => Exit::Interrupted,
         _ => Exit::Ok,
     }

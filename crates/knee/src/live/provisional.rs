@@ -5,8 +5,8 @@
 
 use knee_core::outcome::{Blame, Fault};
 use knee_core::record::Point;
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 
 use super::figure;
 
@@ -14,10 +14,10 @@ use super::figure;
 const LAG_SUSPECT: Nanos = Nanos::from_millis(1);
 /// Own lag at 99 % above this is invalid, whatever the service times.
 const LAG_INVALID: Nanos = Nanos::from_millis(100);
-/// A worker busier than this may be late without knowing.
-const CPU_SUSPECT: f64 = 0.7;
+/// Shares of the intervals with a worker that busy, from which on the result is suspect, and invalid.
+const HOT: (f64, f64) = (0.1, 0.5);
 /// A worker busier than this is the bottleneck.
-const CPU_INVALID: f64 = 0.9;
+const CPU_FULL: f64 = 0.9;
 /// Share of requests failed by this machine above which a result is suspect, and invalid.
 const OWN_FAULTS: (f64, f64) = (0.001, 0.01);
 
@@ -27,7 +27,6 @@ pub struct Signs {
     lag: Option<Nanos>,
     intervals: u64,
     intervals_hot: u64,
-    cpu: Option<f64>,
     ended: u64,
     own_faults: u64,
 }
@@ -39,10 +38,10 @@ impl Signs {
             return;
         }
         self.intervals += 1;
-        self.lag = self.lag.max(point.own_lag_p99);
-        let cpu = point.instrument.busiest();
-        self.intervals_hot += u64::from(cpu.is_some_and(|cpu| cpu > CPU_INVALID));
-        self.cpu = self.cpu.into_iter().chain(cpu).reduce(f64::max);
+        // Only as far as it is much of what was measured.
+        let quarter = point.response.map_or(0, |[_, _, p99, _]| p99.0 / 4);
+        self.lag = self.lag.max(point.generator_lag_p99.filter(|lag| lag.0 > quarter));
+        self.intervals_hot += u64::from(point.generator.busiest().is_some_and(|cpu| cpu > CPU_FULL));
         self.ended += point.ended();
         self.own_faults += faults
             .filter(|(fault, _)| fault.blame() == Blame::Generator)
@@ -51,32 +50,36 @@ impl Signs {
     }
 
     /// The worst sign, and the words for it.
-    pub fn worst(&self) -> (State, String) {
+    pub fn worst(&self) -> (Validity, String) {
         let signs = [self.lag(), self.cpu(), self.own_faults()];
         let worst =
             signs.into_iter().flatten().reduce(|one, other| if other.0 > one.0 { other } else { one });
-        worst.unwrap_or_else(|| (State::Valid, "no warnings".to_owned()))
+        worst.unwrap_or_else(|| (Validity::Valid, "no warnings".to_owned()))
     }
 
-    fn lag(&self) -> Option<(State, String)> {
+    fn lag(&self) -> Option<(Validity, String)> {
         let lag = self.lag.filter(|lag| *lag > LAG_SUSPECT)?;
-        let state = if lag > LAG_INVALID { State::Invalid } else { State::Suspect };
+        let state = if lag > LAG_INVALID { Validity::Invalid } else { Validity::Suspect };
         Some((state, format!("generator lag p99 up to {lag}")))
     }
 
-    fn cpu(&self) -> Option<(State, String)> {
-        let cpu = self.cpu.filter(|cpu| *cpu > CPU_SUSPECT)?;
-        // A tenth of the intervals, and more than a moment.
-        let often = self.intervals_hot * 10 >= self.intervals && self.intervals_hot > 1;
-        let state = if often { State::Invalid } else { State::Suspect };
-        Some((state, format!("a worker used up to {} of its CPU", figure::percent(cpu))))
+    fn cpu(&self) -> Option<(Validity, String)> {
+        // A moment is none, however busy.
+        let share = self.intervals_hot as f64 / self.intervals.max(1) as f64;
+        let state = match share {
+            _ if self.intervals_hot < 2 => return None,
+            _ if share > HOT.1 => Validity::Invalid,
+            _ if share > HOT.0 => Validity::Suspect,
+            _ => return None,
+        };
+        Some((state, format!("a worker used over 90 % CPU for {} of the time", figure::percent(share))))
     }
 
-    fn own_faults(&self) -> Option<(State, String)> {
+    fn own_faults(&self) -> Option<(Validity, String)> {
         let share = self.own_faults as f64 / self.ended.max(1) as f64;
         let state = match share {
-            _ if share > OWN_FAULTS.1 => State::Invalid,
-            _ if share > OWN_FAULTS.0 => State::Suspect,
+            _ if share > OWN_FAULTS.1 => Validity::Invalid,
+            _ if share > OWN_FAULTS.0 => Validity::Suspect,
             _ => return None,
         };
         Some((state, format!("{} requests failed on this machine", self.own_faults)))
@@ -85,7 +88,7 @@ impl Signs {
 
 #[cfg(test)]
 mod tests {
-    use knee_core::truth::{InstrumentSample, WorkerSample};
+    use knee_core::generator::{GeneratorSample, WorkerSample};
 
     use super::*;
 
@@ -93,8 +96,8 @@ mod tests {
         let workers = vec![WorkerSample { cpu: 0.1, run_delay: None }, WorkerSample { cpu, run_delay: None }];
         Point {
             by_outcome: [100, 0, 0, 0, 0, 0],
-            own_lag_p99: Some(lag),
-            instrument: InstrumentSample { workers, ..InstrumentSample::default() },
+            generator_lag_p99: Some(lag),
+            generator: GeneratorSample { workers, ..GeneratorSample::default() },
             ..Point::default()
         }
     }
@@ -102,13 +105,15 @@ mod tests {
     #[test]
     fn the_worst_sign_is_shown() {
         let mut signs = Signs::default();
-        assert_eq!(signs.worst().0, State::Valid);
+        assert_eq!(signs.worst().0, Validity::Valid);
         signs.add(&point(0.5, Nanos::from_micros(50)), [].into_iter());
-        assert_eq!(signs.worst().0, State::Valid);
-        signs.add(&point(0.8, Nanos::from_micros(50)), [].into_iter());
-        assert_eq!(signs.worst(), (State::Suspect, "a worker used up to 80 % of its CPU".to_owned()));
+        assert_eq!(signs.worst().0, Validity::Valid);
+        (0..4).for_each(|_| signs.add(&point(0.95, Nanos::from_micros(50)), [].into_iter()));
+        (0..3).for_each(|_| signs.add(&point(0.5, Nanos::from_micros(50)), [].into_iter()));
+        let told = "a worker used over 90 % CPU for 50 % of the time";
+        assert_eq!(signs.worst(), (Validity::Suspect, told.to_owned()));
         signs.add(&point(0.5, Nanos::from_millis(150)), [].into_iter());
-        assert_eq!(signs.worst(), (State::Invalid, "generator lag p99 up to 150 ms".to_owned()));
+        assert_eq!(signs.worst(), (Validity::Invalid, "generator lag p99 up to 150 ms".to_owned()));
     }
 
     #[test]
@@ -118,15 +123,15 @@ mod tests {
             &Point { warm_up: true, ..point(1.0, Nanos::from_secs(1)) },
             [(Fault::PortsExhausted, 9)].into_iter(),
         );
-        assert_eq!(signs.worst().0, State::Valid);
+        assert_eq!(signs.worst().0, Validity::Valid);
     }
 
     #[test]
     fn only_faults_of_this_machine_are_a_sign() {
         let mut signs = Signs::default();
         signs.add(&point(0.5, Nanos::ZERO), [(Fault::Refused, 90)].into_iter());
-        assert_eq!(signs.worst().0, State::Valid);
+        assert_eq!(signs.worst().0, Validity::Valid);
         signs.add(&point(0.5, Nanos::ZERO), [(Fault::PortsExhausted, 5)].into_iter());
-        assert_eq!(signs.worst(), (State::Invalid, "5 requests failed on this machine".to_owned()));
+        assert_eq!(signs.worst(), (Validity::Invalid, "5 requests failed on this machine".to_owned()));
     }
 }

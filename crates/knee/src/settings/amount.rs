@@ -70,10 +70,10 @@ pub fn amount(flags: &AmountFlags, cpus: u16, notes: &mut Vec<String>) -> Result
             arrivals: arrivals(flags.arrivals, seed),
             users_max: connections,
         },
-        None if stages.is_empty() => Executor::Closed { users: Curve::constant(f64::from(connections)) },
+        None if stages.is_empty() => Executor::Closed { vus: Curve::constant(f64::from(connections)) },
         None => {
             let start = typed_connections.map_or(0.0, f64::from);
-            Executor::Closed { users: curve(start, stages, warm_up, "-c")? }
+            Executor::Closed { vus: curve(start, stages, warm_up, "-c")? }
         }
     };
     let scenario = Scenario::new("default", executor, stop);

@@ -314,10 +314,10 @@ fn highest(config: &Config) -> Scenario {
     let executor = match &config.ladder {
         Ladder::List(levels) if config.kind == Kind::Connections => {
             let most = levels.last().copied().unwrap_or(1.0);
-            Executor::Closed { users: Curve::constant(most) }
+            Executor::Closed { vus: Curve::constant(most) }
         }
         // Probes are closed: as fast as the service answers.
-        Ladder::Auto => Executor::Closed { users: Curve::constant(f64::from(config.in_flight_max)) },
+        Ladder::Auto => Executor::Closed { vus: Curve::constant(f64::from(config.in_flight_max)) },
         Ladder::List(levels) => open(levels.last().copied().unwrap_or(1.0) * 1.1, config, 0),
         Ladder::Geometric { .. } => open(config.ceiling.unwrap_or(f64::MAX), config, 0),
     };
@@ -338,7 +338,7 @@ pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
     let end = Stop::At(warm_up + Nanos::from_secs_f64(step.seconds));
     let executor = match step.load {
         StepLoad::Rate(rate) => open(rate, config, step.seed),
-        StepLoad::Connections(count) => Executor::Closed { users: Curve::constant(f64::from(count)) },
+        StepLoad::Connections(count) => Executor::Closed { vus: Curve::constant(f64::from(count)) },
     };
     let scenario = Scenario::new("default", executor, end);
     let most = scenario.users_max().clamp(1, 1_024) as u16;

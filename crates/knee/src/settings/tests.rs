@@ -218,7 +218,7 @@ fn bad_input_is_reported_before_any_load() {
 fn without_flags_two_hundred_requests_go_over_fifty_connections() {
     let load = good("http://localhost/");
     let [scenario] = &load.plan.scenarios[..] else { panic!("{:?}", load.plan) };
-    assert_eq!(scenario.executor, Executor::Closed { users: Curve::constant(50.0) });
+    assert_eq!(scenario.executor, Executor::Closed { vus: Curve::constant(50.0) });
     assert_eq!(scenario.stop, Stop::Requests(200));
     assert_eq!(
         (load.plan.warm_up, load.plan.grace, load.plan.workers),
@@ -236,7 +236,7 @@ fn loads_become_plans() {
     let constant = Curve::constant;
     let secs = Nanos::from_secs;
     let stage = |secs, target| Stage { duration: Nanos::from_secs(secs), target };
-    let closed = |users| Executor::Closed { users };
+    let closed = |users| Executor::Closed { vus: users };
     let open = |rate, users_max| Executor::Open { rate, arrivals: Arrivals::Uniform, users_max };
     let poisson =
         Executor::Open { rate: constant(0.5), arrivals: Arrivals::Poisson { seed: 7 }, users_max: 50 };

@@ -130,20 +130,18 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "http://no-such-host.invalid/ --out new",
         "the name `no-such-host.invalid` does not resolve",
-        "check the spelling, or use an address",
+        "check the spelling, or use an IP address",
     ),
     // Reserved for documentation (RFC 5737): nothing is there, and nothing may be sent there.
     (
         "http://192.0.2.1/ -z 10s --out new",
         "this load is above the limit for a public host, `192.0.2.1`",
-        "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
-         host gets at most 20 connections with `-q 50` or `-n 2000`",
+        "if you may load it, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "http://192.0.2.1/ -z 10s --allow-host 192.0.2.2",
         "this load is above the limit for a public host, `192.0.2.1`",
-        "if it is yours, or its owner agrees, confirm with `--allow-host 192.0.2.1`; without that a public \
-         host gets at most 20 connections with `-q 50` or `-n 2000`",
+        "if you may load it, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "report nothing",
@@ -190,7 +188,7 @@ fn a_file_that_is_no_record_is_told_as_that() {
         let file = home.file("file", content);
         let finished = home.knee("report").arg(&file).run();
         assert_eq!((finished.code, finished.stdout.as_str()), (Some(104), ""), "{content:?}");
-        assert!(finished.stderr.contains("hint: give a file that knee wrote"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("hint: give the file of a saved run"), "{}", finished.stderr);
     }
 }
 

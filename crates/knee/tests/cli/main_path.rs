@@ -23,7 +23,7 @@ fn two_hundred_requests_are_two_hundred_requests() {
         "Response time histogram",
         "Phases in ",
         "\nStatus codes\n  200   200 answers\n",
-        "\nVerdict: ",
+        "\nValidity: ",
     ] {
         assert!(finished.stdout.contains(part), "{part:?} is missing in\n{}", finished.stdout);
     }

@@ -62,7 +62,7 @@ fn the_key_q_ends_a_run_as_a_signal_does() {
     terminal.write("q");
     let finished = running.finish();
     let text = terminal.rest();
-    assert!(text.contains(LEAVE) && text.contains("Verdict"), "{text:?}");
+    assert!(text.contains(LEAVE) && text.contains("Validity"), "{text:?}");
     let run = finished.ended_as_it_says(&home);
     assert_eq!(run["ending"], "interrupted");
 }

@@ -34,14 +34,13 @@ fn a_run_ends_with_k6s_summary_and_below_it_what_k6_does_not_say() {
         "/x",
         "export const options = { iterations: 5, thresholds: { http_reqs: ['count==5'] } };",
     );
-    let (home, finished) = run(&script, "");
-    finished.ended_as_it_says(&home);
-    assert_eq!(server.count(), 5);
+    let (_home, finished) = run(&script, "");
+    assert_eq!((finished.code, server.count()), (Some(0), 5), "{}", finished.stderr);
     let (k6, own) =
         finished.stdout.split_once("\n\n\n\nknee ").unwrap_or_else(|| panic!("{}", finished.stdout));
     assert!(k6.starts_with("\n\n  █ THRESHOLDS \n\n    http_reqs\n    ✓ 'count==5' count=5\n\n\n  █ TOTAL RESULTS \n\n    HTTP\n"), "{k6}");
     assert!(k6.contains("\n    http_reqs......................: 5 "), "{k6}");
-    assert!(own.contains("response time      service time") && own.contains("\nVerdict: "), "{own}");
+    assert!(own.contains("response time      service time") && own.contains("\nValidity: "), "{own}");
 }
 
 #[test]
@@ -49,8 +48,30 @@ fn our_own_result_is_alone_when_it_is_asked_for() {
     let server = Server::start();
     let (home, finished) = run(&asking(&server, "/x", ""), "--output-format json");
     let document: Value = serde_json::from_str(&finished.stdout).unwrap();
-    finished.ended_as(&document);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert_eq!((number(&document, "/requests/planned"), home.report("last")), (1, document));
+}
+
+#[test]
+fn validity_changes_the_exit_code_of_a_script_on_request_alone() {
+    let server = Server::start();
+    let script = asking(&server, "/x", "");
+    let (home, plain) = run(&script, "");
+    assert_eq!(plain.code, Some(0), "{}", plain.stderr);
+    assert!(plain.stdout.contains("\nValidity: "), "it is reported all the same: {}", plain.stdout);
+    home.knee("run -q script.js --require-valid").run().ended_as_it_says(&home);
+}
+
+#[test]
+fn a_script_that_only_drops_iterations_is_not_asked_about_an_address() {
+    let script = "import { sleep } from 'k6'; export const options = { scenarios: { main: { executor: \
+                  'constant-arrival-rate', rate: 20, duration: '1s', preAllocatedVUs: 1 } } }; \
+                  export default function () { sleep(0.4); }";
+    let (_home, finished) = run(script, "--require-valid");
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.stdout.contains("dropped_iterations"), "{}", finished.stdout);
+    let said = format!("{}{}", finished.stdout, finished.stderr);
+    assert!(!said.contains("answered") && !said.contains("Validity"), "{said}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn one_signal_ends_the_run_in_order() {
         // What was in flight has finished, and whatever the server saw is in the books.
         assert_eq!(number(&run, "/requests/ok"), server.count() as u64);
         assert_eq!(number(&run, "/requests/planned"), server.count() as u64);
-        assert!(finished.stdout.contains("\nVerdict: "), "{}", finished.stdout);
+        assert!(finished.stdout.contains("\nValidity: "), "{}", finished.stdout);
     }
 }
 

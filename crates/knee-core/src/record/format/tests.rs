@@ -1,16 +1,16 @@
 //! What a reader of records can rely on, and what it must survive.
 
 use super::*;
+use crate::interval::Interval;
 use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use crate::record::{Build, Ending, Head, Machine, Tail};
 use crate::schedule::Curve;
-use crate::tally::Interval;
-use crate::truth::{Figures, State, TruthBlock};
+use crate::validity::{Diagnostics, Validity, ValidityReport};
 
 fn head() -> Head {
     let scenario = Scenario::new(
         "default",
-        Executor::Closed { users: Curve::constant(2.0) },
+        Executor::Closed { vus: Curve::constant(2.0) },
         Stop::At(Nanos::from_secs(3)),
     );
     Head {
@@ -44,9 +44,13 @@ fn interval(second: u64) -> Interval {
 }
 
 fn tail(intervals: u64) -> Tail {
-    let truth =
-        TruthBlock { state: State::Valid, reasons: vec![], notes: vec![], figures: Figures::default() };
-    Tail { ending: Ending::Completed, truth, intervals }
+    let validity = ValidityReport {
+        validity: Validity::Valid,
+        warnings: vec![],
+        notes: vec![],
+        diagnostics: Diagnostics::default(),
+    };
+    Tail { ending: Ending::Completed, stopped: None, validity, intervals }
 }
 
 /// A record of three intervals and a note, and where each of its frames ends.

@@ -9,8 +9,8 @@ use serde::Serialize;
 use zstd::bulk::Compressor;
 
 use super::{FRAME_BYTES_MAX, MAGIC, Note, VERSION, kind};
+use crate::interval::Interval;
 use crate::record::{Head, Tail};
-use crate::tally::Interval;
 
 /// zstd's own default: a frame of one interval takes well under a millisecond.
 const LEVEL: i32 = 3;

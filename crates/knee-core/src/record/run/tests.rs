@@ -1,13 +1,14 @@
 //! What a run sums up to, and what is made of a record that was cut off.
 
 use super::*;
+use crate::generator::{LoopLag, WorkerSample};
 use crate::outcome::Fault;
 use crate::plan::{Executor, Plan, Scenario, Stop};
 use crate::record::format::Writer;
 use crate::record::{Build, Machine};
 use crate::schedule::{Arrivals, Curve};
 use crate::tally::EndpointTally;
-use crate::truth::{State, WorkerSample};
+use crate::validity::Validity;
 
 const SECOND: Nanos = Nanos::from_secs(1);
 
@@ -30,7 +31,7 @@ fn head(rate: f64, warm_up: u64, secs: u64) -> Head {
         title: "test".into(),
         started: Nanos::ZERO,
         build: Build { version: "0".into(), commit: None, optimized: true },
-        machine: Machine::default(),
+        machine: Machine { cores: 8, ..Machine::default() },
         co_located: Some(false),
         measured_from: Nanos::from_secs(warm_up),
     }
@@ -45,7 +46,7 @@ fn second(number: u64, planned: u64, ended: u64, millis: u64) -> Interval {
     interval.concurrency.area = u128::from(ended * millis * 1_000_000);
     interval.concurrency.clipped = interval.concurrency.area;
     interval.concurrency.at_end = ended * millis / 1_000;
-    interval.instrument.workers = vec![WorkerSample { cpu: 0.2, run_delay: Some(0.0) }];
+    interval.generator.workers = vec![WorkerSample { cpu: 0.2, run_delay: Some(0.0) }];
     interval
 }
 
@@ -54,8 +55,8 @@ fn count(endpoint: &mut EndpointTally, planned: u64, ended: u64, millis: u64) {
     let ok = &mut endpoint.outcomes[Outcome::Ok as usize];
     ok.response.record_many(Nanos::from_millis(millis), ended);
     ok.service.record_many(Nanos::from_millis(millis), ended);
-    endpoint.lag.record_many(Nanos::from_micros(20), ended);
-    endpoint.own_lag.record_many(Nanos::from_micros(20), ended);
+    endpoint.send_delay.record_many(Nanos::from_micros(20), ended);
+    endpoint.generator_lag.record_many(Nanos::from_micros(20), ended);
     endpoint.bytes_received = ended * 100;
 }
 
@@ -68,7 +69,7 @@ fn folded(head: Head, intervals: &[Interval]) -> RunBuilder {
 }
 
 fn codes(run: &Run) -> Vec<&str> {
-    run.truth.reasons.iter().map(|reason| reason.code.as_str()).collect()
+    run.validity.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
 #[test]
@@ -76,13 +77,13 @@ fn a_healthy_run_sums_up_without_a_reason() {
     let intervals: Vec<_> = (0..10).map(|k| second(k, 1_000, 1_000, 20)).collect();
     let run = folded(head(1_000.0, 0, 10), &intervals).end(Ending::Completed);
     assert_eq!(codes(&run), [""; 0]);
-    assert_eq!(run.truth.state, State::Valid);
-    assert_eq!(run.measured.books().planned, 10_000);
-    assert_eq!(run.measured.books().difference(), 0);
+    assert_eq!(run.validity.validity, Validity::Valid);
+    assert_eq!(run.measured.accounting().planned, 10_000);
+    assert_eq!(run.measured.accounting().difference(), 0);
     assert_eq!(run.window(), Nanos::from_secs(10));
-    assert_eq!(run.truth.figures.intervals, 10);
-    assert_eq!(run.truth.figures.sent_share, Some(1.002), "20 were in flight at the end");
-    assert_eq!(run.truth.figures.in_flight_mean, Some(20.0));
+    assert_eq!(run.validity.diagnostics.run.intervals, 10);
+    assert_eq!(run.validity.diagnostics.load.sent_share, Some(1.002), "20 were in flight at the end");
+    assert_eq!(run.validity.diagnostics.load.in_flight_mean, Some(20.0));
 }
 
 #[test]
@@ -105,8 +106,8 @@ fn the_warm_up_stays_out_of_the_totals_and_in_the_series() {
     count(next.warm_up.endpoint_mut(EndpointId(0)), 0, 10, 900);
     next.concurrency.max = 5;
     let run = folded(head(100.0, 1, 1), &[first, next]).end(Ending::Completed);
-    assert_eq!(run.warm_up.books().count(Outcome::Ok), 50);
-    assert_eq!(run.measured.books().count(Outcome::Ok), 100);
+    assert_eq!(run.warm_up.accounting().count(Outcome::Ok), 50);
+    assert_eq!(run.measured.accounting().count(Outcome::Ok), 100);
     assert_eq!(run.concurrency.max, 5);
     assert!(run.series[0].warm_up && !run.series[1].warm_up);
     assert_eq!((run.series[0].planned, run.series[1].by_outcome[0]), (50, 110));
@@ -127,46 +128,52 @@ fn stood_through(head: Head) -> RunBuilder {
 #[test]
 fn users_who_wait_all_through_the_measured_time_are_part_of_what_was_measured() {
     let mut head = head(1.0, 1, 2);
-    head.plan.scenarios[0].executor = Executor::Closed { users: Curve::constant(20.0) };
+    head.plan.scenarios[0].executor = Executor::Closed { vus: Curve::constant(20.0) };
     let run = stood_through(head).end(Ending::Completed);
-    assert_eq!((run.from_warm_up, run.measured.books().planned, run.warm_up.books().planned), (10, 210, 101));
-    assert_eq!((run.measured.books().difference(), run.warm_up.books().difference()), (0, 0));
+    assert_eq!(
+        (run.from_warm_up, run.measured.accounting().planned, run.warm_up.accounting().planned),
+        (10, 210, 101)
+    );
+    assert_eq!((run.measured.accounting().difference(), run.warm_up.accounting().difference()), (0, 0));
     let times = &run.measured.endpoints[0].outcomes[Outcome::Ok as usize].response;
     assert_eq!(times.max(), Some(Nanos::from_millis(3_100)));
     // 200 of 100 ms and 10 of 3,100 ms.
     assert!((times.mean().unwrap() / 1e6 - 242.857).abs() < 0.001, "{:?}", times.mean());
-    assert!(!codes(&run).contains(&"books"), "{:?}", run.truth);
-    let note = "10 requests came due in the warm-up and were open all through the measured time";
-    assert!(run.truth.notes.iter().any(|told| told.starts_with(note)), "{:?}", run.truth.notes);
+    assert!(!codes(&run).contains(&"books"), "{:?}", run.validity);
+    let note = "10 requests spanned the measurement";
+    assert!(run.validity.notes.iter().any(|told| told.starts_with(note)), "{:?}", run.validity.notes);
 }
 
 #[test]
 fn arrivals_that_do_not_wait_for_answers_are_measured_by_when_they_are_due_alone() {
     let run = stood_through(head(100.0, 1, 2)).end(Ending::Completed);
-    assert_eq!((run.from_warm_up, run.measured.books().planned, run.warm_up.books().planned), (0, 200, 111));
-    assert!(!codes(&run).contains(&"books"), "{:?}", run.truth);
+    assert_eq!(
+        (run.from_warm_up, run.measured.accounting().planned, run.warm_up.accounting().planned),
+        (0, 200, 111)
+    );
+    assert!(!codes(&run).contains(&"books"), "{:?}", run.validity);
 }
 
 #[test]
 fn a_record_of_before_says_how_many_stood_as_its_tallies_do() {
     let mut head = head(1.0, 1, 2);
-    head.plan.scenarios[0].executor = Executor::Closed { users: Curve::constant(20.0) };
+    head.plan.scenarios[0].executor = Executor::Closed { vus: Curve::constant(20.0) };
     let builder = stood_through(head);
-    let mut truth = builder.clone().end(Ending::Completed).truth;
-    truth.figures.from_warm_up = 0;
-    let tail = Tail { ending: Ending::Completed, truth, intervals: builder.intervals() };
+    let mut validity = builder.clone().end(Ending::Completed).validity;
+    validity.diagnostics.requests.from_warm_up = 0;
+    let tail = Tail { ending: Ending::Completed, stopped: None, validity, intervals: builder.intervals() };
     let run = builder.finish(Some(tail));
-    assert_eq!((run.from_warm_up, run.truth.figures.from_warm_up), (10, 10));
+    assert_eq!((run.from_warm_up, run.validity.diagnostics.requests.from_warm_up), (10, 10));
 }
 
 #[test]
 fn a_record_in_which_more_of_the_warm_up_ends_than_came_due_is_not_in_balance() {
     let mut head = head(1.0, 1, 1);
-    head.plan.scenarios[0].executor = Executor::Closed { users: Curve::constant(20.0) };
+    head.plan.scenarios[0].executor = Executor::Closed { vus: Curve::constant(20.0) };
     let mut late = second(2, 0, 0, 0);
     count(late.warm_up.endpoint_mut(EndpointId(1)), 0, 3, 1_500);
     let run = folded(head, &[second(1, 10, 10, 5), late]).end(Ending::Completed);
-    assert_eq!((run.from_warm_up, run.truth.figures.books_off), (0, 3));
+    assert_eq!((run.from_warm_up, run.validity.diagnostics.requests.unaccounted), (0, 3));
 }
 
 #[test]
@@ -174,8 +181,8 @@ fn a_request_that_never_ended_makes_a_finished_run_invalid() {
     for ending in [Ending::Completed, Ending::Interrupted, Ending::Aborted] {
         let run = folded(head(10.0, 0, 2), &[second(0, 10, 10, 5), second(1, 10, 9, 5)]).end(ending);
         assert_eq!(codes(&run)[0], "books");
-        assert_eq!(run.truth.state, State::Invalid);
-        assert_eq!(run.truth.figures.books_off, 1);
+        assert_eq!(run.validity.validity, Validity::Invalid);
+        assert_eq!(run.validity.diagnostics.requests.unaccounted, 1);
     }
 }
 
@@ -184,8 +191,8 @@ fn mistakes_of_two_endpoints_do_not_cancel_out() {
     let mut interval = second(0, 10, 11, 5);
     count(interval.measured.endpoint_mut(EndpointId(1)), 10, 9, 5);
     let run = folded(head(20.0, 0, 1), &[interval]).end(Ending::Completed);
-    assert_eq!(run.measured.books().difference(), 0);
-    assert_eq!(run.truth.figures.books_off, 2);
+    assert_eq!(run.measured.accounting().difference(), 0);
+    assert_eq!(run.validity.diagnostics.requests.unaccounted, 2);
 }
 
 #[test]
@@ -195,16 +202,16 @@ fn what_was_open_when_knee_was_killed_is_censored_with_the_least_age_the_record_
     let intervals = [second(0, 10, 0, 1), second(1, 10, 12, 700), second(2, 10, 0, 1)];
     let run = folded(head(10.0, 0, 60), &intervals).finish(None);
     assert_eq!(run.ending, Ending::Truncated);
-    assert_eq!(run.measured.books().count(Outcome::Censored), 18);
-    assert_eq!(run.measured.books().difference(), 0);
+    assert_eq!(run.measured.accounting().count(Outcome::Censored), 18);
+    assert_eq!(run.measured.accounting().difference(), 0);
     let censored = &run.measured.endpoints[0].outcomes[Outcome::Censored as usize];
     assert_eq!(censored.response.count_at_or_below(Nanos::ZERO), 10);
     assert_eq!(censored.response.max(), Some(SECOND));
     assert_eq!(censored.response.sum(), 8_000_000_000);
     assert_eq!(censored.service.count(), 0, "whether they were sent is not known");
-    assert_eq!(run.truth.figures.censored, Some((18, SECOND)));
+    assert_eq!(run.validity.diagnostics.requests.censored, Some((18, SECOND)));
     assert!(codes(&run).contains(&"truncated") && !codes(&run).contains(&"books"));
-    assert_eq!(run.truth.state, State::Suspect);
+    assert_eq!(run.validity.validity, Validity::Suspect);
 }
 
 #[test]
@@ -212,8 +219,8 @@ fn the_warm_up_of_a_truncated_record_balances_too() {
     let mut interval = second(0, 0, 0, 0);
     count(interval.warm_up.endpoint_mut(EndpointId(2)), 7, 4, 1);
     let run = folded(head(10.0, 5, 60), &[interval]).finish(None);
-    assert_eq!(run.warm_up.books().count(Outcome::Censored), 3);
-    assert_eq!(run.truth.figures.books_off, 0);
+    assert_eq!(run.warm_up.accounting().count(Outcome::Censored), 3);
+    assert_eq!(run.validity.diagnostics.requests.unaccounted, 0);
 }
 
 #[test]
@@ -221,7 +228,7 @@ fn a_thousand_million_requests_take_no_more_room_than_a_thousand() {
     let room = |requests: u64| {
         let intervals: Vec<_> = (0..10).map(|k| second(k, requests / 10, requests / 10, 20 + k)).collect();
         let run = folded(head(1.0, 0, 10), &intervals).end(Ending::Completed);
-        assert_eq!(run.measured.books().count(Outcome::Ok), requests);
+        assert_eq!(run.measured.accounting().count(Outcome::Ok), requests);
         let response = &run.measured.endpoints[0].outcomes[Outcome::Ok as usize].response;
         (run.series.len(), response.iter().count())
     };
@@ -254,7 +261,8 @@ fn written(seconds: u64, claimed: u64) -> (Vec<u8>, Run) {
         builder.add(&interval);
     }
     let run = builder.end(Ending::Completed);
-    let tail = Tail { ending: Ending::Completed, truth: run.truth.clone(), intervals: claimed };
+    let tail =
+        Tail { ending: Ending::Completed, stopped: None, validity: run.validity.clone(), intervals: claimed };
     (writer.tail(&tail).unwrap(), run)
 }
 
@@ -270,7 +278,7 @@ fn a_record_is_read_as_the_run_that_was_made() {
 fn a_record_that_lost_an_interval_is_invalid() {
     let (bytes, _) = written(5, 6);
     let run = read(&*bytes).unwrap().run;
-    assert_eq!((run.truth.state, codes(&run)), (State::Invalid, vec!["intervals"]));
+    assert_eq!((run.validity.validity, codes(&run)), (Validity::Invalid, vec!["intervals"]));
 }
 
 #[test]
@@ -278,11 +286,11 @@ fn a_verdict_once_given_stands() {
     let head = head(1_000.0, 0, 1);
     let mut writer = Writer::new(Vec::new(), &head).unwrap();
     writer.interval(&second(0, 1_000, 1_000, 20)).unwrap();
-    let mut truth = folded(head, &[second(0, 1_000, 1_000, 20)]).end(Ending::Completed).truth;
-    truth.notes.push("a note that this version would not make".into());
-    let tail = Tail { ending: Ending::Completed, truth: truth.clone(), intervals: 1 };
+    let mut validity = folded(head, &[second(0, 1_000, 1_000, 20)]).end(Ending::Completed).validity;
+    validity.notes.push("a note that this version would not make".into());
+    let tail = Tail { ending: Ending::Completed, stopped: None, validity: validity.clone(), intervals: 1 };
     let bytes = writer.tail(&tail).unwrap();
-    assert_eq!(read(&*bytes).unwrap().run.truth, truth);
+    assert_eq!(read(&*bytes).unwrap().run.validity, validity);
 }
 
 #[test]
@@ -294,7 +302,7 @@ fn a_damaged_record_tells_what_lies_before_the_damage_and_where_it_is() {
     assert!(matches!(reading.damage, Some(ReadError::Damaged { .. })));
     assert_eq!(reading.run.ending, Ending::Truncated);
     assert!(!reading.run.series.is_empty() && reading.run.series.len() < 5);
-    assert!(reading.run.truth.notes.iter().any(|note| note.starts_with("the record is damaged at byte")));
+    assert!(reading.run.validity.notes.iter().any(|note| note.starts_with("the record is damaged at byte")));
 }
 
 #[test]
@@ -310,10 +318,10 @@ fn load_that_piles_up_breaks_littles_law() {
         intervals.push(interval);
     }
     let run = folded(head(100.0, 0, 60), &intervals).finish(None);
-    assert!(codes(&run).contains(&"littles_law"), "{:?}", run.truth.figures);
-    assert!((run.truth.figures.little_residual.unwrap() - 0.5).abs() < 0.001);
+    assert!(codes(&run).contains(&"littles_law"), "{:?}", run.validity.diagnostics);
+    assert!((run.validity.diagnostics.load.little_residual.unwrap() - 0.5).abs() < 0.001);
     // 3,000 in flight at the end, 10 s old in the mean, of 90,000 request-seconds.
-    assert!((run.truth.figures.little_allowance - 1.0 / 3.0).abs() < 0.01);
+    assert!((run.validity.diagnostics.load.little_allowance - 1.0 / 3.0).abs() < 0.01);
 }
 
 #[test]
@@ -324,7 +332,7 @@ fn a_plan_with_stages_is_not_held_to_a_steady_state() {
     head.plan.scenarios[0].executor = Executor::Open { rate, arrivals: Arrivals::Uniform, users_max: 9 };
     let intervals: Vec<_> = (0..10).map(|k| second(k, 1_000, 1_000, 20)).collect();
     let run = folded(head, &intervals).end(Ending::Completed);
-    assert_eq!(run.truth.figures.little_residual, None);
+    assert_eq!(run.validity.diagnostics.load.little_residual, None);
 }
 
 #[test]
@@ -332,21 +340,21 @@ fn short_intervals_at_the_ends_do_not_count_for_cpu_use() {
     let mut intervals: Vec<_> = (0..3).map(|k| second(k, 1_000, 1_000, 20)).collect();
     let mut last = second(3, 0, 0, 0);
     last.to = last.from + Nanos::from_millis(100);
-    last.instrument.workers[0].cpu = 1.0;
+    last.generator.workers[0].cpu = 1.0;
     intervals.push(last);
     let run = folded(head(1_000.0, 0, 4), &intervals).end(Ending::Interrupted);
-    assert_eq!(run.truth.figures.worker_cpu_max, Some(0.2));
-    assert_eq!(run.truth.figures.worker_cpu_saturated, Some(0.0));
+    assert_eq!(run.validity.diagnostics.generator.worker_cpu_max, Some(0.2));
+    assert_eq!(run.validity.diagnostics.generator.worker_cpu_saturated, Some(0.0));
 }
 
 #[test]
 fn waiting_for_a_cpu_is_that_of_the_worst_worker_over_the_whole_run() {
     let mut intervals: Vec<_> = (0..4).map(|k| second(k, 10, 10, 20)).collect();
     for (interval, delay) in intervals.iter_mut().zip([0.0, 0.0, 0.0, 0.2]) {
-        interval.instrument.workers.push(WorkerSample { cpu: 0.1, run_delay: Some(delay) });
+        interval.generator.workers.push(WorkerSample { cpu: 0.1, run_delay: Some(delay) });
     }
     let run = folded(head(10.0, 0, 4), &intervals).end(Ending::Completed);
-    assert!((run.truth.figures.run_delay.unwrap() - 0.05).abs() < 1e-9);
+    assert!((run.validity.diagnostics.generator.run_delay.unwrap() - 0.05).abs() < 1e-9);
 }
 
 #[test]
@@ -354,10 +362,10 @@ fn an_interval_that_took_too_long_shows_that_knee_stood_still() {
     let mut intervals = [second(0, 10, 10, 5), second(1, 10, 10, 5)];
     intervals[1].to = Nanos::from_secs(4);
     let stopped = folded(head(10.0, 0, 10), &intervals).end(Ending::Interrupted);
-    assert_eq!(stopped.truth.figures.stall, Nanos::from_secs(2));
+    assert_eq!(stopped.validity.diagnostics.generator.stall, Nanos::from_secs(2));
     // The same at the end of the plan is the grace period.
     let grace = folded(head(10.0, 0, 2), &intervals).end(Ending::Completed);
-    assert_eq!(grace.truth.figures.stall, Nanos::ZERO);
+    assert_eq!(grace.validity.diagnostics.generator.stall, Nanos::ZERO);
 }
 
 #[test]
@@ -365,9 +373,14 @@ fn the_wall_clock_is_judged_by_steps_not_by_drift() {
     let drifting = |step: i64| {
         let mut intervals: Vec<_> = (0..10).map(|k| second(k, 10, 10, 5)).collect();
         for (number, interval) in (0..).zip(&mut intervals) {
-            interval.instrument.wall_drift_ns = number * 20_000_000 + step * i64::from(number > 5);
+            interval.generator.wall_drift_ns = number * 20_000_000 + step * i64::from(number > 5);
         }
-        folded(head(10.0, 0, 10), &intervals).end(Ending::Completed).truth.figures.wall_drift_ns
+        folded(head(10.0, 0, 10), &intervals)
+            .end(Ending::Completed)
+            .validity
+            .diagnostics
+            .generator
+            .wall_drift_ns
     };
     assert_eq!(drifting(0), 20_000_000);
     assert_eq!(drifting(-3_000_000_000), -2_980_000_000);
@@ -381,7 +394,7 @@ fn faults_are_charged_to_the_generator_by_their_blame() {
     endpoint.note_fault(Fault::PortsExhausted, 2, None);
     endpoint.note_fault(Fault::Refused, 1, None);
     let run = folded(head(10.0, 0, 1), &[interval]).end(Ending::Completed);
-    assert_eq!(run.truth.figures.generator_faults, 2);
+    assert_eq!(run.validity.diagnostics.requests.generator_faults, 2);
     assert!(codes(&run).contains(&"generator_faults"));
 }
 
@@ -390,7 +403,72 @@ fn bodies_are_looked_at_by_endpoint() {
     let mut interval = second(0, 1, 1, 1);
     interval.measured.endpoint_mut(EndpointId(0)).bodies.seen = vec![(1, 10), (2, 10)];
     interval.measured.endpoint_mut(EndpointId(1)).bodies.seen = vec![(3, 0), (4, 20)];
-    let figures = folded(head(10.0, 0, 1), &[interval]).end(Ending::Completed).truth.figures;
-    assert_eq!(figures.bodies, (4, false));
-    assert_eq!((figures.endpoints_of_many_lengths, figures.endpoints_of_empty_bodies), (1, 1));
+    let requests = folded(head(10.0, 0, 1), &[interval]).end(Ending::Completed).validity.diagnostics.requests;
+    assert_eq!(requests.bodies, (4, false));
+    assert_eq!((requests.endpoints_of_many_lengths, requests.endpoints_of_empty_bodies), (1, 1));
+}
+
+#[test]
+fn a_pause_inside_an_interval_of_a_closed_load_is_suspect() {
+    let mut head = head(1.0, 0, 10);
+    head.plan.scenarios[0].executor = Executor::Closed { vus: Curve::constant(20.0) };
+    let mut intervals: Vec<_> = (0..10).map(|k| second(k, 1_000, 1_000, 20)).collect();
+    for (number, interval) in (0..).zip(&mut intervals) {
+        let mut lag = LoopLag::default();
+        (0..200).for_each(|_| lag.note(Nanos::from_micros(30)));
+        if number == 4 {
+            lag.note(Nanos::from_millis(300));
+        }
+        interval.generator.loop_lag = Some(lag);
+    }
+    let run = folded(head, &intervals).end(Ending::Completed);
+    assert_eq!(codes(&run), ["stall"]);
+    assert_eq!(run.validity.diagnostics.generator.paused, Nanos::from_millis(300));
+    assert!(run.series.iter().all(|point| point.generator.loop_lag.is_none()), "lines over time stay small");
+}
+
+#[test]
+fn arrivals_that_wait_for_a_connection_count_as_not_sent() {
+    // 1,000 come due each second, 250 are taken up and answered; the rest waits.
+    let intervals: Vec<_> = (0..4)
+        .map(|k| {
+            let mut interval = second(k, 250, 250, 4);
+            interval.backlog = (k + 1) * 750;
+            interval
+        })
+        .collect();
+    let run = folded(head(1_000.0, 0, 4), &intervals).end(Ending::Completed);
+    let load = &run.validity.diagnostics.load;
+    assert_eq!(
+        (load.sent_share, load.due_per_s, load.taken_per_s),
+        (Some(0.250_25), Some(1_000.0), Some(250.0))
+    );
+    let told = "overloaded: the server takes 250 of 1,000 requests/s on 1,000 connections";
+    assert_eq!(run.validity.warnings[0].message, told);
+}
+
+#[test]
+fn a_run_that_was_stopped_has_its_rates_over_the_time_until_then() {
+    let mut builder = folded(head(100.0, 0, 60), &[second(0, 100, 100, 5), second(1, 100, 100, 5)]);
+    builder.stop(Nanos::from_millis(2_200));
+    let mut last = second(2, 20, 20, 5);
+    last.to = Nanos::from_secs(7);
+    builder.add(&last);
+    let run = builder.end(Ending::Interrupted);
+    assert_eq!((run.window(), run.ended), (Nanos::from_millis(2_200), Nanos::from_secs(7)));
+    assert_eq!(codes(&run), [""; 0]);
+}
+
+#[test]
+fn many_workers_on_few_cpus_saturate_them_together() {
+    let saturated = |cores: u32| {
+        let mut head = head(10.0, 0, 4);
+        head.machine.cores = cores;
+        let mut intervals: Vec<_> = (0..4).map(|k| second(k, 10, 10, 20)).collect();
+        for interval in &mut intervals {
+            interval.generator.workers = vec![WorkerSample { cpu: 0.48, run_delay: Some(0.5) }; 2];
+        }
+        folded(head, &intervals).end(Ending::Completed).validity.diagnostics.generator.worker_cpu_saturated
+    };
+    assert_eq!((saturated(1), saturated(2)), (Some(1.0), Some(0.0)));
 }

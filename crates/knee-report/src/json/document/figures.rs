@@ -1,8 +1,9 @@
-//! The figures on which the verdict rests, as JSON.
+//! The figures on which the validity rests, as JSON.
 //!
 //! Null means that the platform cannot tell, never zero.
 
-use knee_core::truth::Figures;
+use knee_core::validity::Diagnostics;
+use knee_core::validity::diagnostics::Quantiles;
 use serde::Serialize;
 
 use super::{Bodies, millis, seconds};
@@ -10,15 +11,19 @@ use crate::json::finite;
 
 #[derive(Debug, Serialize)]
 pub struct Truth {
-    own_lag_ms: Option<OwnLag>,
+    own_lag_ms: Option<Lag>,
+    loop_lag_ms: Option<Lag>,
     area_residual: Option<f64>,
     little_residual: Option<f64>,
     little_allowance: Option<f64>,
     sent_share: Option<f64>,
+    due_per_s: Option<f64>,
+    taken_per_s: Option<f64>,
     in_flight: InFlight,
     worker_cpu: WorkerCpu,
     run_delay: Option<f64>,
     stall_ms: f64,
+    paused_ms: f64,
     throttled: Option<Throttled>,
     steal: Option<f64>,
     descriptors: Option<Used>,
@@ -34,10 +39,18 @@ pub struct Truth {
 }
 
 #[derive(Debug, Serialize)]
-struct OwnLag {
+struct Lag {
     p50: f64,
+    p90: f64,
     p99: f64,
     max: f64,
+}
+
+impl Lag {
+    fn of(lag: Quantiles) -> Self {
+        let Quantiles { p50, p90, p99, max } = lag;
+        Self { p50: millis(p50), p90: millis(p90), p99: millis(p99), max: millis(max) }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -72,41 +85,42 @@ struct Censored {
 }
 
 impl Truth {
-    pub fn of(figures: &Figures) -> Self {
+    pub fn of(diagnostics: &Diagnostics) -> Self {
+        let Diagnostics { requests, load, generator, run } = diagnostics;
         let used = |(used, limit)| Used { used, limit };
         Self {
-            own_lag_ms: figures.own_lag.map(|(p50, p99, max)| OwnLag {
-                p50: millis(p50),
-                p99: millis(p99),
-                max: millis(max),
-            }),
-            area_residual: figures.area_residual.and_then(finite),
-            little_residual: figures.little_residual.and_then(finite),
-            little_allowance: finite(figures.little_allowance),
-            sent_share: figures.sent_share.and_then(finite),
-            in_flight: InFlight { mean: figures.in_flight_mean.and_then(finite), max: figures.in_flight_max },
+            own_lag_ms: generator.lag.map(Lag::of),
+            loop_lag_ms: generator.loop_lag.map(Lag::of),
+            area_residual: load.area_residual.and_then(finite),
+            little_residual: load.little_residual.and_then(finite),
+            little_allowance: finite(load.little_allowance),
+            sent_share: load.sent_share.and_then(finite),
+            due_per_s: load.due_per_s.and_then(finite),
+            taken_per_s: load.taken_per_s.and_then(finite),
+            in_flight: InFlight { mean: load.in_flight_mean.and_then(finite), max: load.in_flight_max },
             worker_cpu: WorkerCpu {
-                max: figures.worker_cpu_max.and_then(finite),
-                saturated: figures.worker_cpu_saturated.and_then(finite),
+                max: generator.worker_cpu_max.and_then(finite),
+                saturated: generator.worker_cpu_saturated.and_then(finite),
             },
-            run_delay: figures.run_delay.and_then(finite),
-            stall_ms: millis(figures.stall),
-            throttled: figures.throttled.map(|(periods, of)| Throttled { periods, of }),
-            steal: figures.steal.and_then(finite),
-            descriptors: figures.descriptors.map(used),
-            ports: figures.ports.map(used),
-            connections_opened: figures.connections_opened,
-            generator_faults: figures.generator_faults,
-            from_warm_up: figures.from_warm_up,
-            censored: figures.censored.map(|(count, oldest)| Censored {
+            run_delay: generator.run_delay.and_then(finite),
+            stall_ms: millis(generator.stall),
+            paused_ms: millis(generator.paused),
+            throttled: generator.throttled.map(|(periods, of)| Throttled { periods, of }),
+            steal: generator.steal.and_then(finite),
+            descriptors: generator.descriptors.map(used),
+            ports: generator.ports.map(used),
+            connections_opened: requests.connections_opened,
+            generator_faults: requests.generator_faults,
+            from_warm_up: requests.from_warm_up,
+            censored: requests.censored.map(|(count, oldest)| Censored {
                 count,
                 oldest_s: seconds(oldest),
-                stuck: figures.censored_stuck,
+                stuck: requests.censored_stuck,
             }),
-            bodies: Bodies::of(figures.bodies),
-            wall_drift_ms: figures.wall_drift_ns as f64 / 1e6,
-            suspended_s: figures.suspended.map(seconds),
-            co_located: figures.co_located,
+            bodies: Bodies::of(requests.bodies),
+            wall_drift_ms: generator.wall_drift_ns as f64 / 1e6,
+            suspended_s: generator.suspended.map(seconds),
+            co_located: run.co_located,
         }
     }
 }

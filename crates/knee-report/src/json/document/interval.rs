@@ -76,14 +76,14 @@ impl Interval {
             },
             response_time_ms: Times::of(moment.response),
             service_time_ms: Times::of(moment.service),
-            own_lag_p99_ms: point.own_lag_p99.map(millis),
+            own_lag_p99_ms: point.generator_lag_p99.map(millis),
             in_flight: point.in_flight,
             backlog: point.backlog,
             bytes_received: point.bytes_received,
             worker_cpu: moment.worker_cpu.and_then(finite),
-            host_busy: point.instrument.host_busy.and_then(finite),
-            steal: point.instrument.steal.and_then(finite),
-            resident_bytes: point.instrument.resident_bytes,
+            host_busy: point.generator.host_busy.and_then(finite),
+            steal: point.generator.steal.and_then(finite),
+            resident_bytes: point.generator.resident_bytes,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_study::compare::{Asked, B, arm};
 use knee_study::metric::Metric;
 use knee_study::study::{Calibration, Figure, Measured, Place, Told, Trial};
@@ -37,7 +37,7 @@ fn measured(trial: &Trial, millis: f64) -> Told {
     Told::Measured(Measured {
         figures,
         requests: 1_000,
-        state: State::Valid,
+        state: Validity::Valid,
         reasons: Vec::new(),
         steady: Some(true),
         kept_up: None,
@@ -81,7 +81,7 @@ fn a_comparison_without_a_usable_block_shows_nothing_and_says_so() {
     let study = study(vec![Metric::P50], None, None);
     let comparison = compared(study, |trial| match measured(trial, 1.0) {
         Told::Measured(measured) => Told::Measured(Measured {
-            state: State::Invalid,
+            state: Validity::Invalid,
             reasons: vec!["a debug build".to_owned()],
             ..measured
         }),

@@ -113,7 +113,7 @@ fn of_run(called: String, run: &Run) -> [String; 7] {
         load(&run.head.plan),
         view.rate.achieved.map_or_else(dash, number::rate),
         view.total.response.percentile("p99").nanos().map_or_else(dash, |nanos| number::time(nanos, None)),
-        run.truth.state.name().to_owned(),
+        run.validity.validity.name().to_owned(),
         on_one_line(&run.head.title),
     ]
 }

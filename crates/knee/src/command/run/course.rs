@@ -34,9 +34,9 @@ use crate::command::journal::{FileJournal, Trouble};
 use crate::exit::Exit;
 use crate::live::{self, Live};
 use crate::problem::{Problem, on_one_line, printable, reason};
+use crate::secret::shown_script;
 use crate::settings::amount;
 use crate::settings::output::{FPS, Progress};
-use crate::settings::request::redacted;
 use crate::settings::script::Mode;
 use crate::signals;
 use crate::store::{self, Kind, Store};
@@ -332,7 +332,7 @@ impl Job<'_> {
         let head = Head {
             measured_from: plan.warm_up,
             plan,
-            title: redacted(&self.args.script),
+            title: shown_script(&self.args.script),
             started: clock::wall(),
             build: build(),
             machine: host::machine(),

@@ -8,8 +8,9 @@
 use std::path::Path;
 
 use knee_core::clock;
+use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Run};
-use knee_core::truth::State;
+use knee_core::validity::Validity;
 
 use knee_js::handled::{Handled, Piece};
 use knee_js::op::Stage;
@@ -133,7 +134,19 @@ fn print(
         Handled::Nothing => {}
     }
     stdout.extend_from_slice(own.as_bytes());
-    ResultSink::Stdout.write(&stdout).map_err(failed)
+    ResultSink::Stdout.write(&stdout).map_err(failed)?;
+    if let Some(line) = warning_line(job, course, handled) {
+        narrate(&line);
+    }
+    Ok(())
+}
+
+/// Why the result is not valid, in one line, where a script printed in our place and nothing else is wanted.
+fn warning_line(job: &Job<'_>, course: &Course, handled: &Handled) -> Option<String> {
+    let asked = &job.args.report;
+    let silent = asked.output_format.is_none() && asked.quiet && matches!(handled, Handled::Pieces(_));
+    let run = course.run.as_ref().filter(|run| silent && has_requests(run))?;
+    report::reason_line(&knee_report::View::of(run))
 }
 
 /// Our own result: in the form that was asked for, or the part that k6's summary lacks.
@@ -152,9 +165,11 @@ fn own_part(job: &Job<'_>, course: &Course) -> String {
     report::beside_k6(&knee_report::View::of(run), &style) + "\n"
 }
 
-/// Whether there is anything that k6's summary does not say.
+/// Whether there is anything that k6's summary does not say: a request. A dropped iteration is none.
 fn has_requests(run: &Run) -> bool {
-    run.measured.all().books().planned > 0
+    let accounting = run.measured.accounting();
+    let dropped = if run.validity.diagnostics.load.drops { accounting.count(Outcome::Unsent) } else { 0 };
+    accounting.planned > dropped
 }
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
@@ -198,7 +213,8 @@ struct Facts {
     crossed: bool,
 }
 
-/// The first that applies: an invalid result, an interruption, the script's own mark, thresholds.
+/// The first that applies: an invalid result where a valid one is required, an interruption, the script's own word,
+/// thresholds.
 fn exit_of(facts: Facts) -> Exit {
     match facts {
         Facts { invalid: true, .. } => Exit::Invalid,
@@ -218,10 +234,12 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
     // Without a request nothing was measured that could be invalid; the script may still judge itself.
-    let invalid =
-        course.run.as_ref().is_some_and(|run| run.truth.state == State::Invalid && has_requests(run));
+    let invalid = course
+        .run
+        .as_ref()
+        .is_some_and(|run| run.validity.validity == Validity::Invalid && has_requests(run));
     let facts = Facts {
-        invalid: invalid && !job.args.report.no_verdict_exit,
+        invalid: invalid && job.args.report.require_valid,
         interrupted: course.interrupted
             || (ending.is_some_and(|ending| *ending != Ending::Completed) && !course.aborted),
         marked_failed: job.tally.has_failed(),

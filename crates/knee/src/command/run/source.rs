@@ -18,8 +18,8 @@ use crate::command::failed::{Failed, failed, refused};
 use crate::exit::Exit;
 use crate::fetch::Network;
 use crate::problem::{Problem, reason};
+use crate::secret::shown_script;
 use crate::settings::network;
-use crate::settings::request::redacted;
 use crate::settings::script::Asked;
 use crate::store;
 
@@ -60,7 +60,7 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
 }
 
 fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
-    let script = redacted(&args.script);
+    let script = shown_script(&args.script);
     let hint = if args.script.contains("://") {
         "a script comes from a file or an https:// URL; to load a URL write `knee URL`"
     } else {

@@ -83,7 +83,7 @@ impl StepSource for ScriptLoader {
         };
         let ScriptStep { run, record, iterations } =
             self.steps.take(executor(step, config), shape, control).map_err(load_failed)?;
-        let requests = run.warm_up.books().planned + run.measured.books().planned;
+        let requests = run.warm_up.accounting().planned + run.measured.accounting().planned;
         if requests == 0 && iterations > 0 {
             let hint = "a sweep measures requests: let the default function make some";
             return Err(load_failed(failed(Problem::new("the script made no request", hint))));

@@ -14,8 +14,8 @@
 
 use knee_core::plan::{Executor, Plan};
 use knee_core::schedule::Arrivals;
-use knee_core::truth::State;
 use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
 use knee_report::number;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -89,10 +89,10 @@ fn title_line(screen: &Screen, width: u16) -> Line<'static> {
 fn load(plan: &Plan) -> String {
     let [scenario] = &plan.scenarios[..] else { return format!("{} scenarios", plan.scenarios.len()) };
     match &scenario.executor {
-        Executor::Closed { users } if users.stages.is_empty() => {
+        Executor::Closed { vus: users } if users.stages.is_empty() => {
             format!("closed, {} connections", number::count(u64::from(scenario.users_max())))
         }
-        Executor::Closed { users } => format!("closed, up to {} connections", short(users.peak())),
+        Executor::Closed { vus: users } => format!("closed, up to {} connections", short(users.peak())),
         Executor::Open { rate: curve, arrivals, users_max } => {
             let upto = if curve.stages.is_empty() { "" } else { "up to " };
             let kind = match arrivals {
@@ -142,10 +142,10 @@ fn progress_label(screen: &Screen, now: Nanos, share: f64, left: Option<Nanos>) 
 
 fn generator_line(screen: &Screen) -> Line<'static> {
     let Some(last) = &screen.last else { return Line::from("") };
-    let lag = time_or_dash(last.own_lag_p99, screen.unit);
-    let cpu = last.instrument.busiest().map_or_else(
+    let lag = time_or_dash(last.generator_lag_p99, screen.unit);
+    let cpu = last.generator.busiest().map_or_else(
         || "CPU -".to_owned(),
-        |cpu| match last.instrument.workers.len() {
+        |cpu| match last.generator.workers.len() {
             1 => format!("CPU {}", percent(cpu)),
             workers => format!("CPU {} (busiest of {workers})", percent(cpu)),
         },
@@ -159,9 +159,9 @@ fn generator_line(screen: &Screen) -> Line<'static> {
 fn validity_line(screen: &Screen) -> Line<'static> {
     let (state, why) = screen.signs.worst();
     let color = match state {
-        State::Valid => Color::Green,
-        State::Suspect => Color::Yellow,
-        State::Invalid => Color::Red,
+        Validity::Valid => Color::Green,
+        Validity::Suspect => Color::Yellow,
+        Validity::Invalid => Color::Red,
     };
     let name = Span::styled(state.name(), screen.tone(color).bold());
     Line::from(vec![Span::raw("So far      "), name, Span::raw(format!(": {why}"))])

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use knee_core::event::Event;
+use knee_core::interval::Interval;
 use knee_core::outcome::Fault;
 use knee_core::record::{Head, Point};
-use knee_core::tally::Interval;
 use knee_core::unit::Nanos;
 use knee_report::number::Unit;
 use ratatui::style::{Color, Style};

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use knee_core::event::Event;
+use knee_core::generator::{GeneratorSample, WorkerSample};
+use knee_core::interval::Interval;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::{Build, Head, Machine};
 use knee_core::schedule::{Arrivals, Curve};
-use knee_core::tally::{EndpointTally, Interval};
-use knee_core::truth::{InstrumentSample, WorkerSample};
+use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 
 /// An open run of 60 s at 1,000/s with a warm-up of 2 s.
@@ -59,12 +60,12 @@ pub fn interval(second: u64) -> Interval {
         to: Nanos::from_secs(second + 1),
         backlog: if stalled { 40 } else { 0 },
         connections_open: 50,
-        instrument: InstrumentSample {
+        generator: GeneratorSample {
             workers: vec![
                 WorkerSample { cpu: 0.31, run_delay: Some(0.001) },
                 WorkerSample { cpu: 0.43, run_delay: Some(0.002) },
             ],
-            ..InstrumentSample::default()
+            ..GeneratorSample::default()
         },
         ..Interval::default()
     };
@@ -88,7 +89,7 @@ fn fill(tally: &mut EndpointTally, stalled: bool) {
         let times = &mut tally.outcomes[outcome as usize];
         times.service.record(service);
         times.response.record(service + queued);
-        tally.own_lag.record(Nanos::from_micros(10 + number / 40));
+        tally.generator_lag.record(Nanos::from_micros(10 + number / 40));
     }
     let failed = if stalled { 20 } else { 0 };
     tally.note_status(200, 1_000 - failed);

@@ -67,7 +67,7 @@ fn no_size_is_too_small_and_no_moment_too_early() {
 #[test]
 fn what_is_left_of_a_number_of_requests_is_estimated_from_the_pace() {
     let mut screen = Screen::new(None, false);
-    let executor = Executor::Closed { users: Curve::constant(50.0) };
+    let executor = Executor::Closed { vus: Curve::constant(50.0) };
     let head = synthetic::head_with(executor, Stop::Requests(10_000));
     screen.handle(&Event::Started(Arc::new(head)), Nanos::from_secs(7));
     for second in 0..4 {

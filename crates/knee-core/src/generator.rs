@@ -1,0 +1,92 @@
+//! What the load generator saw of itself during one interval.
+//!
+//! Does not sample anything (`knee-engine` does) and does not judge; see [`crate::validity`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::unit::Nanos;
+
+/// What the load generator saw of itself during one interval. `None` means that this platform
+/// cannot measure it, never "zero".
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GeneratorSample {
+    /// One entry per worker thread.
+    pub workers: Vec<WorkerSample>,
+    /// Scheduling periods in which a CPU quota stopped this process, and all periods. Of the cgroup, its own or one
+    /// above it, that was stopped most.
+    pub throttled: Option<(u64, u64)>,
+    /// Share of the interval, 0 to 1, that a hypervisor took from this machine's CPUs.
+    pub steal: Option<f64>,
+    /// Share of all CPUs of this machine, 0 to 1, that was busy with anything at all.
+    pub host_busy: Option<f64>,
+    /// File descriptors open and the limit on them.
+    pub descriptors: Option<(u64, u64)>,
+    /// Most local ports taken towards one address (open and in `TIME_WAIT`), and how many there are. While all
+    /// sockets of the machine are few, it is those.
+    pub ports: Option<(u64, u64)>,
+    /// Resident memory in bytes.
+    pub resident_bytes: Option<u64>,
+    /// Wall-clock time minus the run's clock, in nanoseconds, relative to the start of the run;
+    /// moves when the wall clock is stepped.
+    pub wall_drift_ns: i64,
+    /// Time the machine was suspended since the start of the run.
+    pub suspended: Option<Nanos>,
+    /// How late the workers noticed what was ready. Absent in records of earlier versions.
+    #[serde(default)]
+    pub loop_lag: Option<LoopLag>,
+    /// How late this platform's timers are by construction; no fault of the run.
+    #[serde(default)]
+    pub timer_slack: Nanos,
+}
+
+impl GeneratorSample {
+    /// The highest share of a CPU that any worker used, 0 to 1; `None` without workers.
+    pub fn busiest(&self) -> Option<f64> {
+        self.workers.iter().map(|worker| worker.cpu).reduce(f64::max)
+    }
+}
+
+/// What one worker thread used during an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerSample {
+    /// Share of the interval, 0 to 1, that the thread ran.
+    pub cpu: f64,
+    /// Share of the interval, 0 to 1, that the thread was ready to run and had no CPU.
+    pub run_delay: Option<f64>,
+}
+
+/// How late a worker notices what is ready, tried every few milliseconds with a timer: a response is read just as late.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoopLag {
+    /// How late each try was. A pause is one try, however long: a closed load notices it once too.
+    pub lateness: Histogram,
+    /// The sum of the pauses of [`PAUSE`] and longer; of several workers the most that one saw.
+    pub paused: Nanos,
+}
+
+/// From this lateness on the worker was not slow but stood still.
+pub const PAUSE: Nanos = Nanos::from_millis(100);
+
+impl LoopLag {
+    /// Notes that a try was `late`.
+    pub fn note(&mut self, late: Nanos) {
+        self.lateness.record(late);
+        if late >= PAUSE {
+            self.paused = self.paused.saturating_add(late);
+        }
+    }
+
+    /// Adds what another worker saw in the same interval.
+    pub fn merge_beside(&mut self, other: &Self) {
+        self.lateness.merge(&other.lateness);
+        self.paused = self.paused.max(other.paused);
+    }
+
+    /// Forgets everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.lateness.clear();
+        self.paused = Nanos::ZERO;
+    }
+}

@@ -1,0 +1,190 @@
+//! The figures that the rules look at, computed once over the measured part of a run.
+//!
+//! "Steady" is said of the whole intervals between the end of the warm-up and the last planned
+//! arrival: without the grace period, and without the shorter intervals at the ends. In a record all
+//! figures lie side by side under their first names; groups are for those who read this code.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tally::Accounting;
+use crate::unit::Nanos;
+
+/// Everything that a rule can look at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Diagnostics {
+    /// What became of the requests.
+    #[serde(flatten)]
+    pub requests: Requests,
+    /// How the load came about.
+    #[serde(flatten)]
+    pub load: Load,
+    /// What the load generator saw of itself.
+    #[serde(flatten)]
+    pub generator: Generator,
+    /// How the run was made and how it ended.
+    #[serde(flatten)]
+    pub run: Circumstances,
+}
+
+/// What became of the requests.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Requests {
+    /// The account of the measured requests.
+    #[serde(rename = "books")]
+    pub accounting: Accounting,
+    /// How many of the measured requests came due in the warm-up and were open all through the measured time.
+    pub from_warm_up: u64,
+    /// Requests, of all endpoints and of the warm-up too, that came due and never ended or ended
+    /// without having come due; anything above zero is a fault of this program.
+    #[serde(rename = "books_off")]
+    pub unaccounted: u64,
+    /// Measured requests that failed for a fault whose blame is the generator's.
+    pub generator_faults: u64,
+    /// Response times over all outcomes.
+    pub response: Option<Quantiles>,
+    /// Service times over all requests that were sent.
+    pub service: Option<Quantiles>,
+    /// Service time at the 99th percentile of the requests that were answered.
+    pub answered_p99: Option<Nanos>,
+    /// Connections opened in the measured part.
+    pub connections_opened: u64,
+    /// Requests sent once more because the server had closed an idle connection.
+    pub resent: u64,
+    /// Responses with bytes behind their end.
+    pub surplus: u64,
+    /// Requests still open at the end, and the age of the oldest.
+    pub censored: Option<(u64, Nanos)>,
+    /// How many of those were open for longer than twice `answered_p99`: not slow but stuck.
+    pub censored_stuck: u64,
+    /// Different bodies; the flag says that there were more than can be told apart.
+    pub bodies: (u64, bool),
+    /// Endpoints that answered with bodies of different lengths.
+    pub endpoints_of_many_lengths: u64,
+    /// Endpoints that answered with an empty body at least once.
+    pub endpoints_of_empty_bodies: u64,
+}
+
+/// How the load came about.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Load {
+    /// Whether every user waits for its response before it sends again.
+    pub closed: bool,
+    /// Whether an arrival that finds every user busy is given up at once.
+    pub drops: bool,
+    /// The most connections or VUs that the plan keeps busy at once.
+    #[serde(rename = "users_max")]
+    pub vus_max: u64,
+    /// Open mode: requests sent in the steady part per request that came due in it.
+    pub sent_share: Option<f64>,
+    /// Open mode: requests per second that came due in the steady part.
+    pub due_per_s: Option<f64>,
+    /// Open mode: requests per second that the server answered or failed in the steady part.
+    pub taken_per_s: Option<f64>,
+    /// Mean number in flight.
+    pub in_flight_mean: Option<f64>,
+    /// Most in flight.
+    pub in_flight_max: u64,
+    /// Relative difference between the integral of requests in flight and the sum of their
+    /// service times: an internal check, 0 up to rounding.
+    pub area_residual: Option<f64>,
+    /// Little's law over the steady part: |X R - N| / N. `None` where it says nothing: the plan
+    /// is not steady, or too little ended.
+    pub little_residual: Option<f64>,
+    /// How much of that the requests explain that were in flight at the edges of the steady part.
+    pub little_allowance: f64,
+}
+
+/// What the load generator saw of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Generator {
+    /// Generator lag: by how much requests went out late through the generator's own doing; `None` without a request.
+    #[serde(rename = "own_lag")]
+    pub lag: Option<Quantiles>,
+    /// How late the workers noticed what was ready, at the least: lower confidence bounds, because a
+    /// short run has few tries.
+    pub loop_lag: Option<Quantiles>,
+    /// How late this platform's timers are by construction.
+    pub timer_slack: Nanos,
+    /// Measured time, as far as intervals cover it.
+    pub measured: Nanos,
+    /// For how much of it a worker stood still.
+    pub paused: Nanos,
+    /// By how much the longest interval was longer than planned: for that long the program stood still.
+    pub stall: Nanos,
+    /// Highest share of a CPU that any worker used in any whole interval.
+    pub worker_cpu_max: Option<f64>,
+    /// Share of the intervals in which a worker used over 90 % of its CPU, or all workers together over 90 % of the
+    /// CPUs that they may use.
+    pub worker_cpu_saturated: Option<f64>,
+    /// Highest share of the run that a worker waited for a CPU.
+    pub run_delay: Option<f64>,
+    /// Periods throttled and all periods.
+    pub throttled: Option<(u64, u64)>,
+    /// Share of the run stolen by a hypervisor.
+    pub steal: Option<f64>,
+    /// Most descriptors open, and the limit.
+    pub descriptors: Option<(u64, u64)>,
+    /// Most ports taken towards one address, and how many there are.
+    pub ports: Option<(u64, u64)>,
+    /// Largest step of the wall clock against the run's clock, in nanoseconds.
+    pub wall_drift_ns: i64,
+    /// Time suspended.
+    pub suspended: Option<Nanos>,
+}
+
+/// How the run was made and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own, stored by its name")]
+pub struct Circumstances {
+    /// Whole intervals in the steady part.
+    pub intervals: u64,
+    /// Intervals that were written and have not been read back.
+    pub intervals_lost: u64,
+    /// Whether the target runs on this machine.
+    pub co_located: Option<bool>,
+    /// Whether the program was built without optimizations.
+    pub debug_build: bool,
+    /// Whether a person or a signal ended the run before its plan did.
+    pub interrupted: bool,
+    /// Whether the record has no tail.
+    pub truncated: bool,
+}
+
+/// Four points of a distribution, whatever the size of the sample: the generator is held to what it did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredQuantiles")]
+pub struct Quantiles {
+    /// Median.
+    pub p50: Nanos,
+    /// 90th percentile.
+    pub p90: Nanos,
+    /// 99th percentile.
+    pub p99: Nanos,
+    /// Maximum.
+    pub max: Nanos,
+}
+
+/// As records have it: by name, or as records of the first versions, median, 99 % and maximum or the first two alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredQuantiles {
+    Named { p50: Nanos, p90: Nanos, p99: Nanos, max: Nanos },
+    Three(Nanos, Nanos, Nanos),
+    Two(Nanos, Nanos),
+}
+
+impl From<StoredQuantiles> for Quantiles {
+    fn from(stored: StoredQuantiles) -> Self {
+        let (p50, p90, p99, max) = match stored {
+            StoredQuantiles::Named { p50, p90, p99, max } => (p50, p90, p99, max),
+            StoredQuantiles::Three(p50, p99, max) => (p50, p99, p99, max),
+            StoredQuantiles::Two(p50, p99) => (p50, p99, p99, p99),
+        };
+        Self { p50, p90, p99, max }
+    }
+}

@@ -1,0 +1,306 @@
+//! Facts worth knowing that do not touch the validity: one entry per note, with what `knee explain` says.
+//!
+//! Does not judge; see [`super::rule`].
+
+use super::diagnostics::Diagnostics;
+use super::rule::count;
+use crate::unit::Nanos;
+
+/// One note.
+#[derive(Clone, Copy, Debug)]
+pub struct Note {
+    /// Short, stable name.
+    pub code: &'static str,
+    /// What it means, and what can be done.
+    pub meaning: &'static str,
+    text: fn(&Diagnostics) -> Option<String>,
+}
+
+impl Note {
+    /// The note as it is shown, with its code, if the diagnostics call for it.
+    pub fn of(&self, diagnostics: &Diagnostics) -> Option<String> {
+        (self.text)(diagnostics).map(|text| format!("{text} [{}]", self.code))
+    }
+}
+
+/// Every note, in the order in which they are shown.
+pub const NOTES: &[Note] = &[
+    Note {
+        code: "interrupted",
+        meaning: "A signal or a key ended the run before its plan did. Rates are over the time until then.",
+        text: interrupted,
+    },
+    Note {
+        code: "co_located",
+        meaning: "The target and knee take CPU time from each other, so the result is about the pair. Only where knee's \
+                  waits show in the times is that a warning (run_delay). For a result about the service alone, load \
+                  it from another machine, or keep the CPUs apart with `taskset`.",
+        text: co_located,
+    },
+    Note {
+        code: "unmeasured",
+        meaning: "This platform does not report CPU use per thread, waiting for a CPU, CPU limits or stolen time. What \
+                  they do to times is still seen by the generator lag and the loop lag, above a floor that its timers \
+                  set. On Linux all of it is measured.",
+        text: unmeasured,
+    },
+    Note {
+        code: "small_lag",
+        meaning: "Requests went out a little late. That is too little to judge by (under 1 ms), and yet much of a very \
+                  fast response, or it hit single requests alone. Service time leaves it out.",
+        text: small_lag,
+    },
+    Note {
+        code: "short",
+        meaning: "CPU use is judged over whole intervals (1 s), and the run had none.",
+        text: short,
+    },
+    Note {
+        code: "censored",
+        meaning: "Requests were open when the run and its grace period ended. They are in the percentiles as lower \
+                  bounds. Those much older than the p99 of the answered ones are stuck, not slow.",
+        text: censored,
+    },
+    Note {
+        code: "from_warm_up",
+        meaning: "These requests came due in the warm-up and were open all through the measured time. In a closed load \
+                  they count as measured: their users sent nothing else, so no other figure knows of the wait.",
+        text: from_warm_up,
+    },
+    Note {
+        code: "churn",
+        meaning: "More connections were opened than there are users. Unless keep-alive is off, the server or something \
+                  between closes them. The cost of opening is in the response time.",
+        text: churn,
+    },
+    Note {
+        code: "resent",
+        meaning: "The server closed a kept connection just as a request was sent on it. The request was sent once more.",
+        text: resent,
+    },
+    Note {
+        code: "trailing_bytes",
+        meaning: "Bytes came behind the end of a response that no request asked for. knee closed those connections.",
+        text: trailing_bytes,
+    },
+    Note {
+        code: "descriptors",
+        meaning: "Few file descriptors are left. More connections need a higher limit (`ulimit -n`).",
+        text: descriptors,
+    },
+    Note {
+        code: "bodies",
+        meaning: "Many different bodies came back: perhaps not every response is what was asked for.",
+        text: different_bodies,
+    },
+    Note {
+        code: "lengths",
+        meaning: "Bodies of different lengths came back from one endpoint: perhaps some are error pages.",
+        text: different_lengths,
+    },
+    Note {
+        code: "empty",
+        meaning: "Empty bodies came back. If the endpoint should answer with a body, check it.",
+        text: empty_bodies,
+    },
+];
+
+fn interrupted(diagnostics: &Diagnostics) -> Option<String> {
+    diagnostics.run.interrupted.then(|| "the run was interrupted before its plan ended".to_owned())
+}
+
+fn co_located(diagnostics: &Diagnostics) -> Option<String> {
+    let shared = diagnostics.run.co_located == Some(true);
+    shared.then(|| "target and generator share this machine's CPUs".to_owned())
+}
+
+fn unmeasured(diagnostics: &Diagnostics) -> Option<String> {
+    let portable = diagnostics.run.intervals > 0 && diagnostics.generator.worker_cpu_max.is_none();
+    portable.then(|| "this platform reports no CPU use, CPU waits or stolen time".to_owned())
+}
+
+/// Below this a lag is not worth a word.
+const LAG_NOTED: Nanos = Nanos::from_micros(100);
+
+/// A lag too small for a rule may still be much of a very fast response, or hit a few alone.
+fn small_lag(diagnostics: &Diagnostics) -> Option<String> {
+    let (lag, response) = (diagnostics.generator.lag?, diagnostics.requests.response?);
+    if lag.p99 > LAG_NOTED && lag.p99.0 > response.p99.0 / 4 {
+        return Some(format!("generator lag p99 {} is much of a response time of {}", lag.p99, response.p99));
+    }
+    let rare = lag.max > Nanos::from_millis(100) && lag.max > response.p99;
+    rare.then(|| format!("single requests went out late by up to {}", lag.max))
+}
+
+fn short(diagnostics: &Diagnostics) -> Option<String> {
+    let short = diagnostics.run.intervals == 0 && diagnostics.requests.accounting.planned > 0;
+    short.then(|| "the run was too short to see knee's CPU use".to_owned())
+}
+
+fn censored(diagnostics: &Diagnostics) -> Option<String> {
+    let requests = &diagnostics.requests;
+    let (open, oldest) = requests.censored?;
+    let text = format!("{} requests were open at the end, the oldest for {oldest}", count(open));
+    Some(match requests.censored_stuck {
+        0 => text,
+        stuck => format!("{text}; {} are stuck", count(stuck)),
+    })
+}
+
+fn from_warm_up(diagnostics: &Diagnostics) -> Option<String> {
+    let spanning = diagnostics.requests.from_warm_up;
+    (spanning > 0).then(|| format!("{} requests spanned the measurement", count(spanning)))
+}
+
+/// Share of the requests that opened a connection beyond the first of each user.
+const CHURN: f64 = 0.01;
+
+/// The plan does not say whether connections were to be kept, so this is a note and no warning.
+fn churn(diagnostics: &Diagnostics) -> Option<String> {
+    let planned = diagnostics.requests.accounting.planned;
+    let opened = diagnostics.requests.connections_opened;
+    let share = opened.saturating_sub(diagnostics.load.vus_max) as f64 / planned.max(1) as f64;
+    (share > CHURN)
+        .then(|| format!("{} connections were opened for {} requests", count(opened), count(planned)))
+}
+
+fn resent(diagnostics: &Diagnostics) -> Option<String> {
+    let resent = diagnostics.requests.resent;
+    (resent > 0).then(|| format!("{} requests were sent once more, on a new connection", count(resent)))
+}
+
+/// Above a thousandth of the requests it is a warning instead.
+fn trailing_bytes(diagnostics: &Diagnostics) -> Option<String> {
+    let surplus = diagnostics.requests.surplus;
+    (surplus > 0).then(|| format!("{} responses had unexpected trailing bytes", count(surplus)))
+}
+
+/// Share of the limit.
+const DESCRIPTORS: f64 = 0.8;
+
+fn descriptors(diagnostics: &Diagnostics) -> Option<String> {
+    let (open, limit) = diagnostics.generator.descriptors?;
+    let full = limit > 0 && open as f64 / limit as f64 > DESCRIPTORS;
+    full.then(|| format!("{} of {} file descriptors were in use", count(open), count(limit)))
+}
+
+/// More different bodies than a page that varies a little.
+const BODIES: u64 = 16;
+
+fn different_bodies(diagnostics: &Diagnostics) -> Option<String> {
+    let (different, more) = diagnostics.requests.bodies;
+    let at_least = if more { "more than " } else { "" };
+    (more || different > BODIES).then(|| format!("{at_least}{different} different bodies came back"))
+}
+
+fn different_lengths(diagnostics: &Diagnostics) -> Option<String> {
+    let endpoints = diagnostics.requests.endpoints_of_many_lengths;
+    (endpoints > 0).then(|| format!("bodies of different lengths came from {endpoints} of the endpoints"))
+}
+
+fn empty_bodies(diagnostics: &Diagnostics) -> Option<String> {
+    let endpoints = diagnostics.requests.endpoints_of_empty_bodies;
+    (endpoints > 0).then(|| format!("empty bodies came from {endpoints} of the endpoints"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::judge::judge;
+    use super::super::rule::testing::{healthy, micros};
+    use super::super::{Validity, rule::RULES};
+    use super::*;
+
+    /// The notes of a healthy run after `change`.
+    fn noted(change: impl Fn(&mut Diagnostics)) -> Vec<String> {
+        let mut diagnostics = healthy();
+        change(&mut diagnostics);
+        let report = judge(diagnostics);
+        assert_eq!(report.validity, Validity::Valid, "{:?}", report.warnings);
+        report.notes
+    }
+
+    #[test]
+    fn a_code_means_one_note_or_one_rule() {
+        let mut codes: Vec<_> = NOTES.iter().map(|note| note.code).collect();
+        codes.extend(RULES.iter().map(|rule| rule.code));
+        let all = codes.len();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), all);
+    }
+
+    #[test]
+    fn an_interruption_and_a_shared_machine_are_notes_and_no_warnings() {
+        assert_eq!(
+            noted(|d| d.run.interrupted = true),
+            ["the run was interrupted before its plan ended [interrupted]"]
+        );
+        assert_eq!(
+            noted(|d| d.run.co_located = Some(true)),
+            ["target and generator share this machine's CPUs [co_located]"]
+        );
+    }
+
+    #[test]
+    fn requests_open_at_the_end_are_noted_with_their_age_and_the_stuck_ones_counted() {
+        let open = |stuck| {
+            noted(move |d| {
+                (d.requests.censored, d.requests.censored_stuck) = (Some((3, Nanos::from_secs(9))), stuck);
+            })
+        };
+        assert_eq!(open(0), ["3 requests were open at the end, the oldest for 9.00 s [censored]"]);
+        assert_eq!(
+            open(2),
+            ["3 requests were open at the end, the oldest for 9.00 s; 2 are stuck [censored]"]
+        );
+    }
+
+    #[test]
+    fn connections_beyond_one_a_user_are_noted_above_one_percent_of_the_requests() {
+        assert_eq!(noted(|d| d.requests.connections_opened = 664), Vec::<String>::new());
+        let told = noted(|d| d.requests.connections_opened = 665);
+        assert_eq!(told, ["665 connections were opened for 60,000 requests [churn]"]);
+    }
+
+    #[test]
+    fn a_lag_too_small_to_judge_is_noted_when_it_is_much_of_a_fast_response() {
+        let lag = |us| {
+            noted(move |d| {
+                d.generator.lag = Some(micros([0, 20, us, 1_000]));
+                d.requests.response = Some(micros([50, 200, 800, 900]));
+            })
+        };
+        assert_eq!((lag(200).len(), lag(201).len()), (0, 1));
+    }
+
+    #[test]
+    fn a_rare_lag_that_no_percentile_shows_is_noted() {
+        let most = |us| noted(move |d| d.generator.lag = Some(micros([0, 20, 60, us])));
+        assert_eq!((most(100_000).len(), most(100_001).len()), (0, 1));
+    }
+
+    #[test]
+    fn what_came_back_is_noted_where_it_may_not_be_what_was_asked_for() {
+        assert_eq!(noted(|d| d.requests.bodies = (16, false)).len(), 0);
+        let told = noted(|d| d.requests.bodies = (17, false));
+        assert_eq!(told, ["17 different bodies came back [bodies]"]);
+        let told = noted(|d| d.requests.bodies = (64, true));
+        assert_eq!(told, ["more than 64 different bodies came back [bodies]"]);
+        assert_eq!(noted(|d| d.requests.endpoints_of_many_lengths = 1).len(), 1);
+        assert_eq!(noted(|d| d.requests.endpoints_of_empty_bodies = 1).len(), 1);
+        assert_eq!(noted(|d| d.requests.resent = 1).len(), 1);
+        assert_eq!(noted(|d| d.requests.surplus = 1).len(), 1);
+    }
+
+    #[test]
+    fn descriptors_that_run_short_bend_nothing_and_are_noted() {
+        let open = |count| noted(move |d| d.generator.descriptors = Some((count, 1_000)));
+        assert_eq!((open(800).len(), open(801).len()), (0, 1));
+    }
+
+    #[test]
+    fn a_run_shorter_than_an_interval_says_that_cpu_use_is_unknown() {
+        let notes = noted(|d| (d.run.intervals, d.generator.worker_cpu_max) = (0, None));
+        assert_eq!(notes, ["the run was too short to see knee's CPU use [short]"]);
+    }
+}

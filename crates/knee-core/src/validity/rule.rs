@@ -1,0 +1,204 @@
+//! The rules of the validity check: one file per rule, and the list of all.
+//!
+//! A rule finds its evidence in the [`Diagnostics`], rates it, and says it in a message of 12 words
+//! at most; cause and remedy are for `knee explain CODE`. A rule asks what its figure did to the
+//! result: which share of the requests, of the time or of a reported figure is the load generator's
+//! doing. A new rule is a new file here and a line in [`RULES`].
+//! Does not collect figures; see [`super::collect`].
+
+use super::diagnostics::Diagnostics;
+use super::{Validity, Warning};
+
+mod area;
+mod bent;
+mod books;
+mod clock;
+mod debug_build;
+mod generator_faults;
+mod intervals;
+mod lag;
+mod littles_law;
+mod loop_lag;
+mod no_answer;
+mod nothing_measured;
+mod ports;
+mod rate;
+mod run_delay;
+mod stall;
+mod steal;
+mod surplus;
+mod suspended;
+mod throttled;
+mod truncated;
+mod worker_cpu;
+
+#[cfg(test)]
+pub(super) mod testing;
+
+/// Every rule, in the order in which warnings of the same weight are shown: first what makes
+/// numbers wrong, then what bends them.
+pub const RULES: &[Rule] = &[
+    Rule::of::<books::Evidence>(),
+    Rule::of::<intervals::Evidence>(),
+    Rule::of::<area::Evidence>(),
+    Rule::of::<nothing_measured::Evidence>(),
+    Rule::of::<no_answer::Evidence>(),
+    Rule::of::<debug_build::Evidence>(),
+    Rule::of::<rate::Evidence>(),
+    Rule::of::<lag::Evidence>(),
+    Rule::of::<stall::Evidence>(),
+    Rule::of::<worker_cpu::Evidence>(),
+    Rule::of::<throttled::Evidence>(),
+    Rule::of::<run_delay::Evidence>(),
+    Rule::of::<loop_lag::Evidence>(),
+    Rule::of::<generator_faults::Evidence>(),
+    Rule::of::<steal::Evidence>(),
+    Rule::of::<surplus::Evidence>(),
+    Rule::of::<clock::Evidence>(),
+    Rule::of::<suspended::Evidence>(),
+    Rule::of::<ports::Evidence>(),
+    Rule::of::<littles_law::Evidence>(),
+    Rule::of::<truncated::Evidence>(),
+];
+
+/// What a rule found, and everything that is to be said about it.
+trait Rated: Sized {
+    /// Short, stable name.
+    const CODE: &'static str;
+    /// What is looked at, for the table of rules.
+    const LOOKS_AT: &'static str;
+    /// When the result is suspect; empty if never.
+    const SUSPECT: &'static str;
+    /// When the result is invalid; empty if never.
+    const INVALID: &'static str;
+    /// Where the limits come from.
+    const SOURCE: &'static str;
+    /// What usually causes it, and what it does to the numbers.
+    const CAUSE: &'static str;
+    /// What to do, at length.
+    const REMEDY: &'static str;
+    /// What to do first, as an imperative.
+    const HINT: &'static str;
+
+    /// The evidence, if there is any. A figure that this platform cannot measure (`None`) is none.
+    fn find(diagnostics: &Diagnostics) -> Option<Self>;
+
+    /// What it makes of the result; `None` if it is within limits.
+    fn validity(&self) -> Option<Validity>;
+
+    /// What was seen, with its figure, in 12 words at most; no full stop.
+    fn message(&self) -> String;
+}
+
+/// One rule, as lists and `knee explain` show it.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Short, stable name.
+    pub code: &'static str,
+    /// What is looked at.
+    pub looks_at: &'static str,
+    /// When the result is suspect; empty if never.
+    pub suspect: &'static str,
+    /// When the result is invalid; empty if never.
+    pub invalid: &'static str,
+    /// Where the limits come from.
+    pub source: &'static str,
+    /// What usually causes it, and what it does to the numbers.
+    pub cause: &'static str,
+    /// What to do.
+    pub remedy: &'static str,
+    check: fn(&Diagnostics) -> Option<Warning>,
+}
+
+impl Rule {
+    const fn of<E: Rated>() -> Self {
+        Self {
+            code: E::CODE,
+            looks_at: E::LOOKS_AT,
+            suspect: E::SUSPECT,
+            invalid: E::INVALID,
+            source: E::SOURCE,
+            cause: E::CAUSE,
+            remedy: E::REMEDY,
+            check: check::<E>,
+        }
+    }
+
+    /// The warning that this rule gives, if any.
+    pub fn check(&self, diagnostics: &Diagnostics) -> Option<Warning> {
+        (self.check)(diagnostics)
+    }
+}
+
+fn check<E: Rated>(diagnostics: &Diagnostics) -> Option<Warning> {
+    let evidence = E::find(diagnostics)?;
+    let validity = evidence.validity()?;
+    Some(Warning {
+        code: E::CODE.to_owned(),
+        validity,
+        message: evidence.message(),
+        hint: E::HINT.to_owned(),
+    })
+}
+
+/// What a figure with two limits makes of the result; both are exclusive.
+fn above(value: f64, suspect: f64, invalid: f64) -> Option<Validity> {
+    if value > invalid {
+        Some(Validity::Invalid)
+    } else if value > suspect {
+        Some(Validity::Suspect)
+    } else {
+        None
+    }
+}
+
+/// A share as text, with three digits at the most.
+fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    match value {
+        value if value < 1.0 => format!("{value:.2} %"),
+        value if value < 10.0 => format!("{value:.1} %"),
+        value => format!("{value:.0} %"),
+    }
+}
+
+/// A count as text, with commas between thousands.
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+const OUR_FAULT: &str = "This is a fault of knee, not of the target. Keep the record and report it.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_code_of_its_own_a_limit_a_source_a_cause_and_a_remedy() {
+        let mut codes: Vec<_> = RULES.iter().map(|rule| rule.code).collect();
+        for rule in RULES {
+            assert!(!(rule.suspect.is_empty() && rule.invalid.is_empty()), "{}", rule.code);
+            for text in [rule.source, rule.cause, rule.remedy] {
+                assert!(text.ends_with('.') && !text.contains("  "), "{}: {text}", rule.code);
+            }
+        }
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), RULES.len());
+    }
+
+    #[test]
+    fn counts_and_shares_are_written_as_people_read_them() {
+        let counts = [0, 999, 1_000, 5_018, 1_234_567].map(count);
+        assert_eq!(counts, ["0", "999", "1,000", "5,018", "1,234,567"]);
+        assert_eq!([0.001_23, 0.023_4, 0.5].map(percent), ["0.12 %", "2.3 %", "50 %"]);
+    }
+}

@@ -1,0 +1,45 @@
+//! Every request that came due must have ended exactly once.
+
+use super::{Diagnostics, OUR_FAULT, Rated, Validity, count};
+
+/// What was found.
+pub(super) struct Evidence {
+    planned: u64,
+    unaccounted: u64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "books";
+    const LOOKS_AT: &'static str = "requests that came due and did not end exactly once";
+    const SUSPECT: &'static str = "";
+    const INVALID: &'static str = "any";
+    const SOURCE: &'static str = "Whole numbers: an error of one request in a thousand million shows.";
+    const CAUSE: &'static str = "A tool that loses requests loses the slow ones: those still open at the end, those it gave up. Every percentile is then too good.";
+    const REMEDY: &'static str = OUR_FAULT;
+    const HINT: &'static str = "keep the record and report it";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        let (planned, unaccounted) =
+            (diagnostics.requests.accounting.planned, diagnostics.requests.unaccounted);
+        (unaccounted > 0).then_some(Self { planned, unaccounted })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        Some(Validity::Invalid)
+    }
+
+    fn message(&self) -> String {
+        format!("{} of {} requests did not end exactly once", count(self.unaccounted), count(self.planned))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, changed};
+
+    #[test]
+    fn a_single_unaccounted_request_makes_the_run_invalid() {
+        assert_eq!(changed("books", |d| d.requests.unaccounted = 0), None);
+        assert_eq!(changed("books", |d| d.requests.unaccounted = 1), INVALID);
+    }
+}

@@ -1,0 +1,54 @@
+//! Steps of the wall clock against the run's clock.
+
+use super::{Diagnostics, Rated, Validity};
+use crate::unit::Nanos;
+
+/// A step of the wall clock that is more than slewing makes of it.
+const STEP: Nanos = Nanos::from_millis(50);
+
+/// What was found.
+pub(super) struct Evidence {
+    step_ns: i64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "clock";
+    const LOOKS_AT: &'static str = "steps of the wall clock against the run's clock";
+    const SUSPECT: &'static str = "50 ms";
+    const INVALID: &'static str = "";
+    const SOURCE: &'static str = "Time servers slew smaller errors away.";
+    const CAUSE: &'static str = "The wall clock was set during the run. Times are unaffected, because they are taken from another clock; what other programs logged does not line up with this run.";
+    const REMEDY: &'static str =
+        "Let the clock settle (`chronyc waitsync`), and measure again if logs are to be compared.";
+    const HINT: &'static str = "let the clock settle, measure again";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        Some(Self { step_ns: diagnostics.generator.wall_drift_ns })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        (self.step() > STEP).then_some(Validity::Suspect)
+    }
+
+    fn message(&self) -> String {
+        let direction = if self.step_ns > 0 { "forward" } else { "back" };
+        format!("the wall clock was set {direction} by {}", self.step())
+    }
+}
+
+impl Evidence {
+    const fn step(&self) -> Nanos {
+        Nanos(self.step_ns.unsigned_abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SUSPECT, changed};
+
+    #[test]
+    fn a_step_of_the_wall_clock_over_50_ms_is_suspect_in_either_direction() {
+        let step = |ns: i64| changed("clock", move |d| d.generator.wall_drift_ns = ns);
+        assert_eq!([50_000_000, 50_000_001, -50_000_001].map(step), [None, SUSPECT, SUSPECT]);
+    }
+}

@@ -1,0 +1,40 @@
+//! A build without optimizations measures itself.
+
+use super::{Diagnostics, Rated, Validity};
+
+/// What was found.
+pub(super) struct Evidence {}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "debug_build";
+    const LOOKS_AT: &'static str = "whether the program was built without optimizations";
+    const SUSPECT: &'static str = "";
+    const INVALID: &'static str = "if so";
+    const SOURCE: &'static str = "A debug build takes ten to fifty times the CPU per request.";
+    const CAUSE: &'static str =
+        "The program was built without `--release`. What it measures is mostly its own slowness.";
+    const REMEDY: &'static str = "Build with `cargo build --release`.";
+    const HINT: &'static str = "build with `cargo build --release`";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        diagnostics.run.debug_build.then_some(Self {})
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        Some(Validity::Invalid)
+    }
+
+    fn message(&self) -> String {
+        "this build of knee is not optimized".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, changed};
+
+    #[test]
+    fn a_debug_build_does_not_measure() {
+        assert_eq!(changed("debug_build", |d| d.run.debug_build = true), INVALID);
+    }
+}

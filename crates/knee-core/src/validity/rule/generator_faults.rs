@@ -1,0 +1,56 @@
+//! Requests that failed on this machine say nothing about the target.
+
+use super::{Diagnostics, Rated, Validity, above, count, percent};
+
+/// Shares of the planned requests.
+const SUSPECT: f64 = 0.001;
+const INVALID: f64 = 0.01;
+
+/// What was found.
+pub(super) struct Evidence {
+    faults: u64,
+    planned: u64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "generator_faults";
+    const LOOKS_AT: &'static str = "requests that failed on this machine: no descriptor, no port, no memory";
+    const SUSPECT: &'static str = "0.1 %";
+    const INVALID: &'static str = "1 %";
+    const SOURCE: &'static str =
+        "A thousandth of the requests is the smallest share that a reported percentile shows.";
+    const CAUSE: &'static str =
+        "This machine ran out of file descriptors, local ports or socket memory. The errors name which.";
+    const REMEDY: &'static str = "Raise the limit that the errors name (`ulimit -n`, net.ipv4.ip_local_port_range), keep connections alive, or use fewer.";
+    const HINT: &'static str = "raise the limit that the errors name";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        let planned = diagnostics.requests.accounting.planned;
+        Some(Self { faults: diagnostics.requests.generator_faults, planned })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        above(self.share(), SUSPECT, INVALID)
+    }
+
+    fn message(&self) -> String {
+        format!("{} requests ({}) failed on this machine", count(self.faults), percent(self.share()))
+    }
+}
+
+impl Evidence {
+    fn share(&self) -> f64 {
+        self.faults as f64 / self.planned.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, SUSPECT, changed};
+
+    #[test]
+    fn failures_of_this_machine_count_by_their_share_of_all_requests() {
+        let failed = |faults| changed("generator_faults", move |d| d.requests.generator_faults = faults);
+        assert_eq!([60, 61, 600, 601].map(failed), [None, SUSPECT, SUSPECT, INVALID]);
+    }
+}

@@ -1,0 +1,44 @@
+//! A record must have all the intervals that were written.
+
+use super::{Diagnostics, Rated, Validity, count};
+
+/// What was found.
+pub(super) struct Evidence {
+    lost: u64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "intervals";
+    const LOOKS_AT: &'static str = "intervals that were written and are missing from the record";
+    const SUSPECT: &'static str = "";
+    const INVALID: &'static str = "any";
+    const SOURCE: &'static str = "The end of a record says how many intervals it has.";
+    const CAUSE: &'static str =
+        "The file was changed or damaged after it was written. The missing requests are in no total.";
+    const REMEDY: &'static str = "Restore the file from a copy, or measure again.";
+    const HINT: &'static str = "restore the file, or measure again";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        let lost = diagnostics.run.intervals_lost;
+        (lost > 0).then_some(Self { lost })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        Some(Validity::Invalid)
+    }
+
+    fn message(&self) -> String {
+        format!("{} intervals of the record are missing", count(self.lost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, changed};
+
+    #[test]
+    fn a_missing_interval_makes_the_run_invalid() {
+        assert_eq!(changed("intervals", |d| d.run.intervals_lost = 0), None);
+        assert_eq!(changed("intervals", |d| d.run.intervals_lost = 1), INVALID);
+    }
+}

@@ -1,0 +1,54 @@
+//! In steady state throughput x service time is the number in flight (Little, 1961).
+
+use super::{Diagnostics, Rated, Validity, percent};
+
+/// Largest deviation in steady state, beyond what the requests at the edges explain.
+const LIMIT: f64 = 0.02;
+
+/// What was found.
+pub(super) struct Evidence {
+    residual: f64,
+    allowance: f64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "littles_law";
+    const LOOKS_AT: &'static str =
+        "requests in flight against throughput x service time, in the steady part of a steady plan";
+    const SUSPECT: &'static str = "2 %, plus what requests at the edges explain";
+    const INVALID: &'static str = "";
+    const SOURCE: &'static str = "Little's law (1961) holds whatever the distributions are; 2 % is for intervals that are not cut at the same moment by all workers.";
+    const CAUSE: &'static str = "The load was not steady: what was in flight grew through the run, or a stall cut the end off. Means depend on when the run ended.";
+    const REMEDY: &'static str =
+        "Look at the lines over time. Leave a warm-up out, lower the rate, or let the run last longer.";
+    const HINT: &'static str = "leave a warm-up out, or run longer";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        let load = &diagnostics.load;
+        Some(Self { residual: load.little_residual?, allowance: load.little_allowance })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        (self.residual > LIMIT + self.allowance).then_some(Validity::Suspect)
+    }
+
+    fn message(&self) -> String {
+        format!("not steady: in flight is {} off throughput x service time", percent(self.residual))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SUSPECT, changed};
+
+    #[test]
+    fn littles_law_may_be_off_by_two_percent_and_what_the_edges_explain() {
+        let off = |(residual, allowance): (f64, f64)| {
+            changed("littles_law", move |d| {
+                (d.load.little_residual, d.load.little_allowance) = (Some(residual), allowance);
+            })
+        };
+        let rated = [(0.02, 0.0), (0.021, 0.0), (0.5, 0.5), (0.53, 0.5)].map(off);
+        assert_eq!(rated, [None, SUSPECT, None, SUSPECT]);
+    }
+}

@@ -1,0 +1,74 @@
+//! A load generator that notices responses late, for whatever reason.
+
+use super::bent::Bent;
+use super::{Diagnostics, Rated, Validity};
+
+/// Above this share of the run a wait for a CPU is the cause, which has a rule of its own.
+const WAITED: f64 = 0.01;
+
+/// What was found.
+pub(super) struct Evidence {
+    bent: Bent,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "loop_lag";
+    const LOOKS_AT: &'static str =
+        "loop lag (how late workers notice what is ready) against service time, without a wait for a CPU";
+    const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
+    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms";
+    const SOURCE: &'static str =
+        "A worker tries every 5 ms how late a timer is noticed; a response is read just as late.";
+    const CAUSE: &'static str = "A worker was busy with something else when responses came: too much work per iteration of a script, large bodies, or a hypervisor that stopped the machine. Service times contain the delay.";
+    const REMEDY: &'static str =
+        "Use more workers, do less work per iteration, or spread the load over more machines.";
+    const HINT: &'static str = "use more workers, or do less per iteration";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        let generator = &diagnostics.generator;
+        if generator.run_delay.is_some_and(|share| share > WAITED) {
+            return None;
+        }
+        let bent = Bent::find(generator.loop_lag?, diagnostics.requests.service?, generator.timer_slack)?;
+        Some(Self { bent })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        Some(self.bent.validity)
+    }
+
+    fn message(&self) -> String {
+        format!("knee reads late: loop lag {}", self.bent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, SUSPECT, changed, micros};
+    use crate::validity::Diagnostics;
+
+    /// A run in which a worker waited for a CPU for `share` of the time, and noticed what was ready so late (us at 50,
+    /// 90, 99 %), with service times in us.
+    fn waits(share: f64, late: [u64; 3], service: [u64; 3]) -> impl Fn(&mut Diagnostics) {
+        let four = |[p50, p90, p99]: [u64; 3]| micros([p50, p90, p99, p99]);
+        move |d| {
+            d.generator.run_delay = Some(share);
+            (d.generator.loop_lag, d.requests.service) = (Some(four(late)), Some(four(service)));
+        }
+    }
+
+    #[test]
+    fn reading_late_counts_by_its_share_of_service_time() {
+        let service = [5_000, 8_000, 10_000];
+        assert_eq!(changed("loop_lag", waits(0.0, [100, 400, 2_500], service)), None);
+        assert_eq!(changed("loop_lag", waits(0.0, [100, 400, 2_501], service)), SUSPECT);
+        assert_eq!(changed("loop_lag", waits(0.0, [1_000, 2_001, 4_000], service)), INVALID);
+    }
+
+    #[test]
+    fn a_delay_is_told_once_by_its_cause() {
+        let starved = waits(0.5, [3_000, 6_000, 9_000], [5_000, 8_000, 10_000]);
+        assert_eq!(changed("loop_lag", &starved), None);
+        assert_eq!(changed("run_delay", &starved), INVALID);
+    }
+}

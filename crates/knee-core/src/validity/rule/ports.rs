@@ -1,0 +1,51 @@
+//! Local ports that run short towards the target.
+
+use super::{Diagnostics, Rated, Validity, count};
+
+/// Share of the range.
+const LIMIT: f64 = 0.7;
+
+/// What was found.
+pub(super) struct Evidence {
+    taken: u64,
+    range: u64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "ports";
+    const LOOKS_AT: &'static str = "local ports taken towards one address";
+    const SUSPECT: &'static str = "70 % of the range";
+    const INVALID: &'static str = "";
+    const SOURCE: &'static str = "The kernel looks for a free port one after the other; the search grows long before the last is taken.";
+    const CAUSE: &'static str = "Connections are opened and closed so fast that their ports wait in TIME_WAIT. Connecting gets slower, and fails in the end.";
+    const REMEDY: &'static str =
+        "Keep connections alive, lower the rate, or widen net.ipv4.ip_local_port_range.";
+    const HINT: &'static str = "keep connections alive, or lower the rate";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        // More than there are is no count towards one address.
+        let fits = |(taken, range): &(u64, u64)| taken <= range && *range > 0;
+        let (taken, range) = diagnostics.generator.ports.filter(fits)?;
+        Some(Self { taken, range })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        (self.taken as f64 / self.range as f64 > LIMIT).then_some(Validity::Suspect)
+    }
+
+    fn message(&self) -> String {
+        format!("{} of {} local ports towards one address were taken", count(self.taken), count(self.range))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SUSPECT, changed};
+
+    #[test]
+    fn ports_are_suspect_above_seven_tenths_of_their_range() {
+        let taken = |count| changed("ports", move |d| d.generator.ports = Some((count, 1_000)));
+        assert_eq!([700, 701, 1_000].map(taken), [None, SUSPECT, SUSPECT]);
+        assert_eq!(taken(1_200), None, "sockets of all kinds, not ports towards one address");
+    }
+}

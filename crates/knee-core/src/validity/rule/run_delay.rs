@@ -1,0 +1,92 @@
+//! Waiting for a CPU, as far as it bends times.
+
+use super::bent::Bent;
+use super::{Diagnostics, Rated, Validity};
+
+/// Less than this is no wait that could explain anything.
+const MIN: f64 = 0.01;
+
+/// What was found.
+pub(super) struct Evidence {
+    bent: Bent,
+    shared: bool,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "run_delay";
+    const LOOKS_AT: &'static str = "loop lag (how late workers notice what is ready) against service time, while workers waited for a CPU during over 1 % of the run";
+    const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
+    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; not for closed load on a target on the same machine";
+    const SOURCE: &'static str = "Service time contains the wait, so it matters by its share of what was measured; the share of the run alone says nothing.";
+    const CAUSE: &'static str = "Other programs use the CPUs that the load generator needs. It sends and reads late, and the wait looks like the server's. With the target on the same machine the two share the CPUs: the result is about the pair.";
+    const REMEDY: &'static str = "Stop what else runs on this machine, keep CPUs apart (`taskset`, `generator.cpus` in a study), use fewer workers than there are cores, or load the target from another machine. As root, `chrt -f 2 knee ...` lets knee run first; then the service waits instead.";
+    const HINT: &'static str = "stop other programs, or use another machine";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        let generator = &diagnostics.generator;
+        generator.run_delay.filter(|share| *share > MIN)?;
+        let bent = Bent::find(generator.loop_lag?, diagnostics.requests.service?, generator.timer_slack)?;
+        let shared = diagnostics.load.closed && diagnostics.run.co_located == Some(true);
+        Some(Self { bent, shared })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        let most = if self.shared { Validity::Suspect } else { Validity::Invalid };
+        Some(self.bent.validity.min(most))
+    }
+
+    fn message(&self) -> String {
+        format!("waiting for a CPU delayed reading: {}", self.bent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, SUSPECT, changed, message, micros};
+    use crate::validity::Diagnostics;
+
+    /// A run in which a worker waited for a CPU for `share` of the time, and noticed what was ready so late (us at 50,
+    /// 90, 99 %), with service times in us.
+    fn waits(share: f64, late: [u64; 3], service: [u64; 3]) -> impl Fn(&mut Diagnostics) {
+        let four = |[p50, p90, p99]: [u64; 3]| micros([p50, p90, p99, p99]);
+        move |d| {
+            d.generator.run_delay = Some(share);
+            (d.generator.loop_lag, d.requests.service) = (Some(four(late)), Some(four(service)));
+        }
+    }
+
+    #[test]
+    fn waiting_that_bends_no_time_is_nothing_however_long_it_is() {
+        assert_eq!(changed("run_delay", waits(0.29, [30, 200, 900], [150, 300, 1_000])), None);
+        assert_eq!(changed("run_delay", waits(0.5, [100, 900, 3_000], [20_000, 30_000, 40_000])), None);
+    }
+
+    #[test]
+    fn waiting_counts_by_its_share_of_service_time() {
+        let service = [5_000, 8_000, 10_000];
+        assert_eq!(changed("run_delay", waits(0.02, [100, 400, 2_500], service)), None);
+        assert_eq!(changed("run_delay", waits(0.02, [100, 400, 2_501], service)), SUSPECT);
+        assert_eq!(changed("run_delay", waits(0.3, [1_000, 2_001, 4_000], service)), INVALID);
+    }
+
+    #[test]
+    fn closed_load_on_a_target_on_the_same_machine_is_suspect_at_most() {
+        let starved = waits(0.5, [3_000, 6_000, 9_000], [5_000, 8_000, 10_000]);
+        let shared = |closed, co_located| {
+            changed("run_delay", |d| {
+                starved(d);
+                (d.load.closed, d.run.co_located) = (closed, co_located);
+            })
+        };
+        assert_eq!(shared(true, Some(true)), SUSPECT);
+        for (closed, co_located) in [(false, Some(true)), (true, Some(false)), (true, None)] {
+            assert_eq!(shared(closed, co_located), INVALID, "closed {closed}, co-located {co_located:?}");
+        }
+    }
+
+    #[test]
+    fn the_message_says_how_much_of_which_quantile_it_is() {
+        let told = message("run_delay", waits(0.02, [100, 400, 4_000], [5_000, 8_000, 10_000]));
+        assert_eq!(told, "waiting for a CPU delayed reading: p99 4.00 ms of 10.0 ms, limit 25 %");
+    }
+}

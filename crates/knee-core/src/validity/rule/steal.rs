@@ -1,0 +1,46 @@
+//! CPU time that a hypervisor gave to others.
+
+use super::{Diagnostics, Rated, Validity, above, percent};
+
+/// Shares of the run: rates that are bounded by the CPUs are off by as much.
+const SUSPECT: f64 = 0.05;
+const INVALID: f64 = 0.2;
+
+/// What was found.
+pub(super) struct Evidence {
+    stolen: f64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "steal";
+    const LOOKS_AT: &'static str = "CPU time that a hypervisor gave to other machines";
+    const SUSPECT: &'static str = "5 %";
+    const INVALID: &'static str = "20 %";
+    const SOURCE: &'static str = "A rate that the CPUs bound is lower by the same share; delays that follow from it are judged by the loop lag.";
+    const CAUSE: &'static str = "Other virtual machines on the same host took CPU time from this one.";
+    const REMEDY: &'static str = "Measure at another time, or on a machine whose CPUs are not shared.";
+    const HINT: &'static str = "measure at another time, or elsewhere";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        diagnostics.generator.steal.map(|stolen| Self { stolen })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        above(self.stolen, SUSPECT, INVALID)
+    }
+
+    fn message(&self) -> String {
+        format!("other virtual machines took {} of the CPU time", percent(self.stolen))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, SUSPECT, changed};
+
+    #[test]
+    fn stolen_time_counts_by_how_much_it_takes_from_a_rate() {
+        let stolen = |share: f64| changed("steal", move |d| d.generator.steal = Some(share));
+        assert_eq!([0.01, 0.05, 0.051, 0.2, 0.201].map(stolen), [None, None, SUSPECT, SUSPECT, INVALID]);
+    }
+}

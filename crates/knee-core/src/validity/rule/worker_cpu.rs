@@ -1,0 +1,55 @@
+//! A worker without CPU left is what the run measures.
+
+use super::{Diagnostics, Rated, Validity, above, percent};
+
+/// Shares of the measured intervals. A few busy seconds, such as a burst of TLS handshakes, are no more than that.
+const SUSPECT: f64 = 0.1;
+const INVALID: f64 = 0.5;
+
+/// What was found.
+pub(super) struct Evidence {
+    saturated: f64,
+}
+
+impl Rated for Evidence {
+    const CODE: &'static str = "worker_cpu";
+    const LOOKS_AT: &'static str = "share of the measured time in which a worker used over 90 % of its CPU, or all workers together of the CPUs they may use";
+    const SUSPECT: &'static str = "10 %";
+    const INVALID: &'static str = "50 %";
+    const SOURCE: &'static str =
+        "Queueing: above 90 % use a wait is ten times the work. k6 advises 80 %, Locust warns at 90 %.";
+    const CAUSE: &'static str = "The load generator is the bottleneck. A busy worker reads responses late, and the wait looks like the server's; in a closed load the throughput is the generator's own limit.";
+    const REMEDY: &'static str = "Use more workers if there are cores to spare, a faster machine, or less load. Scripts: do less work per iteration.";
+    const HINT: &'static str = "use more workers, or ask for less load";
+
+    fn find(diagnostics: &Diagnostics) -> Option<Self> {
+        diagnostics.generator.worker_cpu_saturated.map(|saturated| Self { saturated })
+    }
+
+    fn validity(&self) -> Option<Validity> {
+        above(self.saturated, SUSPECT, INVALID)
+    }
+
+    fn message(&self) -> String {
+        format!("a worker used over 90 % CPU for {} of the time", percent(self.saturated))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{INVALID, SUSPECT, changed};
+
+    #[test]
+    fn a_worker_counts_as_saturated_by_how_long_it_was() {
+        let saturated =
+            |share: f64| changed("worker_cpu", move |d| d.generator.worker_cpu_saturated = Some(share));
+        assert_eq!(saturated(0.1), None, "one second of ten");
+        assert_eq!(saturated(0.11), SUSPECT);
+        assert_eq!(saturated(0.51), INVALID);
+    }
+
+    #[test]
+    fn a_busy_second_in_a_long_run_is_nothing() {
+        assert_eq!(changed("worker_cpu", |d| d.generator.worker_cpu_max = Some(0.99)), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Secrets in URLs: masked wherever a URL is shown or saved.
+//!
+//! Judges query parameters by their names, so a secret under a harmless name is not found, and
+//! neither is one in a path.
+
+use url::Url;
+
+/// A URL that can be shown: without user, password and fragment, and with secret query values masked.
+pub fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    // Both fail only for URLs without a host, which have no credentials either.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    let masked = url.query().map(masked);
+    url.set_query(masked.as_deref());
+    url.to_string()
+}
+
+/// The place of a script that can be shown: a URL without secrets, or a path as it is.
+pub fn shown_script(text: &str) -> String {
+    if text.contains("://") { redacted(text) } else { text.to_owned() }
+}
+
+/// What was typed as a URL, in a form that can be shown although it may not be one.
+pub fn redacted(text: &str) -> String {
+    let (start, fragment) = text.split_once('#').map_or((text, ""), |(start, _)| (start, "#***"));
+    let (place, query) = match start.split_once('?') {
+        Some((place, query)) => (place, format!("?{}", masked(query))),
+        None => (start, String::new()),
+    };
+    let (scheme, rest) = match place.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), place),
+    };
+    // A password with a slash ends the authority early, so the last @ counts, wherever it is.
+    let rest = rest.rsplit_once('@').map_or_else(|| rest.to_owned(), |(_, host)| format!("***@{host}"));
+    format!("{scheme}{rest}{query}{fragment}")
+}
+
+/// A query with the values of secret parameters masked.
+fn masked(query: &str) -> String {
+    let mask = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) if is_secret(name) => format!("{name}=***"),
+        _ => pair.to_owned(),
+    };
+    query.split('&').map(mask).collect::<Vec<_>>().join("&")
+}
+
+/// Whether a query parameter, by its name, holds a secret: `accessToken`, `api_key`,
+/// `access%5Ftoken`, `TOKEN[]`, `user[password]`.
+fn is_secret(name: &str) -> bool {
+    const WORDS: [&str; 26] = [
+        "token",
+        "tokens",
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "passphrase",
+        "secret",
+        "secrets",
+        "signature",
+        "sig",
+        "hmac",
+        "jwt",
+        "bearer",
+        "auth",
+        "authorization",
+        "code",
+        "otp",
+        "pin",
+        "key",
+        "apikey",
+        "session",
+        "sid",
+        "credential",
+        "credentials",
+        "ticket",
+    ];
+    const ENDINGS: [&str; 7] = ["sessionid", "sessid", "token", "password", "secret", "apikey", "signature"];
+    let decoded: String =
+        url::form_urlencoded::parse(name.as_bytes()).map(|(name, _)| name.into_owned()).collect();
+    let words = words(&decoded);
+    let Some(last) = words.last() else { return false };
+    let whole = words.concat();
+    WORDS.contains(&last.as_str()) || ENDINGS.iter().any(|ending| whole.ends_with(ending))
+}
+
+/// The words of a name in lower case: cut where letters end and where lower case turns to upper.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut inside, mut lower) = (false, false);
+    for c in name.chars() {
+        let is_part = c.is_alphanumeric();
+        if is_part {
+            if !inside || (lower && c.is_uppercase()) {
+                words.push(String::new());
+            }
+            if let Some(word) = words.last_mut() {
+                word.extend(c.to_lowercase());
+            }
+        }
+        (inside, lower) = (is_part, c.is_lowercase());
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_however_their_names_are_written() {
+        let shown = |name: &str| shown(&Url::parse(&format!("http://h/?a=1&{name}=abc")).unwrap());
+        for name in [
+            "accessToken",
+            "sig",
+            "jwt",
+            "code",
+            "sessionId",
+            "auth",
+            "pwd",
+            "clientSecret",
+            "access%5Ftoken",
+            "TOKEN[]",
+            "user[password]",
+            "X-Amz-Signature",
+            "PHPSESSID",
+            "apiKey",
+            "APIKEY",
+            "id_token",
+        ] {
+            assert!(!shown(name).contains("abc"), "{}", shown(name));
+        }
+        for name in ["monkey", "page", "author", "q", "codec", "design", "keyboard"] {
+            assert!(shown(name).contains("abc"), "{}", shown(name));
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_shows_no_credentials_either() {
+        for (text, shown) in [
+            ("http://user:pw@127.0.0.1:99999/", "http://***@127.0.0.1:99999/"),
+            ("user:pw@host:99999", "***@host:99999"),
+            ("http://user:p/w@h:0/", "http://***@h:0/"),
+            ("http:user:pw@h", "***@h"),
+            ("http://h:99999/?token=pw&a=b#pw", "http://h:99999/?token=***&a=b#***"),
+        ] {
+            assert_eq!(redacted(text), shown);
+        }
+        assert_eq!(shown_script("tests/a@b/script.js"), "tests/a@b/script.js");
+    }
+}
