@@ -219,7 +219,9 @@ fn cut_short(window: Nanos, measure: Nanos) -> Option<String> {
 
 /// The result of a trial whose service failed; other errors are failures of the machine or of the study.
 fn result_of(error: knee_fixture::Error) -> Result<Outcome, Error> {
-    let reason = error.summary();
+    // One line for the report; all lines go with the event.
+    let last = error.last_lines().last().map(|line| format!(": {line}")).unwrap_or_default();
+    let reason = error.summary() + &last;
     let result = match &error {
         knee_fixture::Error::NeverReady { .. } | knee_fixture::Error::Died { at_start: true, .. } => {
             Told::NeverReady { reason }

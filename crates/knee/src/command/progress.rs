@@ -74,6 +74,8 @@ impl Progress {
         if !self.shown.insert((trial.arm.clone(), reason.clone())) {
             return;
         }
+        let last = output.last().map(|line| format!(": {line}")).unwrap_or_default();
+        let reason = reason.strip_suffix(&last).unwrap_or(reason);
         let mut text = format!("warning: {}: {}", printable(&trial.arm), printable(reason));
         if output.is_empty() {
             text.push_str("; it wrote nothing");

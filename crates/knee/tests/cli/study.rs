@@ -209,7 +209,7 @@ fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
-    let broken = "[arms.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\"]\n";
+    let broken = "[arms.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\", \"{port}\"]\n";
     let text = fs::read_to_string(&file).unwrap().replace("[arms.blue]\n", broken);
     fs::write(&file, text).unwrap();
     let output = knee(folder.path(), &["--blocks", "1", "--output-format", "json"]);
