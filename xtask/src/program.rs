@@ -34,7 +34,7 @@ impl Knee {
         let record = self.record();
         // A record of an earlier run would be in the way.
         let _ = std::fs::remove_file(&record);
-        command.args(arguments).arg("--out").arg(record);
+        command.args(arguments).arg("--record").arg(record);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
@@ -197,8 +197,8 @@ impl Measured {
 
     /// The state of the verdict and the codes of its reasons.
     pub fn verdict(&self) -> (String, Vec<String>) {
-        let state = self.json.pointer("/verdict/state").and_then(Value::as_str).unwrap_or("none");
-        let reasons = self.json.pointer("/verdict/reasons").and_then(Value::as_array);
+        let state = self.json.pointer("/validity").and_then(Value::as_str).unwrap_or("none");
+        let reasons = self.json.pointer("/warnings").and_then(Value::as_array);
         let code = |reason: &Value| Some(reason.get("code")?.as_str()?.to_owned());
         (state.to_owned(), reasons.into_iter().flatten().filter_map(code).collect())
     }

@@ -37,7 +37,7 @@ pub struct Generator {
     pub cpus: Option<String>,
     /// How many times the CPU time of a service or store it gets where both want the same CPU: 1 to 50. Nobody is
     /// preferred when absent.
-    pub weight: Option<u32>,
+    pub cpu_weight: Option<u32>,
 }
 
 /// A program that answers HTTP, or an address where one of the user's own answers already.
@@ -62,9 +62,9 @@ pub struct Service {
     pub reset: Reset,
     /// CPUs the service may run on, as `0` or `0-1,3`. All of them when absent.
     pub cpus: Option<String>,
-    /// Share of one CPU's time, as 0.5 for half of one. Needs a writable cgroup, and where there is none the
+    /// CPU time as a multiple of one CPU: 0.5 is half a CPU. Needs a writable cgroup, and where there is none the
     /// fixture reports that it could not be done; absent for no limit.
-    pub cpu_share: Option<f64>,
+    pub cpu_limit: Option<f64>,
     /// How long a polite end (SIGTERM) may take before SIGKILL, in seconds; 10 when absent.
     pub stop_within_s: Option<f64>,
 }
@@ -111,8 +111,8 @@ pub struct Postgres {
     pub extensions: Vec<String>,
     /// A streaming replica on a port of its own.
     pub replica: Option<Replication>,
-    /// Least major version that will do.
-    pub least_version: Option<u32>,
+    /// Lowest major version accepted.
+    pub min_version: Option<u32>,
     /// CPUs it may run on.
     pub cpus: Option<String>,
     /// A cluster of the user's own, as a connection URL: nothing is started, and nothing in it is reset by the fixture.

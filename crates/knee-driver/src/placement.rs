@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use knee_fixture::{Running, Store, Unavailable};
-use knee_study::study::{GENERATOR, Place};
+use knee_study::study::{GENERATOR, Placement};
 
 /// The place of a trial of `service`; `generator` is what this process itself cannot have, `weight` what it was
 /// declared to have.
@@ -16,19 +16,19 @@ pub fn of(
     stores: &[Store],
     generator: &[Unavailable],
     weight: Option<u32>,
-) -> Place {
+) -> Placement {
     let named = running.pid.map(|pid| (format!("service.{service}"), pid.to_string()));
     let of_stores = stores.iter().flat_map(|store| &store.unavailable);
     let missing = generator.iter().chain(&running.unavailable).chain(of_stores);
-    let not_here: BTreeMap<String, String> =
+    let unavailable: BTreeMap<String, String> =
         missing.map(|missing| (missing.what.clone(), missing.reason.clone())).collect();
-    let generator_weight = weight.filter(|_| !not_here.contains_key(knee_fixture::GENERATOR_WEIGHT));
+    let generator_cpu_weight = weight.filter(|_| !unavailable.contains_key(knee_fixture::GENERATOR_WEIGHT));
     let stores =
         stores.iter().filter_map(|store| Some((store.name.clone(), store.pids.first()?.to_string())));
     let parts = [(GENERATOR.to_owned(), "self".to_owned())].into_iter().chain(named).chain(stores);
     let cpus: BTreeMap<String, String> =
         parts.filter_map(|(part, process)| Some((part, allowed(&process)?))).collect();
-    Place { cpus, not_here, generator_weight }
+    Placement { cpus, unavailable, generator_cpu_weight }
 }
 
 /// The CPUs that a process may use, as `0-1,3`.
@@ -46,7 +46,7 @@ mod tests {
     fn a_trial_says_where_its_parts_run_and_what_was_not_to_be_had() {
         let missing =
             |what: &str, reason: &str| Unavailable { what: what.to_owned(), reason: reason.to_owned() };
-        let share = missing("service.main.cpu_share", "no cgroup");
+        let share = missing("service.main.cpu_limit", "no cgroup");
         let running = Running {
             url: String::new(),
             pid: Some(std::process::id()),
@@ -66,11 +66,14 @@ mod tests {
         assert_eq!(parts, ["generator", "service.main"], "one is gone, and one has no process here");
         assert_eq!(place.cpus["generator"], place.cpus["service.main"]);
         assert!(place.cpus["generator"].starts_with(|letter: char| letter.is_ascii_digit()), "{place:?}");
-        assert_eq!(place.not_here["service.main.cpu_share"], "no cgroup");
-        assert_eq!(place.not_here["one competitor"], "no rights");
-        assert_eq!(place.not_here["generator.cpus"], "not Linux");
-        assert_eq!(place.generator_weight, Some(20));
-        let without = of("main", &running, &[], &[missing("generator.weight", "no cgroup")], Some(20));
-        assert_eq!(without.generator_weight, None, "what could not be had is not said to have been there");
+        assert_eq!(place.unavailable["service.main.cpu_limit"], "no cgroup");
+        assert_eq!(place.unavailable["one competitor"], "no rights");
+        assert_eq!(place.unavailable["generator.cpus"], "not Linux");
+        assert_eq!(place.generator_cpu_weight, Some(20));
+        let without = of("main", &running, &[], &[missing("generator.cpu_weight", "no cgroup")], Some(20));
+        assert_eq!(
+            without.generator_cpu_weight, None,
+            "what could not be had is not said to have been there"
+        );
     }
 }

@@ -6,8 +6,8 @@ use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_fixture::{Fixture, Running, Store};
-use knee_study::definition::{Arm, Load, Workload};
-use knee_study::study::{Measured, Place, Spent, Study, Told, Trial};
+use knee_study::definition::{Load, Variant, Workload};
+use knee_study::study::{Measured, Placement, Spent, Study, Trial, TrialResult, TrialWarning};
 
 use crate::cost::{Observed, Watch};
 use crate::error::Error;
@@ -27,7 +27,7 @@ pub struct Loaded {
 /// Sends the load of a trial.
 pub trait LoadSource {
     /// Where a variant answers already; without an address its service is started.
-    fn address(&self, _variant: &Arm) -> Option<String> {
+    fn address(&self, _variant: &Variant) -> Option<String> {
         None
     }
 
@@ -63,7 +63,7 @@ pub struct TrialRunner {
 /// What a trial ended with.
 pub(crate) struct Outcome {
     /// For the study.
-    pub(crate) result: Told,
+    pub(crate) result: TrialResult,
     /// The last lines of a service that ended or did not come up.
     pub(crate) output: Vec<String>,
     /// The error that it is if no trial of the workload has a success.
@@ -92,7 +92,7 @@ impl TrialRunner {
 
     /// Runs a trial. What the service does wrong is a result, not an error.
     pub(crate) fn run(&mut self, study: &Study, trial: &Trial) -> Result<Outcome, Error> {
-        let variant = study.arm_of(trial).cloned().ok_or(Error::Missing("variant"))?;
+        let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
         let (running, fresh) = match self.service(study, trial, &variant, &workload.service) {
             Ok(found) => found,
@@ -114,11 +114,11 @@ impl TrialRunner {
         if matches!(run.ending, Ending::Interrupted | Ending::Aborted) {
             return Err(Error::Interrupted);
         }
-        let mut measured = Measured { place, ..Measured::of(&run, spent, record) };
-        measured.reasons.extend(cut_short(run.window(), times.measure));
+        let mut measured = Measured { placement: place, ..Measured::of(&run, spent, record) };
+        measured.warnings.extend(cut_short(run.window(), times.measure));
         let what = format!("the first trial of `{}`", workload.name);
         let no_success = Error::if_no_success(&run, &what).err();
-        Ok(Outcome { result: Told::Measured(measured), output: Vec::new(), no_success })
+        Ok(Outcome { result: TrialResult::Measured(measured), output: Vec::new(), no_success })
     }
 
     /// Sends the load, and measures meanwhile what it costs.
@@ -141,7 +141,7 @@ impl TrialRunner {
     }
 
     /// On which CPUs the trial runs.
-    fn place(&self, workload: &Workload, running: &Running) -> Place {
+    fn place(&self, workload: &Workload, running: &Running) -> Placement {
         let fixture = self.fixture.as_ref().map(|fixture| &fixture.fixture);
         let unavailable = fixture.map_or(&[][..], Fixture::unavailable);
         let weight = fixture.and_then(Fixture::generator_weight);
@@ -153,7 +153,7 @@ impl TrialRunner {
         &mut self,
         study: &Study,
         trial: &Trial,
-        variant: &Arm,
+        variant: &Variant,
         name: &str,
     ) -> Result<(Running, bool), Absent> {
         if let Some(url) = self.source.address(variant) {
@@ -208,12 +208,13 @@ fn spent(run: &Run, observed: &Observed) -> Spent {
 }
 
 /// What to say of a script whose own options end it before the time that the study declares.
-fn cut_short(window: Nanos, measure: Nanos) -> Option<String> {
+fn cut_short(window: Nanos, measure: Nanos) -> Option<TrialWarning> {
     let (window, measure) = (window.as_secs_f64(), measure.as_secs_f64());
     (window < measure * 0.95).then(|| {
-        format!(
-            "the script's own options end it after {window:.1} s of measuring, `measure` is {measure:.1} s"
-        )
+        let message = format!(
+            "the script's options end it after {window:.1} s of measuring, `measure` is {measure:.1} s"
+        );
+        TrialWarning::new("cut_short", message)
     })
 }
 
@@ -224,9 +225,9 @@ fn result_of(error: knee_fixture::Error) -> Result<Outcome, Error> {
     let reason = error.summary() + &last;
     let result = match &error {
         knee_fixture::Error::NeverReady { .. } | knee_fixture::Error::Died { at_start: true, .. } => {
-            Told::NeverReady { reason }
+            TrialResult::NeverReady { reason }
         }
-        knee_fixture::Error::Died { .. } => Told::Died { reason },
+        knee_fixture::Error::Died { .. } => TrialResult::Died { reason },
         _ => return Err(error.into()),
     };
     Ok(Outcome { result, output: error.last_lines().to_vec(), no_success: None })
@@ -237,9 +238,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_that_ends_before_the_declared_time_is_told_and_one_that_ends_with_it_is_not() {
-        let said = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
-        assert_eq!(said, "the script's own options end it after 3.0 s of measuring, `measure` is 5.0 s");
+    fn a_script_that_ends_before_the_declared_time_is_reported_and_one_that_ends_with_it_is_not() {
+        let warning = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
+        assert_eq!(
+            warning.message,
+            "the script's options end it after 3.0 s of measuring, `measure` is 5.0 s"
+        );
         assert_eq!(cut_short(Nanos::from_millis(4_900), Nanos::from_secs(5)), None);
     }
 }

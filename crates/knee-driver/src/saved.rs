@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use knee_report::study::Session;
 use knee_study::definition::Definition;
-use knee_study::study::{Entry, Options, Study, Told, Trial};
+use knee_study::study::{Entry, Options, Study, Trial, TrialResult};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
@@ -156,8 +156,8 @@ impl Journal {
     /// # Errors
     ///
     /// When the file cannot be written.
-    pub fn add(&mut self, trial: &Trial, told: &Told) -> Result<(), Error> {
-        let entry = Entry { trial: trial.clone(), told: told.clone() };
+    pub fn add(&mut self, trial: &Trial, result: &TrialResult) -> Result<(), Error> {
+        let entry = Entry { trial: trial.clone(), result: result.clone() };
         let text = line(&entry);
         self.file.write_all(text.as_bytes()).map_err(|error| Error::unwritable(&self.path, error))
     }
@@ -177,7 +177,7 @@ fn without_words(definition: &Definition) -> Definition {
     (bare.title, bare.question, bare.source) = (String::new(), None, None);
     bare.claims.clear();
     bare.published.clear();
-    bare.arms.iter_mut().for_each(|arm| arm.text.clear());
+    bare.variants.iter_mut().for_each(|variant| variant.text.clear());
     bare.workloads.iter_mut().for_each(|workload| workload.text.clear());
     bare.switches.values_mut().for_each(|switch| switch.text.clear());
     bare
@@ -197,9 +197,9 @@ mod tests {
 [service.main]
 command = ["server"]
 
-[arms.one]
+[variants.one]
 
-[arms.two]
+[variants.two]
 
 [workloads.list]
 path = "/"
@@ -217,9 +217,9 @@ kind = "ladder"
     fn go_on(kept: &SavedTrials, mut study: Study) -> Study {
         let mut journal = kept.open(&study, &[]).unwrap();
         let trial = study.next().unwrap();
-        let told = Told::Died { reason: "of old age".to_owned() };
-        journal.add(&trial, &told).unwrap();
-        study.tell(&trial, told).unwrap();
+        let result = TrialResult::Died { reason: "of old age".to_owned() };
+        journal.add(&trial, &result).unwrap();
+        study.record_result(&trial, result).unwrap();
         study
     }
 

@@ -11,7 +11,7 @@ use knee_engine::control::Control;
 use knee_engine::host;
 use knee_report::study::Session;
 use knee_study::definition::Definition;
-use knee_study::study::{Calibration, Options, Study, Told, Trial};
+use knee_study::study::{Calibration, Options, Study, Trial, TrialResult};
 
 use crate::error::Error;
 use crate::fixture::StudyFixture;
@@ -60,7 +60,7 @@ pub fn begin(
 /// The first entry that is wrong, and what is wrong with it.
 pub fn check(study: &Study) -> Result<(), Error> {
     let definition = study.definition();
-    for variant in study.arms() {
+    for variant in study.variants() {
         for workload in &definition.workloads {
             let services = others(definition, variant, &workload.service);
             for service in services.iter().chain([&workload.service]) {
@@ -99,7 +99,7 @@ pub fn run(
     let mut journal = saved.open(study, sessions)?;
     let source = source(fixture.fixture.study());
     let runner = TrialRunner::new(Some(fixture), source, control.clone());
-    let mut save = |trial: &Trial, result: &Told| journal.add(trial, result);
+    let mut save = |trial: &Trial, result: &TrialResult| journal.add(trial, result);
     Trials { control, observe, save: &mut save }.run(study, runner)
 }
 

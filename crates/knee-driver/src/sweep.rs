@@ -46,7 +46,7 @@ pub fn climb(
     {
         match measure(pids, source, &step, control, sweep.trials().is_empty()) {
             Ok(result) => {
-                sweep.tell(result);
+                sweep.record_result(result);
             }
             Err(error) => return (sweep, Some(error)),
         }

@@ -7,7 +7,7 @@ use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 use knee_engine::control::{Control, Request};
 use knee_study::metric::Metric;
-use knee_study::study::{Study, Told, Trial};
+use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::error::Error;
 use crate::runner::{Outcome, TrialRunner};
@@ -22,7 +22,7 @@ pub enum Event<'a> {
         /// The trial.
         trial: &'a Trial,
         /// Its result.
-        result: &'a Told,
+        result: &'a TrialResult,
         /// The last lines of a service that ended or did not come up.
         output: &'a [String],
         /// Trials left.
@@ -41,7 +41,7 @@ pub struct Trials<'a> {
     /// Gets every event.
     pub observe: &'a mut dyn FnMut(Event<'_>),
     /// Saves the result of a trial before the next one begins.
-    pub save: &'a mut dyn FnMut(&Trial, &Told) -> Result<(), Error>,
+    pub save: &'a mut dyn FnMut(&Trial, &TrialResult) -> Result<(), Error>,
 }
 
 impl Trials<'_> {
@@ -78,7 +78,7 @@ impl Trials<'_> {
             let left = study.remaining().saturating_sub(1);
             let time_left = pace.of(left);
             (self.observe)(Event::Trial { trial: &trial, result: &result, output: &output, left, time_left });
-            study.tell(&trial, result)?;
+            study.record_result(&trial, result)?;
         }
         Ok(None)
     }
@@ -87,7 +87,7 @@ impl Trials<'_> {
 /// Whether an earlier trial of the same workload had a response that was no failure.
 fn has_success(study: &Study, trial: &Trial) -> bool {
     study.entries().iter().filter(|entry| entry.trial.workload == trial.workload).any(|entry| {
-        let Told::Measured(measured) = &entry.told else { return false };
+        let TrialResult::Measured(measured) = &entry.result else { return false };
         measured.figures.get(&Metric::Errors).is_some_and(|share| share.value < 1.0)
     })
 }

@@ -1,33 +1,33 @@
-//! From an arm to what the fixture changes about a service for it.
+//! From a variant to what the fixture changes about a service for it.
 //!
 //! Does not start anything.
 
 use knee_fixture::Overrides;
-use knee_study::definition::{Arm, Definition, Passed};
+use knee_study::definition::{Definition, Passed, Variant};
 
-/// What an arm changes about one service: the switches it is told, and, for the arm's own service, its
+/// What a variant changes about one service: the switches it is told, and, for the variant's own service, its
 /// environment, command and revision.
-pub fn overrides(definition: &Definition, arm: &Arm, service: &str) -> Overrides {
+pub fn overrides(definition: &Definition, variant: &Variant, service: &str) -> Overrides {
     let mut overrides = Overrides::default();
     for (name, switch) in definition.switches.iter().filter(|(_, switch)| switch.service == service) {
-        let value = arm.switches.get(name).unwrap_or(&switch.default);
+        let value = variant.switches.get(name).unwrap_or(&switch.default);
         match &switch.passed {
             Passed::Env(variable) => drop(overrides.env.insert(variable.clone(), value.clone())),
             Passed::Argument(argument) => overrides.args.push(argument.replace("{value}", value)),
         }
     }
-    if arm.service == service {
-        overrides.env.extend(arm.env.clone());
-        overrides.command.clone_from(&arm.command);
-        overrides.revision.clone_from(&arm.revision);
+    if variant.service == service {
+        overrides.env.extend(variant.env.clone());
+        overrides.command.clone_from(&variant.command);
+        overrides.revision.clone_from(&variant.revision);
     }
     overrides
 }
 
-/// Services that an arm changes besides the one that is loaded: they are started first.
-pub fn others(definition: &Definition, arm: &Arm, loaded: &str) -> Vec<String> {
-    let told = definition.switches.values().map(|switch| &switch.service).chain([&arm.service]);
-    let mut others: Vec<String> = told.filter(|service| *service != loaded).cloned().collect();
+/// Services that a variant changes besides the one that is loaded: they are started first.
+pub fn others(definition: &Definition, variant: &Variant, loaded: &str) -> Vec<String> {
+    let result = definition.switches.values().map(|switch| &switch.service).chain([&variant.service]);
+    let mut others: Vec<String> = result.filter(|service| *service != loaded).cloned().collect();
     others.sort();
     others.dedup();
     others.retain(|service| definition.fixture.service.contains_key(service));
@@ -52,15 +52,15 @@ env = "TX_MODE"
 default = 4
 argument = "--workers={value}"
 
-[arms.stock]
+[variants.stock]
 
-[arms.more]
-on = "stock"
+[variants.more]
+extends = "stock"
 switches = { workers = 8, tx_mode = "immediate" }
 env = { LOG = "error" }
 
-[arms.old]
-on = "stock"
+[variants.old]
+extends = "stock"
 command = ["old-server"]
 revision = "v1"
 
@@ -74,7 +74,7 @@ kind = "ladder"
     #[test]
     fn an_arm_tells_its_service_every_switch_and_its_own_environment_on_top() {
         let study = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
-        let of = |arm: &str| overrides(&study, study.arm(arm).unwrap(), "main");
+        let of = |variant: &str| overrides(&study, study.variant(variant).unwrap(), "main");
         let more = of("more");
         assert_eq!(more.args, ["--workers=8"]);
         assert_eq!((more.env["TX_MODE"].as_str(), more.env["LOG"].as_str()), ("immediate", "error"));
@@ -85,7 +85,7 @@ kind = "ladder"
         let old = of("old");
         assert_eq!(old.command.as_deref(), Some(&["old-server".to_owned()][..]));
         assert_eq!(old.revision.as_deref(), Some("v1"));
-        let another = overrides(&study, study.arm("more").unwrap(), "another");
+        let another = overrides(&study, study.variant("more").unwrap(), "another");
         assert_eq!(another, Overrides::default(), "switches are told to their own service");
     }
 }

@@ -12,7 +12,7 @@ use crate::placeholder::Placeholders;
 use crate::{placeholder, placement, ready};
 
 /// Where a declaration says how much more CPU the generator gets than others.
-pub const GENERATOR_WEIGHT: &str = "generator.weight";
+pub const GENERATOR_WEIGHT: &str = "generator.cpu_weight";
 
 /// Refuses a declaration that cannot be brought up.
 pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
@@ -30,7 +30,7 @@ pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
         check_texts(declaration, name, service)?;
     }
     check_syntax(declaration.generator.cpus.as_ref(), "generator.cpus")?;
-    check_weight(declaration.generator.weight)?;
+    check_weight(declaration.generator.cpu_weight)?;
     check_cycles(declaration)
 }
 
@@ -158,7 +158,7 @@ fn check_service(name: &str, service: &Service) -> Result<(), Error> {
         return Err(Error::declared(at("ready.path"), "has to begin with `/` and to have no blanks"));
     }
     let times = [("ready.within_s", Some(service.ready.within_s)), ("stop_within_s", service.stop_within_s)];
-    let numbers = times.into_iter().chain([("cpu_share", service.cpu_share)]);
+    let numbers = times.into_iter().chain([("cpu_limit", service.cpu_limit)]);
     for (what, number) in numbers {
         if number.is_some_and(|number| !number.is_finite() || number <= 0.0) {
             return Err(Error::declared(at(what), "has to be more than zero"));
@@ -280,7 +280,7 @@ mod tests {
         assert!(with(|s| s.address = Some("http://x".into())).contains("leave out command"));
         assert!(with(|s| s.ready.path = Some("health".into())).contains("begin with `/`"));
         assert!(with(|s| s.ready.within_s = f64::NAN).contains("more than zero"));
-        assert!(with(|s| s.cpu_share = Some(-1.0)).contains("more than zero"));
+        assert!(with(|s| s.cpu_limit = Some(-1.0)).contains("more than zero"));
         assert!(with(|s| s.cpus = Some("x".into())).contains("has to be CPUs"));
         assert_eq!(with(|_| ()), "");
     }

@@ -105,7 +105,7 @@ impl Fixture {
             .map_err(|error| Error::folder("read", &options.study, error))?;
         let allowed = platform::allowed_cpus();
         let parent = options.temporary.clone().unwrap_or_else(std::env::temp_dir);
-        let weight = declaration.generator.weight;
+        let weight = declaration.generator.cpu_weight;
         let launcher =
             Launcher::new(options.supervisor.as_ref(), &parent, Arc::clone(&options.interrupt), weight)?;
         let logs = options.logs.clone().unwrap_or_else(|| launcher.root.join("logs"));
@@ -410,7 +410,7 @@ impl Fixture {
     /// A cgroup for one start of a service that is to have a share of a CPU or that the generator goes before, or why
     /// there is none.
     fn group(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<Unavailable>) {
-        let bounds = Bounds { share: declared.cpu_share, generator_weight: self.launcher.generator_weight };
+        let bounds = Bounds { share: declared.cpu_limit, generator_weight: self.launcher.generator_weight };
         if bounds == Bounds::default() {
             return (None, Vec::new());
         }
@@ -429,8 +429,8 @@ impl Drop for Fixture {
 
 /// The entry of the declaration because of which a service is in a cgroup.
 fn asks_for_group(name: &str, declared: &Service) -> String {
-    match declared.cpu_share {
-        Some(_) => format!("service.{name}.cpu_share"),
+    match declared.cpu_limit {
+        Some(_) => format!("service.{name}.cpu_limit"),
         None => declaration::GENERATOR_WEIGHT.to_owned(),
     }
 }

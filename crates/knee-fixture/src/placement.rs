@@ -11,7 +11,7 @@ use crate::error::Error;
 /// Something that was asked for and cannot be had on this machine. Part of what a study reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unavailable {
-    /// The entry of the declaration, as `service.main.cpu_share`.
+    /// The entry of the declaration, as `service.main.cpu_limit`.
     pub what: String,
     /// Why not.
     pub reason: String,

@@ -81,7 +81,7 @@ impl Cluster {
         cpus: Vec<usize>,
         logs: &Path,
     ) -> Result<Self, Error> {
-        let installed = program::postgres(declared.least_version)?;
+        let installed = program::postgres(declared.min_version)?;
         let user = unprivileged::for_postgres(&launcher.root)?;
         let folder = launcher.root.join(format!("postgres-{name}"));
         check_socket(&folder)?;

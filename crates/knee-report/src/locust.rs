@@ -79,7 +79,7 @@ pub struct Row {
     /// Requests that did not end ok.
     pub failures: u64,
     /// Response times.
-    pub times: Times,
+    pub times: TimeSummary,
     /// Bytes of body of an answer, on average; 0 without any.
     pub size: f64,
     /// Requests a second; 0 where the run has no length.
@@ -90,7 +90,7 @@ pub struct Row {
 
 /// Response times of all outcomes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Times {
+pub struct TimeSummary {
     /// At [`SHARES`].
     pub percentiles: [Reading; 10],
     /// The mean; `None` without any request, like the two below.
@@ -149,10 +149,10 @@ impl Follower {
         (so_far.per_second, so_far.failures_per_second) = (rate(ended, seconds), rate(failed, seconds));
         let users = self.users(interval);
         self.moments.push(Moment { timestamp: wall(&self.head, interval.to), users, so_far });
-        for (place, tally) in interval.measured.endpoints.iter().enumerate() {
+        for (position, tally) in interval.measured.endpoints.iter().enumerate() {
             for (error, _) in errors(tally) {
                 let first = Seen { first: interval.to, last: interval.to };
-                self.seen.entry((place, error)).or_insert(first).last = interval.to;
+                self.seen.entry((position, error)).or_insert(first).last = interval.to;
             }
         }
     }
@@ -173,17 +173,18 @@ impl Follower {
     /// The run, which is the one that was followed.
     pub fn end(self, run: &Run) -> Locust {
         let seconds = run.window().as_secs_f64();
-        let named = |place: usize| split(run.endpoints.get(place).map_or("", |endpoint| &endpoint.name));
+        let named =
+            |position: usize| split(run.endpoints.get(position).map_or("", |endpoint| &endpoint.name));
         let mut requests = Vec::new();
         let mut failures = Vec::new();
-        for (place, tally) in
+        for (position, tally) in
             run.measured.endpoints.iter().enumerate().filter(|(_, tally)| counts(tally).0 > 0)
         {
-            let (kind, name) = named(place);
+            let (kind, name) = named(position);
             requests.push(Row::of(kind.clone(), name.clone(), tally, seconds));
             for (error, count) in errors(tally) {
                 let never = Seen { first: run.ended, last: run.ended };
-                let seen = self.seen.get(&(place, error.clone())).copied().unwrap_or(never);
+                let seen = self.seen.get(&(position, error.clone())).copied().unwrap_or(never);
                 let (first, last) = (wall(&run.head, seen.first), wall(&run.head, seen.last));
                 failures.push(Failure { kind: kind.clone(), name: name.clone(), error, count, first, last });
             }
@@ -205,7 +206,7 @@ impl Row {
             name,
             requests,
             failures,
-            times: Times::of(tally),
+            times: TimeSummary::of(tally),
             size,
             per_second,
             failures_per_second,
@@ -213,7 +214,7 @@ impl Row {
     }
 }
 
-impl Times {
+impl TimeSummary {
     fn of(tally: &EndpointTally) -> Self {
         let times = Distribution::response(tally);
         let summary = times.summary();

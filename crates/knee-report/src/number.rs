@@ -150,8 +150,8 @@ fn group(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let mut grouped = String::with_capacity(text.len() + text.len() / 3);
     grouped.push_str(sign);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);

@@ -24,7 +24,7 @@ use crate::json::{finite, pretty};
 use crate::view::bars::Bar;
 use crate::view::foreign::FOREIGN_SHARES;
 use crate::view::reading::Reading;
-use crate::view::times::Times;
+use crate::view::time_summary::TimeSummary;
 
 /// The document as text, indented, with a line feed at the end.
 pub fn render(view: &View) -> String {
@@ -183,7 +183,7 @@ struct Detail {
 }
 
 impl Detail {
-    fn of(times: &Times) -> Self {
+    fn of(times: &TimeSummary) -> Self {
         Self { average: seconds(times.mean), fastest: seconds(times.min), slowest: seconds(times.max) }
     }
 }

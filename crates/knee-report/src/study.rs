@@ -3,7 +3,9 @@
 //! [`Document::of`] writes every figure once; [`text`](fn@text) and [`markdown`](fn@markdown) only place what it holds. Does not judge and does
 //! not calculate: verdicts and intervals come with the conclusion.
 
-mod books;
+mod accounting;
+
+mod block;
 
 mod bound;
 
@@ -15,7 +17,7 @@ mod figure;
 
 pub mod json;
 
-mod made;
+mod provenance;
 
 mod markdown;
 
@@ -27,7 +29,7 @@ mod switches;
 
 mod text;
 
-pub use document::{Block, Document, Table};
-pub use made::{Made, Session};
+pub use block::{Block, Document, Table};
 pub use markdown::{BEGIN, END, markdown, within};
+pub use provenance::{Provenance, Session};
 pub use text::text;

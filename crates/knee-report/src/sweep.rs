@@ -19,7 +19,7 @@ use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_study::sweep::rule::Outcome;
-use knee_study::sweep::{Kind, Load, Purpose, Report, Trial};
+use knee_study::sweep::{FinishedStep, LoadKind, Purpose, Report, StepLoad};
 
 use crate::number;
 use crate::view::reading::Reading;
@@ -143,21 +143,24 @@ fn tail(report: &Report) -> (&'static str, f64) {
     const TAILS: [(&str, f64); 3] = [("p99", 0.99), ("p95", 0.95), ("p90", 0.9)];
     let steps = report.ladder().count();
     let carries = |q: f64| {
-        let nanos = |trial: &&Trial| Reading::from(trial.result.response.quantile(q)).nanos().is_some();
+        let nanos =
+            |trial: &&FinishedStep| Reading::from(trial.result.response.quantile(q)).nanos().is_some();
         report.ladder().filter(nanos).count() * 2 >= steps
     };
     TAILS.into_iter().find(|(_, q)| carries(*q)).unwrap_or(TAILS[2])
 }
 
 /// One step as a row; also for the line that is shown when it is done.
-pub fn row(trial: &Trial, kind: Kind, tail: f64) -> Row {
+pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
     let result = &trial.result;
     let percentile = |q: f64| Reading::from(result.response.quantile(q));
     Row {
         number: trial.step.number,
         purpose: trial.step.purpose,
         level: match (trial.step.load, kind) {
-            (Load::Connections(count), Kind::Requests | Kind::Iterations) => format!("{count} conn."),
+            (StepLoad::Connections(count), LoadKind::Requests | LoadKind::Iterations) => {
+                format!("{count} conn.")
+            }
             (load, _) => level(load.level()),
         },
         offered: level(result.offered),

@@ -9,11 +9,11 @@ pub mod foreign;
 
 pub mod moment;
 
-pub mod part;
+pub mod request_stats;
 
 pub mod reading;
 
-pub mod times;
+pub mod time_summary;
 
 use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
@@ -25,8 +25,8 @@ use knee_core::validity::ValidityReport;
 use bars::Bar;
 use foreign::Foreign;
 use moment::Moment;
-use part::Part;
 use reading::Reading;
+use request_stats::RequestStats;
 
 /// A run, as every report shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,11 +42,11 @@ pub struct View {
     /// Requests a second.
     pub rate: Rate,
     /// All endpoints together, without the warm-up.
-    pub total: Part,
+    pub total: RequestStats,
     /// Every endpoint, by id.
-    pub endpoints: Vec<EndpointPart>,
+    pub endpoints: Vec<EndpointStats>,
     /// The requests that were due during the warm-up.
-    pub warm_up: Part,
+    pub warm_up: RequestStats,
     /// How many of `total` came due in the warm-up and were open all through the measured time.
     pub from_warm_up: u64,
     /// Response times of all outcomes, as rows to draw.
@@ -85,11 +85,11 @@ pub struct Rate {
 
 /// One endpoint.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EndpointPart {
+pub struct EndpointStats {
     /// Its name; may hold words of others, not to be shown without [`crate::clean`].
     pub name: String,
     /// What was measured.
-    pub part: Part,
+    pub stats: RequestStats,
 }
 
 impl View {
@@ -99,7 +99,7 @@ impl View {
         let response = Distribution::response(&tally);
         let series: Vec<Moment> = run.series.iter().map(Moment::of).collect();
         let span = Span::of(run);
-        let total = Part::of(&tally);
+        let total = RequestStats::of(&tally);
         let window = (run.head.measured_from, run.head.measured_from.saturating_add(span.window));
         Self {
             rate: Rate::of(run.from_warm_up, &total, &series, window),
@@ -111,7 +111,7 @@ impl View {
             span,
             total,
             endpoints: endpoints(run),
-            warm_up: Part::of(&run.warm_up.all()),
+            warm_up: RequestStats::of(&run.warm_up.all()),
             from_warm_up: run.from_warm_up,
             series,
         }
@@ -137,7 +137,7 @@ impl Span {
 }
 
 impl Rate {
-    fn of(from_warm_up: u64, total: &Part, series: &[Moment], (from, to): (Nanos, Nanos)) -> Self {
+    fn of(from_warm_up: u64, total: &RequestStats, series: &[Moment], (from, to): (Nanos, Nanos)) -> Self {
         let seconds = to.since(from).as_secs_f64();
         let per_second = |number: f64| (seconds > 0.0).then(|| number / seconds);
         // A record without intervals still has its totals.
@@ -153,16 +153,16 @@ impl Rate {
 }
 
 /// Every endpoint that has a name or a count. Counts without a name are shown by their id.
-fn endpoints(run: &Run) -> Vec<EndpointPart> {
+fn endpoints(run: &Run) -> Vec<EndpointStats> {
     let empty = EndpointTally::default();
-    let places = run.endpoints.len().max(run.measured.endpoints.len());
-    (0..places)
-        .map(|place| EndpointPart {
-            name: match run.endpoints.get(place) {
+    let positions = run.endpoints.len().max(run.measured.endpoints.len());
+    (0..positions)
+        .map(|position| EndpointStats {
+            name: match run.endpoints.get(position) {
                 Some(endpoint) => endpoint.name.clone(),
-                None => format!("endpoint {place}"),
+                None => format!("endpoint {position}"),
             },
-            part: Part::of(run.measured.endpoints.get(place).unwrap_or(&empty)),
+            stats: RequestStats::of(run.measured.endpoints.get(position).unwrap_or(&empty)),
         })
         .collect()
 }

@@ -9,10 +9,10 @@ use knee_core::fixture::Declaration;
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{Arm, Cell, Definition, Design, Kind, Load, Workload};
+use crate::definition::{Cell, Definition, Design, DesignKind, Load, Variant, Workload};
 use crate::metric::Metric;
 use crate::statistics::verdict::Verdict;
-use crate::study::{Calibration, Conclusion, Effect, Entry, LostRound, Range, Spread, Study, Totals};
+use crate::study::{Calibration, Conclusion, Effect, Entry, Estimate, LostBlock, Spread, Study, Totals};
 
 /// The side that is there already.
 pub const A: &str = "A";
@@ -31,7 +31,7 @@ pub struct Asked {
     /// What is to be started, if anything; a service that is loaded is called `main`.
     pub fixture: Declaration,
     /// The sides: one for a side against itself, or [`A`] and [`B`].
-    pub arms: Vec<Arm>,
+    pub variants: Vec<Variant>,
     /// Blocks; each has every side once.
     pub blocks: usize,
     /// Load that is not measured, before each trial.
@@ -49,7 +49,7 @@ pub struct Asked {
 impl Asked {
     /// The study that answers it.
     pub fn definition(self) -> Definition {
-        let order: Vec<String> = self.arms.iter().map(|arm| arm.name.clone()).collect();
+        let order: Vec<String> = self.variants.iter().map(|variant| variant.name.clone()).collect();
         let workload = Workload {
             name: LOAD.to_owned(),
             text: String::new(),
@@ -59,8 +59,8 @@ impl Asked {
             reset: false,
         };
         let design = Design {
-            kind: Kind::Pairs,
-            base: order.first().cloned().unwrap_or_default(),
+            kind: DesignKind::Pairs,
+            baseline: order.first().cloned().unwrap_or_default(),
             order,
             best: None,
             pairs: Vec::new(),
@@ -69,7 +69,7 @@ impl Asked {
             quick: Vec::new(),
             restart_every: 1,
             warm_up: self.warm_up,
-            washout: self.warm_up,
+            settle: self.warm_up,
             measure: self.measure,
             seed: self.seed,
             margin: self.margin,
@@ -85,7 +85,7 @@ impl Asked {
             source: None,
             fixture: self.fixture,
             switches: BTreeMap::new(),
-            arms: self.arms,
+            variants: self.variants,
             workloads: vec![workload],
             design,
             claims: Vec::new(),
@@ -95,11 +95,11 @@ impl Asked {
 }
 
 /// A side that changes nothing about what it names.
-pub fn arm(name: &str, text: &str) -> Arm {
-    Arm {
+pub fn variant(name: &str, text: &str) -> Variant {
+    Variant {
         name: name.to_owned(),
         text: text.to_owned(),
-        on: None,
+        extends: None,
         service: "main".to_owned(),
         switches: BTreeMap::new(),
         env: BTreeMap::new(),
@@ -138,7 +138,7 @@ pub struct Comparison {
     /// What became of the trials.
     pub totals: Totals,
     /// Blocks without a usable trial of one of the sides.
-    pub lost: Vec<LostRound>,
+    pub lost: Vec<LostBlock>,
     /// What has to be known to read the rest.
     pub notes: Vec<String>,
     /// Every trial with what it measured.
@@ -157,7 +157,7 @@ pub struct Line {
     /// The verdict on B.
     pub verdict: Verdict,
     /// The change from A to B; `None` without a block that has both.
-    pub change: Option<Range>,
+    pub change: Option<Estimate>,
     /// What would not matter, in the sense of `change`.
     pub margin: f64,
     /// Whether B is worse, and by its best single guess by more than the margin.
@@ -165,11 +165,11 @@ pub struct Line {
     /// What noise alone does to the mean of so many blocks on this machine, in the sense of `change`, if that is known.
     pub noise_floor: Option<f64>,
     /// The smallest change that so many blocks find four times in five.
-    pub detectable: Option<f64>,
+    pub mde: Option<f64>,
     /// About how many blocks would decide, if undecided.
     pub blocks_needed: Option<usize>,
     /// Blocks in which both sides were measured.
-    pub rounds: usize,
+    pub n_blocks: usize,
     /// Exact two-sided p of no difference, after Holm's correction.
     pub p_adjusted: f64,
     /// The difference of each of those blocks, on the scale of the differences.
@@ -184,8 +184,8 @@ impl Comparison {
         let conclusion = study.conclude();
         let noise = study.calibration().cloned();
         let text = |name: &str| {
-            let arm = study.arms().iter().find(|arm| arm.name == name);
-            arm.map_or_else(String::new, |arm| arm.text.clone())
+            let variant = study.variants().iter().find(|variant| variant.name == name);
+            variant.map_or_else(String::new, |variant| variant.text.clone())
         };
         let metrics: Vec<Line> =
             conclusion.effects.iter().map(|effect| line(&conclusion, effect, noise.as_ref())).collect();
@@ -193,11 +193,11 @@ impl Comparison {
         let (a, b) = (text(A), text(B));
         let mut notes = conclusion.notes;
         if a == b {
-            notes.insert(0, "A and B are the same: whatever differs is chance".to_owned());
+            notes.insert(0, "A and B are the same service: any difference is noise".to_owned());
         }
         Self {
             verdict: first.map_or(Verdict::Undecided, |line| line.verdict),
-            by: first.map_or(Metric::Rate, |line| line.metric),
+            by: first.map_or(Metric::Goodput, |line| line.metric),
             regressions: metrics.iter().filter(|line| line.regression).map(|line| line.metric).collect(),
             a,
             b,
@@ -229,10 +229,10 @@ fn line(conclusion: &Conclusion, effect: &Effect, noise: Option<&Calibration>) -
         change: effect.change,
         margin: effect.margin,
         regression: effect.is_regression(),
-        noise_floor: noise.and_then(|noise| noise.change(effect.metric, effect.rounds)),
-        detectable: effect.detectable,
+        noise_floor: noise.and_then(|noise| noise.change(effect.metric, effect.n_blocks)),
+        mde: effect.mde,
         blocks_needed: effect.blocks_needed,
-        rounds: effect.rounds,
+        n_blocks: effect.n_blocks,
         p_adjusted: effect.p_adjusted,
         differences: effect.differences.clone(),
         notes: effect.notes.clone(),

@@ -1,9 +1,9 @@
-//! What a study is: arms, workloads, design, claims and published figures, as `study.toml` declares them.
+//! What a study is: variants, workloads, design, claims and published figures, as `study.toml` declares them.
 //!
 //! [`Definition::read`] resolves every name and refuses what does not fit, with its place. Does not open files: the
 //! caller passes the text in, and says which files there are. Every key is in `docs/reference/study-toml.md`.
 
-mod arm;
+mod variant;
 
 mod claim;
 
@@ -14,6 +14,8 @@ mod problem;
 mod raw;
 
 mod resolve;
+
+mod stored;
 
 mod workload;
 
@@ -27,7 +29,7 @@ use crate::metric::Metric;
 
 pub use problem::{Problem, Problems};
 
-/// A study, resolved: names refer to what exists, and arms have all their settings.
+/// A study, resolved: names refer to what exists, and variants have all their settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     /// What the report is called.
@@ -36,16 +38,17 @@ pub struct Definition {
     pub question: Option<String>,
     /// Where the story is told that it re-tests.
     pub source: Option<String>,
-    /// Services, databases and caches, before an arm changes them.
-    #[serde(alias = "rig")]
+    /// Services, databases and caches, before a variant changes them.
+    #[serde(alias = "rig", deserialize_with = "stored::declaration")]
     pub fixture: Declaration,
     /// The switches, by name.
     pub switches: BTreeMap<String, Switch>,
-    /// The arms, in the order of the file.
-    pub arms: Vec<Arm>,
+    /// The variants, in the order of the file.
+    #[serde(alias = "arms")]
+    pub variants: Vec<Variant>,
     /// The workloads, in the order of the file.
     pub workloads: Vec<Workload>,
-    /// How the arms are compared.
+    /// How the variants are compared.
     pub design: Design,
     /// What is claimed, in the order of the file.
     pub claims: Vec<Claim>,
@@ -58,7 +61,7 @@ pub struct Definition {
 pub struct Switch {
     /// What it changes, for the report.
     pub text: String,
-    /// Its value where an arm does not set it.
+    /// Its value where a variant does not set it.
     pub default: String,
     /// All values it may have; empty for any.
     pub values: Vec<String>,
@@ -80,13 +83,14 @@ pub enum Passed {
 
 /// One configuration of what is tested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Arm {
+pub struct Variant {
     /// Its name.
     pub name: String,
     /// What it is, for the report; may be empty.
     pub text: String,
-    /// The arm it builds on, if any.
-    pub on: Option<String>,
+    /// The variant it builds on, if any.
+    #[serde(alias = "on")]
+    pub extends: Option<String>,
     /// The service that `env`, `command` and `revision` speak of.
     pub service: String,
     /// The value of every switch.
@@ -147,7 +151,8 @@ pub struct Request {
     /// Connections: users that wait for their answers or, with a rate, the most requests in flight.
     pub connections: u32,
     /// Arrivals a second; absent for users that wait.
-    pub rate: Option<f64>,
+    #[serde(alias = "rate")]
+    pub arrival_rate: Option<f64>,
     /// How arrivals are spread, with a rate.
     pub arrivals: Arrivals,
     /// Time limit of one request.
@@ -158,52 +163,54 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// As those of independent users; the trial's arrival seed decides, the same for every arm of a block.
+    /// As those of independent users; the trial's arrival seed decides, the same for every variant of a block.
     #[default]
     Poisson,
     /// Evenly.
     Uniform,
 }
 
-/// Which arms are compared with which.
+/// Which variants are compared with which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Each arm of an order with the one before, and with the first.
+pub enum DesignKind {
+    /// Each variant of an order with the one before, and with the first.
     Ladder,
-    /// Each switch in which base and best differ: alone on the base, and alone removed from the best.
+    /// Each switch in which baseline and best differ: alone on the baseline, and alone removed from the best.
     Ablation,
-    /// The pairs that are listed, or each arm with the base.
+    /// The pairs that are listed, or each variant with the baseline.
     Pairs,
-    /// Each arm with itself at growing amounts of data.
+    /// Each variant with itself at growing amounts of data.
     Growth,
 }
 
-/// How the arms are compared.
+/// How the variants are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Design {
-    /// Which arms are compared with which.
-    pub kind: Kind,
-    /// The arms that take part, in their order.
+    /// Which variants are compared with which.
+    pub kind: DesignKind,
+    /// The variants that take part, in their order.
     pub order: Vec<String>,
     /// What a pair or an ablation starts from; the first of the order in a ladder.
-    pub base: String,
+    #[serde(alias = "base")]
+    pub baseline: String,
     /// What an ablation ends at.
     pub best: Option<String>,
     /// The pairs, if they are listed: `[from, to]`.
     pub pairs: Vec<[String; 2]>,
     /// Amounts of data, for growth.
     pub growth: Option<Growth>,
-    /// Blocks; each has every arm once with every workload. 8 or more.
+    /// Blocks; each has every variant once with every workload. 8 or more.
     pub blocks: usize,
-    /// The arms of a quick study, besides the base; all of them if empty.
+    /// The variants of a quick study, besides the baseline; all of them if empty.
     pub quick: Vec<String>,
     /// A fresh process is demanded in every n-th block; 1 or more.
     pub restart_every: usize,
     /// Load that is not measured, on a fresh process.
     pub warm_up: Nanos,
     /// Load that is not measured, on a process that went on from an earlier trial.
-    pub washout: Nanos,
+    #[serde(alias = "washout")]
+    pub settle: Nanos,
     /// How long a trial measures, unless its workload says otherwise.
     pub measure: Nanos,
     /// Decides every order and every arrival.
@@ -216,7 +223,7 @@ pub struct Design {
     pub metrics: Vec<Metric>,
     /// Whether an undecided study goes on once for as many blocks again.
     pub extend: bool,
-    /// Whether the base runs a second time as an arm of its own, to show what chance alone does.
+    /// Whether the baseline runs a second time as a variant of its own, to show what chance alone does.
     pub aa: bool,
 }
 
@@ -259,7 +266,7 @@ pub enum Test {
         /// By which factor at the least, above 1; with `faster` and `slower` only.
         at_least: Option<f64>,
     },
-    /// A bound on what one arm measures.
+    /// A bound on what one variant measures.
     Bound {
         /// Where.
         cell: Cell,
@@ -284,11 +291,12 @@ pub enum Expectation {
     Same,
 }
 
-/// One arm under one workload.
+/// One variant under one workload.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Cell {
-    /// The arm.
-    pub arm: String,
+    /// The variant.
+    #[serde(alias = "arm")]
+    pub variant: String,
     /// The workload.
     pub workload: String,
 }
@@ -296,7 +304,7 @@ pub struct Cell {
 /// A figure that somebody published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// Which arm and workload it corresponds to.
+    /// Which variant and workload it corresponds to.
     pub cell: Cell,
     /// Of what.
     pub metric: Metric,
@@ -323,9 +331,9 @@ impl Definition {
         }
     }
 
-    /// The arm of a name.
-    pub fn arm(&self, name: &str) -> Option<&Arm> {
-        self.arms.iter().find(|arm| arm.name == name)
+    /// The variant of a name.
+    pub fn variant(&self, name: &str) -> Option<&Variant> {
+        self.variants.iter().find(|variant| variant.name == name)
     }
 
     /// The workload of a name.

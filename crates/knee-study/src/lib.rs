@@ -4,7 +4,7 @@
 //! says what can be concluded. Pure: no clock, no I/O, no async; does not run a trial and does not lay
 //! out a report.
 
-pub mod beside;
+pub mod record_pair;
 
 pub mod compare;
 

@@ -1,4 +1,4 @@
-//! What a trial can measure: names, units, which way is better, and the scale on which rounds are compared.
+//! What a trial can measure: names, units, which way is better, and the scale on which blocks are compared.
 //!
 //! Does not measure. A metric that a trial could not measure is absent from its result, never zero.
 
@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Answered requests a second.
-    Rate,
+    #[serde(alias = "rate")]
+    Goodput,
     /// Mean response time.
     Mean,
     /// Median response time.
@@ -64,7 +65,7 @@ pub enum Unit {
 impl Metric {
     /// Every metric, in the order of a table.
     pub const ALL: [Self; 15] = [
-        Self::Rate,
+        Self::Goodput,
         Self::Mean,
         Self::P50,
         Self::P90,
@@ -84,7 +85,7 @@ impl Metric {
     /// The name in files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Rate => "rate",
+            Self::Goodput => "goodput",
             Self::Mean => "mean",
             Self::P50 => "p50",
             Self::P90 => "p90",
@@ -105,7 +106,7 @@ impl Metric {
     /// What it is counted in.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Rate => Unit::PerSecond,
+            Self::Goodput => Unit::PerSecond,
             Self::Errors => Unit::Share,
             Self::BlocksPerRequest => Unit::Count,
             Self::WalPerRequest | Self::Memory => Unit::Bytes,
@@ -115,7 +116,7 @@ impl Metric {
 
     /// Whether a rise is an improvement.
     pub const fn more_is_better(self) -> bool {
-        matches!(self, Self::Rate)
+        matches!(self, Self::Goodput)
     }
 
     /// A figure on the scale of the differences: its logarithm, so that a difference is a ratio; of a share the
@@ -129,10 +130,10 @@ impl Metric {
     }
 
     /// What a place on that scale stands for; places below and above it count as its ends.
-    pub fn unscaled(self, place: f64) -> f64 {
+    pub fn unscaled(self, position: f64) -> f64 {
         match self.unit() {
-            Unit::Share => place.clamp(0.0, std::f64::consts::FRAC_PI_2).sin().powi(2),
-            _ => place.exp(),
+            Unit::Share => position.clamp(0.0, std::f64::consts::FRAC_PI_2).sin().powi(2),
+            _ => position.exp(),
         }
     }
 
@@ -220,8 +221,8 @@ mod tests {
     fn figures_are_read_as_people_write_them() {
         for (metric, text, value) in [
             (Metric::P99, "299.1ms", 299_100_000.0),
-            (Metric::Rate, "19,253.1/s", 19_253.1),
-            (Metric::Rate, "840", 840.0),
+            (Metric::Goodput, "19,253.1/s", 19_253.1),
+            (Metric::Goodput, "840", 840.0),
             (Metric::Errors, "77.5%", 0.775),
             (Metric::Errors, "0.001", 0.001),
             (Metric::BlocksPerRequest, "12", 12.0),
@@ -238,9 +239,9 @@ mod tests {
             (Metric::P50, ""),
             (Metric::Errors, "120%"),
             (Metric::Errors, "-1%"),
-            (Metric::Rate, "fast"),
-            (Metric::Rate, "NaN"),
-            (Metric::Rate, "-3/s"),
+            (Metric::Goodput, "fast"),
+            (Metric::Goodput, "NaN"),
+            (Metric::Goodput, "-3/s"),
             (Metric::Memory, "inf"),
         ] {
             assert!(metric.read(text).is_err(), "{metric} {text}");
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn no_figure_leaves_the_scale_of_differences() {
-        assert_eq!(Metric::Rate.scaled(0.0), None);
+        assert_eq!(Metric::Goodput.scaled(0.0), None);
         assert_eq!(Metric::P50.scaled(f64::NAN), None);
         assert_eq!(Metric::Errors.scaled(0.0), Some(0.0));
         assert_eq!(Metric::Errors.scaled(1.5), None);

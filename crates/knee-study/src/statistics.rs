@@ -1,11 +1,9 @@
 //! The statistics behind a verdict: one number a round and a comparison, and what follows from them.
 //!
-//! Requests of one run depend on each other, so they are no sample; rounds are. Every test here takes one
-//! difference a round (the logarithm of a ratio, arm against arm in the same block), so what drifts over
+//! Requests of one run depend on each other, so they are no sample; blocks are. Every test here takes one
+//! difference a round (the logarithm of a ratio, variant against variant in the same block), so what drifts over
 //! hours cancels, and whatever the runs of one process have in common counts as noise. Does not know what
-//! a round measured, and does not choose which rounds count.
-
-pub mod correlation;
+//! a round measured, and does not choose which blocks count.
 
 pub mod holm;
 

@@ -17,34 +17,39 @@ mod conclusion;
 
 mod effect;
 
+mod estimate;
+
 mod growth;
 
 pub(crate) mod lineup;
 
 mod measured;
 
-mod rounds;
+mod usable;
 
 mod trial;
 
-mod wording;
+pub mod wording;
 
-pub use bound::{Bound, Part};
+pub use bound::{Bound, Component};
 pub use calibration::Calibration;
 pub use claim::{ClaimResult, ClaimVerdict};
-pub use conclusion::{ArmSummary, Beside, Conclusion, LostRound, Row, Spread, Totals};
-pub use effect::{Effect, Range};
-pub use growth::{GrowthResult, GrowthWord};
+pub use conclusion::{Conclusion, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
+pub use effect::Effect;
+pub use estimate::Estimate;
+pub use growth::{GrowthClass, GrowthResult};
 pub use lineup::Relation;
 pub use measured::Spent;
-pub use trial::{Entry, Figure, GENERATOR, Measured, Options, Place, Refusal, Told, Trial};
+pub use trial::{
+    Entry, Figure, GENERATOR, Measured, Options, Placement, Refusal, Trial, TrialResult, TrialWarning,
+};
 
 use std::collections::{BTreeMap, VecDeque};
 
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 
-use crate::definition::{Arm, Definition, Workload};
+use crate::definition::{Definition, Variant, Workload};
 use crate::design;
 use crate::statistics::verdict::Verdict;
 use lineup::Lineup;
@@ -72,7 +77,7 @@ pub struct Study {
     /// What is left of the blocks planned, the next one first.
     ahead: VecDeque<Trial>,
     entries: Vec<Entry>,
-    /// Arms that no longer take part, and why.
+    /// Variants that no longer take part, and why.
     lost: BTreeMap<String, String>,
 }
 
@@ -80,7 +85,7 @@ impl Study {
     /// A study before its first trial.
     ///
     /// # Errors
-    /// If the options name an arm that does not take part or leave nothing to compare, or if a margin was asked
+    /// If the options name a variant that does not take part or leave nothing to compare, or if a margin was asked
     /// for that this machine's noise does not allow.
     pub fn new(
         definition: Definition,
@@ -125,7 +130,9 @@ impl Study {
     ) -> Result<Self, Refusal> {
         let mut study = Self::new(definition, options, calibration)?;
         for entry in entries {
-            study.tell(&entry.trial, entry.told).map_err(|_| Refusal::OtherStudy(entry.trial.number))?;
+            study
+                .record_result(&entry.trial, entry.result)
+                .map_err(|_| Refusal::OtherStudy(entry.trial.number))?;
         }
         Ok(study)
     }
@@ -170,14 +177,14 @@ impl Study {
         self.calibration.as_ref()
     }
 
-    /// The arms that take part, those that the design makes by itself among them.
-    pub fn arms(&self) -> &[Arm] {
-        &self.lineup.arms
+    /// The variants that take part, those that the design makes by itself among them.
+    pub fn variants(&self) -> &[Variant] {
+        &self.lineup.variants
     }
 
-    /// The arm of a trial.
-    pub fn arm_of(&self, trial: &Trial) -> Option<&Arm> {
-        self.lineup.arms.iter().find(|arm| arm.name == trial.arm)
+    /// The variant of a trial.
+    pub fn variant_of(&self, trial: &Trial) -> Option<&Variant> {
+        self.lineup.variants.iter().find(|variant| variant.name == trial.variant)
     }
 
     /// The workload of a trial.
@@ -188,7 +195,7 @@ impl Study {
     /// How long a trial loads the service before it measures: longer if its process is fresh.
     pub fn settle(&self, fresh: bool) -> Nanos {
         let design = &self.definition.design;
-        let whole = if fresh { design.warm_up } else { design.washout };
+        let whole = if fresh { design.warm_up } else { design.settle };
         if self.options.quick { whole.min(SETTLE_QUICK) } else { whole }
     }
 
@@ -203,19 +210,23 @@ impl Study {
     ///
     /// # Errors
     /// [`Refusal::NotNext`] if it is another one; nothing is changed then.
-    pub fn tell(&mut self, trial: &Trial, told: Told) -> Result<(), Refusal> {
+    pub fn record_result(&mut self, trial: &Trial, result: TrialResult) -> Result<(), Refusal> {
         if self.ahead.front() != Some(trial) {
             return Err(Refusal::NotNext(trial.number));
         }
         self.ahead.pop_front();
         let last = trial.attempt >= ATTEMPTS_MAX;
-        match &told {
-            Told::Measured(measured) if measured.state == Validity::Invalid && !last => self.repeat(trial),
-            Told::Measured(_) => {}
-            Told::Died { .. } if !last => self.repeat(trial),
-            Told::Died { reason } | Told::NeverReady { reason } => self.lose(&trial.arm, reason),
+        match &result {
+            TrialResult::Measured(measured) if measured.validity == Validity::Invalid && !last => {
+                self.repeat(trial)
+            }
+            TrialResult::Measured(_) => {}
+            TrialResult::Died { .. } if !last => self.repeat(trial),
+            TrialResult::Died { reason } | TrialResult::NeverReady { reason } => {
+                self.lose(&trial.variant, reason)
+            }
         }
-        self.entries.push(Entry { trial: trial.clone(), told });
+        self.entries.push(Entry { trial: trial.clone(), result });
         if self.ahead.is_empty() {
             self.extend();
         }
@@ -237,9 +248,9 @@ impl Study {
         });
     }
 
-    fn lose(&mut self, arm: &str, reason: &str) {
-        self.lost.entry(arm.to_owned()).or_insert_with(|| reason.to_owned());
-        self.ahead.retain(|trial| trial.arm != arm);
+    fn lose(&mut self, variant: &str, reason: &str) {
+        self.lost.entry(variant.to_owned()).or_insert_with(|| reason.to_owned());
+        self.ahead.retain(|trial| trial.variant != variant);
     }
 
     /// Goes on once for as many blocks again, if that was asked for and something is undecided.
@@ -249,9 +260,9 @@ impl Study {
         }
         let effects = effect::all(self);
         let open = |effect: &Effect| effect.primary && effect.verdict == Verdict::Undecided;
-        // Arms that are lost decide nothing by going on.
+        // Variants that are lost decide nothing by going on.
         let alive = |effect: &Effect| {
-            ![&effect.from, &effect.to].iter().any(|cell| self.lost.contains_key(&cell.arm))
+            ![&effect.from, &effect.to].iter().any(|cell| self.lost.contains_key(&cell.variant))
         };
         if effects.iter().any(|effect| open(effect) && alive(effect)) {
             self.extended = true;
@@ -265,29 +276,29 @@ impl Study {
         self.definition.design.extend && !self.options.quick
     }
 
-    /// Lines up the trials of some blocks: arm by arm, because a change of arms costs a start, and each
-    /// arm with all workloads.
+    /// Lines up the trials of some blocks: variant by variant, because a change of variants costs a start, and each
+    /// variant with all workloads.
     fn plan(&mut self, blocks: std::ops::Range<usize>) {
         let design = &self.definition.design;
         let mut number = self.ahead.back().map_or(self.entries.len(), |trial| trial.number + 1);
         number = self.entries.iter().map(|entry| entry.trial.number + 1).max().unwrap_or(0).max(number);
         for block in blocks {
             let workloads = design::workload_order(design.seed, block, self.definition.workloads.len());
-            for arm in design::order(design.seed, block, self.lineup.arms.len()) {
-                let arm = &self.lineup.arms[arm].name;
-                if self.lost.contains_key(arm) {
+            for variant in design::order(design.seed, block, self.lineup.variants.len()) {
+                let variant = &self.lineup.variants[variant].name;
+                if self.lost.contains_key(variant) {
                     continue;
                 }
-                for (place, workload) in workloads.iter().enumerate() {
+                for (position, workload) in workloads.iter().enumerate() {
                     let named = &self.definition.workloads[*workload];
                     self.ahead.push_back(Trial {
                         number,
                         block,
                         attempt: 1,
-                        arm: arm.clone(),
+                        variant: variant.clone(),
                         workload: named.name.clone(),
                         arrival_seed: design::arrival_seed(design.seed, block, *workload),
-                        restart: place == 0 && block % design.restart_every == 0,
+                        restart: position == 0 && block % design.restart_every == 0,
                         reset: named.reset,
                     });
                     number += 1;

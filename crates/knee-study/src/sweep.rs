@@ -37,7 +37,7 @@ pub use slo::Slo;
 
 /// What a level of load counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LoadKind {
     /// Requests a second that arrive by a Poisson process, whether or not earlier ones were answered.
     Requests,
     /// Iterations of a script a second, likewise.
@@ -46,7 +46,7 @@ pub enum Kind {
     Connections,
 }
 
-impl Kind {
+impl LoadKind {
     /// Whether arrivals wait for nobody.
     pub const fn is_open(self) -> bool {
         !matches!(self, Self::Connections)
@@ -75,7 +75,7 @@ pub enum Ladder {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// What a level counts.
-    pub kind: Kind,
+    pub kind: LoadKind,
     /// The levels on the way up. [`Ladder::Auto`] may be capped by `ceiling`.
     pub ladder: Ladder,
     /// No step is above this level, whatever the ladder says.
@@ -133,18 +133,18 @@ impl Purpose {
 
 /// The load of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Load {
+pub enum StepLoad {
     /// Poisson arrivals a second.
-    Rate(f64),
+    ArrivalRate(f64),
     /// So many connections, each waiting for its answer.
     Connections(u32),
 }
 
-impl Load {
+impl StepLoad {
     /// The number alone.
     pub fn level(self) -> f64 {
         match self {
-            Self::Rate(rate) => rate,
+            Self::ArrivalRate(rate) => rate,
             Self::Connections(count) => f64::from(count),
         }
     }
@@ -156,7 +156,7 @@ pub struct Step {
     /// 1 for the first.
     pub number: usize,
     /// How much.
-    pub load: Load,
+    pub load: StepLoad,
     /// Seconds that are sent and not measured, before.
     pub warm_up: f64,
     /// Seconds that are measured.
@@ -169,7 +169,7 @@ pub struct Step {
 
 /// A step that was made.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct FinishedStep {
     /// What was to be done.
     pub step: Step,
     /// What was measured.
@@ -180,14 +180,14 @@ pub struct Trial {
 
 /// Two ends between which something lies; in the unit of the sweep's levels unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
+pub struct LevelRange {
     /// Lower end.
     pub low: f64,
     /// Upper end, not below the lower.
     pub high: f64,
 }
 
-impl Interval {
+impl LevelRange {
     /// The middle of the two.
     pub fn middle(self) -> f64 {
         self.low.midpoint(self.high)

@@ -293,7 +293,7 @@ pub struct OutputFlags {
     pub time_unit: Option<Unit>,
     /// Save the run to this file [default: where `knee report` finds it]
     #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
+    pub record: Option<PathBuf>,
     /// Print a line per second instead of the live screen
     #[arg(long)]
     pub no_tui: bool,

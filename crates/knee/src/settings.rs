@@ -137,7 +137,7 @@ fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
         (
             later.db_url.is_some(),
             "a database of requests",
-            "every run is saved: see `knee report --list`; `--out FILE` names the file",
+            "every run is saved: see `knee report --list`; `--record FILE` names the file",
         ),
         (
             later.aws_session.is_some() || later.aws_sigv4.is_some(),

@@ -1,4 +1,4 @@
-//! Where runs are saved when `--out` names no file.
+//! Where runs are saved when `--record` names no file.
 //!
 //! Names files, opens them and finds them again. Does not know what is in a record and never
 //! deletes or overwrites one.
@@ -194,7 +194,7 @@ impl Store {
     }
 }
 
-/// Opens the record that `--out` names. A record is a measurement: an existing one is not overwritten.
+/// Opens the record that `--record` names. A record is a measurement: an existing one is not overwritten.
 ///
 /// # Errors
 ///
@@ -203,14 +203,14 @@ pub fn create_named(path: &Path) -> Result<NewRecord, Problem> {
     match create_new(path) {
         Ok(file) => Ok(NewRecord { file, path: path.to_owned() }),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Problem::new(
-            format!("`{}` exists already, for `--out`", path.display()),
+            format!("`{}` exists already, for `--record`", path.display()),
             "give another name, or remove it first",
         )),
         Err(error) => Err(unwritable(path, &error)),
     }
 }
 
-/// The record for a run: the one that `--out` names, or one in the store. When the store
+/// The record for a run: the one that `--record` names, or one in the store. When the store
 /// cannot be written the run goes on without a record, and the text says so.
 ///
 /// # Errors

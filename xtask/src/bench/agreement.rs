@@ -86,7 +86,7 @@ fn ask(tool: Tool, knee: &Knee, load: &Load, scratch: &Path) -> Result<Option<Sa
         let time = |name: &str| measured.figure(&format!("/service_time_ms/{name}"));
         return Ok(Some(Said {
             requests: measured.figure("/requests/planned")?,
-            rate: measured.figure("/rate/achieved")?,
+            rate: measured.figure("/goodput_per_s")?,
             mean: time("mean")?,
             p50: time("p50")?,
             p99: time("p99")?,

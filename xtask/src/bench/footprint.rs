@@ -18,7 +18,7 @@ const MIB: f64 = 1_048_576.0;
 pub fn connections(knee: &Knee, nginx: &Nginx) -> Result<Figure> {
     let measured = knee.measure(&words(&format!("{} -c 10000 -z 10s", nginx.url(false))))?;
     let ok = measured.count("/requests/ok")?;
-    let opened = measured.count("/truth/connections_opened")?;
+    let opened = measured.count("/diagnostics/connections_opened")?;
     let resident = measured.resident_peak as f64 / MIB;
     Ok(Figure {
         name: "resident memory at 10,000 connections".to_owned(),
@@ -49,7 +49,7 @@ pub fn requests(knee: &Knee, nginx: &Nginx, long: bool) -> Result<Figure> {
 /// The instrument's own lag in an open run.
 pub fn lag(knee: &Knee, nginx: &Nginx, rate: u32, goal_ms: f64) -> Result<Figure> {
     let measured = knee.measure(&words(&format!("{} -c 64 -q {rate} -z 15s", nginx.url(false))))?;
-    let (p50, p99) = (measured.figure("/own_lag_ms/p50")?, measured.figure("/own_lag_ms/p99")?);
+    let (p50, p99) = (measured.figure("/generator_lag_ms/p50")?, measured.figure("/generator_lag_ms/p99")?);
     let unsent = measured.count("/requests/unsent")?;
     Ok(Figure {
         name: format!("lag p99 at {rate} requests/s"),

@@ -34,7 +34,8 @@ pub fn fixed(laboratory: &Laboratory) -> Result<Vec<Row>> {
         let delay = millis(delay as f64 / 1e3);
         rows.push(punctual("fixed delay", &delay, &statement));
         let service = measured.figure("/service_time_ms/p50")?;
-        let response = measured.figure("/response_time_ms/p50")? - measured.figure("/own_lag_ms/p50")?;
+        let response =
+            measured.figure("/response_time_ms/p50")? - measured.figure("/generator_lag_ms/p50")?;
         for (figure, value) in [("service time p50", service), ("response time p50 less own lag", response)] {
             let figure = format!("{figure}, {delay} at {rate}/s");
             let row = Row::times("fixed delay", figure, statement.held_p50, value, LIMIT);

@@ -1,9 +1,9 @@
 //! The members of the JSON document, in the order in which they are written.
 //!
-//! Units are part of the names: `_ms`, `_s`, `_bytes`; a `rate` is a second. Does not compute;
+//! Units are part of the names: `_ms`, `_s`, `_bytes`, `_per_s`. Does not compute;
 //! see [`crate::view`].
 
-mod figures;
+mod diagnostics;
 
 mod interval;
 
@@ -14,16 +14,16 @@ use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Machine};
 use knee_core::tally::Phase;
 use knee_core::unit::Nanos;
-use knee_core::validity::{Validity, Warning};
+use knee_core::validity::{self, Validity};
 use serde::Serialize;
 
 use super::finite;
 use crate::View;
-use crate::view::part::{self, Part};
 use crate::view::reading::Reading;
-use crate::view::times::Times;
+use crate::view::request_stats::{self, RequestStats};
+use crate::view::time_summary::TimeSummary;
 
-use figures::Truth;
+use diagnostics::Diagnostics;
 use interval::Interval;
 
 /// The whole document.
@@ -34,17 +34,20 @@ pub struct Document<'v> {
     started_unix_s: f64,
     mode: &'static str,
     ending: &'v Ending,
-    verdict: Verdict<'v>,
+    validity: Validity,
+    warnings: Vec<Warning<'v>>,
+    notes: &'v [String],
     requests: Requests,
-    rate: Rate,
+    scheduled_requests_per_s: Option<f64>,
+    goodput_per_s: Option<f64>,
     duration_s: f64,
     warm_up_s: f64,
     grace_s: f64,
     total_s: f64,
     response_time_ms: Summary,
     service_time_ms: Summary,
-    lag_ms: Summary,
-    own_lag_ms: Summary,
+    send_delay_ms: Summary,
+    generator_lag_ms: Summary,
     ok_only: OkOnly,
     phases_ms: Phases,
     status: BTreeMap<String, u64>,
@@ -54,7 +57,7 @@ pub struct Document<'v> {
     bodies: Bodies,
     endpoints: Vec<Endpoint<'v>>,
     warm_up: WarmUp,
-    truth: Truth,
+    diagnostics: Diagnostics,
     build: &'v Build,
     machine: &'v Machine,
     plan: &'v Plan,
@@ -71,20 +74,20 @@ impl<'v> Document<'v> {
             started_unix_s: view.head.started.as_secs_f64(),
             mode: if view.head.plan.is_open() { "open" } else { "closed" },
             ending: &view.ending,
-            verdict: Verdict::of(view),
+            validity: view.validity.validity,
+            warnings: view.validity.warnings.iter().map(Warning::of).collect(),
+            notes: &view.validity.notes,
             requests: Requests::of(total),
-            rate: Rate {
-                offered: view.rate.offered.and_then(finite),
-                achieved: view.rate.achieved.and_then(finite),
-            },
+            scheduled_requests_per_s: view.rate.offered.and_then(finite),
+            goodput_per_s: view.rate.achieved.and_then(finite),
             duration_s: seconds(view.span.window),
             warm_up_s: seconds(view.span.warm_up),
             grace_s: seconds(view.span.grace),
             total_s: seconds(view.span.total),
             response_time_ms: Summary::of(&total.response),
             service_time_ms: Summary::of(&total.service),
-            lag_ms: Summary::of(&total.lag),
-            own_lag_ms: Summary::of(&total.own_lag),
+            send_delay_ms: Summary::of(&total.lag),
+            generator_lag_ms: Summary::of(&total.own_lag),
             ok_only: OkOnly::of(total),
             phases_ms: Phases::of(&total.phases),
             status: status(total),
@@ -92,9 +95,9 @@ impl<'v> Document<'v> {
             bytes: Bytes::of(total),
             connections: Connections::of(total),
             bodies: Bodies::of(total.bodies),
-            endpoints: view.endpoints.iter().map(|e| Endpoint::of(&e.name, &e.part)).collect(),
+            endpoints: view.endpoints.iter().map(|e| Endpoint::of(&e.name, &e.stats)).collect(),
             warm_up: WarmUp::of(&view.warm_up),
-            truth: Truth::of(&view.validity.diagnostics),
+            diagnostics: Diagnostics::of(&view.validity.diagnostics),
             build: &view.head.build,
             machine: &view.head.machine,
             plan: &view.head.plan,
@@ -103,20 +106,27 @@ impl<'v> Document<'v> {
     }
 }
 
+/// One warning of the validity check.
 #[derive(Debug, Serialize)]
-struct Verdict<'v> {
-    state: Validity,
-    reasons: &'v [Warning],
-    notes: &'v [String],
+struct Warning<'v> {
+    code: &'v str,
+    validity: Validity,
+    message: &'v str,
+    hint: &'v str,
 }
 
-impl<'v> Verdict<'v> {
-    fn of(view: &'v View) -> Self {
-        Self { state: view.validity.validity, reasons: &view.validity.warnings, notes: &view.validity.notes }
+impl<'v> Warning<'v> {
+    fn of(warning: &'v validity::Warning) -> Self {
+        Self {
+            code: &warning.code,
+            validity: warning.validity,
+            message: &warning.message,
+            hint: &warning.hint,
+        }
     }
 }
 
-/// The books of a part of the run.
+/// What became of the requests of a part of the run.
 #[derive(Debug, Serialize)]
 struct Requests {
     planned: u64,
@@ -129,7 +139,7 @@ struct Requests {
 }
 
 impl Requests {
-    fn of(part: &Part) -> Self {
+    fn of(part: &RequestStats) -> Self {
         let count = |outcome| part.books.count(outcome);
         Self {
             planned: part.books.planned,
@@ -141,12 +151,6 @@ impl Requests {
             censored: count(Outcome::Censored),
         }
     }
-}
-
-#[derive(Debug, Serialize)]
-struct Rate {
-    offered: Option<f64>,
-    achieved: Option<f64>,
 }
 
 /// One kind of time, in milliseconds.
@@ -166,7 +170,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(times: &Times) -> Self {
+    fn of(times: &TimeSummary) -> Self {
         let [p50, p90, p95, p99, p99_9] = times.percentiles.map(reading);
         let bounds = times.rows().into_iter().filter(|(_, reading)| reading.is_lower_bound());
         Self {
@@ -192,7 +196,7 @@ struct OkOnly {
 }
 
 impl OkOnly {
-    fn of(part: &Part) -> Self {
+    fn of(part: &RequestStats) -> Self {
         Self {
             response_time_ms: Summary::of(&part.response_ok),
             service_time_ms: Summary::of(&part.service_ok),
@@ -211,7 +215,7 @@ struct Phases {
 }
 
 impl Phases {
-    fn of(phases: &[Times; 6]) -> Self {
+    fn of(phases: &[TimeSummary; 6]) -> Self {
         let of = |phase| Summary::of(&phases[phase as usize]);
         Self {
             dns: of(Phase::Dns),
@@ -224,7 +228,7 @@ impl Phases {
     }
 }
 
-fn status(part: &Part) -> BTreeMap<String, u64> {
+fn status(part: &RequestStats) -> BTreeMap<String, u64> {
     part.status.iter().map(|(code, count)| (code.to_string(), *count)).collect()
 }
 
@@ -238,12 +242,12 @@ struct Error<'v> {
     examples: &'v [String],
 }
 
-fn errors(part: &Part) -> Vec<Error<'_>> {
+fn errors(part: &RequestStats) -> Vec<Error<'_>> {
     part.errors.iter().map(Error::of).collect()
 }
 
 impl<'v> Error<'v> {
-    fn of(error: &'v part::Error) -> Self {
+    fn of(error: &'v request_stats::Error) -> Self {
         Self {
             fault: error.fault.name(),
             blame: error.blame().name(),
@@ -263,7 +267,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn of(part: &Part) -> Self {
+    fn of(part: &RequestStats) -> Self {
         Self { sent: part.bytes_sent, received: part.bytes_received, body: part.bytes_body }
     }
 }
@@ -277,7 +281,7 @@ struct Connections {
 }
 
 impl Connections {
-    fn of(part: &Part) -> Self {
+    fn of(part: &RequestStats) -> Self {
         Self {
             opened: part.connections,
             resent: part.resent,
@@ -314,7 +318,7 @@ struct Endpoint<'v> {
 }
 
 impl<'v> Endpoint<'v> {
-    fn of(name: &'v str, part: &'v Part) -> Self {
+    fn of(name: &'v str, part: &'v RequestStats) -> Self {
         Self {
             name,
             requests: Requests::of(part),
@@ -339,7 +343,7 @@ struct WarmUp {
 }
 
 impl WarmUp {
-    fn of(part: &Part) -> Self {
+    fn of(part: &RequestStats) -> Self {
         Self {
             requests: Requests::of(part),
             response_time_ms: Summary::of(&part.response),

@@ -1,19 +1,19 @@
-//! What the CPUs allow each arm, and what that says about the fastest, in words.
+//! What the CPUs allow each variant, and what that says about the fastest, in words.
 //!
 //! Does not calculate; bounds come with the conclusion.
 
 use knee_core::unit::Nanos;
 use knee_study::metric::Metric;
-use knee_study::study::{Bound, Conclusion, Part};
+use knee_study::study::{Bound, Component, Conclusion, wording};
 
-use super::document::{Block, Table};
+use super::block::{Block, Table};
 use crate::number;
 
-/// From this share of the bound on the CPUs are called the limit. A judgement: the last per cents are lost to what is not
-/// counted to anybody, such as interrupts.
+/// From this share of the bound on a service counts as CPU-bound. A judgement: the rest goes to what is charged to no
+/// process, such as interrupts.
 const FULL: f64 = 0.85;
 
-/// Below this share the CPUs are called idle. A judgement too.
+/// Below this share it counts as not CPU-bound. A judgement too.
 const IDLE: f64 = 0.6;
 
 /// The section; nothing if nothing was measured.
@@ -25,10 +25,9 @@ pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
             None => Vec::new(),
         };
     }
-    let law = "The operational bound (utilization law; Denning and Buzen, Computing Surveys 10(3), 1978): every CPU second of a request comes \
-               from a CPU that has one a second, so no more requests a second than CPUs / CPU time of a request. Requests \
-               count however they ended. What a part does without being asked is in its figure, so under a small load more \
-               would go than the CPUs are said to allow.";
+    let law = "Utilization law (Denning and Buzen, Computing Surveys 10(3), 1978): throughput is at most CPUs / CPU time per \
+               request. All requests count, whatever their outcome. Background work counts too, so a small load \
+               understates what the CPUs allow.";
     let sentences: Vec<String> = conclusion
         .workloads
         .iter()
@@ -42,12 +41,12 @@ fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
     let seen = conclusion.timeline.iter().any(|row| row.metric == Metric::CpuPerRequest);
     match (conclusion.timeline.is_empty(), seen) {
         (true, _) => None,
-        (_, true) => Some("That cannot be told: the trials do not say on which CPUs they were made."),
-        (_, false) => Some("That cannot be told: the CPU time of the service could not be seen from here."),
+        (_, true) => Some("Unknown: the trials do not say on which CPUs they ran."),
+        (_, false) => Some("Unknown: the CPU time of the service is not visible from here."),
     }
 }
 
-/// The arm that did most requests a second; of those that did all that were asked for, the one that took least for them.
+/// The variant that did most requests a second; of those that did all that were asked for, the one that took least for them.
 fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> {
     let here = || conclusion.bounds.iter().filter(|bound| bound.cell.workload == workload);
     let cheapest = here().filter(|bound| bound.kept_up).max_by(|a, b| a.limit.total_cmp(&b.limit));
@@ -55,30 +54,30 @@ fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> 
 }
 
 fn sentence(bound: &Bound) -> String {
-    let part = |part: &Part| match bound.costs.get(part) {
-        Some(time) => format!("{} ({})", part.name(), cost(*time)),
-        None => part.name().to_owned(),
+    let component = |component: &Component| match bound.costs.get(component) {
+        Some(time) => format!("{} ({})", component.name(), cost(*time)),
+        None => component.name().to_owned(),
     };
-    let by: Vec<String> = bound.by.iter().map(part).collect();
+    let by: Vec<String> = bound.by.iter().map(component).collect();
     let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
     let word = match bound.reached {
-        _ if bound.kept_up => "it keeps up with the load, which asks for no more",
-        share if share >= FULL => "the CPUs are what bounds it",
-        share if share >= IDLE => "the CPUs for the most part, and for the rest waiting for something else",
-        _ => "something else than the CPUs bounds it: locks, disks, or a load that asks for no more",
+        _ if bound.kept_up => "keeps up with the load",
+        share if share >= FULL => "CPU-bound",
+        share if share >= IDLE => "mostly CPU-bound",
+        _ => "not CPU-bound: locks, disks, one busy thread, or too little load",
     };
-    let unseen = if bound.costs.contains_key(&Part::Generator) {
+    let unseen = if bound.costs.contains_key(&Component::Generator) {
         ""
     } else {
-        "; what the generator takes is not known, so the true bound is lower"
+        "; the generator's CPU time is unknown, so the bound is lower"
     };
     format!(
-        "{} under {}: {} requests/s, {} of the {}/s at which the CPU time of {} would fill {cpus}: {word}{unseen}",
-        bound.cell.arm,
+        "{}, {}: {}/s, {} of the {}/s at which {} fill {cpus}: {word}{unseen}",
+        bound.cell.variant,
         bound.cell.workload,
-        number::rate(bound.throughput),
+        wording::three_digits(bound.throughput),
         number::percent(bound.reached),
-        number::rate(bound.limit),
+        wording::three_digits(bound.limit),
         by.join(" and "),
     )
 }
@@ -86,27 +85,28 @@ fn sentence(bound: &Bound) -> String {
 fn table(conclusion: &Conclusion) -> Table {
     let mut table = Table::new([
         "workload",
-        "arm",
+        "variant",
         "requests/s",
         "generator",
         "service",
         "stores",
-        "together",
+        "total",
         "CPUs allow",
         "reached",
     ]);
     table.rows.extend(conclusion.bounds.iter().map(|bound| {
-        let part = |part: Part| bound.costs.get(&part).map_or("–".to_owned(), |time| cost(*time));
+        let component =
+            |component: Component| bound.costs.get(&component).map_or("–".to_owned(), |time| cost(*time));
         let all = Nanos(bound.costs.values().map(|time| time.as_nanos()).sum());
         vec![
             bound.cell.workload.clone(),
-            bound.cell.arm.clone(),
-            number::rate(bound.throughput),
-            part(Part::Generator),
-            part(Part::Service),
-            part(Part::Stores),
+            bound.cell.variant.clone(),
+            wording::three_digits(bound.throughput),
+            component(Component::Generator),
+            component(Component::Service),
+            component(Component::Stores),
             cost(all),
-            format!("{}/s", number::rate(bound.limit)),
+            format!("{}/s", wording::three_digits(bound.limit)),
             number::percent(bound.reached),
         ]
     }));

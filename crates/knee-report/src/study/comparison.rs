@@ -3,15 +3,15 @@
 //! Does not calculate and does not judge: verdicts, intervals and noise come with what is shown.
 
 use knee_core::validity::Validity;
-use knee_study::beside::{Beside, Pair, Recorded};
 use knee_study::compare::{Comparison, Line};
 use knee_study::metric::Metric;
+use knee_study::record_pair::{MetricPair, RecordPair, RecordedRun};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Calibration, Figure, Told};
+use knee_study::study::{Calibration, Figure, TrialResult, wording};
 use serde::Serialize;
 
-use super::figure;
-use super::{Block, Document, Table};
+use super::block::{Block, Document, Table};
+use super::{accounting, figure};
 use crate::json::pretty;
 use crate::number;
 
@@ -21,7 +21,7 @@ pub const VERSION: u32 = 1;
 /// Blocks for which the floor of a machine is shown.
 const BLOCKS_SHOWN: [usize; 2] = [10, 20];
 
-/// Lost rounds that are shown; when the machine is busy all may be lost for the same reason.
+/// Lost blocks that are shown; when the machine is busy all may be lost for the same reason.
 const LOST_SHOWN: usize = 3;
 
 /// A comparison or two runs as JSON: the layout of `docs/reference/compare.schema.json`.
@@ -40,8 +40,8 @@ pub fn comparison_json(comparison: &Comparison) -> String {
 }
 
 /// Two runs beside each other, as JSON with a line feed at the end.
-pub fn beside_json(beside: &Beside) -> String {
-    pretty(&Json { format: "knee-compare", version: VERSION, kind: "records", body: beside })
+pub fn record_pair_json(pair: &RecordPair) -> String {
+    pretty(&Json { format: "knee-compare", version: VERSION, kind: "records", body: pair })
 }
 
 /// A comparison that was driven: the verdict first, as a comment on a pull request has it.
@@ -51,10 +51,10 @@ pub fn comparison(comparison: &Comparison) -> Document {
         Block::List(vec![
             format!("A: {}", comparison.a),
             format!("B: {}", comparison.b),
-            format!("both were sent: {}", comparison.load),
+            format!("load: {}", comparison.load),
         ]),
         Block::Table(metrics(comparison)),
-        Block::Heading("How far this can be trusted".to_owned()),
+        Block::Heading("Validity".to_owned()),
         Block::List(trust(comparison)),
         Block::Folded {
             name: "Every trial".to_owned(),
@@ -70,40 +70,38 @@ pub fn comparison(comparison: &Comparison) -> Document {
 
 fn title(comparison: &Comparison) -> String {
     match comparison.verdict {
-        Verdict::Faster => format!("B is faster than A by {}", comparison.by),
-        Verdict::Slower => format!("B is slower than A by {}", comparison.by),
-        Verdict::Same => format!("B is the same as A by {}", comparison.by),
-        Verdict::Undecided => format!("Undecided whether B differs from A by {}", comparison.by),
+        Verdict::Undecided => format!("B vs A: {} undecided", comparison.by),
+        verdict => format!("B vs A: {} {}", comparison.by, verdict.name()),
     }
 }
 
 /// What a person could send to a colleague.
 fn in_short(comparison: &Comparison) -> String {
-    let Some(line) = comparison.metrics.first().filter(|line| line.rounds > 0) else {
-        return "No block could be compared: nothing was shown.".to_owned();
+    let data = format!("Data: {}.", accounting::totals(&comparison.totals));
+    let Some(line) = comparison.metrics.first().filter(|line| line.n_blocks > 0) else {
+        return format!("No block has both sides: nothing was compared. {data}");
     };
-    let change = line.change.map_or_else(String::new, |range| {
-        let estimate = figure::change(line.metric, range.estimate);
-        format!(": {estimate} ({})", figure::interval(line.metric, &range))
+    let change = line.change.map_or_else(String::new, |change| {
+        let level = Some(1.0 - comparison.alpha);
+        format!(": {}", wording::estimate(line.metric, &change, level, line.n_blocks))
     });
-    let names: Vec<&str> = comparison.regressions.iter().map(|metric| metric.name()).collect();
-    let stops = if names.is_empty() {
-        "B is by no metric slower by more than the margin.".to_owned()
-    } else {
-        format!("B is slower by more than the margin by {}.", names.join(", "))
-    };
-    let needed = line.blocks_needed.map_or_else(String::new, |blocks| format!(" (needs ~{blocks} blocks)"));
-    format!(
-        "{}{needed}{change}, over {} blocks. {stops}",
-        line.verdict.name(),
-        number::count(line.rounds as u64)
-    )
+    let needed = line.blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
+    let verdict = line.verdict.name();
+    format!("{}, B vs A{change}, {verdict}{needed}. {} {data}", line.metric, regressions(comparison))
 }
 
-fn verdict(line: &Line) -> String {
-    match line.blocks_needed {
-        Some(blocks) => format!("{}: needs ~{blocks} blocks", line.verdict.name()),
-        None => line.verdict.name().to_owned(),
+/// Which metrics got worse, and of which that is open: "no regression" takes a decision on every metric.
+fn regressions(comparison: &Comparison) -> String {
+    let names = |found: &dyn Fn(&&Line) -> bool| {
+        let named = comparison.metrics.iter().filter(found).map(|line| line.metric.name());
+        named.collect::<Vec<_>>().join(", ")
+    };
+    let regressions = names(&|line| line.regression);
+    let open = names(&|line| line.verdict == Verdict::Undecided);
+    match (regressions.is_empty(), open.is_empty()) {
+        (true, true) => "No metric is worse by more than its margin.".to_owned(),
+        (true, false) => format!("A regression is not ruled out: {open}."),
+        (false, _) => format!("Worse by more than the margin: {regressions}."),
     }
 }
 
@@ -122,14 +120,15 @@ fn metrics(comparison: &Comparison) -> Table {
         "A",
         "B",
         "change",
-        "interval",
+        "CI",
         "verdict on B",
+        "blocks needed",
         "margin",
         "noise floor",
-        "could see",
-        "remarks",
+        "MDE",
+        "notes",
     ]);
-    table.columns[4] = format!("{} % interval", number::fixed((1.0 - comparison.alpha) * 100.0, 0));
+    table.columns[4] = figure::interval_heading(Some(1.0 - comparison.alpha));
     table.rows.extend(comparison.metrics.iter().map(|line| {
         let metric = line.metric;
         let spread =
@@ -142,10 +141,11 @@ fn metrics(comparison: &Comparison) -> Table {
             spread(line.b),
             change(line.change.map(|range| range.estimate)),
             line.change.map_or("–".to_owned(), |range| figure::interval(metric, &range)),
-            verdict(line),
+            line.verdict.name().to_owned(),
+            figure::needed(line.blocks_needed),
             either_way(metric, line.margin),
             line.noise_floor.map_or("–".to_owned(), |floor| either_way(metric, floor)),
-            change(line.detectable),
+            change(line.mde),
             line.notes.join("; "),
         ]
     }));
@@ -154,23 +154,20 @@ fn metrics(comparison: &Comparison) -> Table {
 
 fn trust(comparison: &Comparison) -> Vec<String> {
     let totals = &comparison.totals;
-    let count = |number: usize| number::count(number as u64);
     let mut points = vec![
         format!(
-            "{} trials in {} blocks, A and B in turns, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
-            count(totals.trials),
-            count(comparison.blocks),
-            comparison.seed,
-            count(totals.valid),
-            count(totals.suspect),
-            count(totals.invalid),
-            count(totals.broken)
+            "{} in {}, A and B alternate, order by seed {}",
+            accounting::totals(totals),
+            figure::counted(comparison.blocks, "block"),
+            comparison.seed
         ),
-        format!("{} requests in trials that count", number::count(totals.requests)),
-        "intervals and verdicts are over blocks, not over requests; \"could see\" is the smallest change that so many blocks find four times in five".to_owned(),
+        format!("{} requests in usable trials", number::count(totals.requests)),
+        "intervals and verdicts are over blocks, not requests; MDE: the smallest change that this many blocks detect \
+         with 80 % power"
+            .to_owned(),
     ];
     if comparison.noise.is_none() {
-        points.push("the noise floor of this machine is not known: `knee calibrate` measures it".to_owned());
+        points.push("noise floor of this machine unknown: run `knee calibrate`".to_owned());
     }
     points.extend(comparison.notes.iter().cloned());
     points.extend(
@@ -178,90 +175,90 @@ fn trust(comparison: &Comparison) -> Vec<String> {
             .lost
             .iter()
             .take(LOST_SHOWN)
-            .map(|lost| format!("lost: block {}, {}: {}", lost.block + 1, lost.cell.arm, lost.why)),
+            .map(|lost| format!("lost: block {}, {}: {}", lost.block + 1, lost.cell.variant, lost.why)),
     );
     let more = comparison.lost.len().saturating_sub(LOST_SHOWN);
     if more > 0 {
-        points.push(format!("lost: {} more, for reasons that stand beside their trials", count(more)));
+        points.push(format!("lost: {} more; see the trials", number::count(more as u64)));
     }
     points
 }
 
 fn trials(comparison: &Comparison) -> Table {
-    let mut table = table(["block", "side", "attempt", "state", "requests", "figures", "reasons"]);
+    let mut table = table(["block", "side", "attempt", "validity", "requests", "figures", "warnings"]);
     table.rows.extend(comparison.trials.iter().map(|entry| {
         let trial = &entry.trial;
-        let place = [(trial.block + 1).to_string(), trial.arm.clone(), trial.attempt.to_string()];
-        let rest = match &entry.told {
-            Told::Measured(measured) => {
+        let position = [(trial.block + 1).to_string(), trial.variant.clone(), trial.attempt.to_string()];
+        let rest = match &entry.result {
+            TrialResult::Measured(measured) => {
                 let known = comparison.metrics.iter().filter_map(|line| {
                     let figure = measured.figures.get(&line.metric)?;
                     Some(format!("{} {}", line.metric, figure::figure(line.metric, figure.value)))
                 });
-                let figures: Vec<String> = known.filter(|_| measured.state != Validity::Invalid).collect();
+                let figures: Vec<String> = known.filter(|_| measured.validity != Validity::Invalid).collect();
                 [
-                    measured.state.name().to_owned(),
+                    measured.validity.name().to_owned(),
                     number::count(measured.requests),
                     figures.join(", "),
-                    measured.reasons.join("; "),
+                    accounting::codes(measured),
                 ]
             }
-            Told::Died { reason } => told("died", reason),
-            Told::NeverReady { reason } => told("never up", reason),
+            TrialResult::Died { reason } => failed_cells("died", reason),
+            TrialResult::NeverReady { reason } => failed_cells("never up", reason),
         };
-        [place.to_vec(), rest.to_vec()].concat()
+        [position.to_vec(), rest.to_vec()].concat()
     }));
     table
 }
 
-fn told(word: &str, reason: &str) -> [String; 4] {
+fn failed_cells(word: &str, reason: &str) -> [String; 4] {
     [word.to_owned(), "–".to_owned(), String::new(), reason.to_owned()]
 }
 
 /// Two runs that were made already.
-pub fn beside(beside: &Beside) -> Document {
+pub fn record_pair(pair: &RecordPair) -> Document {
     let mut blocks = vec![Block::Paragraph(
-        "No verdict: from one run each nobody can tell what chance did. `knee compare URL_A URL_B` drives both in turns."
+        "No verdict: one run per side cannot separate change from noise. `knee compare URL_A URL_B` alternates both."
             .to_owned(),
     )];
-    blocks.push(Block::Table(runs(beside)));
-    if !beside.obstacles.is_empty() {
-        blocks.push(Block::Heading("Why these two do not compare".to_owned()));
-        blocks.push(Block::List(beside.obstacles.clone()));
+    blocks.push(Block::Table(runs(pair)));
+    if !pair.obstacles.is_empty() {
+        blocks.push(Block::Heading("Why these runs are not comparable".to_owned()));
+        blocks.push(Block::List(pair.obstacles.clone()));
     }
     blocks.push(Block::Heading("Figures".to_owned()));
-    blocks.push(Block::Table(pairs(beside)));
-    blocks.push(Block::Heading("What cannot be known from this".to_owned()));
-    blocks.push(Block::List(unknown(beside)));
+    blocks.push(Block::Table(pairs(pair)));
+    blocks.push(Block::Heading("What two runs cannot show".to_owned()));
+    blocks.push(Block::List(unknown(pair)));
     Document { title: "A and B, one run each".to_owned(), blocks }
 }
 
-fn runs(beside: &Beside) -> Table {
-    let mut table = table(["run", "target", "load", "requests", "state", "record"]);
-    let row = |name: &str, run: &Recorded| {
-        let why = run.reasons.first().map_or_else(String::new, |reason| format!(": {reason}"));
+fn runs(pair: &RecordPair) -> Table {
+    let mut table = table(["run", "target", "load", "requests", "validity", "record"]);
+    let row = |name: &str, run: &RecordedRun| {
+        let why = run.warnings.first().map_or_else(String::new, |warning| format!(": {}", warning.message));
         vec![
             name.to_owned(),
             run.title.clone(),
             run.load.clone(),
             number::count(run.requests),
-            format!("{}{why}", run.state.name()),
+            format!("{}{why}", run.validity.name()),
             run.record.clone(),
         ]
     };
-    table.rows.extend([row("A", &beside.a), row("B", &beside.b)]);
+    table.rows.extend([row("A", &pair.a), row("B", &pair.b)]);
     table
 }
 
-fn pairs(beside: &Beside) -> Table {
-    let mut table = table(["metric", "A", "B", "difference", "noise", "that is"]);
-    let cell = |pair: &Pair, figure: Option<Figure>| {
+fn pairs(pair: &RecordPair) -> Table {
+    let mut table = table(["metric", "A", "B", "difference", "noise", "difference vs noise"]);
+    let cell = |pair: &MetricPair, figure: Option<Figure>| {
         figure.map_or("–".to_owned(), |figure| {
             let least = if figure.at_least { "≥ " } else { "" };
             format!("{least}{}", figure::figure(pair.metric, figure.value))
         })
     };
-    table.rows.extend(beside.metrics.iter().map(|pair| {
+    table.rows.extend(pair.metrics.iter().map(|pair| {
         vec![
             pair.metric.to_string(),
             cell(pair, pair.a),
@@ -269,8 +266,8 @@ fn pairs(beside: &Beside) -> Table {
             pair.change.map_or("–".to_owned(), |change| figure::change(pair.metric, change)),
             pair.noise.map_or("–".to_owned(), |noise| either_way(pair.metric, noise)),
             match pair.within_noise {
-                Some(true) => "within the noise".to_owned(),
-                Some(false) => "more than the noise".to_owned(),
+                Some(true) => "within noise".to_owned(),
+                Some(false) => "above noise".to_owned(),
                 None => String::new(),
             },
         ]
@@ -278,17 +275,17 @@ fn pairs(beside: &Beside) -> Table {
     table
 }
 
-fn unknown(beside: &Beside) -> Vec<String> {
+fn unknown(pair: &RecordPair) -> Vec<String> {
     let mut points = vec![
-        "whether a difference would be there again: one run has no spread".to_owned(),
-        "what else had changed between the two: a machine is not the same an hour later".to_owned(),
+        "whether the difference repeats: one run has no spread".to_owned(),
+        "what else changed between the runs: machines drift".to_owned(),
     ];
-    points.push(match &beside.noise {
+    points.push(match &pair.noise {
         Some(noise) => format!(
-            "\"noise\" is how far two runs of the same service lie apart in 19 of 20 cases, made one right after the other on this machine ({}); runs of different times lie further apart",
+            "noise: how far two consecutive runs of one service differ on this machine in 19 of 20 cases ({}); runs at different times differ more",
             noise.of
         ),
-        None => "how large a difference chance makes here: `knee calibrate` measures the noise floor of this machine"
+        None => "the noise of this machine: run `knee calibrate`"
             .to_owned(),
     });
     points
@@ -296,9 +293,9 @@ fn unknown(beside: &Beside) -> Vec<String> {
 
 /// The noise of a machine. `notes` are what else is to be said of it.
 pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -> Document {
-    let mut table = table(["metric", "deviation of a round", "", ""]);
-    for (place, blocks) in BLOCKS_SHOWN.iter().enumerate() {
-        table.columns[2 + place] = format!("noise floor over {blocks} blocks");
+    let mut table = table(["metric", "deviation per block", "", ""]);
+    for (position, blocks) in BLOCKS_SHOWN.iter().enumerate() {
+        table.columns[2 + position] = format!("noise floor over {blocks} blocks");
     }
     table.rows.extend(calibration.deviations.iter().map(|(metric, deviation)| {
         let floor = |blocks: &usize| {
@@ -309,17 +306,14 @@ pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -
         row
     }));
     let mut points = vec![
-        "the noise floor is what chance alone does to the mean of so many blocks; margins below one and a half times of it are refused".to_owned(),
-        "deviations are of the logarithm of a ratio (of errors: of the arcsine of the root of a share)".to_owned(),
+        "noise floor: the change of the mean of this many blocks from noise alone; margins below 1.5 times of it are refused".to_owned(),
+        "deviations are of the logarithm of a ratio (of errors: of the arcsine of the root of the share)".to_owned(),
     ];
     points.extend(calibration.suspicious.iter().map(|metric| {
-        format!("by {metric} the same service was called different from itself: once in twenty that is chance, again and again something on this machine is not balanced")
+        format!("{metric}: the A/A test found a difference; expected once in 20, and if it repeats this machine favours a side")
     }));
     points.extend(notes.iter().cloned());
-    let about = format!(
-        "{} blocks of a service against itself, on {machine}. {}.",
-        calibration.blocks, calibration.of
-    );
+    let about = format!("A/A test of {} blocks on {machine}. {}.", calibration.blocks, calibration.of);
     let blocks = vec![Block::Paragraph(about), Block::Table(table), Block::List(points)];
-    Document { title: "The noise of this machine".to_owned(), blocks }
+    Document { title: "Noise floor of this machine".to_owned(), blocks }
 }

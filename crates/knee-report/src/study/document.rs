@@ -4,103 +4,49 @@
 
 use knee_study::definition::Cell;
 use knee_study::metric::Metric;
-use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation};
+use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation, wording};
 
-use super::made::Made;
-use super::plot::{Kind, Plot};
-use super::{books, bound, figure, measuring, switches};
+use super::block::{Block, Document, Table};
+use super::plot::{Plot, PlotKind};
+use super::provenance::Provenance;
+use super::{accounting, bound, figure, measuring, switches};
 use crate::number;
 
-/// What a reader sees, from top to bottom.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    /// The title.
-    pub title: String,
-    /// What follows.
-    pub blocks: Vec<Block>,
-}
-
-/// A part of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Block {
-    /// A heading below the title.
-    Heading(String),
-    /// Running text.
-    Paragraph(String),
-    /// Points.
-    List(Vec<String>),
-    /// A table.
-    Table(Table),
-    /// Something to be typed, as it is.
-    Code(String),
-    /// A picture. Text leaves it out.
-    Picture {
-        /// What it shows, for those who cannot see it.
-        alt: String,
-        /// Where it is, as a link from the document writes it.
-        link: String,
-    },
-    /// What few will read: Markdown folds it.
-    Folded {
-        /// What it is.
-        name: String,
-        /// What is shown when it is opened.
-        inside: Vec<Self>,
-        /// Whether text has it; it is left out otherwise.
-        in_text: bool,
-    },
-}
-
-/// A table, all cells written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
-    /// Names of the columns.
-    pub columns: Vec<String>,
-    /// Rows, each with a cell a column.
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(super) fn new<const N: usize>(columns: [&str; N]) -> Self {
-        Self { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
-    }
-}
-
 impl Document {
-    /// Writes a conclusion. `plots` are shown if `made` says where they are.
-    pub fn of(conclusion: &Conclusion, made: &Made, plots: &[Plot]) -> Self {
-        let pictures = Pictures { folder: made.plots.as_deref(), plots };
+    /// Writes a conclusion. `plots` are shown if `provenance` says where they are.
+    pub fn of(conclusion: &Conclusion, provenance: &Provenance, plots: &[Plot]) -> Self {
+        let pictures = Pictures { folder: provenance.plots.as_deref(), plots };
         let mut blocks = Vec::new();
         blocks.extend(conclusion.question.clone().map(Block::Paragraph));
-        blocks.push(Block::Paragraph(in_short(conclusion)));
+        blocks.push(Block::List(in_short(conclusion)));
         section(&mut blocks, "Claims", claims(conclusion));
         for (workload, _) in &conclusion.workloads {
             section(&mut blocks, &format!("Switches: {workload}"), switches::table(conclusion, workload));
         }
-        section(&mut blocks, "Arms", arms(conclusion));
+        section(&mut blocks, "Variants", variants(conclusion));
         for (workload, about) in &conclusion.workloads {
             let timeline = timeline(conclusion, workload);
             let about = if about.is_empty() { String::new() } else { format!(" ({about})") };
             let heading = format!("Timeline: {workload}{about}");
-            pictured(&mut blocks, heading, pictures.of(Kind::Timeline, workload), timeline);
+            pictured(&mut blocks, heading, pictures.of(PlotKind::Timeline, workload), timeline);
             let effects = effects(conclusion, workload);
-            compared(&mut blocks, workload, pictures.of(Kind::Effects, workload), effects);
+            compared(&mut blocks, workload, pictures.of(PlotKind::Effects, workload), effects);
         }
-        let grown = conclusion.workloads.iter().flat_map(|(name, _)| pictures.of(Kind::Growth, name));
+        let grown = conclusion.workloads.iter().flat_map(|(name, _)| pictures.of(PlotKind::Growth, name));
         pictured(&mut blocks, "Growth".to_owned(), grown.collect(), growth(conclusion));
-        section(&mut blocks, "Published beside measured", beside(conclusion));
+        section(&mut blocks, "Published and measured", published(conclusion));
         blocks.extend(bound::section(conclusion));
-        blocks.extend(measuring::section(conclusion, made));
-        blocks.push(Block::Heading("How far this can be trusted".to_owned()));
+        blocks.extend(measuring::section(conclusion, provenance));
+        blocks.push(Block::Heading("Validity".to_owned()));
         blocks.push(Block::List(trust(conclusion)));
-        let books = books::table(conclusion);
-        if !books.rows.is_empty() {
-            blocks.push(Block::Table(books));
-            let reasons = books::reasons(conclusion);
-            if !reasons.is_empty() {
-                blocks.push(Block::List(reasons));
+        let accounting = accounting::table(conclusion);
+        if !accounting.rows.is_empty() {
+            blocks.push(Block::Table(accounting));
+            let warnings = accounting::warnings(conclusion);
+            if !warnings.is_empty() {
+                blocks.push(Block::List(warnings));
             }
-            let trials = vec![Block::Table(books::trials(conclusion))];
+            let trials = vec![Block::Table(accounting::trials(conclusion))];
             blocks.push(Block::Folded { name: "Every trial".to_owned(), inside: trials, in_text: false });
         }
         Self { title: conclusion.title.clone(), blocks }
@@ -114,7 +60,7 @@ struct Pictures<'a> {
 }
 
 impl Pictures<'_> {
-    fn of(&self, kind: Kind, workload: &str) -> Vec<Block> {
+    fn of(&self, kind: PlotKind, workload: &str) -> Vec<Block> {
         let here = self.plots.iter().filter(|plot| plot.kind == kind && plot.workload == workload);
         let shown = here.filter_map(|plot| {
             let link = match self.folder? {
@@ -158,8 +104,8 @@ fn section(blocks: &mut Vec<Block>, heading: &str, table: Table) {
     }
 }
 
-/// What a person could send to a colleague.
-fn in_short(conclusion: &Conclusion) -> String {
+/// What a person could send to a colleague: claims, the whole way, and how many trials can be trusted.
+fn in_short(conclusion: &Conclusion) -> Vec<String> {
     let count = |verdict: ClaimVerdict| {
         let number = conclusion.claims.iter().filter(|claim| claim.verdict == verdict).count();
         (number > 0).then(|| format!("{number} {}", verdict.name()))
@@ -170,54 +116,56 @@ fn in_short(conclusion: &Conclusion) -> String {
     let mut sentences = Vec::new();
     if !counts.is_empty() {
         let claims = figure::counted(conclusion.claims.len(), "claim");
-        sentences.push(format!("Of {claims}: {}.", counts.join(", ")));
+        sentences.push(format!("{claims}: {}.", counts.join(", ")));
     }
     sentences.extend(whole_way(conclusion).map(|effect| {
-        let change = effect.change.map_or_else(String::new, |range| {
-            let estimate = figure::change(effect.metric, range.estimate);
-            if effect.rounds < 2 {
-                return format!(" ({estimate} in {})", figure::counted(effect.rounds, "block"));
-            }
-            format!(" ({estimate}, {})", figure::interval(effect.metric, &range))
+        let (from, to, metric) = (&effect.from.variant, &effect.to.variant, effect.metric);
+        let change = effect.change.map_or_else(String::new, |change| {
+            let level = conclusion.confidence();
+            format!(" {},", wording::estimate(metric, &change, level, effect.n_blocks))
         });
-        let (from, to, metric) = (&effect.from.arm, &effect.to.arm, effect.metric);
-        format!(
-            "{to} against {from} by {metric} under {}: {}{change}.",
-            effect.to.workload,
-            effect.verdict.name()
-        )
+        let needed =
+            effect.blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
+        let verdict = wording::verdict(metric, effect.verdict, effect.margin, conclusion.quick);
+        format!("{to} vs {from}, {}: {metric}{change} {verdict}{needed}.", effect.to.workload)
     }));
     sentences.extend(switches::in_short(conclusion));
     sentences.extend(growing(conclusion));
-    if sentences.is_empty() { "Nothing has been compared yet.".to_owned() } else { sentences.join(" ") }
+    if sentences.is_empty() {
+        sentences.push("Nothing was compared yet.".to_owned());
+    }
+    sentences.push(format!("Data: {}.", accounting::totals(&conclusion.totals)));
+    sentences
 }
 
-/// How the first figure that was asked for grows in each arm, under the first workload.
+/// How the first metric grows in each variant, under the first workload.
 fn growing(conclusion: &Conclusion) -> Option<String> {
     let first = conclusion.growth.first()?;
     let ends = [first.points.first()?, first.points.last()?].map(|(size, _)| number::count(*size));
     let alike = |growth: &&GrowthResult| growth.workload == first.workload && growth.metric == first.metric;
-    let arm = |growth: &GrowthResult| {
-        format!("{} {} ({})", growth.arm, growth_word(growth), number::fixed(growth.exponent.estimate, 2))
+    let variant = |growth: &GrowthResult| {
+        format!(
+            "{} {} ({})",
+            growth.variant,
+            growth_class(growth),
+            number::fixed(growth.exponent.estimate, 2)
+        )
     };
-    let arms: Vec<String> = conclusion.growth.iter().filter(alike).map(arm).collect();
+    let variants: Vec<String> = conclusion.growth.iter().filter(alike).map(variant).collect();
     let (metric, workload) = (first.metric, &first.workload);
-    let of = if metric.more_is_better() {
-        format!("the time of a request, by {metric},")
-    } else {
-        metric.to_string()
-    };
+    let figure =
+        if metric.more_is_better() { format!("time per request (1 / {metric})") } else { metric.to_string() };
     Some(format!(
-        "How {of} under {workload} grows from {} to {} (exponent): {}.",
+        "Growth of {figure}, {workload}, from {} to {} (exponent): {}.",
         ends[0],
         ends[1],
-        arms.join(", ")
+        variants.join(", ")
     ))
 }
 
 /// What an exponent means, with a question mark where its interval means other things, too.
-fn growth_word(growth: &GrowthResult) -> String {
-    format!("{}{}", growth.word.name(), if growth.sure { "" } else { "?" })
+fn growth_class(growth: &GrowthResult) -> String {
+    format!("{}{}", growth.class.name(), if growth.sure { "" } else { "?" })
 }
 
 /// The effect of everything together by the first metric, under the first workload.
@@ -227,7 +175,7 @@ fn whole_way(conclusion: &Conclusion) -> Option<&Effect> {
         conclusion
             .effects
             .iter()
-            .filter(|effect| effect.primary && effect.metric == *first && effect.rounds > 0)
+            .filter(|effect| effect.primary && effect.metric == *first && effect.n_blocks > 0)
     };
     let workload = &measured().next()?.to.workload;
     let whole = |effect: &&Effect| matches!(effect.relation, Relation::SinceFirst | Relation::Whole);
@@ -244,35 +192,36 @@ fn claims(conclusion: &Conclusion) -> Table {
     table
 }
 
-fn arms(conclusion: &Conclusion) -> Table {
-    let mut table = Table::new(["arm", "what it is", "switches"]);
-    table.rows.extend(conclusion.arms.iter().map(|arm| {
+fn variants(conclusion: &Conclusion) -> Table {
+    let mut table = Table::new(["variant", "what it is", "switches"]);
+    table.rows.extend(conclusion.variants.iter().map(|variant| {
         let mut switches: Vec<String> =
-            arm.differs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
-        switches.extend(arm.revision.iter().map(|revision| format!("revision {revision}")));
-        let lost = arm.lost.as_ref().map_or_else(String::new, |reason| format!(" (lost: {reason})"));
-        vec![arm.name.clone(), format!("{}{lost}", arm.text), switches.join(", ")]
+            variant.differs.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        switches.extend(variant.revision.iter().map(|revision| format!("revision {revision}")));
+        let lost = variant.lost.as_ref().map_or_else(String::new, |reason| format!(" (lost: {reason})"));
+        vec![variant.name.clone(), format!("{}{lost}", variant.text), switches.join(", ")]
     }));
     table
 }
 
-/// A row an arm, a column a metric that any arm has.
+/// A row a variant, a column a metric that any variant has.
 fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
-    let find = |arm: &str, metric: Metric| {
-        let cell = Cell { arm: arm.to_owned(), workload: workload.to_owned() };
+    let find = |variant: &str, metric: Metric| {
+        let cell = Cell { variant: variant.to_owned(), workload: workload.to_owned() };
         conclusion.timeline.iter().find(move |row| row.cell == cell && row.metric == metric)
     };
-    let had = |metric: &Metric| conclusion.arms.iter().any(|arm| find(&arm.name, *metric).is_some());
+    let had =
+        |metric: &Metric| conclusion.variants.iter().any(|variant| find(&variant.name, *metric).is_some());
     let metrics: Vec<Metric> = conclusion.metrics.iter().copied().filter(had).collect();
-    let mut table = Table::new(["arm"]);
+    let mut table = Table::new(["variant"]);
     table.columns.extend(metrics.iter().map(Metric::to_string));
-    for arm in &conclusion.arms {
+    for variant in &conclusion.variants {
         let figure = |metric: &Metric| {
-            find(&arm.name, *metric).map_or("–".to_owned(), |row| figure::spread(*metric, &row.spread))
+            find(&variant.name, *metric).map_or("–".to_owned(), |row| figure::spread(*metric, &row.spread))
         };
         let figures: Vec<String> = metrics.iter().map(figure).collect();
         if figures.iter().any(|figure| figure != "–") {
-            table.rows.push([vec![arm.name.clone()], figures].concat());
+            table.rows.push([vec![variant.name.clone()], figures].concat());
         }
     }
     table
@@ -284,31 +233,33 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
         "to",
         "metric",
         "change",
-        "95 % interval",
+        "CI",
         "verdict",
-        "could see",
+        "blocks needed",
+        "MDE",
         "published",
-        "remarks",
+        "notes",
     ]);
-    table.columns[4] = format!("{} % interval", number::fixed((1.0 - conclusion.alpha) * 100.0, 0));
+    table.columns[4] = figure::interval_heading(conclusion.confidence());
     let here = conclusion.effects.iter().filter(|effect| effect.to.workload == workload);
     table.rows.extend(here.map(|effect| {
         let metric = effect.metric;
         let change =
             |change: Option<f64>| change.map_or("–".to_owned(), |change| figure::change(metric, change));
         let from = if effect.from.workload == workload {
-            effect.from.arm.clone()
+            effect.from.variant.clone()
         } else {
-            format!("{} under {}", effect.from.arm, effect.from.workload)
+            format!("{}, {}", effect.from.variant, effect.from.workload)
         };
         vec![
             from,
-            effect.to.arm.clone(),
+            effect.to.variant.clone(),
             metric.to_string(),
             change(effect.change.map(|range| range.estimate)),
             effect.change.map_or("–".to_owned(), |range| figure::interval(metric, &range)),
-            figure::verdict(effect),
-            change(effect.detectable),
+            figure::verdict(effect, conclusion.quick),
+            figure::needed(effect.blocks_needed),
+            change(effect.mde),
             change(effect.published),
             effect.notes.join("; "),
         ]
@@ -317,7 +268,8 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
 }
 
 fn growth(conclusion: &Conclusion) -> Table {
-    let mut table = Table::new(["arm", "workload", "metric", "figures", "exponent", "last step", "that is"]);
+    let mut table =
+        Table::new(["variant", "workload", "metric", "figures", "exponent", "last step", "class"]);
     table.rows.extend(conclusion.growth.iter().map(|growth| {
         let points: Vec<String> = growth
             .points
@@ -335,30 +287,29 @@ fn growth(conclusion: &Conclusion) -> Table {
             end(exponent.high)
         );
         vec![
-            growth.arm.clone(),
+            growth.variant.clone(),
             growth.workload.clone(),
             growth.metric.to_string(),
             points.join(", "),
             range,
             number::fixed(growth.last, 2),
-            growth_word(growth),
+            growth_class(growth),
         ]
     }));
     table
 }
 
-fn beside(conclusion: &Conclusion) -> Table {
-    let mut table =
-        Table::new(["arm", "workload", "metric", "published", "measured here", "measured / published"]);
-    table.rows.extend(conclusion.beside.iter().map(|beside| {
-        let metric = beside.published.metric;
+fn published(conclusion: &Conclusion) -> Table {
+    let mut table = Table::new(["variant", "workload", "metric", "published", "measured", "ratio"]);
+    table.rows.extend(conclusion.published.iter().map(|published| {
+        let metric = published.published.metric;
         vec![
-            beside.published.cell.arm.clone(),
-            beside.published.cell.workload.clone(),
+            published.published.cell.variant.clone(),
+            published.published.cell.workload.clone(),
             metric.to_string(),
-            figure::figure(metric, beside.published.value),
-            beside.measured.map_or("–".to_owned(), |measured| figure::spread(metric, &measured)),
-            beside.ratio.map_or("–".to_owned(), |ratio| number::fixed(ratio, 2)),
+            figure::figure(metric, published.published.value),
+            published.measured.map_or("–".to_owned(), |measured| figure::spread(metric, &measured)),
+            published.ratio.map_or("–".to_owned(), |ratio| number::fixed(ratio, 2)),
         ]
     }));
     table
@@ -366,42 +317,33 @@ fn beside(conclusion: &Conclusion) -> Table {
 
 fn trust(conclusion: &Conclusion) -> Vec<String> {
     let totals = &conclusion.totals;
-    let count = |number: usize| number::count(number as u64);
     let mut points = vec![
         format!(
-            "{} in {}, order by seed {}: {} valid, {} suspect, {} invalid, {} without a service",
-            figure::counted(totals.trials, "trial"),
+            "{} in {}, order by seed {}",
+            accounting::totals(totals),
             figure::counted(conclusion.blocks, "block"),
-            conclusion.seed,
-            count(totals.valid),
-            count(totals.suspect),
-            count(totals.invalid),
-            count(totals.broken)
+            conclusion.seed
         ),
-        format!("{} requests in trials that count", number::count(totals.requests)),
-        "intervals and verdicts are over blocks, not over requests; \"could see\" is the smallest change that so many blocks find four times in five".to_owned(),
+        format!("{} requests in usable trials", number::count(totals.requests)),
+        "intervals and verdicts are over blocks, not requests; MDE: the smallest change that this many blocks detect \
+         with 80 % power"
+            .to_owned(),
     ];
     points.extend(unknown(conclusion));
     points.extend(conclusion.notes.iter().cloned());
     points.extend(conclusion.lost.iter().map(|lost| {
-        format!(
-            "lost: block {}, {} under {}: {}",
-            lost.block + 1,
-            lost.cell.arm,
-            lost.cell.workload,
-            lost.why
-        )
+        format!("lost: block {}, {}, {}: {}", lost.block + 1, lost.cell.variant, lost.cell.workload, lost.why)
     }));
-    points.extend(conclusion.source.iter().map(|source| format!("the story that is re-tested: {source}")));
+    points.extend(conclusion.source.iter().map(|source| format!("re-tested story: {source}")));
     points
 }
 
-/// What the trials could not tell of themselves.
+/// What the trials were too short for.
 fn unknown(conclusion: &Conclusion) -> Option<String> {
     let totals = &conclusion.totals;
     (totals.steady_unknown > 0).then(|| {
         format!(
-            "{} of {} trials that count were too short to tell whether the service was steady: that takes 20 intervals of a second",
+            "{} of {} usable trials are too short to check whether the service was steady (20 intervals of 1 s)",
             number::count(totals.steady_unknown as u64),
             number::count((totals.valid + totals.suspect) as u64)
         )

@@ -1,71 +1,46 @@
-//! Figures and changes of a study in words.
+//! Table cells and short texts of a study, in the words of [`knee_study::study::wording`].
 //!
-//! Does not calculate; a range is written as it comes.
+//! Does not calculate and does not choose what is shown.
 
-use knee_study::metric::{Metric, Unit};
-use knee_study::study::{Effect, Range, Spread};
+use knee_study::metric::Metric;
+use knee_study::statistics::verdict::Verdict;
+pub(super) use knee_study::study::wording::{change, count as counted, figure};
+use knee_study::study::{Effect, Estimate, Spread, wording};
 
-use crate::number;
+/// What a cell shows for something unknown.
+pub(super) const UNKNOWN: &str = "–";
 
-/// One figure with its unit.
-pub(super) fn figure(metric: Metric, value: f64) -> String {
-    match metric.unit() {
-        Unit::Time => number::time(value, None),
-        Unit::PerSecond => format!("{}/s", number::rate(value)),
-        Unit::Share => number::percent(value),
-        Unit::Count => number::fixed(value, 2),
-        Unit::Bytes => number::bytes(value),
-    }
-}
-
-/// A number of things.
-pub(super) fn counted(number: usize, one: &str) -> String {
-    let many = if number == 1 { "" } else { "s" };
-    format!("{} {one}{many}", number::count(number as u64))
-}
-
-/// The median of rounds and how far they reach.
+/// The median of blocks, with the lowest and the highest.
 pub(super) fn spread(metric: Metric, spread: &Spread) -> String {
     let least = if spread.at_least { "≥ " } else { "" };
     let median = figure(metric, spread.median);
-    if spread.rounds < 2 {
+    if spread.n_blocks < 2 {
         return format!("{least}{median}");
     }
     format!("{least}{median} ({} – {})", figure(metric, spread.low), figure(metric, spread.high))
 }
 
-/// A change: of shares in points, else in per cent or, from twice on, as a factor.
-pub(super) fn change(metric: Metric, change: f64) -> String {
-    match metric.unit() {
-        Unit::Share => format!("{} points", signed(change * 100.0, 2)),
-        _ if change >= 1.0 => format!("× {}", number::fixed(1.0 + change, 2)),
-        _ => format!("{} %", signed(change * 100.0, 1)),
-    }
-}
-
-/// With its sign, and without one if nothing is left of it.
-fn signed(value: f64, decimals: usize) -> String {
-    let text = number::fixed(value, decimals);
-    match text.strip_prefix('-') {
-        Some(rest) if rest.chars().all(|digit| matches!(digit, '0' | '.')) => rest.to_owned(),
-        None if text.chars().any(|digit| matches!(digit, '1'..='9')) => format!("+{text}"),
-        _ => text,
-    }
-}
-
 /// The interval of a change; a single block has none.
-pub(super) fn interval(metric: Metric, range: &Range) -> String {
-    if (range.low, range.high) == (None, None) {
-        return "–".to_owned();
-    }
-    let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| change(metric, end));
-    format!("{} to {}", end(range.low), end(range.high))
+pub(super) fn interval(metric: Metric, estimate: &Estimate) -> String {
+    wording::ends(metric, estimate).unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
-/// The verdict with what an undecided one would take.
-pub(super) fn verdict(effect: &Effect) -> String {
-    match effect.blocks_needed {
-        Some(blocks) => format!("{}: needs ~{blocks} blocks", effect.verdict.name()),
-        None => effect.verdict.name().to_owned(),
+/// The verdict as a cell.
+pub(super) fn verdict(effect: &Effect, quick: bool) -> String {
+    match effect.verdict {
+        Verdict::Same if quick => {
+            format!("< {} change", change(effect.metric, effect.margin).trim_start_matches('+'))
+        }
+        verdict => verdict.name().to_owned(),
     }
+}
+
+/// The heading of a column of confidence intervals.
+pub(super) fn interval_heading(level: Option<f64>) -> String {
+    level.map_or_else(|| "CI".to_owned(), |level| format!("{:.0} % CI", level * 100.0))
+}
+
+/// About how many blocks an undecided effect needs.
+pub(super) fn needed(blocks: Option<usize>) -> String {
+    blocks.map_or_else(|| UNKNOWN.to_owned(), |blocks| format!("~{blocks}"))
 }

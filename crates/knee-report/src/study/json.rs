@@ -5,15 +5,15 @@
 use knee_study::study::Conclusion;
 use serde::Serialize;
 
-use super::made::{Made, Session};
+use super::provenance::{Provenance, Session};
 use crate::json::pretty;
 
 /// The layout's version; rises when a member is taken away or comes to mean something else.
 pub const VERSION: u32 = 1;
 
 /// The document as text, indented, with a line feed at the end.
-pub fn render(conclusion: &Conclusion, made: &Made) -> String {
-    let (command, sessions) = (made.command.as_deref(), made.sessions.as_slice());
+pub fn render(conclusion: &Conclusion, provenance: &Provenance) -> String {
+    let (command, sessions) = (provenance.command.as_deref(), provenance.sessions.as_slice());
     pretty(&Document { version: VERSION, command, sessions, conclusion })
 }
 

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::document::{Block, Document, Table};
+use super::block::{Block, Document, Table};
 use crate::clean;
 
 /// Where the results begin in a file that has them as a part.
@@ -35,16 +35,16 @@ pub fn within(existing: &str, document: &Document) -> Option<String> {
 
 /// The first and the last place of the only line that is `mark`, its line feed included.
 fn alone(text: &str, mark: &str) -> Option<(usize, usize)> {
-    let mut place = 0;
+    let mut position = 0;
     let mut found = None;
     for line in text.split_inclusive('\n') {
         if line.trim() == mark {
             if found.is_some() {
                 return None;
             }
-            found = Some((place, place + line.len()));
+            found = Some((position, position + line.len()));
         }
-        place += line.len();
+        position += line.len();
     }
     found
 }

@@ -6,39 +6,40 @@ use std::collections::BTreeMap;
 
 use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
-use knee_study::study::{Conclusion, Place, Told};
+use knee_study::study::{Conclusion, Placement, TrialResult};
 
-use super::document::Block;
+use super::block::Block;
 use super::figure;
-use super::made::{Made, Session};
+use super::provenance::{Provenance, Session};
 use crate::number;
 
 /// The section.
-pub(super) fn section(conclusion: &Conclusion, made: &Made) -> Vec<Block> {
-    let mut points: Vec<String> = made.sessions.iter().map(|session| point(session, made)).collect();
+pub(super) fn section(conclusion: &Conclusion, provenance: &Provenance) -> Vec<Block> {
+    let mut points: Vec<String> =
+        provenance.sessions.iter().map(|session| point(session, provenance)).collect();
     if points.is_empty() && !conclusion.trials.is_empty() {
-        points.push("when and on which machine was not kept with the trials".to_owned());
+        points.push("date and machine were not stored with the trials".to_owned());
     }
-    points.extend(places(conclusion));
+    points.extend(placements(conclusion));
     points.extend(weights(conclusion));
-    points.extend(not_here(conclusion));
+    points.extend(unavailable(conclusion));
     points.push(format!(
-        "{} in {}, in each every arm and workload once, in an order decided by seed {}",
+        "{} in {}; each block runs every variant and workload once, in an order by seed {}",
         figure::counted(conclusion.trials.len(), "trial"),
         figure::counted(conclusion.blocks, "block"),
         conclusion.seed
     ));
     points.extend(margins(conclusion));
     let mut blocks = vec![Block::Heading("How it was measured".to_owned()), Block::List(points)];
-    if let Some(command) = &made.command {
-        blocks.push(Block::Paragraph("This makes the study and its document again:".to_owned()));
+    if let Some(command) = &provenance.command {
+        blocks.push(Block::Paragraph("To repeat the study and this document:".to_owned()));
         blocks.push(Block::Code(command.clone()));
     }
     blocks
 }
 
-fn point(session: &Session, made: &Made) -> String {
-    let from = if made.sessions.len() > 1 {
+fn point(session: &Session, provenance: &Provenance) -> String {
+    let from = if provenance.sessions.len() > 1 {
         format!(" from trial {}", number::count(session.first_trial as u64 + 1))
     } else {
         String::new()
@@ -54,7 +55,7 @@ fn day(wall: Nanos) -> String {
 
 fn program(build: &Build) -> String {
     let commit = build.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})"));
-    let slow = if build.optimized { "" } else { ", built without optimizations" };
+    let slow = if build.optimized { "" } else { ", debug build" };
     format!("knee {}{commit}{slow}", build.version)
 }
 
@@ -70,10 +71,10 @@ fn machine(machine: &Machine) -> String {
 }
 
 /// On which CPUs the parts of the trials ran: usually the same in all of them.
-fn places(conclusion: &Conclusion) -> Vec<String> {
+fn placements(conclusion: &Conclusion) -> Vec<String> {
     let mut known: BTreeMap<&BTreeMap<String, String>, usize> = BTreeMap::new();
-    for place in trials(conclusion).filter(|place| !place.cpus.is_empty()) {
-        *known.entry(&place.cpus).or_default() += 1;
+    for placement in trials(conclusion).filter(|placement| !placement.cpus.is_empty()) {
+        *known.entry(&placement.cpus).or_default() += 1;
     }
     let several = known.len() > 1;
     let written = known.into_iter().map(|(cpus, trials)| {
@@ -88,11 +89,11 @@ fn places(conclusion: &Conclusion) -> Vec<String> {
 fn weights(conclusion: &Conclusion) -> Vec<String> {
     let mut known: BTreeMap<u32, usize> = BTreeMap::new();
     trials(conclusion)
-        .filter_map(|place| place.generator_weight)
+        .filter_map(|placement| placement.generator_cpu_weight)
         .for_each(|weight| *known.entry(weight).or_default() += 1);
     let written = known.into_iter().map(|(weight, trials)| {
         let trials = figure::counted(trials, "trial");
-        format!("the generator got {weight} times the CPU time of others where both wanted the same CPU, in {trials}")
+        format!("the generator had {weight} times the CPU weight of others, in {trials}")
     });
     written.collect()
 }
@@ -111,23 +112,24 @@ fn margins(conclusion: &Conclusion) -> Option<String> {
     }
     let parts: Vec<String> =
         known.iter().map(|(margin, names)| format!("{margin} ({})", names.join(", "))).collect();
-    (!parts.is_empty()).then(|| format!("same means that the change is within {}", parts.join(", ")))
+    (!parts.is_empty())
+        .then(|| format!("equivalence margin (a smaller change is \"same\"): {}", parts.join(", ")))
 }
 
-fn not_here(conclusion: &Conclusion) -> Vec<String> {
+fn unavailable(conclusion: &Conclusion) -> Vec<String> {
     let mut known: BTreeMap<(&String, &String), usize> = BTreeMap::new();
-    for place in trials(conclusion) {
-        place.not_here.iter().for_each(|entry| *known.entry(entry).or_default() += 1);
+    for placement in trials(conclusion) {
+        placement.unavailable.iter().for_each(|entry| *known.entry(entry).or_default() += 1);
     }
     let written = known.into_iter().map(|((what, why), trials)| {
-        format!("could not be had here, in {}: {what}: {why}", figure::counted(trials, "trial"))
+        format!("unavailable on this machine, in {}: {what}: {why}", figure::counted(trials, "trial"))
     });
     written.collect()
 }
 
-fn trials(conclusion: &Conclusion) -> impl Iterator<Item = &Place> {
-    conclusion.trials.iter().filter_map(|entry| match &entry.told {
-        Told::Measured(measured) => Some(&measured.place),
+fn trials(conclusion: &Conclusion) -> impl Iterator<Item = &Placement> {
+    conclusion.trials.iter().filter_map(|entry| match &entry.result {
+        TrialResult::Measured(measured) => Some(&measured.placement),
         _ => None,
     })
 }

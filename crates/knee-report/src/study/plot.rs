@@ -1,4 +1,4 @@
-//! The pictures of a study as SVG: the timeline of its arms, effects with their intervals, growth with the data.
+//! The pictures of a study as SVG: the timeline of its variants, effects with their intervals, growth with the data.
 //!
 //! Drawn by `plotters` on white, so that they are read on a light and on a dark page alike. Does not calculate: places on an
 //! axis are those of the conclusion's figures. Colours can be told apart by people who see red and green alike, and every
@@ -18,8 +18,8 @@ use knee_study::study::Conclusion;
 
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// What each arm measured, beside what was published.
+pub enum PlotKind {
+    /// What each variant measured, beside what was published.
     Timeline,
     /// Each comparison with its interval and verdict.
     Effects,
@@ -27,7 +27,7 @@ pub enum Kind {
     Growth,
 }
 
-impl Kind {
+impl PlotKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Timeline => "timeline",
@@ -43,7 +43,7 @@ pub struct Plot {
     /// The name of its file, unique within a study: small letters, digits, `-`, `_` and `.svg`.
     pub file: String,
     /// What it shows.
-    pub kind: Kind,
+    pub kind: PlotKind,
     /// Under which workload.
     pub workload: String,
     /// What it shows, for those who cannot see it.
@@ -60,9 +60,9 @@ pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
     for (workload, _) in &conclusion.workloads {
         let drawn = [
-            (Kind::Timeline, timeline::all(conclusion, workload)),
-            (Kind::Effects, effect::all(conclusion, workload)),
-            (Kind::Growth, growth::all(conclusion, workload)),
+            (PlotKind::Timeline, timeline::all(conclusion, workload)),
+            (PlotKind::Effects, effect::all(conclusion, workload)),
+            (PlotKind::Growth, growth::all(conclusion, workload)),
         ];
         for (kind, pictures) in drawn {
             for (page, (alt, svg)) in pictures.into_iter().enumerate() {

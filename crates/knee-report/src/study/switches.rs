@@ -1,4 +1,4 @@
-//! What each switch of an ablation is worth: alone on the base, and as the last step to the best arm.
+//! What each switch of an ablation is worth: alone on the baseline, and as the last step to the best variant.
 //!
 //! Says what the comparisons said, side by side and in order of the gain at the end; does not judge.
 
@@ -7,21 +7,21 @@ use knee_study::statistics::location;
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect, Relation};
 
-use super::document::Table;
+use super::block::Table;
 use super::figure;
 use crate::number;
 
 /// The two comparisons of a switch by one metric under one workload.
-struct Worth<'a> {
+struct SwitchEffect<'a> {
     switch: &'a str,
-    /// The base with the switch against the base.
+    /// The baseline with the switch against the baseline.
     alone: &'a Effect,
-    /// The best arm against the same without the switch.
+    /// The best variant against the same without the switch.
     last: Option<&'a Effect>,
 }
 
-impl<'a> Worth<'a> {
-    /// What the switch is worth, if `alone` is the comparison of a switch on the base.
+impl<'a> SwitchEffect<'a> {
+    /// What the switch is worth, if `alone` is the comparison of a switch on the baseline.
     fn of(alone: &'a Effect, effects: &'a [Effect]) -> Option<Self> {
         let Relation::Added(switch) = &alone.relation else { return None };
         let removed = Relation::Removed(switch.clone());
@@ -49,14 +49,15 @@ impl<'a> Worth<'a> {
     }
 }
 
-/// The switches under a workload by the first metric that tells anything, those that the best arm would miss most first.
-fn worths<'a>(conclusion: &'a Conclusion, workload: &str) -> Vec<Worth<'a>> {
+/// The switches under a workload by the first metric that tells anything, those that the best variant would miss most first.
+fn worths<'a>(conclusion: &'a Conclusion, workload: &str) -> Vec<SwitchEffect<'a>> {
     let effects = &conclusion.effects;
     let by = |metric: &Metric| {
         let here = effects.iter().filter(|effect| effect.metric == *metric && effect.to.workload == workload);
-        here.filter_map(|effect| Worth::of(effect, effects)).collect::<Vec<_>>()
+        here.filter_map(|effect| SwitchEffect::of(effect, effects)).collect::<Vec<_>>()
     };
-    let tells = |worths: &Vec<Worth<'_>>| worths.iter().any(|worth| worth.both().any(|one| one.rounds > 0));
+    let tells =
+        |worths: &Vec<SwitchEffect<'_>>| worths.iter().any(|worth| worth.both().any(|one| one.n_blocks > 0));
     let mut worths = conclusion.metrics.iter().map(by).find(tells).unwrap_or_default();
     worths.sort_by(|a, b| b.gain().total_cmp(&a.gain()));
     worths
@@ -68,16 +69,16 @@ pub(super) fn table(conclusion: &Conclusion, workload: &str) -> Table {
     let mut table = Table::new(["switch", "alone", "as the last step"]);
     let Some(first) = worths.first() else { return table };
     let metric = first.alone.metric;
-    table.columns[1] = format!("{metric}, alone on {}", first.alone.from.arm);
+    table.columns[1] = format!("{metric}, alone on {}", first.alone.from.variant);
     if let Some(last) = first.last {
-        table.columns[2] = format!("{metric}, as the last step to {}", last.to.arm);
+        table.columns[2] = format!("{metric}, as the last step to {}", last.to.variant);
     }
-    let set = |worth: &Worth<'_>| {
-        let arm = conclusion.arms.iter().find(|arm| arm.name == worth.alone.to.arm);
-        let value = arm.and_then(|arm| arm.differs.get(worth.switch));
+    let set = |worth: &SwitchEffect<'_>| {
+        let variant = conclusion.variants.iter().find(|variant| variant.name == worth.alone.to.variant);
+        let value = variant.and_then(|variant| variant.differs.get(worth.switch));
         value.map_or_else(|| worth.switch.to_owned(), |value| format!("{} = {value}", worth.switch))
     };
-    let row = |worth: &Worth<'_>| vec![set(worth), cell(Some(worth.alone)), cell(worth.last)];
+    let row = |worth: &SwitchEffect<'_>| vec![set(worth), cell(Some(worth.alone)), cell(worth.last)];
     table.rows.extend(worths.iter().map(row));
     table
 }
@@ -91,7 +92,7 @@ fn cell(effect: Option<&Effect>) -> String {
     format!("{change} ({}), {}", figure::interval(metric, &range), effect.verdict.name())
 }
 
-/// Which switches carry the best arm, and which come along; nothing if the study is no ablation.
+/// Which switches carry the best variant, and which come along; nothing if the study is no ablation.
 pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
     let workload = &conclusion.workloads.first()?.0;
     let worths = worths(conclusion, workload);
@@ -102,8 +103,8 @@ pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
     };
     let parts = [
         ("faster alone and as the last step", those(Verdict::Faster, |is| is == [true, true])),
-        ("shown to be faster alone only", those(Verdict::Faster, |is| is == [true, false])),
-        ("shown to be faster as the last step only", those(Verdict::Faster, |is| is == [false, true])),
+        ("faster alone only", those(Verdict::Faster, |is| is == [true, false])),
+        ("faster as the last step only", those(Verdict::Faster, |is| is == [false, true])),
         ("slower alone", those(Verdict::Slower, |[alone, _]| alone)),
         ("slower as the last step", those(Verdict::Slower, |[_, last]| last)),
     ];
@@ -115,9 +116,9 @@ pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
     let others = worths.iter().filter(|worth| !parts.iter().any(|(_, some)| some.contains(&worth.switch)));
     let others = match others.count() {
         0 => None,
-        1 => Some("neither is shown of one".to_owned()),
-        count => Some(format!("neither is shown of {}", number::count(count as u64))),
+        1 => Some("no effect shown: 1".to_owned()),
+        count => Some(format!("no effect shown: {}", number::count(count as u64))),
     };
     let named = named.into_iter().chain(others).collect::<Vec<_>>().join("; ");
-    Some(format!("Switches by {metric} under {workload}: {named}."))
+    Some(format!("Switches, {metric}, {workload}: {named}."))
 }

@@ -3,7 +3,7 @@
 //! Does not calculate, does not format numbers, and does not look at a terminal: its width is a parameter. A
 //! table that is too wide for it is written row by row instead of being cut.
 
-use super::document::{Block, Document, Table};
+use super::block::{Block, Document, Table};
 use crate::clean;
 use crate::text::ink::{Palette, Tone, left, width, wrap_words};
 
@@ -15,12 +15,12 @@ pub fn text(document: &Document, columns: usize, palette: Palette) -> String {
     let columns = columns.max(60);
     let mut lines = vec![palette.paint(Tone::Strong, &clean::line(&document.title))];
     for block in &document.blocks {
-        place(block, columns, palette, &mut lines);
+        position(block, columns, palette, &mut lines);
     }
     lines.join("\n") + "\n"
 }
 
-fn place(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<String>) {
+fn position(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<String>) {
     if matches!(block, Block::Heading(_) | Block::Paragraph(_) | Block::Code(_)) {
         lines.push(String::new());
     }
@@ -34,7 +34,7 @@ fn place(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<String
         Block::Code(code) => lines.push(format!("  {}", clean::line(code))),
         Block::Folded { inside, in_text: true, .. } => {
             for block in inside {
-                place(block, columns, palette, lines);
+                position(block, columns, palette, lines);
             }
         }
         Block::Folded { .. } | Block::Picture { .. } => {}

@@ -4,7 +4,7 @@
 //! Says what is drawn; the text and the SVG draw it.
 
 use knee_study::sweep::rule::Outcome;
-use knee_study::sweep::{Interval, Kind, Report};
+use knee_study::sweep::{LevelRange, LoadKind, Report};
 
 use crate::view::reading::Reading;
 
@@ -31,7 +31,7 @@ pub struct Mark {
     /// One letter for it.
     pub letter: char,
     /// Where.
-    pub interval: Interval,
+    pub interval: LevelRange,
 }
 
 /// What is drawn.
@@ -87,7 +87,7 @@ impl Curve {
                 .filter_map(|(name, letter, at)| Some(Mark { name, letter, interval: at? }))
                 .collect(),
             unit: report.unit(),
-            rate_unit: if report.config.kind == Kind::Iterations { "iterations/s" } else { "requests/s" },
+            rate_unit: if report.config.kind == LoadKind::Iterations { "iterations/s" } else { "requests/s" },
             tail,
             log_levels: span > FAR,
         }

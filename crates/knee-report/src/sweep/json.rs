@@ -1,18 +1,18 @@
 //! A sweep as JSON: the layout of `docs/reference/sweep-json.md`, checked by
 //! `docs/reference/sweep.schema.json`.
 //!
-//! Units are part of the names; levels are in `unit`, and every `_rate` is a second. Does not
+//! Units are part of the names; levels are in `unit`. Does not
 //! shorten and does not compute.
 
 use knee_core::record::{Build, Machine};
-use knee_core::validity::Validity;
+use knee_core::validity::{Validity, Warning};
 use knee_study::sweep::bound::{CpuBound, Queue};
-use knee_study::sweep::conclusion::{Named, Recovery};
+use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::Knee;
 use knee_study::sweep::rule::Broken;
 use knee_study::sweep::usl::Law;
-use knee_study::sweep::{Interval, Load, Trial};
+use knee_study::sweep::{FinishedStep, LevelRange, StepLoad};
 use serde::Serialize;
 
 use super::{SweepView, word};
@@ -37,7 +37,8 @@ struct Document<'v> {
     slo: Vec<String>,
     errors_max: f64,
     ended: &'static str,
-    verdict: Verdict<'v>,
+    validity: Validity,
+    warnings: &'v [String],
     headline: &'v str,
     capacity: Level,
     saturation: Option<Saturation>,
@@ -56,12 +57,6 @@ struct Document<'v> {
     machine: &'v Machine,
 }
 
-#[derive(Serialize)]
-struct Verdict<'v> {
-    state: Validity,
-    reasons: &'v [String],
-}
-
 #[derive(Default, Serialize)]
 struct Level {
     known: &'static str,
@@ -73,7 +68,7 @@ struct Level {
 
 #[derive(Serialize)]
 struct Saturation {
-    rate: f64,
+    throughput: f64,
     low: f64,
     high: f64,
     reached: bool,
@@ -110,7 +105,7 @@ struct Usl {
 struct Cpu {
     seconds_per_request: f64,
     cores: f64,
-    bound_rate: f64,
+    bound_per_s: f64,
     saturation_share: f64,
     is_the_limit: bool,
 }
@@ -119,14 +114,14 @@ struct Cpu {
 struct QueueFigures {
     workers: u32,
     service_ms: f64,
-    at_rate: f64,
+    at_per_s: f64,
     predicted_ms: f64,
     measured_ms: f64,
 }
 
 #[derive(Serialize)]
 struct Worth {
-    peak_rate: f64,
+    peak_per_s: f64,
     peak_factor: f64,
     requests_per_month: f64,
     users: Option<f64>,
@@ -146,22 +141,22 @@ struct Step<'v> {
     outcome: &'static str,
     why: &'v str,
     broken: Option<&'static str>,
-    offered_rate: f64,
-    achieved_rate: f64,
-    goodput_rate: f64,
+    arrival_rate: f64,
+    throughput: f64,
+    goodput: f64,
     requests_per_arrival: f64,
     failed_share: f64,
     requests: u64,
-    response_time_ms: Times,
-    service_time_ms: Times,
+    response_time_ms: StepTimes,
+    service_time_ms: StepTimes,
     in_flight_max: u64,
     cpu_s: Option<f64>,
-    instrument: Instrument,
+    generator: Generator,
     record: Option<&'v str>,
 }
 
 #[derive(Serialize)]
-struct Times {
+struct StepTimes {
     mean: Option<f64>,
     p50: Option<f64>,
     p90: Option<f64>,
@@ -169,9 +164,22 @@ struct Times {
 }
 
 #[derive(Serialize)]
-struct Instrument {
-    state: Validity,
-    reasons: Vec<String>,
+struct Generator {
+    validity: Validity,
+    warnings: Vec<StepWarning>,
+}
+
+/// A warning of a step's validity check.
+#[derive(Serialize)]
+struct StepWarning {
+    code: String,
+    message: String,
+}
+
+impl StepWarning {
+    fn of(warning: &Warning) -> Self {
+        Self { code: warning.code.clone(), message: warning.message.clone() }
+    }
 }
 
 impl<'v> Document<'v> {
@@ -191,12 +199,13 @@ impl<'v> Document<'v> {
                 Ended::OutOfTime => "out_of_time",
                 Ended::Early => "early",
             },
-            verdict: Verdict { state: view.state, reasons: &view.reasons },
+            validity: view.state,
+            warnings: &view.reasons,
             headline: &view.headline,
             capacity: level(&report.capacity),
             saturation: report.saturation.map(|found| {
-                let Interval { low, high } = found.interval;
-                Saturation { rate: found.rate, low, high, reached: found.reached }
+                let LevelRange { low, high } = found.interval;
+                Saturation { throughput: found.rate, low, high, reached: found.reached }
             }),
             knee: report.knee.as_ref().map(knee),
             breaking_point: level(&report.breaking),
@@ -206,7 +215,7 @@ impl<'v> Document<'v> {
             cpu: report.cpu.as_ref().map(cpu),
             queue: report.queue.as_ref().map(queue),
             worth: report.worth.map(|found| Worth {
-                peak_rate: found.peak,
+                peak_per_s: found.peak,
                 peak_factor: found.assumptions.peak_factor,
                 requests_per_month: found.per_month,
                 users: found.users,
@@ -222,21 +231,21 @@ impl<'v> Document<'v> {
     }
 }
 
-fn level(named: &Named) -> Level {
+fn level(named: &LevelEstimate) -> Level {
     let (known, low, high) = match named {
-        Named::Between { interval, .. } => ("between", Some(interval.low), Some(interval.high)),
-        Named::AtLeast(low) => ("at_least", Some(*low), None),
-        Named::Below(high) => ("below", None, Some(*high)),
-        Named::Refused { at_least, .. } => ("refused", *at_least, None),
-        Named::Unknown => ("unknown", None, None),
+        LevelEstimate::Between { interval, .. } => ("between", Some(interval.low), Some(interval.high)),
+        LevelEstimate::AtLeast(low) => ("at_least", Some(*low), None),
+        LevelEstimate::Below(high) => ("below", None, Some(*high)),
+        LevelEstimate::Refused { at_least, .. } => ("refused", *at_least, None),
+        LevelEstimate::Unknown => ("unknown", None, None),
     };
-    let confirmed = matches!(named, Named::Between { confirmed: true, .. });
-    let why = if let Named::Refused { why, .. } = named { why.clone() } else { Vec::new() };
+    let confirmed = matches!(named, LevelEstimate::Between { confirmed: true, .. });
+    let why = if let LevelEstimate::Refused { why, .. } = named { why.clone() } else { Vec::new() };
     Level { known, low, high, confirmed, why }
 }
 
 fn knee(knee: &Knee) -> KneeFigures {
-    let Interval { low, high } = knee.interval;
+    let LevelRange { low, high } = knee.interval;
     KneeFigures {
         level: knee.level,
         low,
@@ -266,7 +275,7 @@ fn cpu(bound: &CpuBound) -> Cpu {
     Cpu {
         seconds_per_request: bound.demand,
         cores: bound.cores,
-        bound_rate: bound.bound,
+        bound_per_s: bound.bound,
         saturation_share: bound.share,
         is_the_limit: bound.is_the_limit(),
     }
@@ -276,18 +285,18 @@ fn queue(queue: &Queue) -> QueueFigures {
     QueueFigures {
         workers: queue.workers,
         service_ms: queue.service * 1e3,
-        at_rate: queue.at,
+        at_per_s: queue.at,
         predicted_ms: queue.predicted * 1e3,
         measured_ms: queue.measured * 1e3,
     }
 }
 
-fn step<'v>(trial: &'v Trial, why: &'v str) -> Step<'v> {
+fn step<'v>(trial: &'v FinishedStep, why: &'v str) -> Step<'v> {
     let (result, asked) = (&trial.result, &trial.step);
     Step {
         number: asked.number,
         purpose: asked.purpose.name(),
-        closed: matches!(asked.load, Load::Connections(_)),
+        closed: matches!(asked.load, StepLoad::Connections(_)),
         level: asked.load.level(),
         seconds: asked.seconds,
         warm_up_s: asked.warm_up,
@@ -295,9 +304,9 @@ fn step<'v>(trial: &'v Trial, why: &'v str) -> Step<'v> {
         outcome: word(trial.judged.outcome),
         why,
         broken: trial.judged.broken.map(Broken::words),
-        offered_rate: result.offered,
-        achieved_rate: result.achieved,
-        goodput_rate: result.goodput,
+        arrival_rate: result.offered,
+        throughput: result.achieved,
+        goodput: result.goodput,
         requests_per_arrival: result.requests_per_arrival,
         failed_share: result.failed(),
         requests: result.books.planned,
@@ -305,18 +314,18 @@ fn step<'v>(trial: &'v Trial, why: &'v str) -> Step<'v> {
         service_time_ms: times(&result.service),
         in_flight_max: result.in_flight_max,
         cpu_s: result.cpu,
-        instrument: Instrument {
-            state: result.state,
-            reasons: result.reasons.iter().map(|reason| reason.message.clone()).collect(),
+        generator: Generator {
+            validity: result.state,
+            warnings: result.reasons.iter().map(StepWarning::of).collect(),
         },
         record: result.record.as_deref(),
     }
 }
 
 /// What a sample carries; the rest is null.
-fn times(times: &knee_core::estimate::Distribution) -> Times {
+fn times(times: &knee_core::estimate::Distribution) -> StepTimes {
     let at = |q: f64| Reading::from(times.quantile(q)).nanos().map(|nanos| nanos / 1e6);
-    Times {
+    StepTimes {
         mean: times.all().mean().and_then(|nanos| finite(nanos / 1e6)),
         p50: at(0.5),
         p90: at(0.9),

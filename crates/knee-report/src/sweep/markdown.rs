@@ -59,14 +59,14 @@ fn verdict(text: &mut String, view: &SweepView<'_>) {
     let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let _ = writeln!(text, "Verdict: **{}**{reasons}.\n", view.state.name());
     let cpu = about.machine.cpu.as_deref().unwrap_or("an unknown CPU");
-    let place = match about.co_located {
+    let position = match about.co_located {
         Some(true) => ", with the service on the same machine",
         Some(false) => "",
         None => ", and it is not known where the service is",
     };
     let _ = writeln!(
         text,
-        "Measured with knee {} on {} cores of {}{place}.",
+        "Measured with knee {} on {} cores of {}{position}.",
         cell(&about.build.version),
         about.machine.cores,
         cell(cpu)

@@ -4,13 +4,13 @@
 
 use knee_core::unit::Nanos;
 use knee_study::sweep::bound::{CpuBound, Queue};
-use knee_study::sweep::conclusion::{Named, Recovery, Saturation};
+use knee_study::sweep::conclusion::{LevelEstimate, Recovery, Saturation};
 use knee_study::sweep::cost::Worth;
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::Knee;
 use knee_study::sweep::rule::{Judged, Miss, Outcome};
 use knee_study::sweep::usl::{Law, Unfit};
-use knee_study::sweep::{Interval, Kind, Report, Trial};
+use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Report};
 
 use super::{Finding, Remark, level};
 use crate::number;
@@ -19,19 +19,19 @@ use crate::number;
 pub fn terms(report: &Report) -> Vec<String> {
     let config = &report.config;
     let load = match config.kind {
-        Kind::Connections => "closed: every connection waits for its answer".to_owned(),
+        LoadKind::Connections => "closed: each connection waits for its response".to_owned(),
         _ => format!("open: Poisson arrivals, seed {}", config.seed),
     };
     let spent: f64 = report.trials.iter().map(|trial| trial.result.took).sum();
     let ended = match report.ended {
         Ended::Complete => None,
         Ended::Interrupted => Some("interrupted".to_owned()),
-        Ended::OutOfTime => Some("ended because its time was up".to_owned()),
+        Ended::OutOfTime => Some("out of time".to_owned()),
         Ended::Early => Some("not finished".to_owned()),
     };
     let mut terms = vec![
         load,
-        format!("{} a step", seconds(config.seconds)),
+        format!("{} per step", seconds(config.seconds)),
         format!("{} steps in {}", report.trials.len(), seconds(spent)),
     ];
     terms.extend(ended);
@@ -43,7 +43,7 @@ fn seconds(seconds: f64) -> String {
     Nanos::from_secs_f64(seconds).to_string()
 }
 
-/// What every step has to keep, in words.
+/// The pass criteria, in words.
 fn rules(report: &Report) -> String {
     let mut rules: Vec<String> = report.config.slos.iter().map(ToString::to_string).collect();
     rules.push(format!("errors ≤ {}", number::percent(report.config.errors_max)));
@@ -55,38 +55,34 @@ pub fn headline(report: &Report) -> String {
     let unit = report.unit();
     let rules = rules(report);
     match &report.capacity {
-        Named::Between { interval: Interval { low, high }, .. } => {
+        LevelEstimate::Between { interval: LevelRange { low, high }, .. } => {
             let (low, high) = (level(*low), level(*high));
             let why = upper_why(report);
-            format!("The service takes {low} {unit} with {rules}; it no longer takes {high}{why}.")
+            format!("Capacity: {low} {unit} with {rules}. {high} fails{why}.")
         }
-        Named::AtLeast(low) => format!(
-            "The service takes at least {} {unit} with {rules}; the ladder ended before anything failed.",
-            level(*low)
-        ),
-        Named::Below(high) => {
-            format!("Every step failed, down to {} {unit}{}.", level(*high), upper_why(report))
+        LevelEstimate::AtLeast(low) => {
+            format!("Capacity: at least {} {unit} with {rules}. No level failed.", level(*low))
         }
-        Named::Refused { at_least, .. } => {
-            let known = at_least.map_or("nothing that passed is known".to_owned(), |low| {
-                format!("{} {unit} passed", level(low))
-            });
-            format!(
-                "No capacity is named: above that the limit may be the generator's, not the service's; {known}."
-            )
+        LevelEstimate::Below(high) => {
+            format!("Every level failed, down to {} {unit}{}.", level(*high), upper_why(report))
         }
-        Named::Unknown => "Nothing is known: no step was made that says anything.".to_owned(),
+        LevelEstimate::Refused { at_least, .. } => {
+            let known =
+                at_least.map_or("no level passed".to_owned(), |low| format!("{} {unit} passed", level(low)));
+            format!("Capacity unknown: the load generator may be the limit; {known}.")
+        }
+        LevelEstimate::Unknown => "Capacity unknown: no usable step.".to_owned(),
     }
 }
 
 /// Why the upper end of the capacity failed.
 fn upper_why(report: &Report) -> String {
     let high = match &report.capacity {
-        Named::Between { interval, .. } => interval.high,
-        Named::Below(high) => *high,
+        LevelEstimate::Between { interval, .. } => interval.high,
+        LevelEstimate::Below(high) => *high,
         _ => return String::new(),
     };
-    let at = |trial: &&Trial| {
+    let at = |trial: &&FinishedStep| {
         (trial.step.load.level() - high).abs() <= 1e-9 * high && trial.judged.outcome == Outcome::Fail
     };
     let why = report.ladder().find(at).map(|trial| why(&trial.judged)).unwrap_or_default();
@@ -121,11 +117,11 @@ pub fn brief(judged: &Judged) -> String {
 
 fn miss(miss: &Miss) -> String {
     match miss {
-        Miss::Achieved { share } => format!("{} of it is answered in time", number::percent(*share)),
+        Miss::Achieved { share } => format!("{} answered in time", number::percent(*share)),
         Miss::Errors { share } => format!("{} failed", number::percent(*share)),
-        Miss::Slo { slo, held } => format!("{} {}", slo.figure, seconds(held.seconds)),
+        Miss::Slo { slo, held } => format!("{} {}", slo.statistic, seconds(held.seconds)),
         Miss::Backlog { per_second } => format!("backlog grows by {}/s", level(*per_second)),
-        Miss::Silence => "no answer".to_owned(),
+        Miss::Silence => "no response".to_owned(),
     }
 }
 
@@ -139,9 +135,7 @@ pub fn findings(report: &Report) -> Vec<Finding> {
     findings.extend(report.saturation.map(|found| saturation(&found, report)));
     findings.push(match &report.knee {
         Some(found) => knee(found, report),
-        None => {
-            Finding { name: "knee", value: "–".to_owned(), remark: "too few levels to find it".to_owned() }
-        }
+        None => Finding { name: "knee", value: "–".to_owned(), remark: "too few levels".to_owned() },
     });
     let manner = report.broken.map_or("", |broken| broken.words());
     findings.push(Finding {
@@ -153,28 +147,30 @@ pub fn findings(report: &Report) -> Vec<Finding> {
     findings
 }
 
-fn named(named: &Named, unit: &str) -> String {
+fn named(named: &LevelEstimate, unit: &str) -> String {
     match named {
-        Named::Between { interval, .. } => {
+        LevelEstimate::Between { interval, .. } => {
             format!("{} to {} {unit}", level(interval.low), level(interval.high))
         }
-        Named::AtLeast(low) => format!("at least {} {unit}", level(*low)),
-        Named::Below(high) => format!("below {} {unit}", level(*high)),
-        Named::Refused { at_least: Some(low), .. } => format!("not named; {} {unit} passed", level(*low)),
-        Named::Refused { at_least: None, .. } => "not named".to_owned(),
-        Named::Unknown => "–".to_owned(),
+        LevelEstimate::AtLeast(low) => format!("at least {} {unit}", level(*low)),
+        LevelEstimate::Below(high) => format!("below {} {unit}", level(*high)),
+        LevelEstimate::Refused { at_least: Some(low), .. } => {
+            format!("unknown; {} {unit} passed", level(*low))
+        }
+        LevelEstimate::Refused { at_least: None, .. } => "unknown".to_owned(),
+        LevelEstimate::Unknown => "–".to_owned(),
     }
 }
 
 fn capacity_remark(report: &Report) -> String {
     match &report.capacity {
-        Named::Between { interval, confirmed } => {
+        LevelEstimate::Between { interval, confirmed } => {
             let of = |level: f64, wanted: Outcome| {
-                let at = |trial: &&Trial| {
+                let at = |trial: &&FinishedStep| {
                     (trial.step.load.level() - level).abs() <= 1e-9 * level
                         && trial.judged.outcome != Outcome::Void
                 };
-                let here: Vec<&Trial> = report.ladder().filter(at).collect();
+                let here: Vec<&FinishedStep> = report.ladder().filter(at).collect();
                 (here.iter().filter(|trial| trial.judged.outcome == wanted).count(), here.len())
             };
             let (passed, of_low) = of(interval.low, Outcome::Pass);
@@ -182,32 +178,32 @@ fn capacity_remark(report: &Report) -> String {
             let tried = format!("{passed} of {of_low} passed, {failed} of {of_high} failed");
             if *confirmed { tried } else { format!("{tried}; not confirmed") }
         }
-        Named::Refused { why, .. } => why.join("; "),
+        LevelEstimate::Refused { why, .. } => why.join("; "),
         _ => String::new(),
     }
 }
 
 fn saturation(found: &Saturation, report: &Report) -> Finding {
-    let unit = if report.config.kind == Kind::Iterations { "iterations/s" } else { "requests/s" };
-    let Interval { low, high } = found.interval;
+    let unit = if report.config.kind == LoadKind::Iterations { "iterations/s" } else { "requests/s" };
+    let LevelRange { low, high } = found.interval;
     let (value, remark) = if !found.reached {
         (format!("at least {} {unit}", level(found.rate)), "no step was overloaded")
     } else if high > low {
-        (format!("{} to {} {unit}", level(low), level(high)), "the most that is answered in the long run")
+        (format!("{} to {} {unit}", level(low), level(high)), "highest sustained throughput, 95 % CI")
     } else {
-        (format!("{} {unit}", level(found.rate)), "the most that was answered; one step, so no interval")
+        (format!("{} {unit}", level(found.rate)), "highest throughput; one step, no interval")
     };
     Finding { name: "saturation", value, remark: remark.to_owned() }
 }
 
 fn knee(found: &Knee, report: &Report) -> Finding {
-    let Interval { low, high } = found.interval;
+    let LevelRange { low, high } = found.interval;
     let remark = if found.at_the_end {
-        "the highest level that was tried: it may be above".to_owned()
+        "at the highest level tried: it can be above".to_owned()
     } else if found.at_the_start {
-        "the lowest level that was tried: it may be below".to_owned()
+        "at the lowest level tried: it can be below".to_owned()
     } else {
-        format!("more load costs more waiting than it brings; Kneedle: {}", level(found.kneedle))
+        format!("above, waiting outgrows throughput; Kneedle: {}", level(found.kneedle))
     };
     let value = format!("{} to {} {}", level(low), level(high), report.unit());
     Finding { name: "knee", value, remark }
@@ -216,15 +212,15 @@ fn knee(found: &Knee, report: &Report) -> Finding {
 fn recovery(report: &Report) -> Option<Finding> {
     let unit = report.unit();
     let (value, remark) = match report.recovery {
-        Recovery::AtOnce(at) => (format!("recovers: {} {unit} pass at once", level(at)), String::new()),
+        Recovery::AtOnce(at) => (format!("recovers at once at {} {unit}", level(at)), String::new()),
         Recovery::After(at, spent) => {
-            (format!("recovers: {} {unit} pass again", level(at)), format!("after about {}", seconds(spent)))
+            (format!("recovers at {} {unit}", level(at)), format!("after about {}", seconds(spent)))
         }
         Recovery::Metastable(at) => {
-            let lower = at.map_or("nor at a quarter of it".to_owned(), |at| format!("only at {}", level(at)));
+            let lower = at.map_or("nor at a quarter".to_owned(), |at| format!("only at {}", level(at)));
             (
-                "metastable: does not recover".to_owned(),
-                format!("nine tenths of the capacity, which passed on the way up, fail for 30 s; {lower}"),
+                "metastable".to_owned(),
+                format!("0.9 of the capacity fails for 30 s after the overload; {lower}"),
             )
         }
         Recovery::NotTried => return None,
@@ -246,12 +242,12 @@ pub fn remarks(report: &Report) -> Vec<Remark> {
 fn cpu(bound: &CpuBound) -> String {
     let CpuBound { demand, cores, bound: most, share } = bound;
     let end = if bound.is_the_limit() {
-        "the CPU is what limits it"
+        "CPU-bound"
     } else {
-        "the CPU is not what limits it: look for a lock, a pool or something it waits for"
+        "not bound by its own CPU: check other processes on its CPUs, locks and pools"
     };
     format!(
-        "CPU: {} a request on {} CPUs allow {} requests/s; saturation is at {} of that, so {end}.",
+        "CPU: {} per request on {} CPUs allows {} requests/s; saturation is {} of that: {end}.",
         seconds(*demand),
         level(*cores),
         level(*most),
@@ -269,16 +265,12 @@ fn queue(queue: &Queue) -> String {
         format!("{} workers", number::count(queue.workers.into()))
     };
     let meaning = match queue.ratio() {
-        ratio if ratio > FAR => {
-            "far more than such a queue: something is done one at a time, or requests come in lumps"
-        }
-        ratio if ratio < 1.0 / FAR => {
-            "far less than such a queue: requests help each other (batches, a cache)"
-        }
-        _ => "much as such a queue does",
+        ratio if ratio > FAR => "far more than the model: work is serialized, or requests arrive in bursts",
+        ratio if ratio < 1.0 / FAR => "far less than the model: requests share work (batches, a cache)",
+        _ => "close to the model",
     };
     format!(
-        "It behaves like {workers} of {} each: at {}/s the mean response time is {} where M/M/{} has {}, {meaning}.",
+        "Queue model: {workers} of {} each. At {}/s the mean response time is {}, M/M/{} predicts {}: {meaning}.",
         seconds(queue.service),
         level(queue.at),
         seconds(queue.measured),
@@ -287,12 +279,12 @@ fn queue(queue: &Queue) -> String {
     )
 }
 
-fn law(law: &Result<Law, Unfit>, kind: Kind) -> String {
+fn law(law: &Result<Law, Unfit>, kind: LoadKind) -> String {
     const NAME: &str = "Universal scalability law";
-    let unit = if kind == Kind::Iterations { "iterations/s" } else { "requests/s" };
+    let unit = if kind == LoadKind::Iterations { "iterations/s" } else { "requests/s" };
     match law {
         Ok(law) => {
-            let peak = law.peak.map_or("no retrograde seen".to_owned(), |(n, x)| {
+            let peak = law.peak.map_or("no decline seen".to_owned(), |(n, x)| {
                 format!("the peak is {} {unit} at {} in flight", level(x), level(n))
             });
             format!(
@@ -303,20 +295,20 @@ fn law(law: &Result<Law, Unfit>, kind: Kind) -> String {
                 level(law.reach)
             )
         }
-        Err(Unfit::Steps(count)) => format!("{NAME}: not fitted, {count} steady steps are too few (6)."),
+        Err(Unfit::Steps(count)) => format!("{NAME}: not fitted, {count} steady steps (6 needed)."),
         Err(Unfit::Reach { needed, .. }) if !needed.is_finite() => {
-            format!("{NAME}: not fitted, without a knee it is not known how far the steps reach.")
+            format!("{NAME}: not fitted, the knee is unknown.")
         }
         Err(Unfit::Reach { reached, needed }) => format!(
-            "{NAME}: not fitted, steady steps reach {} in flight and it takes {} (twice the knee).",
+            "{NAME}: not fitted, steady steps reach {} in flight ({} needed, twice the knee).",
             level(*reached),
             level(*needed)
         ),
-        Err(Unfit::R2(r2)) => format!("{NAME}: does not fit (R² {r2:.3}, below 0.98), so it is not shown."),
+        Err(Unfit::R2(r2)) => format!("{NAME}: no fit (R² {r2:.3}, below 0.98)."),
         Err(Unfit::Pattern) => {
-            format!("{NAME}: does not fit (what is left over has a pattern), so it is not shown.")
+            format!("{NAME}: no fit (residuals have a pattern).")
         }
-        Err(Unfit::Degenerate) => format!("{NAME}: the steps do not decide about it."),
+        Err(Unfit::Degenerate) => format!("{NAME}: undecided by these steps."),
     }
 }
 
@@ -325,22 +317,21 @@ fn worth(worth: &Worth) -> Vec<String> {
     let mut sentences = Vec::new();
     if let (Some(users), Some(each)) = (worth.users, assumed.per_user) {
         sentences.push(format!(
-            "It supports {} users at {} requests a month each.",
+            "Supports {} users at {} requests per month each.",
             number::fixed(three(users), 0),
             number::fixed(each.per_month(), 0)
         ));
     }
     if let (Some(million), Some(host)) = (worth.per_million, assumed.host) {
-        let user = worth.per_user.map_or(String::new(), |user| format!(", and {} a user", money(user)));
+        let user = worth.per_user.map_or(String::new(), |user| format!(", {} per user", money(user)));
         sentences.push(format!(
-            "A host of {} a month makes that {} a million requests{user}.",
+            "A host at {} per month costs {} per million requests{user}.",
             money(host.per_month()),
             money(million)
         ));
     }
     sentences.push(format!(
-        "Assumed: the busiest moment has {} times the mean load and is the {} requests/s that pass; one host, \
-         no reserve; a month has 30.44 days.",
+        "Assumes: peak load is {} times the mean and equals {} requests/s; one host, no reserve; 30.44 days per month.",
         level(assumed.peak_factor),
         level(worth.peak)
     ));

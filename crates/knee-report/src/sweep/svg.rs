@@ -81,10 +81,10 @@ where
         .x_label_area_size(30)
         .y_label_area_size(80)
         .build_cartesian_2d(levels, (times.0..times.1).log_scale())?;
-    for (place, mark) in curve.marks.iter().enumerate() {
+    for (position, mark) in curve.marks.iter().enumerate() {
         band(&mut chart, mark, times)?;
         // One name below the other, from the top of the field.
-        let y = chart.plotting_area().get_y_axis_pixel_range().start + 6 + 16 * place as i32;
+        let y = chart.plotting_area().get_y_axis_pixel_range().start + 6 + 16 * position as i32;
         let x = chart.plotting_area().get_x_axis_pixel_range().start + 12;
         let text = format!("{} {} to {}", mark.name, level(mark.interval.low), level(mark.interval.high));
         area.draw(&Rectangle::new([(x, y), (x + 10, y + 10)], colour(mark).mix(0.5).filled()))?;

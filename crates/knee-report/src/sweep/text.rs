@@ -4,7 +4,7 @@
 //! exceed the width.
 
 use knee_core::validity::Validity;
-use knee_study::sweep::Trial;
+use knee_study::sweep::FinishedStep;
 use knee_study::sweep::rule::Outcome;
 
 use super::curve::Curve;
@@ -93,14 +93,14 @@ impl Grid {
     /// Puts a sign at shares of the field, 0 to 1 from the lower left.
     fn put(&mut self, x: f64, y: f64, sign: char) {
         let rows = self.cells.len();
-        let row = rows - 1 - place(y, rows);
-        let column = place(x, self.cells[row].len());
+        let row = rows - 1 - position(y, rows);
+        let column = position(x, self.cells[row].len());
         self.cells[row][column] = sign;
     }
 
     fn label(&mut self, y: f64, text: String) {
         let rows = self.labels.len();
-        self.labels[rows - 1 - place(y, rows)] = text;
+        self.labels[rows - 1 - position(y, rows)] = text;
     }
 
     fn lines(&self) -> Vec<String> {
@@ -121,7 +121,7 @@ impl Grid {
 }
 
 /// Which of `count` places a share of 0 to 1 is.
-fn place(share: f64, count: usize) -> usize {
+fn position(share: f64, count: usize) -> usize {
     ((share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize).min(count - 1)
 }
 
@@ -173,7 +173,7 @@ fn axis(curve: &Curve, levels: (f64, f64), grid: &Grid, style: &Style) -> Vec<St
     let gap = columns.saturating_sub(width(&first) + width(&last));
     let mut lines = vec![format!("{indent}{first}{}{last}", " ".repeat(gap))];
     for mark in &curve.marks {
-        let at = |value: f64| place(share(value, levels, curve.log_levels), columns);
+        let at = |value: f64| position(share(value, levels, curve.log_levels), columns);
         let (low, high) = (at(mark.interval.low), at(mark.interval.high));
         let band = match high - low {
             0 => "┃".to_owned(),
@@ -213,7 +213,7 @@ fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
         grid.put(share(dot.level, levels, curve.log_levels), dot.achieved / most, sign);
     }
     let heading = style.palette.paint(Tone::Strong, "Answered");
-    let remark = format!("{} over {}: ● pass  ✗ fail  ? nothing can be said", curve.rate_unit, curve.unit);
+    let remark = format!("{} over {}: ● pass  ✗ fail  ? void", curve.rate_unit, curve.unit);
     let remark = cut(&remark, style.width - "Answered ".len());
     let mut lines = vec![format!("{heading} {}", style.palette.paint(Tone::Faint, &remark))];
     lines.extend(grid.lines());
@@ -276,7 +276,7 @@ fn verdict(view: &SweepView<'_>, style: &Style) -> Vec<String> {
         lines.extend(words("  ", reason, style));
     }
     if view.about.co_located == Some(true) {
-        let note = "the service runs on this machine: it shares the CPUs with the generator, and what is found is what the two reach together";
+        let note = "service and load generator share this machine's CPUs [co_located]";
         lines.extend(words("  note: ", note, style));
     }
     lines
@@ -284,8 +284,8 @@ fn verdict(view: &SweepView<'_>, style: &Style) -> Vec<String> {
 
 /// The line that is shown when a step is done: what came of it, and about how much is left.
 pub fn step_line(
-    trial: &Trial,
-    kind: knee_study::sweep::Kind,
+    trial: &FinishedStep,
+    kind: knee_study::sweep::LoadKind,
     seconds_left: f64,
     unit: Option<Unit>,
 ) -> String {

@@ -106,13 +106,13 @@ pub fn wrap<'a>(
     // A line that goes on ends in its joint's sign, without the space behind it.
     let sign = joint.trim_end();
     let last = lines.len().saturating_sub(1);
-    let continued = |place: usize, line: &str| place < last && width(line) + width(sign) <= room;
+    let continued = |position: usize, line: &str| position < last && width(line) + width(sign) <= room;
     lines
         .iter()
         .enumerate()
-        .map(|(place, line)| {
-            let start = if place == 0 { first.to_owned() } else { " ".repeat(indent) };
-            let end = if continued(place, line) { sign } else { "" };
+        .map(|(position, line)| {
+            let start = if position == 0 { first.to_owned() } else { " ".repeat(indent) };
+            let end = if continued(position, line) { sign } else { "" };
             format!("{start}{line}{end}")
         })
         .collect()

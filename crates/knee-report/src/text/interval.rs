@@ -37,9 +37,9 @@ pub fn header() -> String {
 pub fn line(point: &Point, unit: Option<Unit>) -> String {
     let moment = Moment::of(point);
     let mark = if point.warm_up { "*" } else { "" };
-    let time = |place: usize, times: Option<[Nanos; 4]>, readings: [Reading; 4]| {
-        let Some(nanos) = times.map(|times| times[place].0 as f64) else { return "–".to_owned() };
-        let sign = match readings[place] {
+    let time = |position: usize, times: Option<[Nanos; 4]>, readings: [Reading; 4]| {
+        let Some(nanos) = times.map(|times| times[position].0 as f64) else { return "–".to_owned() };
+        let sign = match readings[position] {
             Reading::AtLeast(_) => "≥",
             Reading::TooFew { .. } => "~",
             Reading::Exactly(_) | Reading::Nothing => "",
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_few_milliseconds_are_told_from_the_second_before_them() {
+    fn an_interval_of_a_few_milliseconds_shows_them() {
         let point = |from, to| Point {
             from: Nanos::from_millis(from),
             to: Nanos::from_millis(to),

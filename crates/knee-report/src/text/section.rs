@@ -11,8 +11,8 @@ use super::table::{Cell, Side, Table};
 use super::times::{reading, scale};
 use super::{Style, heading};
 use crate::number::{bytes, count, rate};
-use crate::view::part::Part;
-use crate::view::times::Times;
+use crate::view::request_stats::RequestStats;
+use crate::view::time_summary::TimeSummary;
 use crate::{View, clean};
 
 /// Most endpoints that are listed; the JSON has all.
@@ -89,7 +89,7 @@ fn data(view: &View) -> Vec<String> {
     pieces
 }
 
-fn connections(total: &Part, warm_up: &Part) -> Vec<String> {
+fn connections(total: &RequestStats, warm_up: &RequestStats) -> Vec<String> {
     let mut pieces = vec![match warm_up.connections {
         0 => format!("{} opened", count(total.connections)),
         before => {
@@ -138,11 +138,11 @@ fn ending(view: &View, style: &Style) -> Vec<String> {
 
 /// Endpoints side by side; nothing if there is only one.
 pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
-    let mut busy: Vec<_> = view.endpoints.iter().filter(|e| e.part.books.planned > 0).collect();
+    let mut busy: Vec<_> = view.endpoints.iter().filter(|e| e.stats.books.planned > 0).collect();
     if busy.len() < 2 {
         return Vec::new();
     }
-    busy.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.part.books.planned));
+    busy.sort_by_key(|endpoint| std::cmp::Reverse(endpoint.stats.books.planned));
     let mut table = Table::new([
         ("", Side::Flexible),
         ("requests", Side::Right),
@@ -156,11 +156,11 @@ pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
     let names: Vec<_> = busy.iter().map(|endpoint| clean::line(&endpoint.name)).collect();
     let common = common_origin(&names);
     for (endpoint, name) in busy.iter().zip(&names).take(ENDPOINTS_MAX) {
-        let Times { mean, max, percentiles, .. } = &endpoint.part.response;
-        let not_ok = endpoint.part.not_ok();
+        let TimeSummary { mean, max, percentiles, .. } = &endpoint.stats.response;
+        let not_ok = endpoint.stats.not_ok();
         table.row(vec![
             common.map_or_else(|| name.to_string(), |origin| name.replacen(origin, "", 1)).into(),
-            count(endpoint.part.books.planned).into(),
+            count(endpoint.stats.books.planned).into(),
             Cell::toned(count(not_ok), if not_ok > 0 { Tone::Bad } else { Tone::Plain }),
             reading(*mean, scale).into(),
             reading(percentiles[0], scale).into(),

@@ -78,17 +78,17 @@ impl Table {
     /// The width of every column that has room.
     fn widths(&self, columns: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = (0..self.sides.len())
-            .map(|place| {
-                let cells = self.rows.iter().filter_map(|row| row.get(place));
-                cells.map(|cell| width(&cell.text)).chain([width(&self.header[place])]).max().unwrap_or(0)
+            .map(|position| {
+                let cells = self.rows.iter().filter_map(|row| row.get(position));
+                cells.map(|cell| width(&cell.text)).chain([width(&self.header[position])]).max().unwrap_or(0)
             })
             .collect();
         let taken = |widths: &[usize]| INDENT + widths.iter().sum::<usize>() + GAP * (widths.len() - 1);
-        for (place, side) in self.sides.iter().enumerate() {
+        for (position, side) in self.sides.iter().enumerate() {
             let excess = taken(&widths).saturating_sub(columns);
             if *side == Side::Flexible && excess > 0 {
-                let least = width(&self.header[place]).max(8).min(widths[place]);
-                widths[place] = widths[place].saturating_sub(excess).max(least);
+                let least = width(&self.header[position]).max(8).min(widths[position]);
+                widths[position] = widths[position].saturating_sub(excess).max(least);
             }
         }
         while widths.len() > 1 && taken(&widths) > columns {
@@ -99,12 +99,12 @@ impl Table {
 
     fn line(&self, cells: &[Cell], widths: &[usize], palette: Palette) -> String {
         let mut line = " ".repeat(INDENT);
-        for (place, ((cell, columns), side)) in cells.iter().zip(widths).zip(&self.sides).enumerate() {
-            if place > 0 {
+        for (position, ((cell, columns), side)) in cells.iter().zip(widths).zip(&self.sides).enumerate() {
+            if position > 0 {
                 line.push_str(&" ".repeat(GAP));
             }
             let text = cut(&cell.text, *columns);
-            let last = place + 1 == widths.len();
+            let last = position + 1 == widths.len();
             let padded = match side {
                 Side::Right => right(&text, *columns),
                 Side::Left | Side::Flexible if last => text,

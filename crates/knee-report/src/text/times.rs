@@ -11,13 +11,13 @@ use super::{Style, heading};
 use crate::View;
 use crate::number::{self, Scale, Unit};
 use crate::view::reading::Reading;
-use crate::view::times::Times;
+use crate::view::time_summary::TimeSummary;
 
 /// Longest bar of the histogram.
 const BAR_MAX: usize = 32;
 
 /// One unit for all times of a kind.
-pub fn scale(times: &Times, style: &Style) -> Scale {
+pub fn scale(times: &TimeSummary, style: &Style) -> Scale {
     let largest = times.max.nanos().unwrap_or(0.0);
     let unit = style.unit.unwrap_or_else(|| Unit::fitting(times.typical(), largest));
     Scale::new(unit, times.typical())
@@ -50,8 +50,9 @@ pub fn table(view: &View, style: &Style) -> Vec<String> {
     let header = columns.iter().map(|(name, _)| (*name, Side::Right));
     let mut table = Table::new([("", Side::Left)].into_iter().chain(header));
     let rows: Vec<_> = columns.iter().map(|(_, times)| times.rows()).collect();
-    for (place, (name, _)) in total.response.rows().iter().enumerate() {
-        let cells = rows.iter().zip(&scales).map(|(rows, scale)| Cell::from(reading(rows[place].1, *scale)));
+    for (position, (name, _)) in total.response.rows().iter().enumerate() {
+        let cells =
+            rows.iter().zip(&scales).map(|(rows, scale)| Cell::from(reading(rows[position].1, *scale)));
         table.row(std::iter::once(Cell::from(*name)).chain(cells).collect());
     }
     let over = match total.response.count {
@@ -126,7 +127,7 @@ fn above_zero(figure: Reading, scale: Scale) -> String {
 /// What the time of a request consists of. A phase that never took any time has no row: an
 /// answer that one read brings whole is received in no time at all.
 pub fn phases(view: &View, style: &Style) -> Vec<String> {
-    let took_time = |times: &Times| times.max.nanos().is_some_and(|max| max > 0.0);
+    let took_time = |times: &TimeSummary| times.max.nanos().is_some_and(|max| max > 0.0);
     let phases: Vec<_> =
         Phase::ALL.iter().zip(&view.total.phases).filter(|(_, times)| took_time(times)).collect();
     if phases.is_empty() {

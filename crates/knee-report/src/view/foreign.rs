@@ -9,8 +9,8 @@ use knee_core::unit::Nanos;
 
 use super::bars::{self, Bar};
 use super::moment::{Moment, share_inside};
-use super::part::Part;
 use super::reading::Reading;
+use super::request_stats::RequestStats;
 
 /// Shares at which oha gives times and rates, with its names.
 pub const FOREIGN_SHARES: [(&str, f64); 9] = [
@@ -68,7 +68,7 @@ impl Foreign {
     pub fn of(
         tally: &EndpointTally,
         response: &Distribution,
-        total: &Part,
+        total: &RequestStats,
         series: &[Moment],
         window: (Nanos, Nanos),
     ) -> Self {

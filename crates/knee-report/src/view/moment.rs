@@ -60,10 +60,10 @@ impl Moment {
 /// Whether a bound lies below a percentile is not known of an interval; if there is one at all,
 /// everything counts as a lower bound.
 fn readings(times: Option<[Nanos; 4]>, count: u64, bounded: bool) -> [Reading; 4] {
-    std::array::from_fn(|place| match (times, SHARES.get(place)) {
+    std::array::from_fn(|position| match (times, SHARES.get(position)) {
         (None, _) => Reading::Nothing,
         (Some(_), Some(q)) if count < samples_needed(*q) => Reading::TooFew { needed: samples_needed(*q) },
-        (Some(times), _) => Reading::new(Some(times[place]), bounded),
+        (Some(times), _) => Reading::new(Some(times[position]), bounded),
     })
 }
 

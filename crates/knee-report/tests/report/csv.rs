@@ -21,8 +21,8 @@ fn every_interval_is_a_row_and_every_column_is_explained() {
         assert!(reference.contains(&format!("`{column}`")), "{column}");
     }
     let at = |row: usize, column: &str| {
-        let place = csv::HEADER.iter().position(|name| *name == column).unwrap();
-        rows[row][place].as_str()
+        let position = csv::HEADER.iter().position(|name| *name == column).unwrap();
+        rows[row][position].as_str()
     };
     assert_eq!((at(1, "warm_up"), at(3, "warm_up")), ("true", "false"));
     assert_eq!((at(3, "planned"), at(3, "to_s")), ("3000", "3"));

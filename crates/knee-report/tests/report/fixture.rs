@@ -133,20 +133,20 @@ fn build(plan: Plan, requests: &[Request], kept: usize) -> RunBuilder {
 fn intervals(requests: &[Request], ended: u64, measured_from: Nanos) -> Vec<Interval> {
     let count_of = ended.div_ceil(SECOND).max(1);
     let mut intervals: Vec<Interval> = (0..count_of)
-        .map(|place| Interval {
-            from: Nanos(place * SECOND),
-            to: Nanos(((place + 1) * SECOND).min(ended)),
+        .map(|position| Interval {
+            from: Nanos(position * SECOND),
+            to: Nanos(((position + 1) * SECOND).min(ended)),
             generator: instrument(),
             ..Interval::default()
         })
         .collect();
-    let place = |at: u64| (at / SECOND).min(count_of - 1) as usize;
+    let position = |at: u64| (at / SECOND).min(count_of - 1) as usize;
     let mut unopened = 50;
     for request in requests {
         let id = EndpointId(request.endpoint);
         let warm_up = request.due < measured_from.0;
-        part(&mut intervals[place(request.due)], warm_up).endpoint_mut(id).planned += 1;
-        let tally = part(&mut intervals[place(request.done())], warm_up).endpoint_mut(id);
+        part(&mut intervals[position(request.due)], warm_up).endpoint_mut(id).planned += 1;
+        let tally = part(&mut intervals[position(request.done())], warm_up).endpoint_mut(id);
         if unopened > 0 && request.outcome == Outcome::Ok {
             unopened -= 1;
             tally.connections += 1;

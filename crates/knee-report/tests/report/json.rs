@@ -52,14 +52,14 @@ fn the_schema_refuses_a_broken_document() {
     let whole = document(&fixture::healthy_open());
     assert!(validator.is_valid(&whole));
     let breaks: [(&str, Value); 9] = [
-        ("/verdict/state", json!("fine")),
+        ("/validity", json!("fine")),
         ("/requests/planned", json!(-1)),
         ("/requests/ok", json!(1.5)),
         ("/response_time_ms/p99", json!("3 ms")),
         ("/response_time_ms/at_least", json!(["p98"])),
         ("/status", json!({"OK": 3})),
         ("/series/0/response_time_ms", Value::Null),
-        ("/truth/ports", json!({"used": 3})),
+        ("/diagnostics/ports", json!({"used": 3})),
         ("/version", json!(2)),
     ];
     for (path, value) in breaks {
@@ -111,11 +111,11 @@ fn figures_that_are_lower_bounds_are_named() {
 #[test]
 fn what_is_answered_after_the_window_does_not_raise_the_achieved_rate() {
     let overload = document(&fixture::overload());
-    let achieved = overload["rate"]["achieved"].as_f64().unwrap();
+    let achieved = overload["goodput_per_s"].as_f64().unwrap();
     let ok = overload["requests"]["ok"].as_u64().unwrap() as f64;
     assert_eq!(overload["duration_s"], json!(10.0));
     assert!(achieved < ok / 10.0 - 100.0, "{achieved}");
-    assert_eq!(overload["rate"]["offered"], json!(2_000.0));
+    assert_eq!(overload["scheduled_requests_per_s"], json!(2_000.0));
 }
 
 #[test]
@@ -134,8 +134,11 @@ fn who_stood_all_through_is_measured_and_changes_no_rate() {
     let document = document(&run);
     assert_eq!(document["warm_up"]["requests"]["planned"], json!(10));
     assert_eq!(document["requests"]["planned"], json!(102));
-    assert_eq!(document["truth"]["from_warm_up"], json!(2));
-    assert_eq!((&document["rate"]["offered"], &document["rate"]["achieved"]), (&json!(10.0), &json!(10.0)));
+    assert_eq!(document["diagnostics"]["from_warm_up"], json!(2));
+    assert_eq!(
+        (&document["scheduled_requests_per_s"], &document["goodput_per_s"]),
+        (&json!(10.0), &json!(10.0))
+    );
     assert_eq!(document["response_time_ms"]["max"], json!(10_800.0));
     let text = knee_report::text::render(&View::of(&run), &knee_report::text::Style::default());
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -146,12 +149,12 @@ fn who_stood_all_through_is_measured_and_changes_no_rate() {
 #[test]
 fn no_number_of_a_broken_instrument_makes_the_document_unreadable() {
     let mut run = fixture::healthy_open();
-    run.validity.diagnostics.steal = Some(f64::NAN);
-    run.validity.diagnostics.little_residual = Some(f64::INFINITY);
+    run.validity.diagnostics.generator.steal = Some(f64::NAN);
+    run.validity.diagnostics.load.little_residual = Some(f64::INFINITY);
     run.series[0].generator.workers[0].cpu = f64::NAN;
     let document = document(&run);
-    assert!(document["truth"]["steal"].is_null());
-    assert!(document["truth"]["little_residual"].is_null());
+    assert!(document["diagnostics"]["steal"].is_null());
+    assert!(document["diagnostics"]["little_residual"].is_null());
 }
 
 #[test]
@@ -173,11 +176,11 @@ fn the_order_of_members_is_that_of_the_reference() {
         .map(|(name, _)| name)
         .collect();
     assert!(members.len() > 20);
-    let places: Vec<_> = members
+    let positions: Vec<_> = members
         .iter()
         .map(|name| {
             reference.find(&format!("\n| `{name}`")).unwrap_or_else(|| panic!("{name} is not explained"))
         })
         .collect();
-    assert!(places.is_sorted(), "{members:?}");
+    assert!(positions.is_sorted(), "{members:?}");
 }

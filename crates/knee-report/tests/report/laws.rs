@@ -49,8 +49,8 @@ proptest! {
         for line in report.lines() {
             prop_assert!(ink::width(line) <= width, "{line}");
         }
-        let truth = report.rsplit("\n\n").next().unwrap();
-        prop_assert!(truth.starts_with("Verdict: ") && truth.lines().count() <= text::TRUTH_LINES_MAX);
+        let validity = report.rsplit("\n\n").next().unwrap();
+        prop_assert!(validity.starts_with("Validity: "), "{report}");
         let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
         let validator = jsonschema::draft202012::new(&super::json::schema()).unwrap();
         let errors: Vec<_> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
@@ -62,8 +62,8 @@ proptest! {
     #[test]
     fn endpoints_add_up_to_the_whole(requests in requests()) {
         let view = View::of(&fixture::run(fixture::open(20.0, 20), &requests));
-        let sum = |figure: fn(&knee_report::view::part::Part) -> u64| -> u64 {
-            view.endpoints.iter().map(|endpoint| figure(&endpoint.part)).sum()
+        let sum = |figure: fn(&knee_report::view::request_stats::RequestStats) -> u64| -> u64 {
+            view.endpoints.iter().map(|endpoint| figure(&endpoint.stats)).sum()
         };
         prop_assert_eq!(sum(|part| part.books.planned), requests.len() as u64);
         prop_assert_eq!(sum(|part| part.books.planned), view.total.books.planned);

@@ -18,9 +18,9 @@ fn rows(tables: &[Table; 4], ending: &str) -> Vec<Vec<String>> {
 }
 
 fn at<'a>(rows: &'a [Vec<String>], row: usize, column: &str) -> &'a str {
-    let place =
+    let position =
         rows[0].iter().position(|name| name == column).unwrap_or_else(|| panic!("no column {column}"));
-    &rows[row][place]
+    &rows[row][position]
 }
 
 /// Ten seconds of 100 requests a second by 5 users: lists of 10 ms, new todos of 20 ms. From the sixth second each
@@ -133,9 +133,9 @@ fn failures_add_up_whatever_went_wrong_and_names_are_never_formulas() {
         }
         let tables = render(&knee_report::locust::Follower::new(&run.head).end(&run));
         let stats = rows(&tables, "_stats.csv");
-        let told: u64 =
+        let result: u64 =
             rows(&tables, "_failures.csv")[1..].iter().map(|row| row[3].parse::<u64>().unwrap()).sum();
-        assert_eq!(told.to_string(), at(&stats, stats.len() - 1, "Failure Count"), "{name}");
+        assert_eq!(result.to_string(), at(&stats, stats.len() - 1, "Failure Count"), "{name}");
         assert!(stats.iter().flatten().all(|cell| !cell.starts_with('=')), "{name}");
         let requests: u64 = stats[1..stats.len() - 1].iter().map(|row| row[2].parse::<u64>().unwrap()).sum();
         assert_eq!(requests.to_string(), at(&stats, stats.len() - 1, "Request Count"), "{name}");

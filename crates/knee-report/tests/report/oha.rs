@@ -50,8 +50,8 @@ fn a_histogram_counts_every_request_once_and_ascends() {
     let rows = document["responseTimeHistogram"].as_object().unwrap();
     assert_eq!(rows.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 20_000);
     let text = &text[text.find("latencyPercentiles").unwrap()..];
-    let places: Vec<_> = SHARES.iter().map(|share| text.find(&format!("\"{share}\":")).unwrap()).collect();
-    assert!(places.is_sorted());
+    let positions: Vec<_> = SHARES.iter().map(|share| text.find(&format!("\"{share}\":")).unwrap()).collect();
+    assert!(positions.is_sorted());
 }
 
 #[test]

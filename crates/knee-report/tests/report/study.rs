@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
-use knee_report::study::plot::{self, Kind};
-use knee_report::study::{BEGIN, Document, END, Made, Session, json, markdown, text, within};
+use knee_report::study::plot::{self, PlotKind};
+use knee_report::study::{BEGIN, Document, END, Provenance, Session, json, markdown, text, within};
 use knee_report::text::Palette;
 use knee_study::definition::Definition;
 use knee_study::metric::Metric;
-use knee_study::study::{Conclusion, Figure, Measured, Options, Place, Study, Told};
+use knee_study::study::{Conclusion, Figure, Measured, Options, Placement, Study, TrialResult, TrialWarning};
 
 const STUDY: &str = r#"title = "Is it the lock?"
 question = "What did the lock cost?"
@@ -22,12 +22,12 @@ address = "http://127.0.0.1:1"
 default = "coarse"
 env = "LOCK"
 
-[arms.stock]
+[variants.stock]
 text = "as it comes"
 
-[arms.fine]
+[variants.fine]
 text = "a lock for each | post"
-on = "stock"
+extends = "stock"
 switches = { lock = "fine" }
 
 [workloads.list]
@@ -37,21 +37,21 @@ path = "/posts"
 [design]
 kind = "ladder"
 blocks = 8
-metrics = ["rate", "p50", "errors"]
+metrics = ["goodput", "p50", "errors"]
 
 [claims.C1]
 text = "the lock was the problem"
 workload = "list"
 metric = "p50"
-arm = "fine"
+variant = "fine"
 against = "stock"
 expect = "faster"
 
 [claims.C2]
 text = "it doubles the rate"
 workload = "list"
-metric = "rate"
-arm = "fine"
+metric = "goodput"
+variant = "fine"
 against = "stock"
 expect = "faster"
 at_least = "2x"
@@ -61,12 +61,12 @@ text = "the runtime did the rest"
 untestable = "there is no other runtime here"
 
 [[published]]
-arm = "stock"
+variant = "stock"
 workload = "list"
 figures = { p50 = "87.5ms" }
 
 [[published]]
-arm = "fine"
+variant = "fine"
 workload = "list"
 figures = { p50 = "80.2ms" }
 "#;
@@ -77,10 +77,10 @@ fn conclusion() -> Conclusion {
     let mut study = Study::new(definition, Options::default(), None).unwrap();
     while let Some(trial) = study.next() {
         let noise = [0.0, 0.01, -0.02, 0.015, 0.005, -0.01, 0.02, -0.005][trial.block];
-        let millis = if trial.arm == "fine" { 8.0 * (1.0 + noise) } else { 10.0 };
-        let lost = trial.block == 5 && trial.arm == "stock";
+        let millis = if trial.variant == "fine" { 8.0 * (1.0 + noise) } else { 10.0 };
+        let lost = trial.block == 5 && trial.variant == "stock";
         let figures = [
-            (Metric::Rate, 20_000.0 / millis),
+            (Metric::Goodput, 20_000.0 / millis),
             (Metric::P50, millis * 1e6),
             (Metric::Errors, 0.0),
             (Metric::CpuPerRequest, 60e3 * millis),
@@ -90,23 +90,27 @@ fn conclusion() -> Conclusion {
         let measured = Measured {
             figures: BTreeMap::from(figures.map(|(metric, value)| (metric, Figure::from(value)))),
             requests: 10_000,
-            state: if lost { Validity::Invalid } else { Validity::Valid },
-            reasons: if lost { vec!["the generator\nwas late".to_owned()] } else { Vec::new() },
+            validity: if lost { Validity::Invalid } else { Validity::Valid },
+            warnings: if lost {
+                vec![TrialWarning::new("lag", "the generator\nwas late")]
+            } else {
+                Vec::new()
+            },
             steady: None,
             kept_up: None,
             record: None,
-            place: Place {
+            placement: Placement {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
-                not_here: BTreeMap::from([("service.main.cpu_share".to_owned(), "no cgroup".to_owned())]),
-                generator_weight: Some(20),
+                unavailable: BTreeMap::from([("service.main.cpu_limit".to_owned(), "no cgroup".to_owned())]),
+                generator_cpu_weight: Some(20),
             },
         };
-        study.tell(&trial, Told::Measured(measured)).unwrap();
+        study.record_result(&trial, TrialResult::Measured(measured)).unwrap();
     }
     study.conclude()
 }
 
-fn made() -> Made {
+fn made() -> Provenance {
     let machine = Machine {
         system: "Linux 6.1".to_owned(),
         arch: "x86_64".to_owned(),
@@ -121,7 +125,7 @@ fn made() -> Made {
         build: build.clone(),
         machine: machine.clone(),
     };
-    Made {
+    Provenance {
         sessions: vec![session(0, 0), session(7, 3)],
         command: Some("knee study . --output-format md -o README.md --plots plots".to_owned()),
         plots: Some("plots".to_owned()),
@@ -162,9 +166,9 @@ fn no_line_is_wider_than_asked_for() {
 fn a_study_that_measured_nothing_says_so() {
     let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
     let study = Study::new(definition, Options::default(), None).unwrap();
-    let shown = text(&Document::of(&study.conclude(), &Made::default(), &[]), 100, Palette::None);
+    let shown = text(&Document::of(&study.conclude(), &Provenance::default(), &[]), 100, Palette::None);
     assert!(shown.contains("2 undecided, 1 cannot be tested here"), "{shown}");
-    assert!(shown.contains("the study is not over: 16 trials left"), "{shown}");
+    assert!(shown.contains("unfinished: 16 trials left"), "{shown}");
     assert!(plot::all(&study.conclude()).is_empty(), "there is nothing to draw");
 }
 
@@ -176,7 +180,8 @@ fn a_study_as_json_is_as_its_schema_says() {
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let empty =
         Study::new(Definition::read(STUDY, "study.toml", &|_| true).unwrap(), Options::default(), None);
-    let drawn = [(conclusion(), made()), (empty.unwrap().conclude(), Made::default()), (grown(), made())];
+    let drawn =
+        [(conclusion(), made()), (empty.unwrap().conclude(), Provenance::default()), (grown(), made())];
     for (conclusion, made) in drawn {
         let document: serde_json::Value = serde_json::from_str(&json::render(&conclusion, &made)).unwrap();
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
@@ -188,20 +193,20 @@ fn a_study_as_json_is_as_its_schema_says() {
 }
 
 /// A valid trial that measured one figure, in nanoseconds.
-fn of_p50(nanos: f64) -> Told {
-    Told::Measured(Measured {
+fn of_p50(nanos: f64) -> TrialResult {
+    TrialResult::Measured(Measured {
         figures: BTreeMap::from([(Metric::P50, Figure::from(nanos))]),
         requests: 1_000,
-        state: Validity::Valid,
-        reasons: Vec::new(),
+        validity: Validity::Valid,
+        warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
         record: None,
-        place: Place::default(),
+        placement: Placement::default(),
     })
 }
 
-/// A study whose times grow as the root of the rows of its one arm.
+/// A study whose times grow as the root of the rows of its one variant.
 fn grown() -> Conclusion {
     let design = STUDY.find("[design]").unwrap();
     let growth = r#"[switches.rows]
@@ -217,14 +222,14 @@ metrics = ["p50"]
     let definition = Definition::read(&format!("{}{growth}", &STUDY[..design]), "study.toml", &|_| true);
     let mut study = Study::new(definition.unwrap(), Options::default(), None).unwrap();
     while let Some(trial) = study.next() {
-        let rows: f64 = trial.arm.rsplit(' ').next().unwrap().parse().unwrap();
-        study.tell(&trial, of_p50(1e6 * (rows / 1e3).sqrt())).unwrap();
+        let rows: f64 = trial.variant.rsplit(' ').next().unwrap().parse().unwrap();
+        study.record_result(&trial, of_p50(1e6 * (rows / 1e3).sqrt())).unwrap();
     }
     study.conclude()
 }
 
 #[test]
-fn pictures_show_every_arm_and_comparison_with_their_words() {
+fn pictures_show_every_variant_and_comparison_with_their_words() {
     let plots = plot::all(&conclusion());
     let names: Vec<&str> = plots.iter().map(|plot| plot.file.as_str()).collect();
     assert_eq!(names, ["timeline-list.svg", "effects-list.svg", "effects-list-2.svg"]);
@@ -232,7 +237,7 @@ fn pictures_show_every_arm_and_comparison_with_their_words() {
         assert!(plot.svg.starts_with("<svg") && plot.svg.trim_end().ends_with("</svg>"), "{}", plot.file);
     }
     let (timeline, effects) = (&plots[0].svg, &plots[1].svg);
-    for words in ["stock", "fine", "2,000.0/s", "10.0 ms", "requests/s", "less is better", "×0.92"] {
+    for words in ["stock", "fine", "2,000/s", "10.0 ms", "requests/s", "less is better", "×0.92"] {
         assert!(timeline.contains(words), "the timeline lacks {words}");
     }
     for words in ["stock → fine", "+24.6 %", "faster", "change of p50", "left is better"] {
@@ -245,9 +250,9 @@ fn pictures_show_every_arm_and_comparison_with_their_words() {
 #[test]
 fn growth_is_drawn_with_its_exponent() {
     let plots = plot::all(&grown());
-    let growth = plots.iter().find(|plot| plot.kind == Kind::Growth).unwrap();
+    let growth = plots.iter().find(|plot| plot.kind == PlotKind::Growth).unwrap();
     assert_eq!(growth.file, "growth-list.svg");
-    for words in ["stock: exponent 0.50 (0.50 to 0.50), watch", "1,000", "8,000", "amount of data"] {
+    for words in ["stock: exponent 0.50 (0.50 to 0.50), sublinear", "1,000", "8,000", "amount of data"] {
         assert!(growth.svg.contains(words), "growth lacks {words}");
     }
     assert_eq!(growth.svg.matches("<circle").count(), 4 + 1, "a dot for each amount, and one in the legend");
@@ -257,8 +262,8 @@ fn growth_is_drawn_with_its_exponent() {
 fn a_document_of_growth_says_first_whose_figures_grow() {
     let conclusion = grown();
     let text = markdown(&Document::of(&conclusion, &made(), &plot::all(&conclusion)));
-    let sentence = "How p50 under list grows from 1,000 to 8,000 (exponent): stock watch (0.50).";
-    assert!(text.contains(sentence) && !text.contains("Nothing has been compared"), "{text}");
+    let sentence = "Growth of p50, list, from 1,000 to 8,000 (exponent): stock sublinear (0.50).";
+    assert!(text.contains(sentence) && !text.contains("Nothing was compared"), "{text}");
 }
 
 /// A lock that always matters, a cache that does so while the lock is coarse, pooled connections that do so once it is
@@ -276,13 +281,13 @@ env = "POOL"
 default = "off"
 env = "LOG"
 
-[arms.best]
-on = "fine"
+[variants.best]
+extends = "fine"
 switches = { cache = "on", pool = "on", log = "on" }
 
 [design]
 kind = "ablation"
-base = "stock"
+baseline = "stock"
 best = "best"
 metrics = ["p50"]
 "#;
@@ -290,8 +295,8 @@ metrics = ["p50"]
     let definition = Definition::read(&format!("{}{switches}", &STUDY[..design]), "study.toml", &|_| true);
     let mut study = Study::new(definition.unwrap(), Options::default(), None).unwrap();
     while let Some(trial) = study.next() {
-        let arm = study.arm_of(&trial).unwrap();
-        let is = |switch: &str, value: &str| arm.switches[switch] == value;
+        let variant = study.variant_of(&trial).unwrap();
+        let is = |switch: &str, value: &str| variant.switches[switch] == value;
         let millis = match (is("lock", "fine"), is("cache", "on"), is("pool", "on")) {
             (false, false, _) => 10.0,
             (false, true, _) => 8.0,
@@ -300,20 +305,20 @@ metrics = ["p50"]
         };
         let noise = [0.0, 0.01, -0.02, 0.015, 0.005][trial.block % 5];
         let noise = if is("log", "on") { noise } else { -noise / 2.0 };
-        study.tell(&trial, of_p50(millis * (1.0 + noise) * 1e6)).unwrap();
+        study.record_result(&trial, of_p50(millis * (1.0 + noise) * 1e6)).unwrap();
     }
     study.conclude()
 }
 
 #[test]
-fn an_ablation_says_first_which_switches_carry_the_best_arm_and_which_come_along() {
-    let text = markdown(&Document::of(&ablated(), &Made::default(), &[]));
-    let sentence = "Switches by p50 under list: faster alone and as the last step: lock; shown to be faster \
-                    alone only: cache; shown to be faster as the last step only: pool; neither is shown of one.";
+fn an_ablation_says_first_which_switches_carry_the_best_variant_and_which_come_along() {
+    let text = markdown(&Document::of(&ablated(), &Provenance::default(), &[]));
+    let sentence = "Switches, p50, list: faster alone and as the last step: lock; faster alone only: cache; \
+                    faster as the last step only: pool; no effect shown: 1.";
     assert!(text.contains(sentence), "{text}");
     let rows = |name: &str| text.find(&format!("\n| {name} = ")).unwrap();
     assert!(text.contains("| switch | p50, alone on stock | p50, as the last step to best |"), "{text}");
-    assert!(rows("lock") < rows("pool"), "what the best arm would miss most is first");
+    assert!(rows("lock") < rows("pool"), "what the best variant would miss most is first");
     assert!(rows("pool") < rows("cache") && rows("pool") < rows("log"), "{text}");
     assert!(!markdown(&document()).contains("Switches"), "a ladder has none");
 }
@@ -326,18 +331,18 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
     let definition = Definition::read(&hostile, "study.toml", &|_| true).unwrap();
     let mut study = Study::new(definition, Options { blocks: Some(2), ..Options::default() }, None).unwrap();
     while let Some(trial) = study.next() {
-        let figures = BTreeMap::from([(Metric::Rate, Figure::from(100.0))]);
+        let figures = BTreeMap::from([(Metric::Goodput, Figure::from(100.0))]);
         let measured = Measured {
             figures,
             requests: 1,
-            state: Validity::Valid,
-            reasons: Vec::new(),
+            validity: Validity::Valid,
+            warnings: Vec::new(),
             steady: None,
             kept_up: None,
             record: None,
-            place: Place::default(),
+            placement: Placement::default(),
         };
-        study.tell(&trial, Told::Measured(measured)).unwrap();
+        study.record_result(&trial, TrialResult::Measured(measured)).unwrap();
     }
     let plots = plot::all(&study.conclude());
     assert_eq!(plots.len(), 2);
@@ -348,35 +353,31 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
 }
 
 #[test]
-fn a_load_that_asks_for_no_more_has_no_bottleneck_and_the_cheapest_arm_is_named() {
+fn a_load_that_is_kept_up_with_has_no_bottleneck_and_the_cheapest_variant_is_named() {
     let mut conclusion = conclusion();
     let section = |conclusion: &Conclusion| {
         let shown = text(&Document::of(conclusion, &made(), &[]), 1_000, Palette::None);
-        shown.lines().find(|line| line.contains("would fill")).unwrap().to_owned()
+        shown.lines().find(|line| line.contains("at which")).unwrap().to_owned()
     };
-    assert!(!section(&conclusion).contains("asks for no more"));
+    assert!(!section(&conclusion).contains("keeps up"));
     for bound in &mut conclusion.bounds {
         bound.kept_up = true;
         // The one that does less is the cheaper one here.
-        bound.throughput = if bound.cell.arm == "stock" { 51.0 } else { 50.0 };
+        bound.throughput = if bound.cell.variant == "stock" { 51.0 } else { 50.0 };
     }
     let said = section(&conclusion);
-    assert!(
-        said.contains("fine under list")
-            && said.ends_with("it keeps up with the load, which asks for no more"),
-        "{said}"
-    );
+    assert!(said.contains("fine, list") && said.ends_with(": keeps up with the load"), "{said}");
 }
 
 #[test]
-fn what_cannot_be_told_is_said_in_its_place() {
-    let shown = text(&Document::of(&grown(), &Made::default(), &[]), 100, Palette::None);
-    assert!(shown.contains("the CPU time of the service could not be seen from here"), "{shown}");
-    assert!(shown.contains("when and on which machine was not kept"), "{shown}");
+fn unknown_figures_are_reported_as_unknown() {
+    let shown = text(&Document::of(&grown(), &Provenance::default(), &[]), 100, Palette::None);
+    assert!(shown.contains("the CPU time of the service is not visible"), "{shown}");
+    assert!(shown.contains("date and machine were not stored"), "{shown}");
     let mut elsewhere = conclusion();
     elsewhere.bounds.clear();
     let shown = text(&Document::of(&elsewhere, &made(), &[]), 100, Palette::None);
-    assert!(shown.contains("the trials do not say on which CPUs they were made"), "{shown}");
+    assert!(shown.contains("the trials do not say on which CPUs they ran"), "{shown}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use knee_report::sweep::{About, json, markdown, svg, text};
 use knee_report::text::{Style, ink};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::cost::Assumptions;
-use knee_study::sweep::{Config, Kind, Ladder, Load, Report, Step, StepResult, Sweep};
+use knee_study::sweep::{Config, Ladder, LoadKind, Report, Step, StepLoad, StepResult, Sweep};
 use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/sweep.schema.json");
@@ -34,7 +34,7 @@ fn about() -> About {
 
 fn config(slo: &[&str]) -> Config {
     Config {
-        kind: Kind::Requests,
+        kind: LoadKind::Requests,
         ladder: Ladder::Auto,
         ceiling: None,
         seconds: 10.0,
@@ -50,20 +50,20 @@ fn config(slo: &[&str]) -> Config {
 /// What the service does under a step: waits as M/M/1 below its limit, and a backlog above it.
 fn measured(step: &Step, generator_most: f64) -> StepResult {
     let (offered, mean) = match step.load {
-        Load::Connections(count) => {
+        StepLoad::Connections(count) => {
             let rate = (f64::from(count) / TIME).min(LIMIT);
             (rate, f64::from(count) / rate)
         }
-        Load::Rate(rate) if rate < LIMIT => (rate, TIME + rate / LIMIT / (LIMIT - rate)),
-        Load::Rate(rate) => (rate, (rate / LIMIT - 1.0) * step.seconds / 2.0 + TIME),
+        StepLoad::ArrivalRate(rate) if rate < LIMIT => (rate, TIME + rate / LIMIT / (LIMIT - rate)),
+        StepLoad::ArrivalRate(rate) => (rate, (rate / LIMIT - 1.0) * step.seconds / 2.0 + TIME),
     };
     let achieved = offered.min(LIMIT).min(generator_most);
     let count = (achieved * step.seconds) as u64;
     let mut tally = EndpointTally { planned: count, ..EndpointTally::default() };
     let ok = &mut tally.outcomes[Outcome::Ok as usize];
-    for place in 0..count {
+    for position in 0..count {
         // Exponential times at evenly spaced shares.
-        let share = (place as f64 + 0.5) / count as f64;
+        let share = (position as f64 + 0.5) / count as f64;
         ok.response.record(Nanos::from_secs_f64(-(1.0 - share).ln() * mean));
         ok.service.record(Nanos::from_secs_f64(mean));
     }
@@ -99,7 +99,7 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
 fn report(config: Config, generator_most: f64) -> Report {
     let mut sweep = Sweep::new(config);
     while let Some(step) = sweep.next() {
-        sweep.tell(measured(&step, generator_most));
+        sweep.record_result(measured(&step, generator_most));
     }
     let assumptions =
         Assumptions { host: "20/month".parse().ok(), per_user: "300/month".parse().ok(), peak_factor: 10.0 };
@@ -126,7 +126,7 @@ fn a_sweep_as_markdown() {
 fn a_sweep_that_was_limited_by_the_generator_names_no_capacity() {
     let (report, about) = (report(config(&[]), 2_000.0), about());
     let text = text::render(&SweepView::of(&report, &about), &Style::default());
-    assert!(text.contains("No capacity is named"), "{text}");
+    assert!(text.contains("Capacity unknown"), "{text}");
     assert!(text.contains("Verdict: invalid"), "{text}");
     assert!(text.contains("a worker of knee used over 90 %"), "{text}");
 }

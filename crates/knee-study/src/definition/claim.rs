@@ -37,18 +37,18 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
         }
         return Some(Test::Untestable(reason));
     }
-    let (Some(arm), Some(workload), Some(metric)) = (raw.arm, raw.workload, raw.metric) else {
-        let what = format!("claim `{}` needs `arm`, `workload` and `metric`", id.get_ref());
+    let (Some(variant), Some(workload), Some(metric)) = (raw.variant, raw.workload, raw.metric) else {
+        let what = format!("claim `{}` needs `variant`, `workload` and `metric`", id.get_ref());
         finder.note(id.span(), what, "or `untestable = \"why\"`");
         return None;
     };
-    let arm_known = look_in("arm", &arm, &known.arms, finder);
+    let variant_known = look_in("variant", &variant, &known.variants, finder);
     let workload_known = look_in("workload", &workload, &known.workloads, finder);
     let metric = plan::metric(&metric, finder)?;
-    if !arm_known || !workload_known {
+    if !variant_known || !workload_known {
         return None;
     }
-    let cell = Cell { arm: arm.into_inner(), workload: workload.into_inner() };
+    let cell = Cell { variant: variant.into_inner(), workload: workload.into_inner() };
     match (raw.expect, raw.below.is_some() || raw.above.is_some()) {
         (Some(expect), false) => {
             let from = other_side(id, &cell, raw.against, raw.against_workload, known, finder)?;
@@ -65,7 +65,7 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
         }
         _ => {
             let what = format!("claim `{}` needs either `expect` or a bound", id.get_ref());
-            finder.note(id.span(), what, "`expect = \"faster\"` against another arm, or `below = \"…\"`");
+            finder.note(id.span(), what, "`expect = \"faster\"` against another variant, or `below = \"…\"`");
             None
         }
     }
@@ -85,15 +85,15 @@ fn other_side(
         finder.note(id.span(), what, "`against = \"ARM\"`, or `against_workload = \"WORKLOAD\"`");
         return None;
     }
-    let arm = against.filter(|name| look_in("arm", name, &known.arms, finder));
+    let variant = against.filter(|name| look_in("variant", name, &known.variants, finder));
     let workload = against_workload.filter(|name| look_in("workload", name, &known.workloads, finder));
-    let place = arm.as_ref().or(workload.as_ref()).map(Spanned::span)?;
+    let position = variant.as_ref().or(workload.as_ref()).map(Spanned::span)?;
     let other = Cell {
-        arm: arm.map_or_else(|| cell.arm.clone(), Spanned::into_inner),
+        variant: variant.map_or_else(|| cell.variant.clone(), Spanned::into_inner),
         workload: workload.map_or_else(|| cell.workload.clone(), Spanned::into_inner),
     };
     if other == *cell {
-        finder.note(place, "this compares an arm with itself", "");
+        finder.note(position, "this compares a variant with itself", "");
     }
     Some(other)
 }
@@ -143,14 +143,14 @@ pub(super) fn published(
 ) -> Vec<Published> {
     let mut published = Vec::new();
     for table in raw {
-        let arm = look_in("arm", &table.arm, &known.arms, finder);
+        let variant = look_in("variant", &table.variant, &known.variants, finder);
         let workload = look_in("workload", &table.workload, &known.workloads, finder);
-        let cell = Cell { arm: table.arm.into_inner(), workload: table.workload.into_inner() };
+        let cell = Cell { variant: table.variant.into_inner(), workload: table.workload.into_inner() };
         let source = table.source.as_deref().or(source).unwrap_or_default();
         for (name, value) in in_order(table.figures) {
             let Some(metric) = plan::metric(&name, finder) else { continue };
             let Some(value) = figure(metric, &value, finder) else { continue };
-            if arm && workload {
+            if variant && workload {
                 published.push(Published { cell: cell.clone(), metric, value, source: source.to_owned() });
             }
         }

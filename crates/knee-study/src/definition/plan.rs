@@ -1,4 +1,4 @@
-//! The table `[design]`: which arms, how often, by what.
+//! The table `[design]`: which variants, how often, by what.
 //!
 //! Does not put trials in order; see [`crate::design`].
 
@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::problem::Finder;
 use super::raw::{self, Text};
 use super::resolve::{Known, in_order, look_in, lookup, time, whole, written};
-use super::{Arm, Design, Growth, Kind};
+use super::{Design, DesignKind, Growth, Variant};
 use crate::metric::{self, Metric};
 
 /// With fewer blocks than this no difference survives the correction for six metrics: the least p
@@ -21,20 +21,20 @@ pub const BLOCKS_MIN: usize = 8;
 const BLOCKS: usize = 10;
 
 /// Metrics where a design does not say.
-const METRICS: [Metric; 4] = [Metric::Rate, Metric::P50, Metric::P95, Metric::Errors];
+const METRICS: [Metric; 4] = [Metric::Goodput, Metric::P50, Metric::P95, Metric::Errors];
 
-/// The design; what is wrong with it is noted. `None` only without an arm that it could be about.
+/// The design; what is wrong with it is noted. `None` only without a variant that it could be about.
 pub(super) fn design(
     raw: Spanned<raw::Design>,
-    arms: &[Arm],
+    variants: &[Variant],
     known: &Known,
     finder: &mut Finder<'_>,
 ) -> Option<Design> {
-    let place = raw.span();
+    let position = raw.span();
     let raw = raw.into_inner();
     let order = order(&raw, known, finder);
     let pairs = pairs(&raw, known, finder);
-    let base = named(raw.base.as_ref(), known, finder).or_else(|| order.first().cloned())?;
+    let baseline = named(raw.baseline.as_ref(), known, finder).or_else(|| order.first().cloned())?;
     let growth = growth(raw.growth.as_ref(), known, finder);
     let blocks = number("blocks", raw.blocks.as_ref(), (BLOCKS_MIN as i64, 1_000), BLOCKS, finder);
     let design = Design {
@@ -44,7 +44,7 @@ pub(super) fn design(
         quick: quick(raw.quick.as_deref().unwrap_or_default(), &order, finder),
         restart_every: number("restart_every", raw.restart_every.as_ref(), (1, 1_000), 1, finder),
         warm_up: span(raw.warm_up.clone(), 3, finder),
-        washout: span(raw.washout.clone(), 1, finder),
+        settle: span(raw.settle.clone(), 1, finder),
         measure: span(raw.measure.clone(), 5, finder),
         seed: raw.seed.unwrap_or(1),
         margin: raw.margin.as_ref().and_then(|margin| share("margin", margin, finder)),
@@ -53,42 +53,45 @@ pub(super) fn design(
         extend: raw.extend.unwrap_or(false),
         aa: raw.aa.unwrap_or(false),
         order,
-        base,
+        baseline,
         pairs,
         growth,
     };
-    fits(&design, arms, place.start..place.start + 8, finder);
+    fits(&design, variants, position.start..position.start + 8, finder);
     Some(design)
 }
 
-/// The arms of a quick study, which have to take part in the whole one.
+/// The variants of a quick study, which have to take part in the whole one.
 fn quick(names: &[Text], order: &[String], finder: &mut Finder<'_>) -> Vec<String> {
-    let part = names.iter().filter(|name| lookup("arm", name, order.iter().map(String::as_str), finder));
+    let part = names.iter().filter(|name| lookup("variant", name, order.iter().map(String::as_str), finder));
     part.map(|name| name.get_ref().clone()).collect()
 }
 
 /// Whether the kind has what it needs, and nothing it does not use.
-fn fits(design: &Design, arms: &[Arm], place: std::ops::Range<usize>, finder: &mut Finder<'_>) {
-    let mut note = |what: &str, hint: &str| finder.note(place.clone(), what, hint);
+fn fits(design: &Design, variants: &[Variant], position: std::ops::Range<usize>, finder: &mut Finder<'_>) {
+    let mut note = |what: &str, hint: &str| finder.note(position.clone(), what, hint);
     if design.measure == Nanos::ZERO {
         note("a trial of no time measures nothing", "as in `measure = \"5s\"`");
     }
     match design.kind {
-        Kind::Ladder | Kind::Pairs if design.order.len() < 2 && design.pairs.is_empty() && !design.aa => {
-            note("a comparison needs two arms", "or `aa = true`, to compare an arm with itself");
-        }
-        Kind::Ablation => match design.best.as_ref().map(|best| (find(arms, best), find(arms, &design.base)))
+        DesignKind::Ladder | DesignKind::Pairs
+            if design.order.len() < 2 && design.pairs.is_empty() && !design.aa =>
         {
-            None => note("an ablation needs `best`", "the arm whose switches are removed one by one"),
-            Some((Some(best), Some(base))) if best.switches == base.switches => {
-                note(
-                    "`base` and `best` have the same switches",
-                    "an ablation takes apart in what they differ",
-                );
+            note("a comparison needs two variants", "or `aa = true`, to compare a variant with itself");
+        }
+        DesignKind::Ablation => {
+            match design.best.as_ref().map(|best| (find(variants, best), find(variants, &design.baseline))) {
+                None => note("an ablation needs `best`", "the variant whose switches are removed one by one"),
+                Some((Some(best), Some(baseline))) if best.switches == baseline.switches => {
+                    note(
+                        "`baseline` and `best` have the same switches",
+                        "an ablation takes apart in what they differ",
+                    );
+                }
+                Some(_) => {}
             }
-            Some(_) => {}
-        },
-        Kind::Growth if design.growth.is_none() => {
+        }
+        DesignKind::Growth if design.growth.is_none() => {
             note(
                 "growth needs a table `growth`",
                 "as in `growth = { switch = \"rows\", sizes = [1000, 2000, 4000, 8000] }`",
@@ -97,9 +100,9 @@ fn fits(design: &Design, arms: &[Arm], place: std::ops::Range<usize>, finder: &m
         _ => {}
     }
     let unused = [
-        ("best", design.best.is_some(), Kind::Ablation),
-        ("pairs", !design.pairs.is_empty(), Kind::Pairs),
-        ("growth", design.growth.is_some(), Kind::Growth),
+        ("best", design.best.is_some(), DesignKind::Ablation),
+        ("pairs", !design.pairs.is_empty(), DesignKind::Pairs),
+        ("growth", design.growth.is_some(), DesignKind::Growth),
     ];
     for (key, given, kind) in unused {
         if given && design.kind != kind {
@@ -108,19 +111,19 @@ fn fits(design: &Design, arms: &[Arm], place: std::ops::Range<usize>, finder: &m
     }
 }
 
-fn find<'a>(arms: &'a [Arm], name: &str) -> Option<&'a Arm> {
-    arms.iter().find(|arm| arm.name == name)
+fn find<'a>(variants: &'a [Variant], name: &str) -> Option<&'a Variant> {
+    variants.iter().find(|variant| variant.name == name)
 }
 
-/// The arms that take part: those listed, or those of the pairs, or all.
+/// The variants that take part: those listed, or those of the pairs, or all.
 fn order(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<String> {
     let mut order: Vec<String> = Vec::new();
     for name in raw.order.iter().flatten() {
-        if look_in("arm", name, &known.arms, finder) {
+        if look_in("variant", name, &known.variants, finder) {
             if order.contains(name.get_ref()) {
                 finder.note(
                     name.span(),
-                    format!("arm `{}` is listed twice", name.get_ref()),
+                    format!("variant `{}` is listed twice", name.get_ref()),
                     "use `aa = true` for an A/A",
                 );
             } else {
@@ -128,14 +131,14 @@ fn order(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<Strin
             }
         }
     }
-    let (of_pairs, base) = (raw.pairs.is_some(), raw.base.as_ref().map(Spanned::get_ref));
+    let (of_pairs, baseline) = (raw.pairs.is_some(), raw.baseline.as_ref().map(Spanned::get_ref));
     if raw.order.is_none() && !of_pairs {
-        // The base comes first wherever it stands in the file.
-        order.extend(base.filter(|base| known.arms.contains(base)).cloned());
-        order.extend(known.arms.iter().filter(|arm| Some(*arm) != base).cloned());
+        // The baseline comes first wherever it stands in the file.
+        order.extend(baseline.filter(|baseline| known.variants.contains(baseline)).cloned());
+        order.extend(known.variants.iter().filter(|variant| Some(*variant) != baseline).cloned());
     }
     for name in raw.pairs.iter().flat_map(Spanned::get_ref).flat_map(Spanned::get_ref) {
-        if known.arms.contains(name.get_ref()) && !order.contains(name.get_ref()) {
+        if known.variants.contains(name.get_ref()) && !order.contains(name.get_ref()) {
             order.push(name.get_ref().clone());
         }
     }
@@ -143,7 +146,7 @@ fn order(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<Strin
 }
 
 fn named(name: Option<&Text>, known: &Known, finder: &mut Finder<'_>) -> Option<String> {
-    name.filter(|name| look_in("arm", name, &known.arms, finder)).map(|name| name.get_ref().clone())
+    name.filter(|name| look_in("variant", name, &known.variants, finder)).map(|name| name.get_ref().clone())
 }
 
 fn pairs(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<[String; 2]> {
@@ -157,12 +160,13 @@ fn pairs(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<[Stri
     }
     for pair in raw.pairs.iter().flat_map(Spanned::get_ref) {
         let [from, to] = pair.get_ref().as_slice() else {
-            finder.note(pair.span(), "a pair has two arms", "as in [\"before\", \"after\"]");
+            finder.note(pair.span(), "a pair has two variants", "as in [\"before\", \"after\"]");
             continue;
         };
-        let both = look_in("arm", from, &known.arms, finder) & look_in("arm", to, &known.arms, finder);
+        let both = look_in("variant", from, &known.variants, finder)
+            & look_in("variant", to, &known.variants, finder);
         if both && from.get_ref() == to.get_ref() {
-            finder.note(pair.span(), "a pair has two different arms", "use `aa = true` for an A/A");
+            finder.note(pair.span(), "a pair has two different variants", "use `aa = true` for an A/A");
         } else if both {
             pairs.push([from.get_ref().clone(), to.get_ref().clone()]);
         }

@@ -27,8 +27,8 @@ pub struct Problems(pub Vec<Problem>);
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (place, problem) in self.0.iter().enumerate() {
-            let between = if place > 0 { "\n" } else { "" };
+        for (position, problem) in self.0.iter().enumerate() {
+            let between = if position > 0 { "\n" } else { "" };
             write!(f, "{between}{problem}")?;
         }
         Ok(())
@@ -51,7 +51,7 @@ impl<'a> Finder<'a> {
 
     /// Notes a mistake at a range of bytes.
     pub(super) fn note(&mut self, span: Range<usize>, what: impl Into<String>, hint: impl Into<String>) {
-        let (line, column) = place(self.text, span.start);
+        let (line, column) = position(self.text, span.start);
         let (what, hint, file) = (what.into(), hint.into(), self.file.to_owned());
         let problem = Problem { what, file, line, column, hint };
         // The same name may be looked up for several purposes.
@@ -71,7 +71,7 @@ impl<'a> Finder<'a> {
 }
 
 /// Line and character, both from 1, of a byte.
-fn place(text: &str, byte: usize) -> (usize, usize) {
+fn position(text: &str, byte: usize) -> (usize, usize) {
     let before = text.get(..byte.min(text.len())).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
@@ -106,9 +106,9 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (place, letter) in from.chars().enumerate() {
+    for (position, letter) in from.chars().enumerate() {
         let mut diagonal = row[0];
-        row[0] = place + 1;
+        row[0] = position + 1;
         for (column, other) in to.iter().enumerate() {
             let replaced = diagonal + usize::from(letter != *other);
             diagonal = row[column + 1];
@@ -125,9 +125,9 @@ mod tests {
     #[test]
     fn places_count_lines_and_characters_from_one() {
         let text = "a = 1\nü = \"ß\" x\n";
-        assert_eq!(place(text, 0), (1, 1));
-        assert_eq!(place(text, text.find('x').unwrap()), (2, 9));
-        assert_eq!(place(text, 10_000), (3, 1));
+        assert_eq!(position(text, 0), (1, 1));
+        assert_eq!(position(text, text.find('x').unwrap()), (2, 9));
+        assert_eq!(position(text, 10_000), (3, 1));
     }
 
     #[test]

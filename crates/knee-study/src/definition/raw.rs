@@ -27,7 +27,7 @@ pub(super) struct Document {
     pub generator: fixture::Generator,
     #[serde(default)]
     pub switches: BTreeMap<Text, Switch>,
-    pub arms: BTreeMap<Text, Arm>,
+    pub variants: BTreeMap<Text, Variant>,
     pub workloads: BTreeMap<Text, Workload>,
     pub design: Spanned<Design>,
     #[serde(default)]
@@ -49,9 +49,9 @@ pub(super) struct Switch {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arm {
+pub(super) struct Variant {
     pub text: Option<String>,
-    pub on: Option<Text>,
+    pub extends: Option<Text>,
     #[serde(default)]
     pub switches: BTreeMap<Text, Spanned<fixture::Setting>>,
     #[serde(default)]
@@ -72,7 +72,7 @@ pub(super) struct Workload {
     pub headers: BTreeMap<String, String>,
     pub body: Option<String>,
     pub connections: Option<Spanned<i64>>,
-    pub rate: Option<Spanned<f64>>,
+    pub arrival_rate: Option<Spanned<f64>>,
     pub arrivals: Option<super::Arrivals>,
     pub timeout: Option<Text>,
     pub measure: Option<Text>,
@@ -84,9 +84,9 @@ pub(super) struct Workload {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Design {
-    pub kind: super::Kind,
+    pub kind: super::DesignKind,
     pub order: Option<Vec<Text>>,
-    pub base: Option<Text>,
+    pub baseline: Option<Text>,
     pub best: Option<Text>,
     pub pairs: Option<Spanned<Vec<Spanned<Vec<Text>>>>>,
     pub growth: Option<Spanned<Growth>>,
@@ -94,7 +94,7 @@ pub(super) struct Design {
     pub quick: Option<Vec<Text>>,
     pub restart_every: Option<Spanned<i64>>,
     pub warm_up: Option<Text>,
-    pub washout: Option<Text>,
+    pub settle: Option<Text>,
     pub measure: Option<Text>,
     pub seed: Option<u64>,
     pub margin: Option<Spanned<fixture::Setting>>,
@@ -119,7 +119,7 @@ pub(super) struct Claim {
     pub untestable: Option<String>,
     pub workload: Option<Text>,
     pub metric: Option<Text>,
-    pub arm: Option<Text>,
+    pub variant: Option<Text>,
     pub against: Option<Text>,
     pub against_workload: Option<Text>,
     pub expect: Option<super::Expectation>,
@@ -131,7 +131,7 @@ pub(super) struct Claim {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Published {
-    pub arm: Text,
+    pub variant: Text,
     pub workload: Text,
     pub source: Option<String>,
     pub figures: BTreeMap<Text, Spanned<fixture::Setting>>,

@@ -11,14 +11,14 @@ use toml::Spanned;
 
 use super::problem::{Finder, nearest};
 use super::raw::{self, Document, Text};
-use super::{Definition, Kind, Passed, Switch, arm, claim, plan, workload};
+use super::{Definition, DesignKind, Passed, Switch, claim, plan, variant, workload};
 use crate::study::lineup;
 
 /// What is known while the rest is looked up.
 pub(super) struct Known {
     pub fixture: Declaration,
     pub switches: BTreeMap<String, Switch>,
-    pub arms: Vec<String>,
+    pub variants: Vec<String>,
     pub workloads: Vec<String>,
 }
 
@@ -37,21 +37,21 @@ pub(super) fn definition(
     if document.title.get_ref().trim().is_empty() {
         finder.note(document.title.span(), "a study needs a title", "");
     }
-    let mut known = Known { fixture, switches: BTreeMap::new(), arms: Vec::new(), workloads: Vec::new() };
+    let mut known = Known { fixture, switches: BTreeMap::new(), variants: Vec::new(), workloads: Vec::new() };
     known.switches = switches(document.switches, &known, finder);
-    let arms = arm::arms(document.arms, &known, finder);
+    let variants = variant::variants(document.variants, &known, finder);
     let workloads = workload::workloads(document.workloads, &known, finder, exists);
-    known.arms = arms.iter().map(|arm| arm.name.clone()).collect();
+    known.variants = variants.iter().map(|variant| variant.name.clone()).collect();
     known.workloads = workloads.iter().map(|workload| workload.name.clone()).collect();
-    let design = plan::design(document.design, &arms, &known, finder)?;
-    // Claims and published figures may speak of arms that the design makes.
-    let made = lineup::taking_part(&design, &arms).into_iter().map(|arm| arm.name);
-    if design.kind == Kind::Growth {
-        // There an arm takes part at its amounts alone: `stock at 1000`.
-        known.arms.clear();
+    let design = plan::design(document.design, &variants, &known, finder)?;
+    // Claims and published figures may speak of variants that the design makes.
+    let made = lineup::taking_part(&design, &variants).into_iter().map(|variant| variant.name);
+    if design.kind == DesignKind::Growth {
+        // There a variant takes part at its amounts alone: `stock at 1000`.
+        known.variants.clear();
     }
-    let more: Vec<String> = made.filter(|name| !known.arms.contains(name)).collect();
-    known.arms.extend(more);
+    let more: Vec<String> = made.filter(|name| !known.variants.contains(name)).collect();
+    known.variants.extend(more);
     let claims = claim::claims(document.claims, &known, finder);
     let published = claim::published(document.published, document.source.as_deref(), &known, finder);
     Some(Definition {
@@ -60,7 +60,7 @@ pub(super) fn definition(
         source: document.source,
         fixture: known.fixture,
         switches: known.switches,
-        arms,
+        variants,
         workloads,
         design,
         claims,
@@ -93,7 +93,7 @@ fn switches(
             _ => {
                 let what = format!("switch `{}` needs either `env` or `argument`", name.get_ref());
                 finder.note(name.span(), what, "it says how the service is told the value");
-                // Arms may name it without a second complaint; the definition is refused as it is.
+                // Variants may name it without a second complaint; the definition is refused as it is.
                 Passed::Env(String::new())
             }
         };
@@ -121,7 +121,7 @@ pub(super) fn check_value(
 /// The service that is meant: the one named, or `main`, or the only one there is.
 pub(super) fn service(
     named: Option<Text>,
-    place: Range<usize>,
+    position: Range<usize>,
     known: &Known,
     finder: &mut Finder<'_>,
 ) -> String {
@@ -139,7 +139,7 @@ pub(super) fn service(
             } else {
                 "there are several services and none is called `main`"
             };
-            finder.note(place, what, "declare [service.main], or name one with `service = \"…\"`");
+            finder.note(position, what, "declare [service.main], or name one with `service = \"…\"`");
             "main".to_owned()
         }
     }

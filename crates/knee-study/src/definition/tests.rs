@@ -27,15 +27,15 @@ env = "TX_MODE"
 default = 4
 argument = "--workers={value}"
 
-[arms.stock]
+[variants.stock]
 text = "as it comes"
 
-[arms.immediate]
-on = "stock"
+[variants.immediate]
+extends = "stock"
 switches = { tx_mode = "immediate" }
 
-[arms.more]
-on = "immediate"
+[variants.more]
+extends = "immediate"
 switches = { workers = 8 }
 env = { LOG = "error" }
 
@@ -47,7 +47,7 @@ connections = 20
 method = "POST"
 path = "/posts"
 body = "{}"
-rate = 500
+arrival_rate = 500
 measure = "8s"
 
 [workloads.sale]
@@ -61,20 +61,20 @@ order = ["stock", "immediate", "more"]
 blocks = 12
 margin = "4%"
 margins = { errors = "0.5%" }
-metrics = ["rate", "p95", "errors"]
+metrics = ["goodput", "p95", "errors"]
 
 [claims.C1]
 text = "immediate ends the errors"
 workload = "create"
 metric = "errors"
-arm = "immediate"
+variant = "immediate"
 below = "0.1%"
 
 [claims.C2]
 text = "it doubles the rate"
 workload = "create"
-metric = "rate"
-arm = "immediate"
+metric = "goodput"
+variant = "immediate"
 against = "stock"
 expect = "faster"
 at_least = "2x"
@@ -84,9 +84,9 @@ text = "the runtime did it"
 untestable = "there is no other runtime here"
 
 [[published]]
-arm = "stock"
+variant = "stock"
 workload = "list"
-figures = { rate = "40.87/s", p95 = "196.3ms", errors = "2.6%" }
+figures = { goodput = "40.87/s", p95 = "196.3ms", errors = "2.6%" }
 "#;
 
 fn read(text: &str) -> Result<Definition, Problems> {
@@ -105,28 +105,28 @@ fn said(line: &str, instead: &str) -> String {
 #[test]
 fn a_study_is_read_with_every_name_resolved() {
     let study = read(STUDY).unwrap();
-    let names: Vec<&str> = study.arms.iter().map(|arm| arm.name.as_str()).collect();
+    let names: Vec<&str> = study.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names, ["stock", "immediate", "more"], "the order of the file");
-    let more = study.arm("more").unwrap();
-    assert_eq!(more.switches["tx_mode"], "immediate", "from the arm below");
+    let more = study.variant("more").unwrap();
+    assert_eq!(more.switches["tx_mode"], "immediate", "from the variant below");
     assert_eq!(more.switches["workers"], "8");
-    assert_eq!(study.arm("stock").unwrap().switches["workers"], "4", "the default");
+    assert_eq!(study.variant("stock").unwrap().switches["workers"], "4", "the default");
     assert_eq!(study.design.blocks, 12);
     assert_eq!(study.design.margin, Some(0.04));
-    assert_eq!(study.design.metrics, [Metric::Rate, Metric::P95, Metric::Errors]);
+    assert_eq!(study.design.metrics, [Metric::Goodput, Metric::P95, Metric::Errors]);
     assert_eq!(study.workload("create").unwrap().measure, Some(Nanos::from_secs(8)));
     assert_eq!(study.published.len(), 3);
     assert!((study.published[1].value - 196_300_000.0).abs() < 1.0);
     assert_eq!(study.published[0].source, "https://example.org/story");
     let Test::Comparison { from, at_least, .. } = &study.claims[1].test else { panic!() };
-    assert_eq!((from.arm.as_str(), *at_least), ("stock", Some(2.0)));
+    assert_eq!((from.variant.as_str(), *at_least), ("stock", Some(2.0)));
 }
 
 #[test]
 fn every_mistake_is_named_with_its_line_and_column() {
     let table = [
-        ("on = \"stock\"", "on = \"stok\"", "there is no arm `stok`, study.toml:26:6"),
-        ("text = \"as it comes\"", "on = \"more\"", "builds on itself, study.toml:23:6"),
+        ("extends = \"stock\"", "extends = \"stok\"", "there is no variant `stok`, study.toml:26:11"),
+        ("text = \"as it comes\"", "extends = \"more\"", "extends itself, study.toml:23:11"),
         (
             "tx_mode = \"immediate\" }",
             "tx_mod = \"immediate\" }",
@@ -138,23 +138,28 @@ fn every_mistake_is_named_with_its_line_and_column() {
             "`imediate` is not a value of switch `tx_mode`, study.toml:27:24",
         ),
         ("connections = 20", "conections = 20", "unknown key `conections`"),
+        ("[variants.stock]", "[arms.stock]", "unknown key `arms`"),
         (
             "connections = 20",
             "connections = 0",
             "`connections = 0` is outside of 1 to 65535, study.toml:36:15",
         ),
         ("connections = 20", "connections = \"x\"", "study.toml:36:15"),
-        ("rate = 500", "rate = -5.0", "a rate is above 0, in requests a second, study.toml:42:8"),
+        (
+            "arrival_rate = 500",
+            "arrival_rate = -5.0",
+            "`arrival_rate` must be above 0 requests/s, study.toml:42:16",
+        ),
         ("measure = \"8s\"", "measure = \"8 parsecs\"", "is not a duration, study.toml:43:11"),
         ("script = \"sale.js\"", "script = \"gone.js\"", "there is no script `gone.js`, study.toml:46:10"),
         (
             "script = \"sale.js\"",
-            "rate = 5.0",
+            "arrival_rate = 5.0",
             "workload `sale` needs either `path` or `script`, study.toml:45:12",
         ),
         ("path = \"/posts\"", "path = \"posts\"", "`posts` is no path, study.toml:35:8"),
         ("kind = \"ladder\"", "kind = \"stairs\"", "unknown word `stairs`"),
-        ("\"more\"]", "\"mare\"]", "there is no arm `mare`, study.toml:52:32"),
+        ("\"more\"]", "\"mare\"]", "there is no variant `mare`, study.toml:52:32"),
         ("blocks = 12", "blocks = 3", "`blocks = 3` is outside of 8 to 1000, study.toml:53:10"),
         ("margin = \"4%\"", "margin = 0", "`margin` is a share above 0 and below 100 %, study.toml:54:10"),
         ("\"p95\", \"errors\"]", "\"p96\", \"errors\"]", "there is no metric `p96`, study.toml:56:20"),
@@ -162,7 +167,7 @@ fn every_mistake_is_named_with_its_line_and_column() {
         ("below = \"0.1%\"", "", "claim `C1` needs either `expect` or a bound, study.toml:58:9"),
         ("against = \"stock\"", "", "claim `C2` does not say what it is compared with, study.toml:65:9"),
         ("at_least = \"2x\"", "at_least = \"0.5x\"", "`0.5x` is no factor above 1"),
-        ("rate = \"40.87/s\"", "rat = \"40.87/s\"", "there is no metric `rat`"),
+        ("goodput = \"40.87/s\"", "rat = \"40.87/s\"", "there is no metric `rat`"),
         ("p95 = \"196.3ms\"", "p95 = 196.3", "`196.3` is no figure for p95, which is written as \"12.5ms\""),
         ("env = \"TX_MODE\"", "", "switch `tx_mode` needs either `env` or `argument`, study.toml:12:11"),
         ("--workers={value}", "--workers", "the argument of a switch has no `{value}`"),
@@ -180,8 +185,12 @@ fn every_mistake_is_named_with_its_line_and_column() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
-    let text = STUDY.replacen("blocks = 12", "blocks = 3", 1).replacen("on = \"stock\"", "on = \"stok\"", 1);
+fn all_mistakes_are_reported_at_once_in_the_order_of_the_file() {
+    let text = STUDY.replacen("blocks = 12", "blocks = 3", 1).replacen(
+        "extends = \"stock\"",
+        "extends = \"stok\"",
+        1,
+    );
     let Err(Problems(problems)) = read(&text) else { panic!() };
     assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [26, 53]);
     assert_eq!(problems[0].hint, "did you mean `stock`?");
@@ -195,10 +204,10 @@ fn each_kind_of_design_says_what_it_needs() {
         read(&format!("{}{text}\n{}", &STUDY[..start], &STUDY[end..])).err().map(|found| found.to_string())
     };
     assert_eq!(design("kind = \"pairs\"\npairs = [[\"stock\", \"more\"]]"), None);
-    assert_eq!(design("kind = \"ablation\"\nbase = \"stock\"\nbest = \"more\""), None);
+    assert_eq!(design("kind = \"ablation\"\nbaseline = \"stock\"\nbest = \"more\""), None);
     for (text, expected) in [
         ("kind = \"ablation\"", "an ablation needs `best`"),
-        ("kind = \"ablation\"\nbase = \"more\"\nbest = \"more\"", "have the same switches"),
+        ("kind = \"ablation\"\nbaseline = \"more\"\nbest = \"more\"", "have the same switches"),
         ("kind = \"growth\"", "growth needs a table `growth`"),
         (
             "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 3, 4] }",
@@ -206,10 +215,10 @@ fn each_kind_of_design_says_what_it_needs() {
         ),
         ("kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 8, 4, 16] }", "rising sizes"),
         ("kind = \"pairs\"\npairs = []", "there are no pairs"),
-        ("kind = \"pairs\"\npairs = [[\"stock\"]]", "a pair has two arms"),
-        ("kind = \"pairs\"\npairs = [[\"stock\", \"stock\"]]", "a pair has two different arms"),
-        ("kind = \"ladder\"\norder = [\"stock\"]", "a comparison needs two arms"),
-        ("kind = \"ladder\"\norder = [\"stock\", \"stock\"]", "arm `stock` is listed twice"),
+        ("kind = \"pairs\"\npairs = [[\"stock\"]]", "a pair has two variants"),
+        ("kind = \"pairs\"\npairs = [[\"stock\", \"stock\"]]", "a pair has two different variants"),
+        ("kind = \"ladder\"\norder = [\"stock\"]", "a comparison needs two variants"),
+        ("kind = \"ladder\"\norder = [\"stock\", \"stock\"]", "variant `stock` is listed twice"),
     ] {
         let said = design(text).unwrap_or_default();
         assert!(said.contains(expected), "{text}: {said:?}");
@@ -217,18 +226,18 @@ fn each_kind_of_design_says_what_it_needs() {
 }
 
 #[test]
-fn where_data_grows_claims_speak_of_an_arm_at_an_amount() {
+fn where_data_grows_claims_name_a_variant_at_a_size() {
     let growth = "kind = \"growth\"\ngrowth = { switch = \"workers\", sizes = [1, 2, 4, 8] }\n";
-    let claim = |arm: &str| {
+    let claim = |variant: &str| {
         let start = STUDY.find("kind = ").unwrap();
         let claim = "[claims.C1]\ntext = \"quick\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"5ms\"\n";
-        read(&format!("{}{growth}{claim}arm = \"{arm}\"\n", &STUDY[..start]))
+        read(&format!("{}{growth}{claim}variant = \"{variant}\"\n", &STUDY[..start]))
             .err()
             .map(|found| found.to_string())
     };
     assert_eq!(claim("stock at 8"), None);
-    let told = claim("stock").unwrap();
-    assert!(told.starts_with("there is no arm `stock`"), "{told}");
+    let result = claim("stock").unwrap();
+    assert!(result.starts_with("there is no variant `stock`"), "{result}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn load(
 
 fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
     if let Some(env) = raw.env {
-        finder.note(env.span(), "`env` is for scripts", "a service's environment belongs to an arm");
+        finder.note(env.span(), "`env` is for scripts", "a service's environment belongs to a variant");
     }
     let path = raw.path?;
     if !path.get_ref().starts_with('/') || path.get_ref().contains(char::is_whitespace) {
@@ -72,9 +72,9 @@ fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
         finder.note(span, format!("`{method}` is not a method"), METHODS.join(", "));
     }
     if let Some(rate) =
-        raw.rate.as_ref().filter(|rate| !(*rate.get_ref() > 0.0 && rate.get_ref().is_finite()))
+        raw.arrival_rate.as_ref().filter(|rate| !(*rate.get_ref() > 0.0 && rate.get_ref().is_finite()))
     {
-        finder.note(rate.span(), "a rate is above 0, in requests a second", "");
+        finder.note(rate.span(), "`arrival_rate` must be above 0 requests/s", "");
     }
     let connections = raw.connections.and_then(|number| whole("connections", &number, (1, 65_535), finder));
     Some(Request {
@@ -83,7 +83,7 @@ fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
         headers: raw.headers,
         body: raw.body,
         connections: connections.map_or(CONNECTIONS, |number| number as u32),
-        rate: raw.rate.map(toml::Spanned::into_inner),
+        arrival_rate: raw.arrival_rate.map(toml::Spanned::into_inner),
         arrivals: raw.arrivals.unwrap_or_default(),
         timeout: raw.timeout.and_then(|text| time(&text, finder)),
     })
@@ -91,13 +91,13 @@ fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
 
 fn script(raw: raw::Workload, finder: &mut Finder<'_>, exists: &dyn Fn(&str) -> bool) -> Option<Load> {
     let script = raw.script?;
-    let places = [
+    let positions = [
         ("method", raw.method.map(|key| key.span())),
         ("timeout", raw.timeout.map(|key| key.span())),
         ("connections", raw.connections.map(|key| key.span())),
-        ("rate", raw.rate.map(|key| key.span())),
+        ("arrival_rate", raw.arrival_rate.map(|key| key.span())),
     ];
-    for (key, span) in places {
+    for (key, span) in positions {
         if let Some(span) = span {
             finder.note(
                 span,

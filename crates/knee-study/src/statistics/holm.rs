@@ -10,10 +10,10 @@ pub fn adjust(p_values: &[f64]) -> Vec<f64> {
     order.sort_by(|first, second| p_values[*first].total_cmp(&p_values[*second]));
     let mut adjusted = vec![1.0; p_values.len()];
     let mut greatest = 0.0_f64;
-    for (rank, place) in order.into_iter().enumerate() {
+    for (rank, position) in order.into_iter().enumerate() {
         let factor = (p_values.len() - rank) as f64;
-        greatest = greatest.max((p_values[place] * factor).min(1.0));
-        adjusted[place] = greatest;
+        greatest = greatest.max((p_values[position] * factor).min(1.0));
+        adjusted[position] = greatest;
     }
     adjusted
 }

@@ -38,8 +38,8 @@ pub fn median(values: &[f64]) -> f64 {
 /// wild without pulling it away. NaN of nothing.
 pub fn hodges_lehmann(values: &[f64]) -> f64 {
     let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
-    for (place, first) in values.iter().enumerate() {
-        means.extend(values[place..].iter().map(|second| first.midpoint(*second)));
+    for (position, first) in values.iter().enumerate() {
+        means.extend(values[position..].iter().map(|second| first.midpoint(*second)));
     }
     median(&means)
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wild_round_moves_the_mean_and_hardly_the_hodges_lehmann_estimate() {
+    fn a_wild_block_moves_the_mean_and_hardly_the_hodges_lehmann_estimate() {
         // Walsh averages of 1 2 3: 1 1.5 2 2 2.5 3.
         close(hodges_lehmann(&[1.0, 2.0, 3.0]), 2.0);
         let calm: Vec<f64> = (0..9).map(|round| f64::from(round) * 0.01).collect();

@@ -7,15 +7,15 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-/// Up to so many rounds all 2^R ways are tried; above, a sample of them.
+/// Up to so many blocks all 2^R ways are tried; above, a sample of them.
 pub const EXACT_MAX: usize = 20;
 
 /// Size of that sample. Its p is good to about 3 % of itself at 0.01.
 const DRAWS: u64 = 100_000;
 
-/// Two-sided p: the share of sign patterns whose mean is as far from 0 as that of the rounds, or farther.
+/// Two-sided p: the share of sign patterns whose mean is as far from 0 as that of the blocks, or farther.
 ///
-/// With R rounds it is never below 2 / 2^R. The `seed` only matters above [`EXACT_MAX`] rounds. 1 without
+/// With R blocks it is never below 2 / 2^R. The `seed` only matters above [`EXACT_MAX`] blocks. 1 without
 /// a round.
 pub fn p_value(differences: &[f64], seed: u64) -> f64 {
     let scale: f64 = differences.iter().map(|difference| difference.abs()).sum();
@@ -31,9 +31,9 @@ pub fn p_value(differences: &[f64], seed: u64) -> f64 {
     }
 }
 
-/// The least p that `rounds` rounds can give.
-pub fn least_p(rounds: usize) -> f64 {
-    2.0 / 2.0_f64.powi(rounds.min(1_000) as i32)
+/// The least p that `blocks` blocks can give.
+pub fn least_p(n_blocks: usize) -> f64 {
+    2.0 / 2.0_f64.powi(n_blocks.min(1_000) as i32)
 }
 
 /// Counts all patterns half by half: every sum of the one half is held against the sorted sums of the other
@@ -70,8 +70,8 @@ fn sampled(differences: &[f64], observed: f64, seed: u64) -> f64 {
         let mut sum = 0.0;
         for chunk in differences.chunks(64) {
             let signs = random.next_u64();
-            for (place, difference) in chunk.iter().enumerate() {
-                sum += if signs >> place & 1 == 1 { *difference } else { -difference };
+            for (position, difference) in chunk.iter().enumerate() {
+                sum += if signs >> position & 1 == 1 { *difference } else { -difference };
             }
         }
         far += u64::from(f64::abs(sum) >= observed);
@@ -106,14 +106,14 @@ mod tests {
 
     #[test]
     fn counting_by_halves_counts_what_counting_one_by_one_does() {
-        for rounds in 1..=11 {
+        for n_blocks in 1..=11 {
             let differences: Vec<f64> =
-                (0..rounds).map(|round| 0.01 + f64::sin(f64::from(round * 5))).collect();
+                (0..n_blocks).map(|round| 0.01 + f64::sin(f64::from(round * 5))).collect();
             let observed = differences.iter().sum::<f64>().abs();
-            let patterns = 1u32 << rounds;
+            let patterns = 1u32 << n_blocks;
             let sum = |signs: u32| {
                 let signed = differences.iter().enumerate();
-                signed.map(|(place, d)| if signs >> place & 1 == 1 { -d } else { *d }).sum::<f64>()
+                signed.map(|(position, d)| if signs >> position & 1 == 1 { -d } else { *d }).sum::<f64>()
             };
             let far = (0..patterns).filter(|signs| sum(*signs).abs() >= observed - 1e-9).count();
             close(p_value(&differences, 0), far as f64 / f64::from(patterns));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn many_rounds_give_the_same_p_for_the_same_seed() {
+    fn many_blocks_give_the_same_p_for_the_same_seed() {
         let differences: Vec<f64> =
             (0..30).map(|round| 0.01 + 0.05 * f64::cos(f64::from(round * 3))).collect();
         close(p_value(&differences, 3), p_value(&differences, 3));

@@ -1,41 +1,12 @@
-//! Whether a series rises or falls, and how fast: Mann-Kendall, Theil-Sen, least squares on logarithms.
+//! How fast a series rises or falls: Theil-Sen, least squares on logarithms.
 //!
 //! Does not remove trends. Does assume that points are independent, which the length of a queue is not: neighbours
-//! look alike, so the interval is too tight. Who uses it on one asks for a slope that matters as well.
+//! look alike, so the interval is too tight: callers also require a minimum slope.
 
 use super::location::{mean, median};
 use super::student;
 
-/// The Mann-Kendall test.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MannKendall {
-    /// Pairs that rise minus pairs that fall.
-    pub score: i64,
-    /// Two-sided p of no trend. Too small where consecutive values depend on each other: thin the series to its
-    /// autocorrelation time first.
-    pub p: f64,
-}
-
-/// Tests for a trend of any shape that only rises or only falls (Mann, Econometrica 13, 1945; ties as in Kendall, Rank
-/// Correlation Methods). `None` below four values.
-pub fn mann_kendall(series: &[f64]) -> Option<MannKendall> {
-    if series.len() < 4 {
-        return None;
-    }
-    let mut score = 0i64;
-    for (place, first) in series.iter().enumerate() {
-        score += series[place + 1..].iter().map(|second| sign(second - first)).sum::<i64>();
-    }
-    let spread = score_variance(series).sqrt();
-    // One step towards 0, because the score moves in steps of two.
-    let z = if spread > 0.0 { (score - score.signum()) as f64 / spread } else { 0.0 };
-    Some(MannKendall { score, p: student::p_normal(z) })
-}
-
-fn sign(difference: f64) -> i64 {
-    i64::from(difference > 0.0) - i64::from(difference < 0.0)
-}
-
+/// The variance of Kendall's score of a series (Mann, Econometrica 13, 1945; ties as in Kendall, Rank Correlation Methods).
 fn score_variance(series: &[f64]) -> f64 {
     let part = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = series.to_vec();
@@ -64,8 +35,8 @@ pub struct Slope {
 /// `None` below four points, of which nothing can be said, or without two different x.
 pub fn theil_sen(points: &[(f64, f64)], alpha: f64) -> Option<Slope> {
     let mut slopes = Vec::with_capacity(points.len() * points.len() / 2);
-    for (place, (x1, y1)) in points.iter().enumerate() {
-        let later = points[place + 1..].iter().filter(|(x2, _)| x2.total_cmp(x1).is_ne());
+    for (position, (x1, y1)) in points.iter().enumerate() {
+        let later = points[position + 1..].iter().filter(|(x2, _)| x2.total_cmp(x1).is_ne());
         slopes.extend(later.map(|(x2, y2)| (y2 - y1) / (x2 - x1)));
     }
     if points.len() < 4 || slopes.is_empty() {
@@ -97,21 +68,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::random::Random;
 
     fn line(values: &[f64]) -> Vec<(f64, f64)> {
         values.iter().enumerate().map(|(x, value)| (x as f64, *value)).collect()
-    }
-
-    #[test]
-    fn a_rise_is_found_and_noise_is_not() {
-        let mut random = Random::new(1);
-        let rising: Vec<f64> = (0..40).map(|place| 0.05 * f64::from(place) + 0.3 * random.normal()).collect();
-        assert!(mann_kendall(&rising).unwrap().p < 1e-6);
-        let flat: Vec<f64> = (0..40).map(|_| random.normal()).collect();
-        assert!(mann_kendall(&flat).unwrap().p > 0.05);
-        assert!((mann_kendall(&[1.0; 9]).unwrap().p - 1.0).abs() < 1e-12);
-        assert_eq!(mann_kendall(&[1.0, 2.0]), None);
     }
 
     #[test]

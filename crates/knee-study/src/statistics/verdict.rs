@@ -9,7 +9,7 @@ use super::paired::Paired;
 /// The level of a test that is looked at once.
 pub const ALPHA: f64 = 0.05;
 
-/// The level of each look where there may be a second one with twice the rounds: both together err as often as one
+/// The level of each look where there may be a second one with twice the blocks: both together err as often as one
 /// at 0.05 (Pocock, Biometrika 64, 1977, table 1, two looks).
 pub const ALPHA_OF_TWO: f64 = 0.0294;
 
@@ -23,7 +23,7 @@ pub enum Verdict {
     Slower,
     /// Whatever difference there is, it is smaller than the margin.
     Same,
-    /// The rounds there are do not tell.
+    /// The blocks there are do not tell.
     Undecided,
 }
 
@@ -61,8 +61,8 @@ pub fn read(paired: &Paired, p: f64, rule: &Rule) -> Verdict {
     if p < rule.alpha { by_interval(paired, rule) } else { equivalent(paired, rule) }
 }
 
-/// The verdict that the intervals alone would give. For finding the rounds that move it, where the
-/// smallest possible p changes with the number of rounds and would say so at every round.
+/// The verdict that the intervals alone would give. For finding the blocks that move it, where the
+/// smallest possible p changes with the number of blocks and would say so at every round.
 pub fn by_interval(paired: &Paired, rule: &Rule) -> Verdict {
     let beyond = if rule.large_only { rule.margin } else { 0.0 };
     if !paired.interval(rule.alpha).excludes(beyond) {
@@ -82,10 +82,10 @@ mod tests {
 
     const RULE: Rule = Rule { alpha: ALPHA, margin: 0.048_79, large_only: false, more_is_better: false };
 
-    /// Ten rounds around `mean` that vary by about `spread`.
-    fn rounds(mean: f64, spread: f64) -> Paired {
+    /// Ten blocks around `mean` that vary by about `spread`.
+    fn blocks(mean: f64, spread: f64) -> Paired {
         let shape = [-1.3, 0.4, 1.1, -0.2, 0.9, -1.0, 0.3, -0.6, 1.2, -0.8];
-        Paired::new(shape.iter().map(|place| mean + spread * place).collect()).unwrap()
+        Paired::new(shape.iter().map(|position| mean + spread * position).collect()).unwrap()
     }
 
     fn verdict(paired: &Paired, rule: &Rule) -> Verdict {
@@ -94,33 +94,33 @@ mod tests {
 
     #[test]
     fn the_four_words() {
-        assert_eq!(verdict(&rounds(0.10, 0.03), &RULE), Verdict::Slower);
-        assert_eq!(verdict(&rounds(-0.10, 0.03), &RULE), Verdict::Faster);
-        assert_eq!(verdict(&rounds(0.002, 0.02), &RULE), Verdict::Same);
-        assert_eq!(verdict(&rounds(0.03, 0.10), &RULE), Verdict::Undecided);
+        assert_eq!(verdict(&blocks(0.10, 0.03), &RULE), Verdict::Slower);
+        assert_eq!(verdict(&blocks(-0.10, 0.03), &RULE), Verdict::Faster);
+        assert_eq!(verdict(&blocks(0.002, 0.02), &RULE), Verdict::Same);
+        assert_eq!(verdict(&blocks(0.03, 0.10), &RULE), Verdict::Undecided);
     }
 
     #[test]
     fn more_requests_a_second_are_faster() {
         let rule = Rule { more_is_better: true, ..RULE };
-        assert_eq!(verdict(&rounds(0.10, 0.03), &rule), Verdict::Faster);
+        assert_eq!(verdict(&blocks(0.10, 0.03), &rule), Verdict::Faster);
     }
 
     #[test]
     fn a_small_difference_that_is_certain_is_called_by_its_direction() {
-        assert_eq!(verdict(&rounds(0.02, 0.002), &RULE), Verdict::Slower);
+        assert_eq!(verdict(&blocks(0.02, 0.002), &RULE), Verdict::Slower);
     }
 
     #[test]
     fn a_p_that_does_not_survive_the_correction_decides_nothing() {
-        assert_eq!(read(&rounds(0.10, 0.03), 0.06, &RULE), Verdict::Undecided);
+        assert_eq!(read(&blocks(0.10, 0.03), 0.06, &RULE), Verdict::Undecided);
     }
 
     #[test]
     fn a_short_study_tells_only_large_changes() {
         let rule = Rule { large_only: true, margin: 0.25_f64.ln_1p(), ..RULE };
-        assert_eq!(verdict(&rounds(0.10, 0.03), &rule), Verdict::Same);
-        assert_eq!(verdict(&rounds(0.22, 0.03), &rule), Verdict::Undecided);
-        assert_eq!(verdict(&rounds(0.50, 0.03), &rule), Verdict::Slower);
+        assert_eq!(verdict(&blocks(0.10, 0.03), &rule), Verdict::Same);
+        assert_eq!(verdict(&blocks(0.22, 0.03), &rule), Verdict::Undecided);
+        assert_eq!(verdict(&blocks(0.50, 0.03), &rule), Verdict::Slower);
     }
 }

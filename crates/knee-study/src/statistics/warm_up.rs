@@ -49,14 +49,14 @@ mod tests {
     use super::*;
 
     /// A little noise that repeats.
-    fn noise(place: usize) -> f64 {
-        [0.3, -0.1, 0.2, -0.4, 0.1, -0.2, 0.0][place % 7]
+    fn noise(position: usize) -> f64 {
+        [0.3, -0.1, 0.2, -0.4, 0.1, -0.2, 0.0][position % 7]
     }
 
     #[test]
     fn a_warm_up_is_cut_where_it_ends() {
         let series: Vec<f64> =
-            (0..60).map(|place| if place < 10 { 50.0 } else { 10.0 } + noise(place)).collect();
+            (0..60).map(|position| if position < 10 { 50.0 } else { 10.0 } + noise(position)).collect();
         assert_eq!(cut(&series), WarmUp::Until(10));
     }
 
@@ -68,9 +68,9 @@ mod tests {
 
     #[test]
     fn a_series_that_keeps_falling_is_never_steady() {
-        let series: Vec<f64> = (0..60).map(|place| 100.0 - f64::from(place)).collect();
+        let series: Vec<f64> = (0..60).map(|position| 100.0 - f64::from(position)).collect();
         assert_eq!(cut(&series), WarmUp::NeverSteady);
-        let late: Vec<f64> = (0..60).map(|place| if place < 30 { 50.0 } else { 10.0 }).collect();
+        let late: Vec<f64> = (0..60).map(|position| if position < 30 { 50.0 } else { 10.0 }).collect();
         assert_eq!(cut(&late), WarmUp::NeverSteady);
     }
 

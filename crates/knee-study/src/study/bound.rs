@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::rounds::Rounds;
+use super::usable::UsableTrials;
 use super::{GENERATOR, Measured, Study};
 use crate::definition::Cell;
 use crate::metric::Metric;
@@ -16,7 +16,7 @@ use crate::statistics::location;
 /// Who works for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum Component {
     /// Whoever sends it.
     Generator,
     /// The service that is loaded.
@@ -25,7 +25,7 @@ pub enum Part {
     Stores,
 }
 
-impl Part {
+impl Component {
     /// Every part.
     pub const ALL: [Self; 3] = [Self::Generator, Self::Service, Self::Stores];
 
@@ -57,16 +57,16 @@ impl Part {
     }
 }
 
-/// What the CPUs allow one arm under one workload.
+/// What the CPUs allow one variant under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
-    /// Arm and workload.
+    /// Variant and workload.
     pub cell: Cell,
     /// Blocks it was taken from.
-    pub rounds: usize,
+    pub n_blocks: usize,
     /// CPU time of a request by who takes it; medians of the blocks. The service is always known; a part that is absent
     /// does not exist or could not be seen.
-    pub costs: BTreeMap<Part, Nanos>,
+    pub costs: BTreeMap<Component, Nanos>,
     /// Requests a second that ended, however they did; median of the blocks.
     pub throughput: f64,
     /// Requests a second that would fill the CPUs; median of the blocks.
@@ -76,27 +76,27 @@ pub struct Bound {
     /// The CPUs that are full first.
     pub cpus: usize,
     /// Who fills them.
-    pub by: Vec<Part>,
+    pub by: Vec<Component>,
     /// Whether the load asked for no more than was answered, in every block: then nothing was at its limit.
     #[serde(default)]
     pub kept_up: bool,
 }
 
-/// The bound of every arm under every workload whose CPU time is known.
-pub(super) fn all(study: &Study, rounds: &Rounds<'_>) -> Vec<Bound> {
+/// The bound of every variant under every workload whose CPU time is known.
+pub(super) fn all(study: &Study, usable: &UsableTrials<'_>) -> Vec<Bound> {
     let mut bounds = Vec::new();
     for workload in &study.definition.workloads {
-        for arm in &study.lineup.arms {
-            let cell = Cell { arm: arm.name.clone(), workload: workload.name.clone() };
-            bounds.extend(of(rounds, cell));
+        for variant in &study.lineup.variants {
+            let cell = Cell { variant: variant.name.clone(), workload: workload.name.clone() };
+            bounds.extend(of(usable, cell));
         }
     }
     bounds
 }
 
 /// One block.
-struct Round {
-    costs: BTreeMap<Part, f64>,
+struct BlockCosts {
+    costs: BTreeMap<Component, f64>,
     throughput: f64,
     limit: Limit,
     kept_up: bool,
@@ -107,64 +107,64 @@ struct Round {
 struct Limit {
     rate: f64,
     cpus: usize,
-    by: Vec<Part>,
+    by: Vec<Component>,
 }
 
-fn of(rounds: &Rounds<'_>, cell: Cell) -> Option<Bound> {
-    let found: Vec<Round> = rounds.of_cell(&cell).filter_map(round).collect();
+fn of(usable: &UsableTrials<'_>, cell: Cell) -> Option<Bound> {
+    let found: Vec<BlockCosts> = usable.of_cell(&cell).filter_map(costs_of).collect();
     let middle =
-        |value: &dyn Fn(&Round) -> f64| location::median(&found.iter().map(value).collect::<Vec<_>>());
+        |value: &dyn Fn(&BlockCosts) -> f64| location::median(&found.iter().map(value).collect::<Vec<_>>());
     // All blocks of a cell have the same CPUs unless the study went on elsewhere; the last one speaks then.
     let Limit { cpus, by, .. } = found.last()?.limit.clone();
-    let costs = Part::ALL.into_iter().filter_map(|part| {
-        let costs: Vec<f64> = found.iter().filter_map(|round| round.costs.get(&part).copied()).collect();
-        (!costs.is_empty()).then(|| (part, Nanos(location::median(&costs).round() as u64)))
+    let costs = Component::ALL.into_iter().filter_map(|component| {
+        let costs: Vec<f64> = found.iter().filter_map(|block| block.costs.get(&component).copied()).collect();
+        (!costs.is_empty()).then(|| (component, Nanos(location::median(&costs).round() as u64)))
     });
     Some(Bound {
-        rounds: found.len(),
+        n_blocks: found.len(),
         costs: costs.collect(),
-        throughput: middle(&|round| round.throughput),
-        limit: middle(&|round| round.limit.rate),
-        reached: middle(&|round| round.throughput / round.limit.rate),
+        throughput: middle(&|block| block.throughput),
+        limit: middle(&|block| block.limit.rate),
+        reached: middle(&|block| block.throughput / block.limit.rate),
         cpus,
         by,
-        kept_up: found.iter().all(|round| round.kept_up),
+        kept_up: found.iter().all(|block| block.kept_up),
         cell,
     })
 }
 
-fn round(measured: &Measured) -> Option<Round> {
+fn costs_of(measured: &Measured) -> Option<BlockCosts> {
     let figure = |metric: Metric| measured.figures.get(&metric).map(|figure| figure.value);
-    let costs: BTreeMap<Part, f64> = Part::ALL
+    let costs: BTreeMap<Component, f64> = Component::ALL
         .into_iter()
-        .filter_map(|part| Some((part, figure(part.metric()).filter(|cost| *cost > 0.0)?)))
+        .filter_map(|component| Some((component, figure(component.metric()).filter(|cost| *cost > 0.0)?)))
         .collect();
-    costs.get(&Part::Service)?;
+    costs.get(&Component::Service)?;
     let answered = 1.0 - figure(Metric::Errors).unwrap_or_default();
-    let throughput = figure(Metric::Rate).filter(|_| answered > 0.0)? / answered;
-    let cpus = |part: &Part| {
-        let known = measured.place.cpus.iter().filter(|(name, _)| part.holds(name));
+    let throughput = figure(Metric::Goodput).filter(|_| answered > 0.0)? / answered;
+    let cpus = |component: &Component| {
+        let known = measured.placement.cpus.iter().filter(|(name, _)| component.holds(name));
         known.flat_map(|(_, text)| cpus(text)).collect::<BTreeSet<usize>>()
     };
-    let demands: Vec<(Part, f64, BTreeSet<usize>)> =
-        costs.iter().map(|(part, cost)| (*part, *cost, cpus(part))).collect();
+    let demands: Vec<(Component, f64, BTreeSet<usize>)> =
+        costs.iter().map(|(component, cost)| (*component, *cost, cpus(component))).collect();
     let kept_up = measured.kept_up == Some(true);
-    Some(Round { limit: limit(&demands)?, costs, throughput, kept_up })
+    Some(BlockCosts { limit: limit(&demands)?, costs, throughput, kept_up })
 }
 
 /// The utilization law: each CPU second that a request takes comes from a CPU that has one a second (Denning and Buzen, "The
 /// Operational Analysis of Queueing Network Models", Computing Surveys 10(3), 1978). Whatever set of parts is chosen,
 /// its demand has to fit the CPUs that its members may use, and if it does for every set it can be scheduled (max-flow and
 /// min-cut); so the limit is the least of these. `None` if the CPUs of some part are unknown.
-fn limit(demands: &[(Part, f64, BTreeSet<usize>)]) -> Option<Limit> {
+fn limit(demands: &[(Component, f64, BTreeSet<usize>)]) -> Option<Limit> {
     if demands.iter().any(|(.., cpus)| cpus.is_empty()) {
         return None;
     }
     let of_set = |set: u32| {
-        let chosen = || demands.iter().enumerate().filter(move |(place, _)| set >> place & 1 == 1);
+        let chosen = || demands.iter().enumerate().filter(move |(position, _)| set >> position & 1 == 1);
         let cpus: BTreeSet<usize> = chosen().flat_map(|(_, (.., cpus))| cpus).copied().collect();
         let nanos: f64 = chosen().map(|(_, (_, cost, _))| cost).sum();
-        let by = chosen().map(|(_, (part, ..))| *part).collect();
+        let by = chosen().map(|(_, (component, ..))| *component).collect();
         Limit { rate: cpus.len() as f64 * 1e9 / nanos, cpus: cpus.len(), by }
     };
     (1..1_u32 << demands.len()).map(of_set).min_by(|a, b| a.rate.total_cmp(&b.rate))
@@ -184,40 +184,43 @@ fn cpus(text: &str) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn demand(part: Part, micros: f64, text: &str) -> (Part, f64, BTreeSet<usize>) {
-        (part, micros * 1e3, cpus(text).into_iter().collect())
+    fn demand(component: Component, micros: f64, text: &str) -> (Component, f64, BTreeSet<usize>) {
+        (component, micros * 1e3, cpus(text).into_iter().collect())
     }
 
     #[test]
     fn parts_that_share_all_cpus_fill_them_together() {
         // 2 CPUs / (44 + 75 + 22) us = 14,184 a second.
         let demands = [
-            demand(Part::Generator, 44.0, "0-1"),
-            demand(Part::Service, 75.0, "0-1"),
-            demand(Part::Stores, 22.0, "0,1"),
+            demand(Component::Generator, 44.0, "0-1"),
+            demand(Component::Service, 75.0, "0-1"),
+            demand(Component::Stores, 22.0, "0,1"),
         ];
         let limit = limit(&demands).unwrap();
         assert!((limit.rate - 2e6 / 141.0).abs() < 1e-6, "{limit:?}");
-        assert_eq!((limit.cpus, limit.by.as_slice()), (2, Part::ALL.as_slice()));
+        assert_eq!((limit.cpus, limit.by.as_slice()), (2, Component::ALL.as_slice()));
     }
 
     #[test]
     fn a_part_on_a_cpu_of_its_own_fills_that_one_first() {
         // The service has one CPU for 80 us: 12,500; both together 2 CPUs for 100 us: 20,000.
-        let apart = [demand(Part::Generator, 20.0, "0"), demand(Part::Service, 80.0, "1")];
+        let apart = [demand(Component::Generator, 20.0, "0"), demand(Component::Service, 80.0, "1")];
         let found = limit(&apart).unwrap();
         assert!((found.rate - 12_500.0).abs() < 1e-6, "{found:?}");
-        assert_eq!((found.cpus, found.by.as_slice()), (1, [Part::Service].as_slice()));
+        assert_eq!((found.cpus, found.by.as_slice()), (1, [Component::Service].as_slice()));
         // A generator that may go anywhere takes what the service leaves.
-        let loose = [demand(Part::Generator, 20.0, "0-1"), demand(Part::Service, 80.0, "1")];
+        let loose = [demand(Component::Generator, 20.0, "0-1"), demand(Component::Service, 80.0, "1")];
         assert!((limit(&loose).unwrap().rate - 12_500.0).abs() < 1e-6);
-        let heavy = [demand(Part::Generator, 90.0, "0-1"), demand(Part::Service, 80.0, "1")];
-        assert_eq!(limit(&heavy).unwrap().by, [Part::Generator, Part::Service]);
+        let heavy = [demand(Component::Generator, 90.0, "0-1"), demand(Component::Service, 80.0, "1")];
+        assert_eq!(limit(&heavy).unwrap().by, [Component::Generator, Component::Service]);
     }
 
     #[test]
     fn without_knowing_the_cpus_nothing_is_bounded() {
-        assert_eq!(limit(&[demand(Part::Generator, 20.0, ""), demand(Part::Service, 80.0, "1")]), None);
+        assert_eq!(
+            limit(&[demand(Component::Generator, 20.0, ""), demand(Component::Service, 80.0, "1")]),
+            None
+        );
         assert_eq!(cpus("nonsense,4"), [4]);
     }
 }

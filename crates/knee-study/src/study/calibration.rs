@@ -16,14 +16,14 @@ use crate::statistics::verdict::ALPHA;
 /// be called so.
 const ABOVE_NOISE: f64 = 1.5;
 
-/// How much rounds of the same service differ on one machine.
+/// How much blocks of the same service differ on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// What was measured, and where, in the caller's words.
     pub of: String,
     /// Blocks it was taken from.
     pub blocks: usize,
-    /// Standard deviation of the rounds' differences by metric, on the scale of the differences; of several workloads
+    /// Standard deviation of the blocks' differences by metric, on the scale of the differences; of several workloads
     /// the largest.
     pub deviations: BTreeMap<Metric, f64>,
     /// Metrics by which the same service was called different from itself. That happens once in twenty; again and
@@ -34,12 +34,12 @@ pub struct Calibration {
 impl Calibration {
     /// The noise that a study's A/A showed; `None` if it had none.
     pub fn of(conclusion: &Conclusion, of: impl Into<String>) -> Option<Self> {
-        let twins = || conclusion.effects.iter().filter(|effect| effect.relation == Relation::Itself);
+        let twins = || conclusion.effects.iter().filter(|effect| effect.relation == Relation::Aa);
         let mut calibration = Self { of: of.into(), ..Self::default() };
-        for effect in twins().filter(|effect| effect.rounds > 1) {
+        for effect in twins().filter(|effect| effect.n_blocks > 1) {
             let known = calibration.deviations.entry(effect.metric).or_default();
             *known = known.max(effect.deviation);
-            calibration.blocks = calibration.blocks.max(effect.rounds);
+            calibration.blocks = calibration.blocks.max(effect.n_blocks);
             let different =
                 effect.verdict != crate::statistics::verdict::Verdict::Same && effect.p_adjusted < ALPHA;
             if different && !calibration.suspicious.contains(&effect.metric) {
@@ -49,7 +49,7 @@ impl Calibration {
         (!calibration.deviations.is_empty()).then_some(calibration)
     }
 
-    /// What noise alone does to the mean of `blocks` rounds: half the width of its 95 % interval, on the scale of the
+    /// What noise alone does to the mean of `blocks` blocks: half the width of its 95 % interval, on the scale of the
     /// differences. `None` for a metric that was not measured.
     pub fn floor(&self, metric: Metric, blocks: usize) -> Option<f64> {
         let deviation = self.deviations.get(&metric)?;
@@ -87,10 +87,10 @@ impl Calibration {
         });
         let floors: Vec<String> = floors.collect();
         if floors.is_empty() {
-            return format!("the noise of this machine ({}) was not measured by these metrics", self.of);
+            return format!("noise floor of this machine ({}): not measured for these metrics", self.of);
         }
         let over = wording::count(blocks, "block");
-        format!("what noise alone does on this machine over {over} ({}): {}", self.of, floors.join(", "))
+        format!("noise floor of this machine over {over} ({}): {}", self.of, floors.join(", "))
     }
 
     /// Refuses margins that were asked for and are within the noise.
@@ -111,10 +111,10 @@ impl Calibration {
 }
 
 /// A place above 0 on the scale of the differences, as a change.
-fn as_change(metric: Metric, place: f64) -> f64 {
+fn as_change(metric: Metric, position: f64) -> f64 {
     match metric.unit() {
-        Unit::Share => metric.unscaled(place),
-        _ => place.exp_m1(),
+        Unit::Share => metric.unscaled(position),
+        _ => position.exp_m1(),
     }
 }
 
@@ -136,16 +136,16 @@ mod tests {
         assert!((one - 0.118_631).abs() < 1e-5, "{one}");
         assert_eq!(known.change(Metric::P50, 10), Some(mean.exp_m1()));
         assert_eq!(known.least_margin(Metric::P50, 10), Some((1.5 * mean).exp_m1()));
-        assert_eq!(known.of_one(Metric::Rate), None, "what was not measured is not known");
+        assert_eq!(known.of_one(Metric::Goodput), None, "what was not measured is not known");
         assert_eq!(known.floor(Metric::P50, 1), None, "one block has no spread");
         assert_eq!(Calibration { blocks: 1, ..known }.of_one(Metric::P50), None);
     }
 
     #[test]
     fn a_report_names_the_noise_of_what_it_judges_by() {
-        let words = calibration().words(&[Metric::P50, Metric::Rate], 10);
-        assert_eq!(words, "what noise alone does on this machine over 10 blocks (a server): p50 ±3.6 %");
-        let words = calibration().words(&[Metric::Rate], 10);
+        let words = calibration().words(&[Metric::P50, Metric::Goodput], 10);
+        assert_eq!(words, "noise floor of this machine over 10 blocks (a server): p50 ±3.6 %");
+        let words = calibration().words(&[Metric::Goodput], 10);
         assert_eq!(words, "the noise of this machine (a server) was not measured by these metrics");
     }
 }

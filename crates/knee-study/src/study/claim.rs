@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rounds::Rounds;
+use super::usable::UsableTrials;
 use super::{Effect, Entry, Figure, Study, effect, measured, wording};
 use crate::definition::{Cell, Claim, Expectation, Test};
 use crate::metric::{Metric, Unit};
@@ -33,7 +33,7 @@ impl ClaimVerdict {
             Self::Confirmed => "confirmed",
             Self::Refuted => "refuted",
             Self::Undecided => "undecided",
-            Self::Untestable => "cannot be tested here",
+            Self::Untestable => "not testable",
         }
     }
 }
@@ -53,57 +53,57 @@ pub struct ClaimResult {
 
 /// All claims of a study, in the order of its file.
 pub(super) fn all(study: &Study, effects: &[Effect]) -> Vec<ClaimResult> {
-    let rounds = Rounds::of(&study.entries);
-    study.definition.claims.iter().map(|claim| judged(study, &rounds, effects, claim)).collect()
+    let usable = UsableTrials::of(&study.entries);
+    study.definition.claims.iter().map(|claim| judged(study, &usable, effects, claim)).collect()
 }
 
-fn judged(study: &Study, rounds: &Rounds<'_>, effects: &[Effect], claim: &Claim) -> ClaimResult {
+fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &Claim) -> ClaimResult {
     let (verdict, why) = match &claim.test {
         Test::Untestable(reason) => (ClaimVerdict::Untestable, reason.clone()),
         Test::Comparison { from, to, metric, expect, at_least } => {
             let found = effects
                 .iter()
                 .find(|effect| (&effect.from, &effect.to, &effect.metric) == (from, to, metric));
-            match found.filter(|effect| effect.rounds > 0) {
+            match found.filter(|effect| effect.n_blocks > 0) {
                 Some(effect) => compared(study, effect, *expect, *at_least),
-                None => (ClaimVerdict::Undecided, absent(study, rounds, &[from, to], *metric)),
+                None => (ClaimVerdict::Undecided, absent(study, usable, &[from, to], *metric)),
             }
         }
-        Test::Bound { cell, metric, below, above } => bounded(study, rounds, cell, *metric, (*below, *above)),
+        Test::Bound { cell, metric, below, above } => bounded(study, usable, cell, *metric, (*below, *above)),
     };
     ClaimResult { id: claim.id.clone(), text: claim.text.clone(), verdict, why }
 }
 
 /// Why there is nothing to judge by.
-fn absent(study: &Study, rounds: &Rounds<'_>, cells: &[&Cell], metric: Metric) -> String {
+fn absent(study: &Study, usable: &UsableTrials<'_>, cells: &[&Cell], metric: Metric) -> String {
     for cell in cells {
-        if let Some(reason) = study.lost.get(&cell.arm) {
-            return format!("arm {} was lost: {reason}", cell.arm);
+        if let Some(reason) = study.lost.get(&cell.variant) {
+            return format!("variant {} was lost: {reason}", cell.variant);
         }
-        if !study.lineup.arms.iter().any(|arm| arm.name == cell.arm) {
-            return format!("arm {} did not take part", cell.arm);
+        if !study.lineup.variants.iter().any(|variant| variant.name == cell.variant) {
+            return format!("variant {} did not take part", cell.variant);
         }
     }
     for cell in cells {
         let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
         if let Some(last) = tried.last().filter(|_| tried.iter().all(|entry| entry.usable().is_none())) {
             let trials = wording::count(tried.len(), "trial");
-            let why = super::rounds::why(&last.told);
-            return format!("{trials} of {} under {}, none that counts: {why}", cell.arm, cell.workload);
+            let why = super::usable::why(&last.result);
+            return format!("{}, {}: {trials}, none usable: {why}", cell.variant, cell.workload);
         }
     }
     let small = |cell: &&Cell| {
-        let why = measured::too_few(metric, rounds.largest(cell))?;
-        Some(format!("no block has this figure: {why} of {} under {}", cell.arm, cell.workload))
+        let why = measured::too_few(metric, usable.largest(cell))?;
+        Some(format!("{}, {}: {why}", cell.variant, cell.workload))
     };
-    cells.iter().find_map(small).unwrap_or_else(|| "no block has this figure".to_owned())
+    cells.iter().find_map(small).unwrap_or_else(|| "no block measured this metric".to_owned())
 }
 
-/// What a single block says: a figure, and nothing on how far it reaches.
+/// What a single block says: a figure without an interval.
 fn alone(cell: &Cell, metric: Metric, figure: Figure) -> String {
     let least = if figure.at_least { "at least " } else { "" };
     let value = wording::figure(metric, figure.value);
-    format!("{metric} of {} under {}: {least}{value} in 1 block; a verdict needs 2", cell.arm, cell.workload)
+    format!("{metric}, {}, {}: {least}{value} (1 block); a verdict needs 2", cell.variant, cell.workload)
 }
 
 /// The fewest blocks that could tell a difference at all: with fewer, chance alone does what the exact test looks for.
@@ -158,62 +158,55 @@ fn by_factor(
     }
 }
 
-/// What was measured. Of a claim that is decided, as one of a tenfold change may be where it is open whether there is
-/// any, it does not say how many blocks would tell something else.
-fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>, told: ClaimVerdict) -> String {
-    let (from, to) = (&effect.from, &effect.to);
-    let arms = if from.arm == to.arm { to.arm.clone() } else { format!("{} against {}", to.arm, from.arm) };
-    let workloads = if from.workload == to.workload {
-        to.workload.clone()
-    } else {
-        format!("{} against {}", to.workload, from.workload)
-    };
-    let open = told == ClaimVerdict::Undecided;
-    let few = effect.verdict == Verdict::Undecided && effect.rounds < least_blocks(study);
+/// What was measured. Omits the block estimate of decided claims.
+fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>, claim: ClaimVerdict) -> String {
+    let open = claim == ClaimVerdict::Undecided;
+    let few = effect.verdict == Verdict::Undecided && effect.n_blocks < least_blocks(study);
     let found = match effect.verdict {
         Verdict::Undecided if !open => String::new(),
-        verdict => format!(", {}", verdict.name()),
+        _ => format!(
+            ", {}",
+            wording::verdict(effect.metric, effect.verdict, effect.margin, study.options.quick)
+        ),
     };
     let change = effect.change.map_or_else(String::new, |change| {
-        let written = |end: f64| wording::change(effect.metric, end);
-        let end = |end: Option<f64>| end.map_or("?".to_owned(), written);
-        let range = match (change.low, change.high) {
-            // A single block has no interval.
-            (None, None) => String::new(),
-            (low, high) => format!(" ({} to {})", end(low), end(high)),
-        };
-        format!(": {}{range}{found}", written(change.estimate))
+        let confidence = effect::confidence(study);
+        let change = wording::estimate(effect.metric, &change, confidence, effect.n_blocks);
+        format!(": {change}{found}")
     });
-    let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor} times"));
+    let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor}×"));
     let needed = match (effect.verdict, effect.blocks_needed) {
         _ if !open => String::new(),
-        _ if few => format!(
-            "; {} measured both, a verdict needs {}",
-            wording::count(effect.rounds, "block"),
-            least_blocks(study)
-        ),
-        (Verdict::Undecided, Some(blocks)) => format!("; about {blocks} blocks would tell"),
-        (Verdict::Undecided, None) => "; no reasonable number of blocks would tell".to_owned(),
+        _ if few => format!("; a verdict needs {} blocks", least_blocks(study)),
+        (Verdict::Undecided, Some(blocks)) => format!("; ~{blocks} blocks needed"),
+        (Verdict::Undecided, None) => "; no practical number of blocks decides it".to_owned(),
         _ => String::new(),
     };
-    format!("{} of {arms} under {workloads}{change}{claimed}{needed}", effect.metric)
+    format!("{}, {}{change}{claimed}{needed}", effect.metric, sides(effect))
 }
 
-/// A claim about one cell: the interval of the mean of its rounds is held against the bound.
+/// Both sides of an effect: `best vs stock, index`.
+fn sides(effect: &Effect) -> String {
+    let (from, to) = (&effect.from, &effect.to);
+    let versus = |from: &str, to: &str| if from == to { to.to_owned() } else { format!("{to} vs {from}") };
+    format!("{}, {}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
+}
+
+/// A claim about one cell: the interval of the mean of its blocks is held against the bound.
 fn bounded(
     study: &Study,
-    rounds: &Rounds<'_>,
+    usable: &UsableTrials<'_>,
     cell: &Cell,
     metric: Metric,
     (below, above): (Option<f64>, Option<f64>),
 ) -> (ClaimVerdict, String) {
-    let figures = rounds.figures(cell, metric);
+    let figures = usable.figures(cell, metric);
     let at_least = figures.iter().any(|(_, figure)| figure.at_least);
-    let places: Vec<f64> = figures.iter().filter_map(|(_, figure)| metric.scaled(figure.value)).collect();
-    let Some(paired) = Paired::new(places).filter(|paired| paired.rounds() > 1) else {
+    let positions: Vec<f64> = figures.iter().filter_map(|(_, figure)| metric.scaled(figure.value)).collect();
+    let Some(paired) = Paired::new(positions).filter(|paired| paired.n_blocks() > 1) else {
         let why = match figures.first() {
             Some((_, figure)) => alone(cell, metric, *figure),
-            None => absent(study, rounds, &[cell], metric),
+            None => absent(study, usable, &[cell], metric),
         };
         return (ClaimVerdict::Undecided, why);
     };
@@ -221,7 +214,7 @@ fn bounded(
     let (low, mut high) = (metric.unscaled(interval.low), metric.unscaled(interval.high));
     if metric.unit() == Unit::Share && paired.mean() <= 0.0 {
         // None in n: with 95 % fewer than 3 in n (Hanley and Lippman-Hand, JAMA 249, 1983).
-        high = high.max(3.0 / rounds.requests(cell).max(3) as f64);
+        high = high.max(3.0 / usable.requests(cell).max(3) as f64);
     }
     let under = |bound: f64| if high < bound && !at_least { 1 } else { -i32::from(low >= bound) };
     let over = |bound: f64| if low > bound { 1 } else { -i32::from(high <= bound && !at_least) };
@@ -235,7 +228,12 @@ fn bounded(
     let claimed = [("below", below), ("above", above)]
         .map(|(word, bound)| bound.map(|bound| format!("{word} {}", written(bound))).unwrap_or_default());
     let bounds = claimed.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(" and ");
-    let range =
-        format!("{} ({} to {})", written(metric.unscaled(paired.mean())), written(low), written(high));
-    (verdict, format!("{metric} of {} under {}: {range}; claimed: {bounds}", cell.arm, cell.workload))
+    let range = format!(
+        "{} (95 % CI {} to {}, {})",
+        written(metric.unscaled(paired.mean())),
+        written(low),
+        written(high),
+        wording::count(paired.n_blocks(), "block")
+    );
+    (verdict, format!("{metric}, {}, {}: {range}; claimed: {bounds}", cell.variant, cell.workload))
 }

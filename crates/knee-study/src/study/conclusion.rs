@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
-pub use super::rounds::{LostRound, Spread};
+pub use super::usable::{LostBlock, Spread};
 
-use super::rounds::Rounds;
+use super::usable::UsableTrials;
 use super::{
-    Bound, ClaimResult, Effect, Entry, GrowthResult, Relation, Study, Told, bound, claim, effect, growth,
-    wording,
+    Bound, ClaimResult, Effect, Entry, GrowthResult, Relation, Study, TrialResult, bound, claim, effect,
+    growth, wording,
 };
-use crate::definition::{Cell, Kind, Published};
+use crate::definition::{Cell, DesignKind, Published};
 use crate::metric::Metric;
 use crate::statistics::sign_flip;
 use crate::statistics::verdict::Verdict;
@@ -28,8 +28,8 @@ pub struct Conclusion {
     pub question: Option<String>,
     /// Where the story is told that it re-tests.
     pub source: Option<String>,
-    /// How the arms were compared.
-    pub kind: Kind,
+    /// How the variants were compared.
+    pub kind: DesignKind,
     /// Whether it was a quick one: only large changes are told.
     pub quick: bool,
     /// Whether nothing was left to run.
@@ -44,11 +44,11 @@ pub struct Conclusion {
     pub alpha: f64,
     /// The metrics that verdicts are drawn from.
     pub metrics: Vec<Metric>,
-    /// The arms, in the order of the study.
-    pub arms: Vec<ArmSummary>,
+    /// The variants, in the order of the study.
+    pub variants: Vec<VariantSummary>,
     /// The workloads with what they are, in the order of the study.
     pub workloads: Vec<(String, String)>,
-    /// What each arm measured: the timeline.
+    /// What each variant measured: the timeline.
     pub timeline: Vec<Row>,
     /// Every comparison by every metric.
     pub effects: Vec<Effect>,
@@ -57,12 +57,12 @@ pub struct Conclusion {
     /// What became of the claims.
     pub claims: Vec<ClaimResult>,
     /// Published figures beside measured ones.
-    pub beside: Vec<Beside>,
-    /// What the CPUs allow each arm, where the CPU time of its requests is known.
+    pub published: Vec<PublishedResult>,
+    /// What the CPUs allow each variant, where the CPU time of its requests is known.
     #[serde(default)]
     pub bounds: Vec<Bound>,
-    /// Blocks without a usable trial of some arm and workload.
-    pub lost: Vec<LostRound>,
+    /// Blocks without a usable trial of some variant and workload.
+    pub lost: Vec<LostBlock>,
     /// What became of the trials.
     pub totals: Totals,
     /// What has to be known to read the rest.
@@ -71,14 +71,14 @@ pub struct Conclusion {
     pub trials: Vec<Entry>,
 }
 
-/// An arm of a study.
+/// A variant of a study.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ArmSummary {
+pub struct VariantSummary {
     /// Its name.
     pub name: String,
     /// What it is.
     pub text: String,
-    /// The switches that are not as in the base, with their values.
+    /// The switches that are not as in the baseline, with their values.
     pub differs: BTreeMap<String, String>,
     /// The git revision, if it has one.
     pub revision: Option<String>,
@@ -89,17 +89,17 @@ pub struct ArmSummary {
 /// One metric of one cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// Arm and workload.
+    /// Variant and workload.
     pub cell: Cell,
     /// The metric.
     pub metric: Metric,
-    /// What the rounds were.
+    /// What the blocks were.
     pub spread: Spread,
 }
 
 /// A published figure beside the measured one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct PublishedResult {
     /// What was published.
     pub published: Published,
     /// What was measured; `None` if nothing was.
@@ -130,9 +130,16 @@ pub struct Totals {
     pub requests: u64,
 }
 
+impl Conclusion {
+    /// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
+    pub fn confidence(&self) -> Option<f64> {
+        (!self.quick).then(|| 1.0 - self.alpha)
+    }
+}
+
 /// Draws the conclusion of a study.
 pub(super) fn draw(study: &Study) -> Conclusion {
-    let rounds = Rounds::of(&study.entries);
+    let usable = UsableTrials::of(&study.entries);
     let (definition, design) = (&study.definition, &study.definition.design);
     let effects = effect::all(study);
     let claims = claim::all(study, &effects);
@@ -149,16 +156,20 @@ pub(super) fn draw(study: &Study) -> Conclusion {
         blocks: study.blocks,
         alpha: effect::alpha(study),
         metrics: design.metrics.clone(),
-        arms: arms(study),
+        variants: variants(study),
         workloads: definition.workloads.iter().map(|load| (load.name.clone(), load.text.clone())).collect(),
-        timeline: timeline(study, &rounds),
+        timeline: timeline(study, &usable),
         effects,
         growth: growth::all(study),
         claims,
-        beside: definition.published.iter().map(|published| beside(&rounds, published)).collect(),
+        published: definition
+            .published
+            .iter()
+            .map(|published| against_published(&usable, published))
+            .collect(),
         totals,
-        bounds: bound::all(study, &rounds),
-        lost: rounds.lost,
+        bounds: bound::all(study, &usable),
+        lost: usable.lost,
         notes: Vec::new(),
         trials: study.entries.clone(),
     };
@@ -166,31 +177,32 @@ pub(super) fn draw(study: &Study) -> Conclusion {
     conclusion
 }
 
-fn arms(study: &Study) -> Vec<ArmSummary> {
-    let base = study.lineup.arms.first().map(|arm| &arm.switches);
+fn variants(study: &Study) -> Vec<VariantSummary> {
+    let baseline = study.lineup.variants.first().map(|variant| &variant.switches);
     let differs = |switches: &BTreeMap<String, String>| {
-        let other =
-            |(name, value): &(&String, &String)| base.and_then(|base| base.get(*name)) != Some(*value);
+        let other = |(name, value): &(&String, &String)| {
+            baseline.and_then(|baseline| baseline.get(*name)) != Some(*value)
+        };
         switches.iter().filter(other).map(|(name, value)| (name.clone(), value.clone())).collect()
     };
-    let arms = study.lineup.arms.iter().map(|arm| ArmSummary {
-        name: arm.name.clone(),
-        text: arm.text.clone(),
-        differs: differs(&arm.switches),
-        revision: arm.revision.clone(),
-        lost: study.lost.get(&arm.name).cloned(),
+    let variants = study.lineup.variants.iter().map(|variant| VariantSummary {
+        name: variant.name.clone(),
+        text: variant.text.clone(),
+        differs: differs(&variant.switches),
+        revision: variant.revision.clone(),
+        lost: study.lost.get(&variant.name).cloned(),
     });
-    arms.collect()
+    variants.collect()
 }
 
-/// Every metric that any trial measured, arm by arm within a workload.
-fn timeline(study: &Study, rounds: &Rounds<'_>) -> Vec<Row> {
+/// Every metric that any trial measured, variant by variant within a workload.
+fn timeline(study: &Study, usable: &UsableTrials<'_>) -> Vec<Row> {
     let mut rows = Vec::new();
     for workload in &study.definition.workloads {
-        for arm in &study.lineup.arms {
-            let cell = Cell { arm: arm.name.clone(), workload: workload.name.clone() };
+        for variant in &study.lineup.variants {
+            let cell = Cell { variant: variant.name.clone(), workload: workload.name.clone() };
             for metric in Metric::ALL {
-                if let Some(spread) = rounds.spread(&cell, metric) {
+                if let Some(spread) = usable.spread(&cell, metric) {
                     rows.push(Row { cell: cell.clone(), metric, spread });
                 }
             }
@@ -199,25 +211,25 @@ fn timeline(study: &Study, rounds: &Rounds<'_>) -> Vec<Row> {
     rows
 }
 
-fn beside(rounds: &Rounds<'_>, published: &Published) -> Beside {
-    let measured = rounds.spread(&published.cell, published.metric);
+fn against_published(usable: &UsableTrials<'_>, published: &Published) -> PublishedResult {
+    let measured = usable.spread(&published.cell, published.metric);
     let ratio = measured.filter(|_| published.value > 0.0).map(|spread| spread.median / published.value);
-    Beside { published: published.clone(), measured, ratio }
+    PublishedResult { published: published.clone(), measured, ratio }
 }
 
 fn totals(entries: &[Entry]) -> Totals {
     let mut totals = Totals { trials: entries.len(), ..Totals::default() };
     for entry in entries {
-        let Told::Measured(measured) = &entry.told else {
+        let TrialResult::Measured(measured) = &entry.result else {
             totals.broken += 1;
             continue;
         };
-        match measured.state {
+        match measured.validity {
             Validity::Valid => totals.valid += 1,
             Validity::Suspect => totals.suspect += 1,
             Validity::Invalid => totals.invalid += 1,
         }
-        if measured.state != Validity::Invalid {
+        if measured.validity != Validity::Invalid {
             totals.requests += measured.requests;
             totals.unsteady += usize::from(measured.steady == Some(false));
             totals.steady_unknown += usize::from(measured.steady.is_none());
@@ -230,36 +242,32 @@ fn notes(study: &Study, conclusion: &Conclusion) -> Vec<String> {
     let mut notes = Vec::new();
     if !conclusion.over {
         let left = wording::count(study.remaining(), "trial");
-        notes.push(format!("the study is not over: {left} left; what it says may change"));
+        notes.push(format!("unfinished: {left} left; the results can change"));
     }
     if conclusion.quick {
-        let text = "a quick study tells large changes only: \"same\" means no change of 25 % or more (of errors: 5 points)";
-        notes.push(text.to_owned());
+        notes.push("quick study: detects only changes of 25 % or more (errors: 5 points)".to_owned());
     }
     let tests = study.definition.design.metrics.len();
     if !conclusion.quick && sign_flip::least_p(study.blocks) * tests as f64 >= conclusion.alpha {
         let blocks = wording::count(study.blocks, "block");
         let metrics = wording::count(tests, "metric");
-        notes.push(format!("{blocks} cannot show a difference by {metrics}: more blocks, or fewer metrics"));
+        notes.push(format!("{blocks} cannot decide {metrics}: use more blocks or fewer metrics"));
     }
-    for arm in &conclusion.arms {
-        if let Some(reason) = &arm.lost {
-            notes.push(format!("arm {} was lost, the others went on: {reason}", arm.name));
+    for variant in &conclusion.variants {
+        if let Some(reason) = &variant.lost {
+            notes.push(format!("variant {} was lost: {reason}", variant.name));
         }
     }
     let lost = conclusion.lost.len();
     if lost > 0 {
-        notes.push(format!("{} lost although tried twice", wording::count(lost, "round")));
+        notes.push(format!("{} lost: both attempts failed", wording::count(lost, "trial")));
     }
     if conclusion.totals.suspect > 0 {
-        notes.push(format!(
-            "{} suspect; counted all the same",
-            wording::count(conclusion.totals.suspect, "trial")
-        ));
+        notes.push(format!("{} suspect; they count", wording::count(conclusion.totals.suspect, "trial")));
     }
     if conclusion.totals.unsteady > 0 {
         let unsteady = wording::count(conclusion.totals.unsteady, "trial");
-        notes.push(format!("{unsteady} measured a service that was not steady: a longer warm-up may help"));
+        notes.push(format!("{unsteady} measured an unsteady service: try a longer warm-up"));
     }
     notes.extend(
         study.calibration.as_ref().map(|noise| noise.words(&study.definition.design.metrics, study.blocks)),
@@ -274,26 +282,23 @@ fn chance(conclusion: &Conclusion) -> Vec<String> {
     let mut pairs: Vec<_> = conclusion
         .effects
         .iter()
-        .filter(|effect| effect.primary && effect.rounds > 0)
+        .filter(|effect| effect.primary && effect.n_blocks > 0)
         .map(|e| (&e.from, &e.to))
         .collect();
     pairs.dedup();
     if pairs.len() > 10 {
         let expected = pairs.len() as f64 * 0.05;
-        notes.push(format!(
-            "of {} comparisons up to {expected:.1} would be called different by chance if none were",
-            pairs.len()
-        ));
+        notes.push(format!("{} comparisons: expect up to {expected:.0} false positives", pairs.len()));
     }
     let twins: Vec<&Effect> = conclusion
         .effects
         .iter()
-        .filter(|effect| effect.relation == Relation::Itself && effect.rounds > 0)
+        .filter(|effect| effect.relation == Relation::Aa && effect.n_blocks > 0)
         .collect();
     let wrong = twins.iter().filter(|twin| matches!(twin.verdict, Verdict::Faster | Verdict::Slower)).count();
     if !twins.is_empty() {
         let tests = wording::count(twins.len(), "test");
-        notes.push(format!("the base against itself was called different in {wrong} of {tests}"));
+        notes.push(format!("A/A test: different in {wrong} of {tests}"));
     }
     notes
 }

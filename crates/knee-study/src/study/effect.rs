@@ -4,8 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::estimate::Estimate;
 use super::lineup::Pairing;
-use super::rounds::Rounds;
+use super::usable::UsableTrials;
 use super::{Relation, Study, wording};
 use crate::definition::{Cell, Definition};
 use crate::metric::{Metric, Unit};
@@ -28,17 +29,6 @@ const MARGIN_QUICK_OF_SHARES: f64 = 0.05;
 /// Skewness beyond which the mean is not the whole story.
 const SKEWED: f64 = 1.0;
 
-/// A change with its interval. Of shares the difference; of everything else `to / from - 1`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Range {
-    /// The best single guess.
-    pub estimate: f64,
-    /// Lower end; `None` if nothing bounds it.
-    pub low: Option<f64>,
-    /// Upper end; `None` if nothing bounds it.
-    pub high: Option<f64>,
-}
-
 /// One comparison by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
@@ -51,26 +41,26 @@ pub struct Effect {
     /// By what.
     pub metric: Metric,
     /// Blocks in which both sides were measured.
-    pub rounds: usize,
+    pub n_blocks: usize,
     /// The verdict on `to`.
     pub verdict: Verdict,
     /// The change from `from` to `to`; `None` without a round.
-    pub change: Option<Range>,
-    /// The change by the Hodges-Lehmann estimate, which single wild rounds do not pull away.
+    pub change: Option<Estimate>,
+    /// The change by the Hodges-Lehmann estimate, which single wild blocks do not pull away.
     pub robust_change: Option<f64>,
     /// What would not matter, in the sense of `change`.
     pub margin: f64,
     /// Whether all of the interval is within the margin: a difference that is certain, and small.
     pub within_margin: bool,
-    /// The smallest change that so many rounds find four times in five; `None` below two rounds.
-    pub detectable: Option<f64>,
+    /// The smallest change that so many blocks find four times in five; `None` below two blocks.
+    pub mde: Option<f64>,
     /// About how many blocks would decide; only if undecided, and `None` then if no number of blocks anybody runs would.
     pub blocks_needed: Option<usize>,
     /// Exact two-sided p of no difference.
     pub p: f64,
     /// The same after Holm's correction for the metrics of this comparison.
     pub p_adjusted: f64,
-    /// Standard deviation of the rounds' differences, on the scale of the differences.
+    /// Standard deviation of the blocks' differences, on the scale of the differences.
     pub deviation: f64,
     /// The difference of each round, on that scale (of ratios the natural logarithm).
     pub differences: Vec<f64>,
@@ -97,8 +87,8 @@ impl Effect {
 
 /// All effects of a study, in the order of its comparisons.
 pub(super) fn all(study: &Study) -> Vec<Effect> {
-    let rounds = Rounds::of(&study.entries);
-    study.lineup.pairings.iter().flat_map(|pairing| of_pairing(study, &rounds, pairing)).collect()
+    let usable = UsableTrials::of(&study.entries);
+    study.lineup.pairings.iter().flat_map(|pairing| of_pairing(study, &usable, pairing)).collect()
 }
 
 /// The level of the tests of a study.
@@ -106,7 +96,12 @@ pub(super) const fn alpha(study: &Study) -> f64 {
     if study.may_extend() { verdict::ALPHA_OF_TWO } else { verdict::ALPHA }
 }
 
-/// What does not matter, as a person states it.
+/// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
+pub(super) fn confidence(study: &Study) -> Option<f64> {
+    (!study.options.quick).then(|| 1.0 - alpha(study))
+}
+
+/// The equivalence margin, as a person states it.
 pub(super) fn margin(study: &Study, metric: Metric) -> f64 {
     let share = metric.unit() == Unit::Share;
     if study.options.quick {
@@ -129,9 +124,9 @@ pub(super) fn asked(definition: &Definition, metric: Metric) -> Option<f64> {
 }
 
 /// The effects of one comparison: its metrics are tested together.
-fn of_pairing(study: &Study, rounds: &Rounds<'_>, pairing: &Pairing) -> Vec<Effect> {
+fn of_pairing(study: &Study, usable: &UsableTrials<'_>, pairing: &Pairing) -> Vec<Effect> {
     let compared: Vec<Compared> =
-        pairing.metrics.iter().map(|metric| Compared::new(rounds, pairing, *metric)).collect();
+        pairing.metrics.iter().map(|metric| Compared::new(usable, pairing, *metric)).collect();
     let p_values: Vec<f64> = compared
         .iter()
         .filter_map(|compared| compared.paired.as_ref())
@@ -161,11 +156,11 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(rounds: &Rounds<'_>, pairing: &Pairing, metric: Metric) -> Self {
+    fn new(usable: &UsableTrials<'_>, pairing: &Pairing, metric: Metric) -> Self {
         let (mut blocks, mut levels, mut differences, mut at_least) =
             (Vec::new(), Vec::new(), Vec::new(), false);
-        for (block, from) in rounds.figures(&pairing.from, metric) {
-            let Some(to) = rounds.figure(block, &pairing.to, metric) else { continue };
+        for (block, from) in usable.figures(&pairing.from, metric) {
+            let Some(to) = usable.figure(block, &pairing.to, metric) else { continue };
             if let (Some(before), Some(after)) = (metric.scaled(from.value), metric.scaled(to.value)) {
                 blocks.push(block);
                 levels.push(before);
@@ -191,7 +186,7 @@ impl Compared {
 }
 
 fn rule(study: &Study, metric: Metric, together: usize) -> Rule {
-    // A quick study has too few rounds for Holm's correction of the exact test, so its intervals are wider instead.
+    // A quick study has too few blocks for Holm's correction of the exact test, so its intervals are wider instead.
     let quick = study.options.quick;
     let alpha = if quick { verdict::ALPHA / together.max(1) as f64 } else { alpha(study) };
     Rule {
@@ -216,27 +211,27 @@ fn judged(
     let interval = paired.interval(rule.alpha);
     let moved = paired.moved_by(|paired| verdict::by_interval(paired, &rule));
     let moved = if verdict == Verdict::Undecided && moved.len() > 1 { Vec::new() } else { moved };
-    let detectable = power::detectable(paired.deviation(), paired.rounds(), rule.alpha);
+    let mde = power::mde(paired.deviation(), paired.n_blocks(), rule.alpha);
     let mut effect = Effect {
-        rounds: paired.rounds(),
+        n_blocks: paired.n_blocks(),
         verdict,
-        change: Some(Range {
+        change: Some(Estimate {
             estimate: compared.change(paired.mean()),
             low: compared.bounded(interval.low),
             high: compared.bounded(interval.high),
         }),
         robust_change: Some(compared.change(location::hodges_lehmann(paired.differences()))),
         within_margin: interval.within(rule.margin),
-        detectable: detectable.is_finite().then(|| match metric.unit() {
-            Unit::Share => metric.unscaled(detectable),
-            _ => detectable.exp_m1(),
+        mde: mde.is_finite().then(|| match metric.unit() {
+            Unit::Share => metric.unscaled(mde),
+            _ => mde.exp_m1(),
         }),
         blocks_needed: if verdict == Verdict::Undecided { needed(paired, &rule, together) } else { None },
         p,
         p_adjusted,
         deviation: paired.deviation(),
         differences: paired.differences().to_vec(),
-        moved_by: moved.into_iter().map(|place| compared.blocks[place]).collect(),
+        moved_by: moved.into_iter().map(|position| compared.blocks[position]).collect(),
         blocks: compared.blocks.clone(),
         ..unmeasured(study, pairing, metric)
     };
@@ -251,13 +246,13 @@ fn unmeasured(study: &Study, pairing: &Pairing, metric: Metric) -> Effect {
         to: pairing.to.clone(),
         relation: pairing.relation.clone(),
         metric,
-        rounds: 0,
+        n_blocks: 0,
         verdict: Verdict::Undecided,
         change: None,
         robust_change: None,
         margin: margin(study, metric),
         within_margin: false,
-        detectable: None,
+        mde: None,
         blocks_needed: None,
         p: 1.0,
         p_adjusted: 1.0,
@@ -266,19 +261,19 @@ fn unmeasured(study: &Study, pairing: &Pairing, metric: Metric) -> Effect {
         blocks: Vec::new(),
         moved_by: Vec::new(),
         published: published(study, pairing, metric),
-        primary: !matches!(pairing.relation, Relation::Claim | Relation::Itself),
-        notes: vec!["no block has this figure on both sides".to_owned()],
+        primary: !matches!(pairing.relation, Relation::Claim | Relation::Aa),
+        notes: vec!["no block measured both sides".to_owned()],
     }
 }
 
-/// About how many rounds would decide: as many as find the distance to the nearer of the two answers, and enough
+/// About how many blocks would decide: as many as find the distance to the nearer of the two answers, and enough
 /// for the exact test to be able to say anything.
 fn needed(paired: &Paired, rule: &Rule, together: usize) -> Option<usize> {
     let distance = paired.mean().abs().max(rule.margin - paired.mean().abs());
-    let by_spread = power::rounds_needed(paired.deviation(), distance, rule.alpha)?;
-    let speaks = |rounds: &usize| sign_flip::least_p(*rounds) * (together.max(1) as f64) < rule.alpha;
-    let least = (2..power::ROUNDS_MAX).find(speaks)?;
-    Some(by_spread.max(least).max(paired.rounds() + 1))
+    let by_spread = power::blocks_needed(paired.deviation(), distance, rule.alpha)?;
+    let speaks = |n_blocks: &usize| sign_flip::least_p(*n_blocks) * (together.max(1) as f64) < rule.alpha;
+    let least = (2..power::BLOCKS_MAX).find(speaks)?;
+    Some(by_spread.max(least).max(paired.n_blocks() + 1))
 }
 
 fn published(study: &Study, pairing: &Pairing, metric: Metric) -> Option<f64> {
@@ -299,24 +294,22 @@ fn published(study: &Study, pairing: &Pairing, metric: Metric) -> Option<f64> {
 fn notes(study: &Study, compared: &Compared, paired: &Paired, effect: &Effect) -> Vec<String> {
     let mut notes = Vec::new();
     if compared.at_least {
-        notes.push("some rounds only say \"at least\": requests were given up before they ended".to_owned());
+        notes.push("lower bound: requests were given up before they ended".to_owned());
     }
-    if paired.rounds() >= 5 && location::skewness(paired.differences()).abs() > SKEWED {
+    if paired.n_blocks() >= 5 && location::skewness(paired.differences()).abs() > SKEWED {
         let robust = wording::change(effect.metric, effect.robust_change.unwrap_or_default());
-        notes.push(format!(
-            "the rounds lie unevenly; without the pull of the outer ones the change is {robust}"
-        ));
+        notes.push(format!("skewed blocks; robust estimate {robust}"));
     }
     if !effect.moved_by.is_empty() {
         let blocks: Vec<String> = effect.moved_by.iter().map(|block| (block + 1).to_string()).collect();
-        notes.push(format!("without block {} alone the verdict would be another", blocks.join(" or ")));
+        notes.push(format!("without block {} the verdict changes", blocks.join(" or ")));
     }
     if effect.within_margin && matches!(effect.verdict, Verdict::Faster | Verdict::Slower) {
-        notes.push("the difference is certain, and smaller than the margin".to_owned());
+        notes.push("significant, but within the margin".to_owned());
     }
     let stored = study.calibration.as_ref().and_then(|known| known.deviations.get(&effect.metric));
     if stored.is_some_and(|stored| *stored > 0.0 && paired.deviation() > 2.0 * stored) {
-        notes.push("the rounds vary more than twice as much as when this machine was calibrated".to_owned());
+        notes.push("blocks vary over twice as much as at calibration".to_owned());
     }
     notes
 }

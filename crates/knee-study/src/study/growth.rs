@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::lineup::Series;
-use super::rounds::Rounds;
-use super::{Range, Study};
+use super::usable::UsableTrials;
+use super::{Estimate, Study};
 use crate::definition::Cell;
 use crate::metric::{Metric, Unit};
 use crate::statistics::paired::Paired;
@@ -17,23 +17,23 @@ use crate::statistics::{location, trend};
 /// What an exponent means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum GrowthWord {
+pub enum GrowthClass {
     /// Up to 0.15: it hardly matters how much data there is, as with an index.
     Constant,
     /// Up to 0.8: it grows, more slowly than the data.
-    Watch,
+    Sublinear,
     /// Up to 1.2: as much as the data, as with a scan.
     Linear,
     /// More than the data.
     Superlinear,
 }
 
-impl GrowthWord {
+impl GrowthClass {
     /// The word of an exponent.
     pub fn of(exponent: f64) -> Self {
         match exponent {
             e if e <= 0.15 => Self::Constant,
-            e if e < 0.8 => Self::Watch,
+            e if e < 0.8 => Self::Sublinear,
             e if e <= 1.2 => Self::Linear,
             _ => Self::Superlinear,
         }
@@ -43,62 +43,62 @@ impl GrowthWord {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Constant => "constant",
-            Self::Watch => "watch",
+            Self::Sublinear => "sublinear",
             Self::Linear => "linear",
             Self::Superlinear => "superlinear",
         }
     }
 }
 
-/// One figure of one arm at growing amounts of data.
+/// One figure of one variant at growing amounts of data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GrowthResult {
-    /// The arm without an amount.
-    pub arm: String,
+    /// The variant without an amount.
+    pub variant: String,
     /// The workload.
     pub workload: String,
     /// The figure.
     pub metric: Metric,
-    /// Amount, and median of the figure's rounds.
+    /// Amount, and median of the figure's blocks.
     pub points: Vec<(u64, f64)>,
     /// Blocks that have every amount.
-    pub rounds: usize,
+    pub n_blocks: usize,
     /// The exponent b of `figure ~ amount^b` with its interval; of a rate, that of the time a request takes of it.
-    pub exponent: Range,
+    pub exponent: Estimate,
     /// The same between the two largest amounts alone.
     pub last: f64,
     /// What the exponent means.
-    pub word: GrowthWord,
+    pub class: GrowthClass,
     /// Whether both ends of the interval mean the same.
     pub sure: bool,
 }
 
 /// Every figure of every series that was measured.
 pub(super) fn all(study: &Study) -> Vec<GrowthResult> {
-    let rounds = Rounds::of(&study.entries);
+    let usable = UsableTrials::of(&study.entries);
     let mut results = Vec::new();
     for series in &study.lineup.series {
         for workload in &study.definition.workloads {
             let metrics = study.definition.design.metrics.iter();
-            results.extend(metrics.filter_map(|metric| of(&rounds, series, &workload.name, *metric)));
+            results.extend(metrics.filter_map(|metric| of(&usable, series, &workload.name, *metric)));
         }
     }
     results
 }
 
 /// Slopes on logarithms, one a block: blocks are the sample, as everywhere.
-fn of(rounds: &Rounds<'_>, series: &Series, workload: &str, metric: Metric) -> Option<GrowthResult> {
+fn of(usable: &UsableTrials<'_>, series: &Series, workload: &str, metric: Metric) -> Option<GrowthResult> {
     if metric.unit() == Unit::Share {
         return None;
     }
-    let cell = |arm: &String| Cell { arm: arm.clone(), workload: workload.to_owned() };
-    let point = |block: usize, (size, arm): &(u64, String)| {
-        let figure = rounds.figure(block, &cell(arm), metric)?;
+    let cell = |variant: &String| Cell { variant: variant.clone(), workload: workload.to_owned() };
+    let point = |block: usize, (size, variant): &(u64, String)| {
+        let figure = usable.figure(block, &cell(variant), metric)?;
         Some(((*size as f64).ln(), metric.scaled(figure.value)?))
     };
     let sign = if metric.more_is_better() { -1.0 } else { 1.0 };
     let (mut slopes, mut lasts) = (Vec::new(), Vec::new());
-    for block in rounds.blocks(&cell(&series.members.first()?.1)) {
+    for block in usable.blocks(&cell(&series.members.first()?.1)) {
         let Some(points) =
             series.members.iter().map(|member| point(block, member)).collect::<Option<Vec<_>>>()
         else {
@@ -109,17 +109,22 @@ fn of(rounds: &Rounds<'_>, series: &Series, workload: &str, metric: Metric) -> O
     }
     let paired = Paired::new(slopes)?;
     let interval = paired.interval(ALPHA);
-    let median = |(size, arm): &(u64, String)| Some((*size, rounds.spread(&cell(arm), metric)?.median));
+    let median =
+        |(size, variant): &(u64, String)| Some((*size, usable.spread(&cell(variant), metric)?.median));
     let bounded = |end: f64| end.is_finite().then_some(end);
     Some(GrowthResult {
-        arm: series.arm.clone(),
+        variant: series.variant.clone(),
         workload: workload.to_owned(),
         metric,
         points: series.members.iter().filter_map(median).collect(),
-        rounds: paired.rounds(),
-        exponent: Range { estimate: paired.mean(), low: bounded(interval.low), high: bounded(interval.high) },
+        n_blocks: paired.n_blocks(),
+        exponent: Estimate {
+            estimate: paired.mean(),
+            low: bounded(interval.low),
+            high: bounded(interval.high),
+        },
         last: location::mean(&lasts),
-        word: GrowthWord::of(paired.mean()),
-        sure: GrowthWord::of(interval.low) == GrowthWord::of(interval.high),
+        class: GrowthClass::of(paired.mean()),
+        sure: GrowthClass::of(interval.low) == GrowthClass::of(interval.high),
     })
 }

@@ -8,7 +8,7 @@ use knee_core::estimate::{Distribution, Quantile, samples_needed};
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 
-use super::{Figure, Measured, Place};
+use super::{Figure, Measured, Placement, TrialWarning};
 use crate::metric::Metric;
 use crate::statistics::warm_up::{self, WarmUp};
 use crate::sweep::StepResult;
@@ -63,7 +63,7 @@ impl Measured {
             figures.insert(Metric::Max, Figure { value: max.as_nanos() as f64, at_least: bounded });
         }
         let window = StepResult::of(run, 1.0);
-        figures.insert(Metric::Rate, Figure::from(window.goodput));
+        figures.insert(Metric::Goodput, Figure::from(window.goodput));
         figures.insert(Metric::Errors, Figure::from(window.failed()));
         let planned = books.planned;
         // Not those that came due in it: where answers take longer than the window, others end there.
@@ -78,17 +78,17 @@ impl Measured {
         Self {
             figures,
             requests: planned,
-            state: run.validity.validity,
-            reasons: run
+            validity: run.validity.validity,
+            warnings: run
                 .validity
                 .warnings
                 .iter()
-                .map(|one| format!("{} [{}]", one.message, one.code))
+                .map(|warning| TrialWarning::new(&warning.code, &warning.message))
                 .collect(),
             steady: steady(run),
             kept_up: run.head.plan.is_open().then(|| window.share() >= KEEPS_UP),
             record,
-            place: Place::default(),
+            placement: Placement::default(),
         }
     }
 }
@@ -98,7 +98,7 @@ pub(super) fn too_few(metric: Metric, requests: u64) -> Option<String> {
     let (_, q) = QUANTILES.into_iter().find(|(known, _)| *known == metric)?;
     let needed = samples_needed(q);
     (requests < needed)
-        .then(|| format!("{metric} takes {needed} requests a trial, no trial measured more than {requests}"))
+        .then(|| format!("{metric} needs {needed} requests per trial, the largest trial has {requests}"))
 }
 
 /// Whether medians of the intervals settled: MSER-5 over those of the whole intervals between warm-up and end. It needs
@@ -201,8 +201,8 @@ mod tests {
         let measured = Measured::of(&slow(), Spent::default(), None);
         assert!(measured.figures.contains_key(&Metric::P50) && !measured.figures.contains_key(&Metric::P99));
         let why = too_few(Metric::P99, measured.requests).unwrap();
-        assert_eq!(why, "p99 takes 10000 requests a trial, no trial measured more than 300");
+        assert_eq!(why, "p99 needs 10000 requests per trial, the largest trial has 300");
         assert_eq!(too_few(Metric::P50, measured.requests), None);
-        assert_eq!(too_few(Metric::Rate, 0), None);
+        assert_eq!(too_few(Metric::Goodput, 0), None);
     }
 }

@@ -13,30 +13,32 @@ use crate::metric::Metric;
 /// What the caller asks of a study beyond its definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// Fewer blocks, and only large changes are told.
+    /// Fewer blocks and shorter trials: only large changes are detected.
     pub quick: bool,
-    /// Only these arms (and what they are compared with as a base); all if empty.
-    pub arms: Vec<String>,
-    /// So many blocks instead of the design's.
+    /// Only these variants, and the baseline they are compared with; all if empty.
+    #[serde(alias = "arms")]
+    pub variants: Vec<String>,
+    /// This many blocks instead of the design's.
     pub blocks: Option<usize>,
-    /// Nothing but this arm against itself: for the noise floor.
-    pub against_itself: Option<String>,
+    /// Only an A/A test of this variant: it against itself, for the noise floor.
+    #[serde(alias = "against_itself")]
+    pub aa: Option<String>,
 }
 
-/// Why a study cannot be had like this.
+/// Why a study cannot run as asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The options name an arm that does not take part. Second: those that do.
-    #[error("no arm `{0}` takes part; these do: {1}")]
-    UnknownArm(String, String),
-    /// The options leave one arm or none.
-    #[error("with only {0} there is nothing to compare")]
+    /// The options name a variant that does not take part. Second: those that do.
+    #[error("no variant `{0}` takes part; variants: {1}")]
+    UnknownVariant(String, String),
+    /// The options leave one variant or none.
+    #[error("nothing to compare with {0} alone")]
     NothingToCompare(String),
     /// No blocks at all.
-    #[error("a study of no blocks shows nothing")]
+    #[error("a study needs at least one block")]
     NoBlocks,
     /// A margin below what noise alone does here. Shares: the margin asked for, and the least allowed.
-    #[error("a margin of {:.1} % for {metric} is within the noise of this machine; {:.1} % can be told with {blocks} blocks", asked * 100.0, least * 100.0)]
+    #[error("a margin of {:.1} % for {metric} is within this machine's noise; {blocks} blocks allow {:.1} %", asked * 100.0, least * 100.0)]
     MarginWithinNoise {
         /// Of what.
         metric: Metric,
@@ -48,10 +50,10 @@ pub enum Refusal {
         blocks: usize,
     },
     /// A result for a trial that was not the next one.
-    #[error("trial {0} is not the one that was asked for")]
+    #[error("trial {0} is not the next one")]
     NotNext(usize),
     /// Stored results that are not of this study, from this trial on.
-    #[error("the stored results are of another study, or of other options: they differ at trial {0}")]
+    #[error("the stored results belong to another study or other options: they differ at trial {0}")]
     OtherStudy(usize),
 }
 
@@ -64,39 +66,40 @@ pub struct Trial {
     pub block: usize,
     /// Which attempt at it this is: 1 or 2.
     pub attempt: u32,
-    /// The arm.
-    pub arm: String,
+    /// The variant.
+    #[serde(alias = "arm")]
+    pub variant: String,
     /// The workload.
     pub workload: String,
-    /// The seed of its arrivals: the same for all arms of a block.
+    /// The seed of its arrivals: the same for all variants of a block.
     pub arrival_seed: u64,
-    /// Whether the service has to be a fresh process. If not, one of this arm that still runs may go on.
+    /// Whether the service has to be a fresh process. If not, one of this variant that still runs may go on.
     pub restart: bool,
     /// Whether data has to be brought back to its seeded state before.
     pub reset: bool,
 }
 
 impl Trial {
-    /// Whether it is one of this arm under this workload.
+    /// Whether it is one of this variant under this workload.
     pub(super) fn is_of(&self, cell: &Cell) -> bool {
-        self.arm == cell.arm && self.workload == cell.workload
+        self.variant == cell.variant && self.workload == cell.workload
     }
 }
 
-/// What came of a trial.
+/// The outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum TrialResult {
     /// It ran to its end.
     Measured(Measured),
-    /// The service died while it ran. It is tried once more; if it dies again the arm is lost.
+    /// The service died while it ran. The trial is repeated once; if the service dies again, the variant is lost.
     Died {
-        /// In plain words, with the end of its log if there is one.
+        /// The cause, with the end of the service's log if there is one.
         reason: String,
     },
-    /// The service did not come up in time. The arm is lost.
+    /// The service did not come up in time. The variant is lost.
     NeverReady {
-        /// In plain words.
+        /// The cause, with the end of the service's log if there is one.
         reason: String,
     },
 }
@@ -104,58 +107,101 @@ pub enum Told {
 /// What a trial measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Figures by metric. What could not be measured is absent.
+    /// Figures by metric. One that could not be measured is absent.
     pub figures: BTreeMap<Metric, Figure>,
     /// Requests measured.
     pub requests: u64,
     /// Whether the measurement can be trusted.
-    pub state: Validity,
-    /// Why not, if it cannot.
-    pub reasons: Vec<String>,
+    #[serde(alias = "state")]
+    pub validity: Validity,
+    /// What speaks against it.
+    #[serde(alias = "reasons")]
+    pub warnings: Vec<TrialWarning>,
     /// Whether the service was steady while it was measured; `None` if the trial was too short to tell.
     pub steady: Option<bool>,
-    /// Of a load that does not wait for answers: whether they came about as fast as requests came due. `None` of one that
-    /// waits, and asks for as much as it gets.
+    /// Of an open load: whether responses came about as fast as requests were due. `None` of a closed one, which never
+    /// asks for more than it gets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<bool>,
     /// Where the whole record is kept, if it is.
     pub record: Option<String>,
-    /// On which CPUs it was made.
-    #[serde(default, skip_serializing_if = "Place::is_unknown")]
-    pub place: Place,
+    /// On which CPUs it ran.
+    #[serde(default, alias = "place", skip_serializing_if = "Placement::is_unknown")]
+    pub placement: Placement,
 }
 
-/// On which CPUs a trial was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
-    /// CPUs that each part could use, as in `0-1,3`, by [`GENERATOR`], `service.NAME`, `postgres.NAME` and `redis.NAME`. A
-    /// part of which the system does not tell is absent.
-    pub cpus: BTreeMap<String, String>,
-    /// What was declared and cannot be had on this machine: entry of the declaration, and why.
-    #[serde(default)]
-    pub not_here: BTreeMap<String, String>,
-    /// How many times the CPU time of a service or store the generator got where both wanted the same CPU, if it was
-    /// preferred.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub generator_weight: Option<u32>,
-}
-
-/// The part of a trial that sends the requests, in [`Place::cpus`].
-pub const GENERATOR: &str = "generator";
-
-impl Place {
-    /// Whether nothing is known.
-    pub fn is_unknown(&self) -> bool {
-        self.cpus.is_empty() && self.not_here.is_empty()
+impl Measured {
+    /// The messages of its warnings in one text.
+    pub fn messages(&self) -> String {
+        self.warnings.iter().map(|warning| warning.message.as_str()).collect::<Vec<_>>().join("; ")
     }
 }
 
-/// A figure, or the least that it can be.
+/// One warning of a trial's validity check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredWarning")]
+pub struct TrialWarning {
+    /// Short, stable name of the rule, as `knee explain` takes it; empty of trials that an older version stored.
+    pub code: String,
+    /// What was seen, with its figure.
+    pub message: String,
+}
+
+impl TrialWarning {
+    /// A warning of the rule `code`.
+    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into() }
+    }
+}
+
+/// A warning as `trials.jsonl` has it: older versions stored the message alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredWarning {
+    Whole { code: String, message: String },
+    Message(String),
+}
+
+impl From<StoredWarning> for TrialWarning {
+    fn from(stored: StoredWarning) -> Self {
+        match stored {
+            StoredWarning::Whole { code, message } => Self { code, message },
+            StoredWarning::Message(message) => Self { code: String::new(), message },
+        }
+    }
+}
+
+/// On which CPUs a trial ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Placement {
+    /// CPUs that each part could use, as in `0-1,3`, by [`GENERATOR`], `service.NAME`, `postgres.NAME` and `redis.NAME`. A
+    /// part whose CPUs the system does not report is absent.
+    pub cpus: BTreeMap<String, String>,
+    /// What was declared and this machine does not have: entry of the declaration, and why.
+    #[serde(default, alias = "not_here")]
+    pub unavailable: BTreeMap<String, String>,
+    /// How many times the CPU time of a service or store the generator got where both wanted the same CPU, if it was
+    /// preferred.
+    #[serde(default, alias = "generator_weight", skip_serializing_if = "Option::is_none")]
+    pub generator_cpu_weight: Option<u32>,
+}
+
+/// The load generator, in [`Placement::cpus`].
+pub const GENERATOR: &str = "generator";
+
+impl Placement {
+    /// Whether nothing is known.
+    pub fn is_unknown(&self) -> bool {
+        self.cpus.is_empty() && self.unavailable.is_empty()
+    }
+}
+
+/// A figure, or a lower bound of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// In the metric's unit: nanoseconds, a second, a share, a number, bytes.
+    /// In the metric's unit: nanoseconds, per second, a share, a number, bytes.
     pub value: f64,
-    /// Whether the truth is this or more: requests were given up before they ended.
+    /// Whether the figure is this or more: requests were given up before they ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }
@@ -166,20 +212,21 @@ impl From<f64> for Figure {
     }
 }
 
-/// A trial and what came of it: what a caller stores.
+/// A trial and its result: what a caller stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The trial.
     pub trial: Trial,
-    /// What came of it.
-    pub told: Told,
+    /// Its result.
+    #[serde(alias = "told")]
+    pub result: TrialResult,
 }
 
 impl Entry {
     /// What it measured, if that can be used.
     pub fn usable(&self) -> Option<&Measured> {
-        match &self.told {
-            Told::Measured(measured) if measured.state != Validity::Invalid => Some(measured),
+        match &self.result {
+            TrialResult::Measured(measured) if measured.validity != Validity::Invalid => Some(measured),
             _ => None,
         }
     }

@@ -11,15 +11,16 @@ use super::course::{Ended, Sweep, is_up};
 use super::knee::{self, Knee};
 use super::rule::{Broken, Outcome};
 use super::usl::{self, Law, Unfit};
-use super::{Config, Interval, Kind, Load, Purpose, Trial};
+use super::{Config, FinishedStep, LevelRange, LoadKind, Purpose, StepLoad};
+use crate::statistics::student;
 
 /// What is known about a level that lies between two ends.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Named {
+pub enum LevelEstimate {
     /// Between these: the lower end held, the upper did not.
     Between {
         /// Highest pass, lowest fail.
-        interval: Interval,
+        interval: LevelRange,
         /// Whether repeats confirmed both ends.
         confirmed: bool,
     },
@@ -38,9 +39,9 @@ pub enum Named {
     Unknown,
 }
 
-impl Named {
+impl LevelEstimate {
     /// Both ends, if there are two.
-    pub const fn interval(&self) -> Option<Interval> {
+    pub const fn interval(&self) -> Option<LevelRange> {
         match self {
             Self::Between { interval, .. } => Some(*interval),
             _ => None,
@@ -65,7 +66,7 @@ pub struct Saturation {
     pub rate: f64,
     /// Its 95 % interval over the steps that were overloaded (Student's t), or the spread of two
     /// overloaded steps; the same number twice when there is one.
-    pub interval: Interval,
+    pub interval: LevelRange,
     /// Whether any step was overloaded: if not, it may be more.
     pub reached: bool,
 }
@@ -89,17 +90,17 @@ pub struct Report {
     /// What was asked for.
     pub config: Config,
     /// All steps, in their order.
-    pub trials: Vec<Trial>,
+    pub trials: Vec<FinishedStep>,
     /// How it came to its end.
     pub ended: Ended,
     /// The highest level that keeps all rules.
-    pub capacity: Named,
+    pub capacity: LevelEstimate,
     /// The most that was answered.
     pub saturation: Option<Saturation>,
     /// Where more load begins to cost more than it brings.
     pub knee: Option<Knee>,
     /// The lowest level at which the service breaks.
-    pub breaking: Named,
+    pub breaking: LevelEstimate,
     /// How it breaks there.
     pub broken: Option<Broken>,
     /// Whether it comes back.
@@ -157,23 +158,23 @@ impl Sweep {
         }
     }
 
-    fn capacity(&self) -> Named {
+    fn capacity(&self) -> LevelEstimate {
         let (Some(high), low) = (self.high, self.low) else { return self.clean() };
         let (_, fails, voids) = self.count(high);
         if voids > 0 && fails == 0 {
-            return Named::Refused { at_least: low, why: self.void_reasons(high) };
+            return LevelEstimate::Refused { at_least: low, why: self.void_reasons(high) };
         }
         match low {
             Some(low) if self.confirmed => {
-                Named::Between { interval: Interval { low, high }, confirmed: true }
+                LevelEstimate::Between { interval: LevelRange { low, high }, confirmed: true }
             }
             Some(_) => self.clean(),
-            None => Named::Below(high),
+            None => LevelEstimate::Below(high),
         }
     }
 
     /// Without confirmation: up to where nothing ever failed, and from where nothing ever passed.
-    fn clean(&self) -> Named {
+    fn clean(&self) -> LevelEstimate {
         let levels = |wanted: Outcome| {
             let those = self.trials.iter().filter(move |t| is_up(t) && t.judged.outcome == wanted);
             those.map(|trial| trial.step.load.level())
@@ -183,16 +184,18 @@ impl Sweep {
         let low = levels(Outcome::Pass).filter(|level| *level < first_fail).reduce(f64::max);
         let high = levels(Outcome::Fail).filter(|level| *level > last_pass).reduce(f64::min);
         match (low, high) {
-            (Some(low), Some(high)) => Named::Between { interval: Interval { low, high }, confirmed: false },
-            (Some(low), None) => Named::AtLeast(low),
-            (None, Some(high)) => Named::Below(high),
-            (None, None) => Named::Unknown,
+            (Some(low), Some(high)) => {
+                LevelEstimate::Between { interval: LevelRange { low, high }, confirmed: false }
+            }
+            (Some(low), None) => LevelEstimate::AtLeast(low),
+            (None, Some(high)) => LevelEstimate::Below(high),
+            (None, None) => LevelEstimate::Unknown,
         }
     }
 
     fn void_reasons(&self, level: f64) -> Vec<String> {
         let mut why: Vec<String> = Vec::new();
-        let at = |trial: &&Trial| is_up(trial) && super::course::same(trial.step.load.level(), level);
+        let at = |trial: &&FinishedStep| is_up(trial) && super::course::same(trial.step.load.level(), level);
         for reason in self.trials.iter().filter(at).flat_map(|trial| &trial.judged.void) {
             if !why.contains(reason) {
                 why.push(reason.clone());
@@ -202,7 +205,7 @@ impl Sweep {
     }
 
     /// Steps of the ladder that say something.
-    fn valid(&self) -> impl Iterator<Item = &Trial> {
+    fn valid(&self) -> impl Iterator<Item = &FinishedStep> {
         self.trials.iter().filter(|trial| is_up(trial) && trial.judged.outcome != Outcome::Void)
     }
 
@@ -218,8 +221,8 @@ impl Sweep {
             .filter(|rate| *rate >= super::rule::COLLAPSE * most)
             .collect();
         if overloaded.is_empty() {
-            let reached = self.config.kind == Kind::Connections && self.flattened(most);
-            return Some(Saturation { rate: most, interval: Interval { low: most, high: most }, reached });
+            let reached = self.config.kind == LoadKind::Connections && self.flattened(most);
+            return Some(Saturation { rate: most, interval: LevelRange { low: most, high: most }, reached });
         }
         let (rate, interval) = mean(&overloaded);
         Some(Saturation { rate, interval, reached: true })
@@ -232,7 +235,7 @@ impl Sweep {
     }
 
     fn points(&self) -> Vec<knee::Point> {
-        let point = |trial: &Trial| {
+        let point = |trial: &FinishedStep| {
             let response = trial.result.response_mean().filter(|response| *response > 0.0)?;
             let throughput = trial.result.achieved;
             (throughput > 0.0).then(|| knee::Point { level: trial.step.load.level(), throughput, response })
@@ -240,26 +243,26 @@ impl Sweep {
         self.valid().filter_map(point).collect()
     }
 
-    fn breaking_point(&self, capacity: &Named) -> Named {
+    fn breaking_point(&self, capacity: &LevelEstimate) -> LevelEstimate {
         let (held, broke) = self.breaking();
         match (held, broke) {
             (Some(low), Some(high)) => match capacity {
                 // The same levels, better confirmed.
-                Named::Between { interval, confirmed }
+                LevelEstimate::Between { interval, confirmed }
                     if super::course::same(interval.low, low) && self.majority_broke(interval.high) =>
                 {
-                    Named::Between { interval: *interval, confirmed: *confirmed }
+                    LevelEstimate::Between { interval: *interval, confirmed: *confirmed }
                 }
-                _ => Named::Between { interval: Interval { low, high }, confirmed: false },
+                _ => LevelEstimate::Between { interval: LevelRange { low, high }, confirmed: false },
             },
-            (Some(low), None) => Named::AtLeast(low),
-            (None, Some(high)) => Named::Below(high),
-            (None, None) => Named::Unknown,
+            (Some(low), None) => LevelEstimate::AtLeast(low),
+            (None, Some(high)) => LevelEstimate::Below(high),
+            (None, None) => LevelEstimate::Unknown,
         }
     }
 
     fn majority_broke(&self, level: f64) -> bool {
-        let at = |trial: &&Trial| super::course::same(trial.step.load.level(), level);
+        let at = |trial: &&FinishedStep| super::course::same(trial.step.load.level(), level);
         let broke = self.valid().filter(at).filter(|trial| trial.judged.broken.is_some()).count();
         broke * 2 > self.valid().filter(at).count()
     }
@@ -267,17 +270,17 @@ impl Sweep {
     /// How the service is broken at the lowest level at which it is.
     fn manner(&self) -> Option<Broken> {
         let (_, broke) = self.breaking();
-        let at = |trial: &&Trial| Some(trial.step.load.level()) == broke;
+        let at = |trial: &&FinishedStep| Some(trial.step.load.level()) == broke;
         self.valid().filter(at).find_map(|trial| trial.judged.broken)
     }
 
     fn recovery(&self) -> Recovery {
-        let descent: Vec<&Trial> =
+        let descent: Vec<&FinishedStep> =
             self.trials.iter().filter(|trial| trial.step.purpose == Purpose::Descend).collect();
         let Some(first) = descent.first() else { return Recovery::NotTried };
         let level = first.step.load.level();
-        let here = |trial: &&&Trial| super::course::same(trial.step.load.level(), level);
-        let passed = |trial: &Trial| trial.judged.outcome == Outcome::Pass;
+        let here = |trial: &&&FinishedStep| super::course::same(trial.step.load.level(), level);
+        let passed = |trial: &FinishedStep| trial.judged.outcome == Outcome::Pass;
         if passed(first) {
             return Recovery::AtOnce(level);
         }
@@ -303,9 +306,9 @@ impl Sweep {
     /// The law needs numbers in flight of steady steps: an open step that is overloaded has none.
     fn law(&self, knee: Option<&Knee>) -> Result<Law, Unfit> {
         let steady = self.valid().filter(|trial| {
-            self.config.kind == Kind::Connections || trial.judged.broken != Some(Broken::Backlog)
+            self.config.kind == LoadKind::Connections || trial.judged.broken != Some(Broken::Backlog)
         });
-        let in_flight = |trial: &Trial| {
+        let in_flight = |trial: &FinishedStep| {
             let response = trial.result.response_mean()?;
             Some((
                 trial.result.achieved * trial.result.requests_per_arrival * response,
@@ -329,14 +332,15 @@ impl Sweep {
         let cpu: f64 = looked().filter_map(|trial| trial.result.cpu).sum();
         // The CPU was looked at from before the warm-up to after the grace period: that is so many
         // arrivals at the measured pace.
-        let arrivals = |trial: &Trial| trial.result.achieved * (trial.step.warm_up + trial.result.seconds);
+        let arrivals =
+            |trial: &FinishedStep| trial.result.achieved * (trial.step.warm_up + trial.result.seconds);
         CpuBound::of(cpu, looked().map(arrivals).sum(), cores, saturation)
     }
 
     fn queue(&self, saturation: f64) -> Option<Queue> {
         let lowest = self.valid().min_by(|a, b| a.step.load.level().total_cmp(&b.step.load.level()))?;
         let service = lowest.result.response_mean()?;
-        let far = |trial: &&Trial| (trial.result.achieved / saturation - 0.8).abs();
+        let far = |trial: &&FinishedStep| (trial.result.achieved / saturation - 0.8).abs();
         let steady = self.valid().filter(|trial| trial.judged.broken.is_none());
         let at = steady.min_by(|a, b| far(a).total_cmp(&far(b)))?;
         (self.config.kind.is_open() && far(&at) < 0.15)
@@ -344,12 +348,12 @@ impl Sweep {
     }
 
     /// Arrivals a second at the lower end of the capacity.
-    fn peak(&self, capacity: &Named) -> Option<f64> {
+    fn peak(&self, capacity: &LevelEstimate) -> Option<f64> {
         let low = capacity.low()?;
         if self.config.kind.is_open() {
             return Some(low);
         }
-        let at = |trial: &&Trial| super::course::same(trial.step.load.level(), low);
+        let at = |trial: &&FinishedStep| super::course::same(trial.step.load.level(), low);
         self.valid().filter(at).map(|trial| trial.result.goodput).reduce(f64::min)
     }
 
@@ -364,7 +368,7 @@ impl Sweep {
                 }
             }
         }
-        if let Named::Refused { why, .. } = self.capacity() {
+        if let LevelEstimate::Refused { why, .. } = self.capacity() {
             state = Validity::Invalid;
             reasons.extend(why);
         }
@@ -373,52 +377,36 @@ impl Sweep {
 }
 
 /// Mean and 95 % interval.
-fn mean(values: &[f64]) -> (f64, Interval) {
+fn mean(values: &[f64]) -> (f64, LevelRange) {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(0.0, f64::max);
     if values.len() < 3 {
-        return (mean, Interval { low: least, high: most });
+        return (mean, LevelRange { low: least, high: most });
     }
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let half = student_975(values.len() - 1) * (variance / n).sqrt();
-    (mean, Interval { low: mean - half, high: mean + half })
-}
-
-/// 97.5 % of Student's t distribution with so many degrees of freedom (1 or more) lie below this.
-/// From 31 on by the first terms of its expansion around the normal distribution (Abramowitz and
-/// Stegun 26.7.5), good to three digits.
-pub(super) fn student_975(freedom: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    const Z: f64 = 1.959_964;
-    match TABLE.get(freedom.max(1) - 1) {
-        Some(t) => *t,
-        None => Z + (Z.powi(3) + Z) / (4.0 * freedom as f64),
-    }
+    let half = student::quantile(0.975, values.len() - 1) * (variance / n).sqrt();
+    (mean, LevelRange { low: mean - half, high: mean + half })
 }
 
 impl Report {
     /// The unit of levels and arrivals: `requests/s`.
     pub const fn unit(&self) -> &'static str {
         match self.config.kind {
-            Kind::Requests => "requests/s",
-            Kind::Iterations => "iterations/s",
-            Kind::Connections => "connections",
+            LoadKind::Requests => "requests/s",
+            LoadKind::Iterations => "iterations/s",
+            LoadKind::Connections => "connections",
         }
     }
 
     /// The steps whose level is one of the ladder's, probes left out.
-    pub fn ladder(&self) -> impl Iterator<Item = &Trial> {
+    pub fn ladder(&self) -> impl Iterator<Item = &FinishedStep> {
         self.trials.iter().filter(|trial| trial.step.purpose != Purpose::Probe)
     }
 
     /// Whether a trial is a probe with connections in a sweep of rates.
-    pub fn is_probe(trial: &Trial) -> bool {
-        trial.step.purpose == Purpose::Probe && matches!(trial.step.load, Load::Connections(_))
+    pub fn is_probe(trial: &FinishedStep) -> bool {
+        trial.step.purpose == Purpose::Probe && matches!(trial.step.load, StepLoad::Connections(_))
     }
 }

@@ -5,7 +5,8 @@
 use super::measured::StepResult;
 use super::rule::{self, Context, Outcome};
 use super::search::{self, below, between, round, tenth_above};
-use super::{Config, Kind, Ladder, Load, Purpose, Step, Trial};
+use super::{Config, FinishedStep, Ladder, LoadKind, Purpose, Step, StepLoad};
+use crate::random::Random;
 
 /// Probes double their connections until that brings less than this share more.
 const PROBE_GAIN: f64 = 1.15;
@@ -74,7 +75,7 @@ pub enum Ended {
 #[derive(Clone, Debug)]
 pub struct Sweep {
     pub(super) config: Config,
-    pub(super) trials: Vec<Trial>,
+    pub(super) trials: Vec<FinishedStep>,
     phase: Phase,
     /// Highest level that passed, below `high`.
     pub(super) low: Option<f64>,
@@ -129,7 +130,7 @@ impl Sweep {
 
     /// Takes what the step that [`Self::next`] gave has measured. A step that was ended before its
     /// time ends the sweep and is not judged.
-    pub fn tell(&mut self, result: StepResult) -> Option<&Trial> {
+    pub fn record_result(&mut self, result: StepResult) -> Option<&FinishedStep> {
         let step = self.step()?;
         self.spent += result.took.max(step.warm_up + step.seconds);
         if result.interrupted {
@@ -137,7 +138,7 @@ impl Sweep {
             return None;
         }
         let judged = rule::judge(&self.config, &result, self.context(&step));
-        self.trials.push(Trial { step, result, judged });
+        self.trials.push(FinishedStep { step, result, judged });
         self.phase = self.advance();
         self.trials.last()
     }
@@ -154,7 +155,7 @@ impl Sweep {
     }
 
     /// The steps that were made, in their order.
-    pub fn trials(&self) -> &[Trial] {
+    pub fn trials(&self) -> &[FinishedStep] {
         &self.trials
     }
 
@@ -198,8 +199,8 @@ impl Sweep {
             }
             Phase::Done => return None,
         };
-        let closed = purpose == Purpose::Probe || self.config.kind == Kind::Connections;
-        let load = if closed { Load::Connections(level as u32) } else { Load::Rate(level) };
+        let closed = purpose == Purpose::Probe || self.config.kind == LoadKind::Connections;
+        let load = if closed { StepLoad::Connections(level as u32) } else { StepLoad::ArrivalRate(level) };
         let seconds = self.seconds(purpose, level);
         let number = self.trials.len() + 1;
         Some(Step { number, load, warm_up: warm_up(seconds), seconds, seed: self.seed(number), purpose })
@@ -220,14 +221,9 @@ impl Sweep {
         }
     }
 
-    /// Different for every step and the same for every sweep with this seed: one round of the
-    /// generator `SplitMix64` (Steele, Lea, Flood, 2014).
+    /// Different for every step, the same for every sweep with this seed. A reader of JSON with doubles has it exactly.
     fn seed(&self, number: usize) -> u64 {
-        let mut z = self.config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        // A reader of JSON with doubles still has it exactly.
-        (z ^ (z >> 31)) >> 11
+        Random::for_purpose(self.config.seed, number as u64).bits() >> 11
     }
 
     fn context(&self, step: &Step) -> Context {
@@ -249,7 +245,7 @@ impl Sweep {
     /// Passes, failures and voids at a level, on the way up.
     pub(super) fn count(&self, level: f64) -> (usize, usize, usize) {
         let of = |wanted| {
-            let at = |trial: &&Trial| {
+            let at = |trial: &&FinishedStep| {
                 is_up(trial) && same(trial.step.load.level(), level) && trial.judged.outcome == wanted
             };
             self.trials.iter().filter(at).count()
@@ -318,7 +314,7 @@ impl Sweep {
 
     fn rung_above(&self, level: f64) -> Option<f64> {
         let kind = self.config.kind;
-        let closed = (kind == Kind::Connections).then_some(f64::from(self.config.in_flight_max));
+        let closed = (kind == LoadKind::Connections).then_some(f64::from(self.config.in_flight_max));
         let (next, to) = match &self.config.ladder {
             Ladder::Auto if closed.is_some() => (level * 2.0, None),
             Ladder::Auto => (level * search::FACTOR, Some(self.reached.max(1.0) * search::LAST)),
@@ -327,7 +323,7 @@ impl Sweep {
         };
         let to =
             [to, closed, self.config.ceiling].into_iter().flatten().reduce(f64::min).unwrap_or(f64::INFINITY);
-        let next = round(kind, next).max(if kind == Kind::Connections { level + 1.0 } else { 0.0 });
+        let next = round(kind, next).max(if kind == LoadKind::Connections { level + 1.0 } else { 0.0 });
         // The last rung is the end of the ladder itself.
         let next = if next > to { round(kind, to).min(to) } else { next };
         (next > level).then_some(next)
@@ -426,7 +422,7 @@ impl Sweep {
     /// The highest level that held and, above it, the lowest that broke; of several trials at one
     /// level the majority counts.
     pub(super) fn breaking(&self) -> (Option<f64>, Option<f64>) {
-        let valid = |trial: &&Trial| is_up(trial) && trial.judged.outcome != Outcome::Void;
+        let valid = |trial: &&FinishedStep| is_up(trial) && trial.judged.outcome != Outcome::Void;
         let broke = |level: f64| {
             let at = || self.trials.iter().filter(valid).filter(|trial| same(trial.step.load.level(), level));
             at().filter(|trial| trial.judged.broken.is_some()).count() * 2 > at().count()
@@ -475,7 +471,7 @@ impl Sweep {
 const WELL_NEAR: f64 = 1.15;
 
 /// Whether a trial says something about a level as it is reached from below.
-pub(super) fn is_up(trial: &Trial) -> bool {
+pub(super) fn is_up(trial: &FinishedStep) -> bool {
     !matches!(trial.step.purpose, Purpose::Probe | Purpose::Surge | Purpose::Descend)
 }
 

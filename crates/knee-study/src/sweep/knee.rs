@@ -10,7 +10,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-use super::Interval;
+use super::LevelRange;
 
 /// A step as a point of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub struct Knee {
     pub level: f64,
     /// 95 % of the knees that come out when steps are drawn anew from those that were made (Efron's
     /// bootstrap), and at the least half way to the neighbouring levels.
-    pub interval: Interval,
+    pub interval: LevelRange,
     /// Whether the greatest power is at the highest level that was tried, so that the knee may be
     /// above.
     pub at_the_end: bool,
@@ -51,22 +51,23 @@ pub fn find(points: &[Point], seed: u64) -> Option<Knee> {
     if curve.len() < LEVELS_MIN {
         return None;
     }
-    let (place, level) = greatest_power(&curve)?;
+    let (position, level) = greatest_power(&curve)?;
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn: Vec<f64> = (0..DRAWS).filter_map(|_| draw(points, &mut random)).collect();
     drawn.sort_by(f64::total_cmp);
     let rank = |share: f64| drawn.get(((drawn.len() as f64 - 1.0) * share).round() as usize).copied();
-    let near = |other: Option<&Point>| other.map_or(level, |other| (other.level * curve[place].level).sqrt());
-    let low = near(place.checked_sub(1).and_then(|before| curve.get(before))).min(level);
-    let high = near(curve.get(place + 1)).max(level);
+    let near =
+        |other: Option<&Point>| other.map_or(level, |other| (other.level * curve[position].level).sqrt());
+    let low = near(position.checked_sub(1).and_then(|before| curve.get(before))).min(level);
+    let high = near(curve.get(position + 1)).max(level);
     Some(Knee {
         level,
-        interval: Interval {
+        interval: LevelRange {
             low: rank(0.025).unwrap_or(low).min(low),
             high: rank(0.975).unwrap_or(high).max(high),
         },
-        at_the_end: place + 1 == curve.len(),
-        at_the_start: place == 0,
+        at_the_end: position + 1 == curve.len(),
+        at_the_start: position == 0,
         kneedle: kneedle(&curve),
     })
 }
@@ -113,20 +114,21 @@ fn isotonic(curve: Vec<(Point, f64)>) -> Vec<Point> {
 /// between them.
 fn greatest_power(curve: &[Point]) -> Option<(usize, f64)> {
     let power = |point: &Point| (point.throughput / point.response).ln();
-    let (place, _) = curve.iter().enumerate().max_by(|(_, a), (_, b)| power(a).total_cmp(&power(b)))?;
-    let level = curve[place].level;
-    let (Some(left), Some(right)) = (place.checked_sub(1).map(|at| &curve[at]), curve.get(place + 1)) else {
-        return Some((place, level));
+    let (position, _) = curve.iter().enumerate().max_by(|(_, a), (_, b)| power(a).total_cmp(&power(b)))?;
+    let level = curve[position].level;
+    let (Some(left), Some(right)) = (position.checked_sub(1).map(|at| &curve[at]), curve.get(position + 1))
+    else {
+        return Some((position, level));
     };
     let (x, y) =
-        ([left, &curve[place], right].map(|p| p.level.ln()), [left, &curve[place], right].map(power));
+        ([left, &curve[position], right].map(|p| p.level.ln()), [left, &curve[position], right].map(power));
     let (d1, d2) = ((y[1] - y[0]) / (x[1] - x[0]), (y[2] - y[1]) / (x[2] - x[1]));
     let bend = (d2 - d1) / (x[2] - x[0]);
     if bend >= 0.0 || !bend.is_finite() {
-        return Some((place, level));
+        return Some((position, level));
     }
     let top = x[0].midpoint(x[1]) - d1 / (2.0 * bend);
-    Some((place, top.clamp(x[0].midpoint(x[1]), x[1].midpoint(x[2])).exp()))
+    Some((position, top.clamp(x[0].midpoint(x[1]), x[1].midpoint(x[2])).exp()))
 }
 
 /// The knee of as many steps, drawn with replacement.
@@ -199,9 +201,9 @@ mod tests {
             scale in 0.1f64..1e4,
         ) {
             let points = |scale: f64| -> Vec<Point> {
-                let level = |place: usize| scale * 1.3f64.powi(place as i32);
+                let level = |position: usize| scale * 1.3f64.powi(position as i32);
                 responses.iter().enumerate()
-                    .map(|(place, response)| Point { level: level(place), throughput: level(place), response: *response })
+                    .map(|(position, response)| Point { level: level(position), throughput: level(position), response: *response })
                     .collect()
             };
             let knee = find(&points(1.0), 1).unwrap();

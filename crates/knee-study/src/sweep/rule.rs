@@ -6,7 +6,7 @@ use knee_core::validity::{Validity, Warning};
 
 use super::measured::StepResult;
 use super::slo::{Held, Slo};
-use super::{Config, Kind};
+use super::{Config, LoadKind};
 use crate::statistics::trend::theil_sen;
 
 /// Share of the arrivals that have to be answered in the time in which they came due.
@@ -68,9 +68,9 @@ impl Broken {
     /// In words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Backlog => "the backlog grows without end",
-            Self::Errors => "over 5 % of the requests fail",
-            Self::Collapse => "it does less than under less load",
+            Self::Backlog => "the backlog keeps growing",
+            Self::Errors => "over 5 % of requests fail",
+            Self::Collapse => "goodput falls under more load",
         }
     }
 }
@@ -128,14 +128,14 @@ pub fn judge(config: &Config, result: &StepResult, context: Context) -> Judged {
     Judged { outcome, misses, broken: broken.filter(|_| void.is_empty()), void }
 }
 
-fn achieved(kind: Kind, result: &StepResult) -> Option<Miss> {
+fn achieved(kind: LoadKind, result: &StepResult) -> Option<Miss> {
     let share = result.share();
     let left_over = (result.offered - result.achieved) * result.seconds;
     let missed = kind.is_open() && share < ACHIEVED_MIN && left_over > LEFT_OVER_MIN;
     missed.then_some(Miss::Achieved { share })
 }
 
-fn backlog(kind: Kind, result: &StepResult) -> Option<Miss> {
+fn backlog(kind: LoadKind, result: &StepResult) -> Option<Miss> {
     let trend = theil_sen(&result.waiting, RISE_ALPHA).filter(|_| kind.is_open())?;
     let added = trend.slope * result.seconds;
     let grows = trend.low > 0.0 && trend.slope > GROWTH_MIN * result.offered && added > LEFT_OVER_MIN;
@@ -201,8 +201,7 @@ fn capped(result: &StepResult, context: Context) -> Option<String> {
     let service = result.service.all().quantile(0.5)?.as_secs_f64();
     (result.queued > 0 && service <= NO_SLOWER * base).then(|| {
         format!(
-            "arrivals waited for one of the {} that may be in flight, and the service was no slower than at \
-             the start: the limit is knee's own (raise `--in-flight`)",
+            "arrivals waited for one of {} in-flight slots while the service was fast: raise `--in-flight`",
             result.in_flight_cap
         )
     })

@@ -12,14 +12,14 @@ use knee_core::unit::Nanos;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
     /// What is held against the limit.
-    pub figure: Figure,
-    /// The limit; the figure has to lie below or at it.
+    pub statistic: Statistic,
+    /// The limit; the statistic has to lie below or at it.
     pub limit: Nanos,
 }
 
-/// A figure of a distribution of times.
+/// A statistic of a distribution of times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Figure {
+pub enum Statistic {
     /// A quantile, 0 to below 1.
     Quantile(f64),
     /// The mean.
@@ -33,9 +33,9 @@ pub enum Figure {
 pub struct Held {
     /// Whether it was kept.
     pub kept: bool,
-    /// The figure in seconds; where requests did not end it is at least this.
+    /// The statistic in seconds; where requests did not end it is at least this.
     pub seconds: f64,
-    /// Whether there were enough requests for the figure to be published on its own.
+    /// Whether there were enough requests for the statistic to be published on its own.
     pub enough: bool,
 }
 
@@ -48,34 +48,34 @@ impl Slo {
     pub fn judge(&self, times: &Distribution) -> Option<Held> {
         let all = times.all();
         let n = times.n();
-        let (nanos, kept) = match self.figure {
-            Figure::Quantile(q) => {
+        let (nanos, kept) = match self.statistic {
+            Statistic::Quantile(q) => {
                 let bounds = times.bounds().count_at_or_below(self.limit);
                 let within = all.count_at_or_below(self.limit).saturating_sub(bounds);
                 let over = n.saturating_sub(within);
                 // Half a request absorbs the rounding of n (1 - q).
                 (all.quantile(q)?.0 as f64, over as f64 <= n as f64 * (1.0 - q) + 1e-6)
             }
-            Figure::Mean => (all.mean()?, all.mean()? <= self.limit.0 as f64),
-            Figure::Max => (all.max()?.0 as f64, all.max()? <= self.limit && times.bounds().count() == 0),
+            Statistic::Mean => (all.mean()?, all.mean()? <= self.limit.0 as f64),
+            Statistic::Max => (all.max()?.0 as f64, all.max()? <= self.limit && times.bounds().count() == 0),
         };
-        let enough = match self.figure {
-            Figure::Quantile(q) => n >= samples_needed(q),
-            Figure::Mean | Figure::Max => true,
+        let enough = match self.statistic {
+            Statistic::Quantile(q) => n >= samples_needed(q),
+            Statistic::Mean | Statistic::Max => true,
         };
         Some(Held { kept, seconds: nanos / 1e9, enough })
     }
 
     /// Requests that a step needs for the limit to be judged well.
     pub fn samples(&self) -> u64 {
-        match self.figure {
-            Figure::Quantile(q) => samples_needed(q),
-            Figure::Mean | Figure::Max => 200,
+        match self.statistic {
+            Statistic::Quantile(q) => samples_needed(q),
+            Statistic::Mean | Statistic::Max => 200,
         }
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // 0.999 is 99.9 and not 99.90000000000001.
@@ -88,7 +88,7 @@ impl fmt::Display for Figure {
 
 impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ≤ {}", self.figure, self.limit)
+        write!(f, "{} ≤ {}", self.statistic, self.limit)
     }
 }
 
@@ -104,20 +104,20 @@ impl FromStr for Slo {
 
     fn from_str(text: &str) -> Result<Self, SloError> {
         let error = || SloError(text.to_owned());
-        let (figure, limit) = text.split_once('<').ok_or_else(error)?;
+        let (statistic, limit) = text.split_once('<').ok_or_else(error)?;
         let limit = limit.strip_prefix('=').unwrap_or(limit).trim();
-        let figure = match figure.trim() {
-            "mean" | "avg" => Figure::Mean,
-            "max" => Figure::Max,
-            "median" | "med" => Figure::Quantile(0.5),
-            quantile => Figure::Quantile(percent(quantile).ok_or_else(error)? / 100.0),
+        let statistic = match statistic.trim() {
+            "mean" | "avg" => Statistic::Mean,
+            "max" => Statistic::Max,
+            "median" | "med" => Statistic::Quantile(0.5),
+            quantile => Statistic::Quantile(percent(quantile).ok_or_else(error)? / 100.0),
         };
         // A bare number would be seconds, which nobody means by `p99<250`.
         if limit.is_empty() || limit.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return Err(error());
         }
         let limit: Nanos = limit.parse().map_err(|_| error())?;
-        if limit == Nanos::ZERO { Err(error()) } else { Ok(Self { figure, limit }) }
+        if limit == Nanos::ZERO { Err(error()) } else { Ok(Self { statistic, limit }) }
     }
 }
 

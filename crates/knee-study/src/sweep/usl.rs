@@ -8,6 +8,8 @@
 //! measured: no peak beyond the greatest N, none when κ may be zero, no model at all when it does not
 //! fit.
 
+use crate::statistics::student;
+
 /// Fewest steps.
 pub const STEPS_MIN: usize = 6;
 /// Share of the variance that the model has to explain.
@@ -257,7 +259,7 @@ fn kappa_is_above_zero(steps: &[(f64, f64)], abc: [f64; 3]) -> bool {
     let (matrix, _) = normal(steps, free, |n, _| (1.0, 0.0, gradient(abc, n)));
     // The last column of the inverse: its last entry is the variance of c in units of the noise's.
     let Some(column) = solve(matrix, [0.0, 0.0, 1.0]) else { return false };
-    abc[2] - super::conclusion::student_975(freedom) * (variance * column[2]).max(0.0).sqrt() > 0.0
+    abc[2] - student::quantile(0.975, freedom.max(1)) * (variance * column[2]).max(0.0).sqrt() > 0.0
 }
 
 #[cfg(test)]
@@ -272,8 +274,8 @@ mod tests {
 
     /// The law at these numbers in flight, with an error that alternates.
     fn steps(law: Law, error: f64) -> Vec<(f64, f64)> {
-        let sign = |place: usize| if place.is_multiple_of(2) { 1.0 } else { -1.0 };
-        let at = |(place, n): (usize, &f64)| (*n, law.throughput(*n) * (1.0 + error * sign(place)));
+        let sign = |position: usize| if position.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let at = |(position, n): (usize, &f64)| (*n, law.throughput(*n) * (1.0 + error * sign(position)));
         [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0].iter().enumerate().map(at).collect()
     }
 

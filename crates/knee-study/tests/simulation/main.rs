@@ -60,7 +60,7 @@ fn intervals_hold_the_truth_nineteen_times_in_twenty() {
 }
 
 #[test]
-fn five_and_ten_per_cent_are_found_where_rounds_vary_by_four() {
+fn five_and_ten_per_cent_are_found_where_blocks_vary_by_four() {
     let world = World { drift: 0.005, ..QUIET };
     for (slower, least) in [(0.05, 0.80), (0.10, 0.99)] {
         let outcome = studies(&world, slower, 7);

@@ -150,8 +150,8 @@ impl Machine {
         let mut differences: [Vec<f64>; METRICS] = Default::default();
         for block in 0..blocks {
             let mut figures = [[0.0; METRICS]; 2];
-            for arm in design::order(seed, block, 2) {
-                figures[arm] = self.round(world);
+            for variant in design::order(seed, block, 2) {
+                figures[variant] = self.round(world);
             }
             for metric in 0..METRICS {
                 differences[metric].push((figures[1][metric] / figures[0][metric]).ln());
@@ -163,15 +163,15 @@ impl Machine {
     /// One half-round: mean, median, p90 and p95 of its response times.
     fn round(&mut self, world: &World) -> [f64; METRICS] {
         self.level += world.drift * self.normal();
-        let base = (self.level + world.run * self.normal()).exp();
+        let baseline = (self.level + world.run * self.normal()).exp();
         let innovation = SPREAD * (1.0 - world.phi * world.phi).sqrt();
         let mut state = SPREAD * self.normal();
         let mut times: Vec<f64> = Vec::with_capacity(REQUESTS);
         for _ in 0..REQUESTS {
             state = world.phi * state + innovation * self.normal();
-            let mut time = base * state.exp();
+            let mut time = baseline * state.exp();
             if world.tail == Tail::Pareto && self.random.fraction() < 0.02 {
-                time += base * self.random.fraction().powf(-1.0 / 2.1);
+                time += baseline * self.random.fraction().powf(-1.0 / 2.1);
             }
             times.push(time);
         }

@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;
-use knee_study::definition::{Arm, Definition, Workload};
+use knee_study::definition::{Definition, Variant, Workload};
 use knee_study::metric::Metric;
 use knee_study::random::Random;
-use knee_study::study::{Calibration, Conclusion, Figure, Measured, Options, Place, Study, Told, Trial};
+use knee_study::study::{
+    Calibration, Conclusion, Figure, Measured, Options, Placement, Study, Trial, TrialResult, TrialWarning,
+};
 
-/// Switches, arms and workloads that most tests use; a design is put behind it.
+/// Switches, variants and workloads that most tests use; a design is put behind it.
 pub const HEAD: &str = r#"title = "Bench"
 
 [service.main]
@@ -32,14 +34,14 @@ env = "CACHE"
 default = 1000
 env = "ROWS"
 
-[arms.stock]
+[variants.stock]
 
-[arms.fine]
-on = "stock"
+[variants.fine]
+extends = "stock"
 switches = { lock = "fine" }
 
-[arms.cached]
-on = "fine"
+[variants.cached]
+extends = "fine"
 switches = { cache = "on" }
 
 [workloads.list]
@@ -67,42 +69,46 @@ pub fn study_with(rest: &str, options: Options, calibration: Option<Calibration>
 }
 
 /// Runs a study to its end.
-pub fn run(mut study: Study, service: impl Fn(&Trial, &Arm, &Workload) -> Told) -> Conclusion {
+pub fn run(mut study: Study, service: impl Fn(&Trial, &Variant, &Workload) -> TrialResult) -> Conclusion {
     while let Some(trial) = study.next() {
-        let told = service(&trial, study.arm_of(&trial).unwrap(), study.workload_of(&trial).unwrap());
-        study.tell(&trial, told).unwrap();
+        let result = service(&trial, study.variant_of(&trial).unwrap(), study.workload_of(&trial).unwrap());
+        study.record_result(&trial, result).unwrap();
     }
     study.conclude()
 }
 
 /// A measurement around a response time in milliseconds, with noise of `spread` a round.
-pub fn around(trial: &Trial, millis: f64, spread: f64) -> Told {
+pub fn around(trial: &Trial, millis: f64, spread: f64) -> TrialResult {
     // The block has its own noise, which both sides share, and each trial its own.
     let seed = trial.number as u64 + 1_000 * u64::from(trial.attempt);
     let own = Random::for_purpose(trial.arrival_seed, seed).normal();
     let shared = Random::new(trial.block as u64).normal();
     let time = millis * (spread * own + 0.1 * shared).exp();
-    told(&[(Metric::P50, time * 1e6), (Metric::Rate, 20_000.0 / time), (Metric::Errors, 0.0)])
+    result(&[(Metric::P50, time * 1e6), (Metric::Goodput, 20_000.0 / time), (Metric::Errors, 0.0)])
 }
 
 /// A valid measurement of these figures.
-pub fn told(figures: &[(Metric, f64)]) -> Told {
+pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
     let figures: BTreeMap<Metric, Figure> =
         figures.iter().map(|(metric, value)| (*metric, Figure::from(*value))).collect();
-    Told::Measured(Measured {
+    TrialResult::Measured(Measured {
         figures,
         requests: 10_000,
-        state: Validity::Valid,
-        reasons: Vec::new(),
+        validity: Validity::Valid,
+        warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
         record: None,
-        place: Place::default(),
+        placement: Placement::default(),
     })
 }
 
 /// A measurement that cannot be used.
-pub fn invalid(reason: &str) -> Told {
-    let Told::Measured(measured) = told(&[]) else { panic!() };
-    Told::Measured(Measured { state: Validity::Invalid, reasons: vec![reason.to_owned()], ..measured })
+pub fn invalid(reason: &str) -> TrialResult {
+    let TrialResult::Measured(measured) = result(&[]) else { panic!() };
+    TrialResult::Measured(Measured {
+        validity: Validity::Invalid,
+        warnings: vec![TrialWarning::new("lag", reason)],
+        ..measured
+    })
 }

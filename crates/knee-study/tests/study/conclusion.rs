@@ -2,26 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use knee_study::definition::Arm;
+use knee_study::definition::Variant;
 use knee_study::metric::Metric;
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{
-    Calibration, ClaimVerdict, Conclusion, Effect, GrowthWord, Options, Refusal, Relation, Study, Told,
+    Calibration, ClaimVerdict, Conclusion, Effect, GrowthClass, Options, Refusal, Relation, Study,
+    TrialResult,
 };
 
-use crate::bench::{around, definition, invalid, run, study, study_with, told};
+use crate::bench::{around, definition, invalid, result, run, study, study_with};
 
 const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\", \"errors\"]\n";
 
 /// Milliseconds: a fine lock saves 20 %, a cache does nothing.
-fn planted(arm: &Arm) -> f64 {
-    if arm.switches["lock"] == "fine" { 8.0 } else { 10.0 }
+fn planted(variant: &Variant) -> f64 {
+    if variant.switches["lock"] == "fine" { 8.0 } else { 10.0 }
 }
 
 fn effect<'a>(conclusion: &'a Conclusion, from: &str, to: &str, metric: Metric) -> &'a Effect {
     let mut effects = conclusion.effects.iter();
     let found = effects.find(|effect| {
-        (effect.from.arm.as_str(), effect.to.arm.as_str(), effect.metric) == (from, to, metric)
+        (effect.from.variant.as_str(), effect.to.variant.as_str(), effect.metric) == (from, to, metric)
             && effect.to.workload == "list"
     });
     found.unwrap_or_else(|| panic!("no effect {from} -> {to} by {metric}"))
@@ -29,12 +30,12 @@ fn effect<'a>(conclusion: &'a Conclusion, from: &str, to: &str, metric: Metric) 
 
 #[test]
 fn a_ladder_tells_the_step_that_helped_from_the_one_that_did_not() {
-    let conclusion = run(study(LADDER), |trial, arm, _| around(trial, planted(arm), 0.015));
+    let conclusion = run(study(LADDER), |trial, variant, _| around(trial, planted(variant), 0.015));
     let step = effect(&conclusion, "stock", "fine", Metric::P50);
     assert_eq!((step.verdict, &step.relation), (Verdict::Faster, &Relation::Step));
     let change = step.change.unwrap();
     assert!(change.low.unwrap() < -0.2 && -0.2 < change.high.unwrap(), "{change:?}");
-    assert_eq!(effect(&conclusion, "stock", "fine", Metric::Rate).verdict, Verdict::Faster, "more of it");
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::Goodput).verdict, Verdict::Faster, "more of it");
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::Errors).verdict, Verdict::Same);
     assert_eq!(effect(&conclusion, "fine", "cached", Metric::P50).verdict, Verdict::Same);
     let since = effect(&conclusion, "stock", "cached", Metric::P50);
@@ -43,35 +44,30 @@ fn a_ladder_tells_the_step_that_helped_from_the_one_that_did_not() {
 
 #[test]
 fn an_undecided_comparison_says_how_many_blocks_would_tell() {
-    let conclusion = run(study(LADDER), |trial, arm, _| around(trial, planted(arm), 0.35));
+    let conclusion = run(study(LADDER), |trial, variant, _| around(trial, planted(variant), 0.35));
     let step = effect(&conclusion, "fine", "cached", Metric::P50);
     assert_eq!(step.verdict, Verdict::Undecided);
     assert!(step.blocks_needed.unwrap() > 100, "{step:?}");
-    assert!(step.detectable.unwrap() > 0.2, "{step:?}");
+    assert!(step.mde.unwrap() > 0.2, "{step:?}");
 }
 
 #[test]
-fn one_round_that_moves_the_verdict_is_named() {
-    let conclusion = run(study(LADDER), |trial, arm, _| {
-        let wild = trial.block == 6 && trial.arm == "fine";
-        around(trial, planted(arm) * if wild { 2.5 } else { 1.0 }, 0.005)
+fn one_block_that_moves_the_verdict_is_named() {
+    let conclusion = run(study(LADDER), |trial, variant, _| {
+        let wild = trial.block == 6 && trial.variant == "fine";
+        around(trial, planted(variant) * if wild { 2.5 } else { 1.0 }, 0.005)
     });
     let step = effect(&conclusion, "stock", "fine", Metric::P50);
     assert_eq!(step.moved_by, [6]);
-    assert!(
-        step.notes.iter().any(|note| note == "without block 7 alone the verdict would be another"),
-        "{:?}",
-        step.notes
-    );
+    assert!(step.notes.iter().any(|note| note == "without block 7 the verdict changes"), "{:?}", step.notes);
 }
 
 #[test]
 fn an_ablation_says_what_each_switch_is_worth_alone_and_at_the_end() {
-    let rest =
-        "[design]\nkind = \"ablation\"\nbase = \"stock\"\nbest = \"cached\"\nmetrics = [\"p50\"]\nseed = 3\n";
+    let rest = "[design]\nkind = \"ablation\"\nbaseline = \"stock\"\nbest = \"cached\"\nmetrics = [\"p50\"]\nseed = 3\n";
     // The cache helps only while the lock is coarse.
-    let conclusion = run(study(rest), |trial, arm, _| {
-        let millis = match (arm.switches["lock"].as_str(), arm.switches["cache"].as_str()) {
+    let conclusion = run(study(rest), |trial, variant, _| {
+        let millis = match (variant.switches["lock"].as_str(), variant.switches["cache"].as_str()) {
             ("coarse", "off") => 10.0,
             ("coarse", _) => 8.0,
             _ => 6.0,
@@ -92,13 +88,11 @@ fn an_ablation_says_what_each_switch_is_worth_alone_and_at_the_end() {
 fn a_quick_study_tells_large_changes_only() {
     let quick = |millis: f64| {
         let options = Options { quick: true, ..Options::default() };
-        let conclusion = run(study_with(LADDER, options, None), |trial, arm, _| {
-            around(trial, if arm.switches["lock"] == "fine" { millis } else { 10.0 }, 0.015)
+        let conclusion = run(study_with(LADDER, options, None), |trial, variant, _| {
+            around(trial, if variant.switches["lock"] == "fine" { millis } else { 10.0 }, 0.015)
         });
         assert_eq!(conclusion.blocks, 6);
-        assert!(
-            conclusion.notes.iter().any(|note| note.starts_with("a quick study tells large changes only"))
-        );
+        assert!(conclusion.notes.iter().any(|note| note.starts_with("quick study: detects only changes")));
         effect(&conclusion, "stock", "fine", Metric::P50).verdict
     };
     assert_eq!(quick(5.0), Verdict::Faster);
@@ -112,15 +106,15 @@ const CLAIMS: &str = r#"
 text = "a fine lock helps"
 workload = "list"
 metric = "p50"
-arm = "fine"
+variant = "fine"
 against = "stock"
 expect = "faster"
 
 [claims.factor]
 text = "by more than a tenth"
 workload = "list"
-metric = "rate"
-arm = "fine"
+metric = "goodput"
+variant = "fine"
 against = "stock"
 expect = "faster"
 at_least = "1.1x"
@@ -128,8 +122,8 @@ at_least = "1.1x"
 [claims.too_much]
 text = "it doubles the rate"
 workload = "list"
-metric = "rate"
-arm = "fine"
+metric = "goodput"
+variant = "fine"
 against = "stock"
 expect = "faster"
 at_least = "2x"
@@ -138,7 +132,7 @@ at_least = "2x"
 text = "the cache helps"
 workload = "list"
 metric = "p50"
-arm = "cached"
+variant = "cached"
 against = "fine"
 expect = "faster"
 
@@ -147,21 +141,21 @@ text = "creating costs what listing costs"
 workload = "create"
 against_workload = "list"
 metric = "p50"
-arm = "stock"
+variant = "stock"
 expect = "same"
 
 [claims.clean]
 text = "no errors"
 workload = "create"
 metric = "errors"
-arm = "fine"
+variant = "fine"
 below = "0.1%"
 
 [claims.bound]
 text = "it answers in 5 ms"
 workload = "create"
 metric = "p50"
-arm = "fine"
+variant = "fine"
 below = "5ms"
 
 [claims.elsewhere]
@@ -172,7 +166,7 @@ untestable = "there is no other runtime here"
 #[test]
 fn every_kind_of_claim_comes_out_as_it_should() {
     let rest = format!("{LADDER}{CLAIMS}");
-    let conclusion = run(study(&rest), |trial, arm, _| around(trial, planted(arm), 0.01));
+    let conclusion = run(study(&rest), |trial, variant, _| around(trial, planted(variant), 0.01));
     let found: Vec<_> = conclusion.claims.iter().map(|claim| (claim.id.as_str(), claim.verdict)).collect();
     let expected = [
         ("true", ClaimVerdict::Confirmed),
@@ -185,25 +179,25 @@ fn every_kind_of_claim_comes_out_as_it_should() {
         ("elsewhere", ClaimVerdict::Untestable),
     ];
     assert_eq!(found, expected, "{:#?}", conclusion.claims);
-    let noisy = run(study(&rest), |trial, arm, _| around(trial, planted(arm), 0.6));
+    let noisy = run(study(&rest), |trial, variant, _| around(trial, planted(variant), 0.6));
     let open = noisy.claims.iter().filter(|claim| claim.verdict == ClaimVerdict::Undecided).count();
     assert!(open >= 3, "{:#?}", noisy.claims);
 }
 
 #[test]
 fn a_claim_of_a_tenfold_change_is_decided_where_it_is_open_whether_there_is_any_and_says_no_more() {
-    let claim = "\n[claims.tenfold]\ntext = \"ten times faster\"\nworkload = \"list\"\nmetric = \"p50\"\narm = \"fine\"\n\
+    let claim = "\n[claims.tenfold]\ntext = \"ten times faster\"\nworkload = \"list\"\nmetric = \"p50\"\nvariant = \"fine\"\n\
                  against = \"stock\"\nexpect = \"faster\"\nat_least = \"10x\"\n";
     let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, _, _| around(trial, 10.0, 0.3));
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Undecided);
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Refuted, "{claim:?}");
-    assert!(claim.why.ends_with(" %); claimed: 10 times"), "{}", claim.why);
+    assert!(claim.why.ends_with(" blocks); claimed: 10×"), "{}", claim.why);
 }
 
 #[test]
 fn a_claim_of_no_errors_needs_enough_requests() {
-    let claim = "\n[claims.clean]\ntext = \"none\"\nworkload = \"list\"\nmetric = \"errors\"\narm = \"fine\"\nbelow = \"0.001%\"\n";
+    let claim = "\n[claims.clean]\ntext = \"none\"\nworkload = \"list\"\nmetric = \"errors\"\nvariant = \"fine\"\nbelow = \"0.001%\"\n";
     // None of 100,000: with 95 % fewer than 3 in 100,000, and not fewer than 1 in 100,000.
     let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, _, _| around(trial, 10.0, 0.01));
     assert_eq!(conclusion.claims[0].verdict, ClaimVerdict::Undecided, "{:?}", conclusion.claims[0]);
@@ -213,30 +207,30 @@ fn a_claim_of_no_errors_needs_enough_requests() {
 fn growth_has_its_exponent_and_its_word() {
     let rest = "[design]\nkind = \"growth\"\norder = [\"stock\", \"fine\"]\nmetrics = [\"p50\", \"rate\"]\n\
                 growth = { switch = \"rows\", sizes = [1000, 2000, 4000, 8000] }\n";
-    let conclusion = run(study(rest), |trial, arm, workload| {
-        let rows: f64 = arm.switches["rows"].parse().unwrap();
-        let power = if workload.name == "list" && arm.switches["lock"] == "coarse" { 1.0 } else { 0.02 };
+    let conclusion = run(study(rest), |trial, variant, workload| {
+        let rows: f64 = variant.switches["rows"].parse().unwrap();
+        let power = if workload.name == "list" && variant.switches["lock"] == "coarse" { 1.0 } else { 0.02 };
         around(trial, 10.0 * (rows / 1000.0).powf(power), 0.02)
     });
     let found: BTreeMap<_, _> = conclusion
         .growth
         .iter()
-        .map(|growth| ((growth.arm.as_str(), growth.workload.as_str(), growth.metric), growth))
+        .map(|growth| ((growth.variant.as_str(), growth.workload.as_str(), growth.metric), growth))
         .collect();
     let scan = found[&("stock", "list", Metric::P50)];
     assert!((scan.exponent.estimate - 1.0).abs() < 0.05, "{scan:?}");
-    assert_eq!((scan.word, scan.sure, scan.points.len(), scan.rounds), (GrowthWord::Linear, true, 4, 10));
+    assert_eq!((scan.class, scan.sure, scan.points.len(), scan.n_blocks), (GrowthClass::Linear, true, 4, 10));
     assert!((scan.last - 1.0).abs() < 0.1, "{scan:?}");
-    let rate = found[&("stock", "list", Metric::Rate)];
+    let rate = found[&("stock", "list", Metric::Goodput)];
     assert!((rate.exponent.estimate - 1.0).abs() < 0.05, "of a rate, that of the time it takes: {rate:?}");
-    assert_eq!(found[&("fine", "list", Metric::P50)].word, GrowthWord::Constant);
-    assert_eq!(GrowthWord::of(0.5), GrowthWord::Watch);
-    assert_eq!(GrowthWord::of(1.5), GrowthWord::Superlinear);
+    assert_eq!(found[&("fine", "list", Metric::P50)].class, GrowthClass::Constant);
+    assert_eq!(GrowthClass::of(0.5), GrowthClass::Sublinear);
+    assert_eq!(GrowthClass::of(1.5), GrowthClass::Superlinear);
 }
 
 #[test]
-fn a_machine_is_calibrated_by_an_arm_against_itself() {
-    let options = Options { against_itself: Some("fine".to_owned()), ..Options::default() };
+fn an_aa_test_calibrates_a_machine() {
+    let options = Options { aa: Some("fine".to_owned()), ..Options::default() };
     let rest = format!("{LADDER}seed = 2\n");
     let conclusion = run(study_with(&rest, options, None), |trial, _, _| around(trial, 10.0, 0.03));
     let calibration = Calibration::of(&conclusion, "this machine").unwrap();
@@ -262,40 +256,40 @@ fn a_margin_within_the_noise_is_refused_and_a_default_one_gives_way() {
     let asked = definition(&format!("{LADDER}margin = \"5%\"\n"));
     let refused = Study::new(asked, Options::default(), Some(calibration.clone())).unwrap_err();
     assert!(matches!(refused, Refusal::MarginWithinNoise { metric: Metric::P50, .. }));
-    let text =
-        "a margin of 5.0 % for p50 is within the noise of this machine; 11.3 % can be told with 10 blocks";
+    let text = "a margin of 5.0 % for p50 is within this machine's noise; 10 blocks allow 11.3 %";
     assert_eq!(refused.to_string(), text);
-    let conclusion = run(study_with(LADDER, Options::default(), Some(calibration)), |trial, arm, _| {
-        around(trial, planted(arm), 0.01)
+    let conclusion = run(study_with(LADDER, Options::default(), Some(calibration)), |trial, variant, _| {
+        around(trial, planted(variant), 0.01)
     });
     let margin = effect(&conclusion, "stock", "fine", Metric::P50).margin;
     assert!((margin - 0.113).abs() < 0.001, "{margin}");
-    assert!((effect(&conclusion, "stock", "fine", Metric::Rate).margin - 0.05).abs() < 1e-9);
+    assert!((effect(&conclusion, "stock", "fine", Metric::Goodput).margin - 0.05).abs() < 1e-9);
 }
 
 #[test]
 fn published_figures_stand_beside_measured_ones() {
     let published = r#"
 [[published]]
-arm = "stock"
+variant = "stock"
 workload = "list"
 figures = { p50 = "20ms" }
 
 [[published]]
-arm = "fine"
+variant = "fine"
 workload = "list"
 figures = { p50 = "10ms", p99 = "50ms" }
 "#;
-    let conclusion =
-        run(study(&format!("{LADDER}{published}")), |trial, arm, _| around(trial, planted(arm), 0.01));
-    assert!((conclusion.beside[0].ratio.unwrap() - 0.5).abs() < 0.06, "{:?}", conclusion.beside[0]);
-    assert_eq!(conclusion.beside[2].measured, None, "no p99 was measured");
+    let conclusion = run(study(&format!("{LADDER}{published}")), |trial, variant, _| {
+        around(trial, planted(variant), 0.01)
+    });
+    assert!((conclusion.published[0].ratio.unwrap() - 0.5).abs() < 0.06, "{:?}", conclusion.published[0]);
+    assert_eq!(conclusion.published[2].measured, None, "no p99 was measured");
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).published, Some(-0.5));
-    assert_eq!(conclusion.beside.len(), 3);
+    assert_eq!(conclusion.published.len(), 3);
 }
 
 #[test]
-fn identical_arms_are_rarely_called_different_all_the_way_through() {
+fn identical_variants_are_rarely_called_different_all_the_way_through() {
     let studies = 200;
     let wrong = (0..studies).filter(|seed| {
         let rest = format!("[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p50\"]\nseed = {seed}\n");
@@ -309,40 +303,33 @@ fn identical_arms_are_rarely_called_different_all_the_way_through() {
 
 #[test]
 fn an_a_a_on_request_runs_the_base_twice_and_decides_nothing_else() {
-    let conclusion =
-        run(study(&format!("{LADDER}aa = true\n")), |trial, arm, _| around(trial, planted(arm), 0.02));
+    let conclusion = run(study(&format!("{LADDER}aa = true\n")), |trial, variant, _| {
+        around(trial, planted(variant), 0.02)
+    });
     let twin = effect(&conclusion, "stock", "stock again", Metric::P50);
-    assert_eq!(twin.relation, Relation::Itself);
+    assert_eq!(twin.relation, Relation::Aa);
     assert!(!matches!(twin.verdict, Verdict::Faster | Verdict::Slower));
-    assert!(
-        conclusion
-            .notes
-            .iter()
-            .any(|note| note.starts_with("the base against itself was called different in 0 of"))
-    );
+    assert!(conclusion.notes.iter().any(|note| note.starts_with("A/A test: different in 0 of")));
 }
 
 #[test]
 fn a_metric_that_no_trial_has_is_said_to_be_missing() {
     let rest = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"p99\"]\n";
-    let conclusion = run(study(rest), |trial, _, _| told(&[(Metric::P50, 1e6 + trial.number as f64)]));
+    let conclusion = run(study(rest), |trial, _, _| result(&[(Metric::P50, 1e6 + trial.number as f64)]));
     let missing = effect(&conclusion, "stock", "fine", Metric::P99);
-    assert_eq!((missing.rounds, missing.verdict), (0, Verdict::Undecided));
-    assert_eq!(missing.notes, ["no block has this figure on both sides"]);
+    assert_eq!((missing.n_blocks, missing.verdict), (0, Verdict::Undecided));
+    assert_eq!(missing.notes, ["no block measured both sides"]);
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Same);
 }
 
 #[test]
 fn a_claim_on_a_percentile_that_trials_are_too_short_for_says_so() {
     let rest = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\"]\n
-[claims.tail]\ntext = \"a short tail\"\narm = \"fine\"\nworkload = \"list\"\nmetric = \"p99.9\"\nbelow = \"1s\"\n";
-    let conclusion = run(study(rest), |trial, _, _| told(&[(Metric::P50, 1e6 + trial.number as f64)]));
+[claims.tail]\ntext = \"a short tail\"\nvariant = \"fine\"\nworkload = \"list\"\nmetric = \"p99.9\"\nbelow = \"1s\"\n";
+    let conclusion = run(study(rest), |trial, _, _| result(&[(Metric::P50, 1e6 + trial.number as f64)]));
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Undecided);
-    assert_eq!(
-        claim.why,
-        "no block has this figure: p99.9 takes 100000 requests a trial, no trial measured more than 10000 of fine under list"
-    );
+    assert_eq!(claim.why, "fine, list: p99.9 needs 100000 requests per trial, the largest trial has 10000");
 }
 
 #[test]
@@ -352,10 +339,10 @@ fn a_conclusion_can_be_drawn_at_any_time_and_stored() {
     assert!(!empty.over && empty.timeline.is_empty());
     for _ in 0..7 {
         let trial = study.next().unwrap();
-        study.tell(&trial, around(&trial, 10.0, 0.01)).unwrap();
+        study.record_result(&trial, around(&trial, 10.0, 0.01)).unwrap();
     }
     let conclusion = study.conclude();
-    assert_eq!(conclusion.notes[0], "the study is not over: 53 trials left; what it says may change");
+    assert_eq!(conclusion.notes[0], "unfinished: 53 trials left; the results can change");
     let stored = serde_json::to_string(&conclusion).unwrap();
     assert_eq!(serde_json::from_str::<Conclusion>(&stored).unwrap().effects.len(), conclusion.effects.len());
 }
@@ -365,14 +352,14 @@ fn a_claim_that_one_block_measured_says_so_and_how_many_it_takes() {
     let claims = r#"
 [claims.bound]
 text = "a list takes less than 20 ms"
-arm = "stock"
+variant = "stock"
 workload = "list"
 metric = "p50"
 below = "20ms"
 
 [claims.change]
 text = "fine locks are faster"
-arm = "fine"
+variant = "fine"
 against = "stock"
 workload = "list"
 metric = "p50"
@@ -380,31 +367,28 @@ expect = "faster"
 "#;
     let options = Options { blocks: Some(1), ..Options::default() };
     let text = format!("[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\"]\n{claims}");
-    let conclusion = run(study_with(&text, options, None), |_, arm, _| {
-        told(&[(Metric::P50, planted(arm) * 1e6), (Metric::Rate, 100.0)])
+    let conclusion = run(study_with(&text, options, None), |_, variant, _| {
+        result(&[(Metric::P50, planted(variant) * 1e6), (Metric::Goodput, 100.0)])
     });
     let why: Vec<&str> = conclusion.claims.iter().map(|claim| claim.why.as_str()).collect();
-    assert_eq!(why[0], "p50 of stock under list: 10.0 ms in 1 block; a verdict needs 2");
+    assert_eq!(why[0], "p50, stock, list: 10.0 ms (1 block); a verdict needs 2");
     // 2 metrics at 5 %: 2 * 2/2^7 = 0.031, and 0.063 with a block less.
-    assert!(why[1].ends_with("undecided; 1 block measured both, a verdict needs 7"), "{}", why[1]);
+    assert!(why[1].ends_with("(1 block), undecided; a verdict needs 7 blocks"), "{}", why[1]);
     assert!(!why[1].contains('?'), "{}", why[1]);
     assert!(conclusion.claims.iter().all(|claim| claim.verdict == ClaimVerdict::Undecided));
 }
 
 #[test]
 fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
-    let claim = "\n[claims.C]\ntext = \"quick\"\narm = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"20ms\"\n";
+    let claim = "\n[claims.C]\ntext = \"quick\"\nvariant = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"20ms\"\n";
     let options = Options { blocks: Some(1), ..Options::default() };
     let study = study_with(&format!("{LADDER}{claim}"), options, None);
     let conclusion = run(study, |_, _, _| invalid("the generator was late"));
-    assert_eq!(
-        conclusion.claims[0].why,
-        "2 trials of stock under list, none that counts: the generator was late"
-    );
+    assert_eq!(conclusion.claims[0].why, "stock, list: 2 trials, none usable: the generator was late");
 }
 
 #[test]
-fn the_cpus_bound_the_rate_of_an_arm_and_a_study_says_how_far_it_is_from_that() {
+fn the_cpus_bound_the_throughput_of_a_variant_and_a_study_says_how_close_it_gets() {
     let conclusion = run(study(LADDER), |_, _, _| {
         let costs = [
             (Metric::GeneratorCpuPerRequest, 30_000.0),
@@ -412,14 +396,16 @@ fn the_cpus_bound_the_rate_of_an_arm_and_a_study_says_how_far_it_is_from_that() 
             (Metric::StoreCpuPerRequest, 70_000.0),
         ];
         // Of 10,000 requests a second half are errors, so that 5,000 are answered.
-        let told = told(&[&costs[..], &[(Metric::Rate, 5_000.0 / 2.0), (Metric::Errors, 0.5)]].concat());
-        let Told::Measured(mut measured) = told else { panic!() };
+        let result =
+            result(&[&costs[..], &[(Metric::Goodput, 5_000.0 / 2.0), (Metric::Errors, 0.5)]].concat());
+        let TrialResult::Measured(mut measured) = result else { panic!() };
         let cpus = [("generator", "0-1"), ("service.main", "0-1"), ("postgres.db", "0-1")];
-        measured.place.cpus = cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into();
-        Told::Measured(measured)
+        measured.placement.cpus =
+            cpus.map(|(component, cpus)| (component.to_owned(), cpus.to_owned())).into();
+        TrialResult::Measured(measured)
     });
     let bound = &conclusion.bounds[0];
     // 2 CPUs / 200 us = 10,000 a second, of which 5,000 ended.
     assert!((bound.limit - 10_000.0).abs() < 1e-6 && (bound.reached - 0.5).abs() < 1e-9, "{bound:?}");
-    assert_eq!((bound.by.len(), bound.cpus, bound.rounds), (3, 2, 10));
+    assert_eq!((bound.by.len(), bound.cpus, bound.n_blocks), (3, 2, 10));
 }

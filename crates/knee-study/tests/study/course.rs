@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use knee_study::definition::Definition;
-use knee_study::study::{Options, Refusal, Study, Told};
+use knee_study::study::{Options, Refusal, Study, TrialResult};
 use proptest::prelude::*;
 
 use crate::bench::{around, definition, invalid, run, study, study_with};
@@ -11,42 +11,42 @@ use crate::bench::{around, definition, invalid, run, study, study_with};
 const LADDER: &str = "[design]\nkind = \"ladder\"\nblocks = 8\nmetrics = [\"p50\"]\n";
 
 #[test]
-fn every_block_has_every_arm_and_workload_once_with_the_same_arrivals_for_all_arms() {
+fn every_block_has_every_variant_and_workload_once_with_the_same_arrivals() {
     let mut study = study(LADDER);
     let mut seen: BTreeMap<(usize, String), Vec<(String, u64)>> = BTreeMap::new();
     while let Some(trial) = study.next() {
         let key = (trial.block, trial.workload.clone());
-        seen.entry(key).or_default().push((trial.arm.clone(), trial.arrival_seed));
-        study.tell(&trial, around(&trial, 10.0, 0.02)).unwrap();
+        seen.entry(key).or_default().push((trial.variant.clone(), trial.arrival_seed));
+        study.record_result(&trial, around(&trial, 10.0, 0.02)).unwrap();
     }
     assert_eq!(seen.len(), 8 * 2);
-    for ((block, workload), arms) in &seen {
-        let mut names: Vec<&str> = arms.iter().map(|(name, _)| name.as_str()).collect();
+    for ((block, workload), variants) in &seen {
+        let mut names: Vec<&str> = variants.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         assert_eq!(names, ["cached", "fine", "stock"], "block {block}, {workload}");
-        assert!(arms.iter().all(|(_, seed)| *seed == arms[0].1), "block {block}, {workload}");
+        assert!(variants.iter().all(|(_, seed)| *seed == variants[0].1), "block {block}, {workload}");
     }
 }
 
 #[test]
-fn an_arm_runs_all_workloads_before_the_next_arm_and_restarts_as_asked() {
+fn a_variant_runs_all_workloads_before_the_next_variant_and_restarts_as_asked() {
     let mut study = study(&format!("{LADDER}restart_every = 2\n"));
     let mut trials = Vec::new();
     while let Some(trial) = study.next() {
-        study.tell(&trial, around(&trial, 10.0, 0.02)).unwrap();
+        study.record_result(&trial, around(&trial, 10.0, 0.02)).unwrap();
         trials.push(trial);
     }
     for pair in trials.chunks(2) {
-        assert_eq!(pair[0].arm, pair[1].arm);
+        assert_eq!(pair[0].variant, pair[1].variant);
         assert_eq!(pair[0].restart, pair[0].block % 2 == 0, "{:?}", pair[0]);
         assert!(!pair[1].restart && pair[1].reset);
     }
 }
 
 #[test]
-fn an_invalid_trial_is_repeated_once_on_a_fresh_process_and_then_the_round_is_lost() {
+fn an_invalid_trial_is_repeated_once_on_a_fresh_process_and_then_the_block_is_lost() {
     let conclusion = run(study(LADDER), |trial, _, _| {
-        match (trial.block, trial.arm.as_str(), trial.workload.as_str(), trial.attempt) {
+        match (trial.block, trial.variant.as_str(), trial.workload.as_str(), trial.attempt) {
             (3, "fine", "list", _) | (5, "stock", "list", 1) => invalid("the generator was late"),
             _ => around(trial, 10.0, 0.02),
         }
@@ -57,58 +57,57 @@ fn an_invalid_trial_is_repeated_once_on_a_fresh_process_and_then_the_round_is_lo
     assert_eq!(conclusion.lost.len(), 1);
     assert_eq!((conclusion.lost[0].block, conclusion.lost[0].why.as_str()), (3, "the generator was late"));
     assert!(
-        conclusion.notes.iter().any(|note| note == "1 round lost although tried twice"),
+        conclusion.notes.iter().any(|note| note == "1 trial lost: both attempts failed"),
         "{:?}",
         conclusion.notes
     );
     let step =
-        conclusion.effects.iter().find(|effect| effect.to.arm == "fine" && effect.to.workload == "list");
+        conclusion.effects.iter().find(|effect| effect.to.variant == "fine" && effect.to.workload == "list");
     assert_eq!(step.unwrap().blocks, [0, 1, 2, 4, 5, 6, 7]);
 }
 
 #[test]
-fn an_arm_that_dies_twice_is_lost_and_the_others_go_on() {
+fn a_variant_that_dies_twice_is_lost_and_the_others_go_on() {
     let conclusion = run(study(LADDER), |trial, _, _| {
-        if trial.arm == "fine" && trial.block == 2 {
-            return Told::Died { reason: "signal 11".to_owned() };
+        if trial.variant == "fine" && trial.block == 2 {
+            return TrialResult::Died { reason: "signal 11".to_owned() };
         }
         around(trial, 10.0, 0.02)
     });
     let after = conclusion.trials.iter().filter(|entry| entry.trial.block > 2);
-    assert!(after.clone().all(|entry| entry.trial.arm != "fine"));
+    assert!(after.clone().all(|entry| entry.trial.variant != "fine"));
     assert_eq!(after.count(), 5 * 2 * 2);
-    let fine = conclusion.arms.iter().find(|arm| arm.name == "fine").unwrap();
+    let fine = conclusion.variants.iter().find(|variant| variant.name == "fine").unwrap();
     assert_eq!(fine.lost.as_deref(), Some("signal 11"));
     assert_eq!(conclusion.totals.broken, 2);
     let of = |to: &str| {
-        conclusion.effects.iter().find(|effect| effect.to.arm == to && effect.from.arm == "stock").unwrap()
+        conclusion
+            .effects
+            .iter()
+            .find(|effect| effect.to.variant == to && effect.from.variant == "stock")
+            .unwrap()
     };
-    assert_eq!((of("fine").rounds, of("cached").rounds), (2, 8), "what it measured before is kept");
+    assert_eq!((of("fine").n_blocks, of("cached").n_blocks), (2, 8), "what it measured before is kept");
 }
 
 #[test]
-fn an_arm_that_never_comes_up_is_lost_at_once() {
+fn a_variant_that_never_comes_up_is_lost_at_once() {
     let conclusion = run(study(LADDER), |trial, _, _| {
-        if trial.arm == "stock" {
-            return Told::NeverReady { reason: "no answer in 30 s".to_owned() };
+        if trial.variant == "stock" {
+            return TrialResult::NeverReady { reason: "no answer in 30 s".to_owned() };
         }
         around(trial, 10.0, 0.02)
     });
     assert_eq!(conclusion.totals.broken, 1);
     assert!(conclusion.over);
-    assert!(
-        conclusion
-            .notes
-            .iter()
-            .any(|note| note.contains("stock was lost, the others went on: no answer in 30 s"))
-    );
+    assert!(conclusion.notes.iter().any(|note| note.contains("stock was lost: no answer in 30 s")));
 }
 
 #[test]
-fn a_study_of_which_all_arms_are_lost_is_over() {
-    let conclusion = run(study(LADDER), |_, _, _| Told::NeverReady { reason: "no".to_owned() });
+fn a_study_whose_variants_are_all_lost_is_over() {
+    let conclusion = run(study(LADDER), |_, _, _| TrialResult::NeverReady { reason: "no".to_owned() });
     assert_eq!(conclusion.totals.trials, 3);
-    assert!(conclusion.effects.iter().all(|effect| effect.rounds == 0));
+    assert!(conclusion.effects.iter().all(|effect| effect.n_blocks == 0));
 }
 
 #[test]
@@ -130,14 +129,14 @@ fn an_undecided_study_goes_on_once_if_asked_and_no_further() {
 }
 
 #[test]
-fn some_arms_can_be_run_alone_beside_the_base() {
-    let only = |name: &str| Options { arms: vec![name.to_owned()], ..Options::default() };
+fn some_variants_can_run_alone_beside_the_baseline() {
+    let only = |name: &str| Options { variants: vec![name.to_owned()], ..Options::default() };
     let study = study_with(LADDER, only("cached"), None);
-    let names: Vec<&str> = study.arms().iter().map(|arm| arm.name.as_str()).collect();
+    let names: Vec<&str> = study.variants().iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names, ["stock", "cached"]);
     assert_eq!(study.remaining(), 8 * 2 * 2);
     let unknown = Study::new(definition(LADDER), only("cachet"), None).unwrap_err();
-    assert_eq!(unknown.to_string(), "no arm `cachet` takes part; these do: stock, fine, cached");
+    assert_eq!(unknown.to_string(), "no variant `cachet` takes part; these do: stock, fine, cached");
     let alone = Study::new(definition(LADDER), only("stock"), None).unwrap_err();
     assert!(matches!(alone, Refusal::NothingToCompare(_)));
 }
@@ -146,8 +145,8 @@ fn some_arms_can_be_run_alone_beside_the_base() {
 fn a_result_of_another_trial_is_refused_and_changes_nothing() {
     let mut study = study(LADDER);
     let first = study.next().unwrap();
-    study.tell(&first, around(&first, 10.0, 0.0)).unwrap();
-    assert_eq!(study.tell(&first, around(&first, 10.0, 0.0)), Err(Refusal::NotNext(0)));
+    study.record_result(&first, around(&first, 10.0, 0.0)).unwrap();
+    assert_eq!(study.record_result(&first, around(&first, 10.0, 0.0)), Err(Refusal::NotNext(0)));
     assert_eq!(study.entries().len(), 1);
 }
 
@@ -156,7 +155,7 @@ fn stored_results_of_another_study_are_refused() {
     let mut study = study(LADDER);
     for _ in 0..5 {
         let trial = study.next().unwrap();
-        study.tell(&trial, around(&trial, 10.0, 0.0)).unwrap();
+        study.record_result(&trial, around(&trial, 10.0, 0.0)).unwrap();
     }
     let entries = study.entries().to_vec();
     let other = definition(&format!("{LADDER}seed = 2\n"));
@@ -169,7 +168,7 @@ fn the_study_of_the_reference_page_is_one() {
     let page = include_str!("../../../../docs/reference/study-toml.md");
     let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let definition = Definition::read(text, "study.toml", &|path| path == "mixed.js").unwrap();
-    assert_eq!((definition.arms.len(), definition.claims.len(), definition.published.len()), (3, 4, 3));
+    assert_eq!((definition.variants.len(), definition.claims.len(), definition.published.len()), (3, 4, 3));
     let study = Study::new(definition, Options::default(), None).unwrap();
     assert_eq!(study.remaining(), 10 * 3 * 3);
 }
@@ -182,14 +181,14 @@ proptest! {
         let rest = format!("{LADDER}seed = {seed}\nextend = true\n");
         let service = |trial: &knee_study::study::Trial| match trial.number % 7 {
             3 if trial.attempt == 1 => invalid("noise"),
-            5 if trial.arm == "cached" && trial.block == 4 => Told::Died { reason: "gone".to_owned() },
+            5 if trial.variant == "cached" && trial.block == 4 => TrialResult::Died { reason: "gone".to_owned() },
             _ => around(trial, 10.0, spread),
         };
         let whole = run(study(&rest), |trial, _, _| service(trial));
         let mut first = study(&rest);
         for _ in 0..stop {
             let Some(trial) = first.next() else { break };
-            first.tell(&trial, service(&trial)).unwrap();
+            first.record_result(&trial, service(&trial)).unwrap();
         }
         // What is stored is text.
         let stored = serde_json::to_string(first.entries()).unwrap();

@@ -5,3 +5,5 @@ mod bench;
 mod conclusion;
 
 mod course;
+
+mod stored;

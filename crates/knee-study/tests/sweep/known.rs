@@ -1,8 +1,8 @@
 //! Services with a known limit: c workers that take S seconds do c / S requests a second.
 
-use knee_study::sweep::conclusion::{Named, Recovery};
+use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::rule::Broken;
-use knee_study::sweep::{Interval, Kind, Ladder, Report};
+use knee_study::sweep::{Ladder, LevelRange, LoadKind, Report};
 
 use crate::server::{Law, Service, config, sweep};
 
@@ -17,9 +17,9 @@ fn services() -> Vec<Service> {
     services
 }
 
-fn capacity(report: &Report) -> Interval {
+fn capacity(report: &Report) -> LevelRange {
     match report.capacity {
-        Named::Between { interval, .. } => interval,
+        LevelEstimate::Between { interval, .. } => interval,
         ref other => panic!("{other:?}"),
     }
 }
@@ -35,15 +35,18 @@ fn known_limits_are_found_within_seven_per_cent() {
             let limit = service.limit();
             let report = sweep(&config(seed), &mut service);
             let found = capacity(&report);
-            let told = format!("seed {seed}, {service:?}: {found:?}, truth {limit}");
-            assert!(is_within(found.middle(), limit, 0.07), "{told}");
-            assert!(found.high / found.low <= 1.11, "{told}");
+            let result = format!("seed {seed}, {service:?}: {found:?}, truth {limit}");
+            assert!(is_within(found.middle(), limit, 0.07), "{result}");
+            assert!(found.high / found.low <= 1.11, "{result}");
             let saturation = report.saturation.unwrap();
-            assert!(saturation.reached && is_within(saturation.rate, limit, 0.07), "{told}; {saturation:?}");
+            assert!(
+                saturation.reached && is_within(saturation.rate, limit, 0.07),
+                "{result}; {saturation:?}"
+            );
             let breaking = report.breaking.interval().unwrap();
-            assert!(is_within(breaking.middle(), limit, 0.07), "{told}; {breaking:?}");
-            assert_eq!(report.broken, Some(Broken::Backlog), "{told}");
-            assert!(matches!(report.recovery, Recovery::AtOnce(_)), "{told}; {:?}", report.recovery);
+            assert!(is_within(breaking.middle(), limit, 0.07), "{result}; {breaking:?}");
+            assert_eq!(report.broken, Some(Broken::Backlog), "{result}");
+            assert!(matches!(report.recovery, Recovery::AtOnce(_)), "{result}; {:?}", report.recovery);
         }
     }
 }
@@ -51,10 +54,10 @@ fn known_limits_are_found_within_seven_per_cent() {
 #[test]
 fn ten_sweeps_of_one_service_agree() {
     for law in [Law::Fixed, Law::Exponential] {
-        let found: Vec<Interval> =
+        let found: Vec<LevelRange> =
             (100..110).map(|seed| capacity(&sweep(&config(seed), &mut Service::new(4, 5e-3, law)))).collect();
-        for (place, one) in found.iter().enumerate() {
-            for other in &found[place + 1..] {
+        for (position, one) in found.iter().enumerate() {
+            for other in &found[position + 1..] {
                 assert!(one.overlaps(*other), "{law:?}: {found:?}");
             }
         }
@@ -88,7 +91,7 @@ fn a_limit_on_response_time_is_met_where_theory_says() {
 #[test]
 fn connections_that_wait_for_each_other_saturate_at_the_limit() {
     let mut config = config(3);
-    config.kind = Kind::Connections;
+    config.kind = LoadKind::Connections;
     config.ladder = Ladder::List(vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
     config.slos = vec!["p99<20ms".parse().unwrap()];
     // With n connections on 8 workers of 4 ms a request takes n / 8 x 4 ms: 20 ms at 40.

@@ -1,7 +1,7 @@
 //! What holds for every sweep, whatever the service and whatever the luck.
 
-use knee_study::sweep::conclusion::{Facts, Named};
-use knee_study::sweep::{Config, Kind, Ladder, Purpose, Sweep};
+use knee_study::sweep::conclusion::{Facts, LevelEstimate};
+use knee_study::sweep::{Config, Ladder, LoadKind, Purpose, Sweep};
 use proptest::prelude::*;
 
 use crate::server::{Law, Service, config};
@@ -19,7 +19,7 @@ fn any_config() -> impl Strategy<Value = Config> {
     let slos = prop_oneof![Just(vec![]), Just(vec!["p90<30ms"]), Just(vec!["p99<15ms", "mean<9ms"])];
     (ladder, slos, any::<bool>(), any::<u32>(), prop::option::of(5.0f64..2_000.0)).prop_map(
         |(ladder, slos, closed, seed, ceiling)| Config {
-            kind: if closed { Kind::Connections } else { Kind::Requests },
+            kind: if closed { LoadKind::Connections } else { LoadKind::Requests },
             ladder,
             ceiling: ceiling.map(f64::round),
             seconds: 2.0,
@@ -58,7 +58,7 @@ proptest! {
             }
             seeds.push(step.seed);
             let result = service.measure(&step, &config);
-            prop_assert!(sweep.tell(result).is_some());
+            prop_assert!(sweep.record_result(result).is_some());
             prop_assert!(sweep.trials().len() < 100, "it has to end");
             prop_assert!(sweep.left() >= 0.0);
         }
@@ -68,7 +68,7 @@ proptest! {
 
         let report = sweep.conclude(Facts::default());
         for named in [&report.capacity, &report.breaking] {
-            if let Named::Between { interval, .. } = named {
+            if let LevelEstimate::Between { interval, .. } = named {
                 prop_assert!(interval.low < interval.high, "{named:?}");
             }
         }

@@ -12,7 +12,7 @@ use knee_core::tally::{Accounting, EndpointTally};
 use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
 use knee_study::sweep::conclusion::Facts;
-use knee_study::sweep::{Config, Kind, Ladder, Load, Report, Step, StepResult, Sweep};
+use knee_study::sweep::{Config, Ladder, LoadKind, Report, Step, StepLoad, StepResult, Sweep};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
@@ -63,8 +63,8 @@ impl Service {
 
     pub fn measure(&mut self, step: &Step, config: &Config) -> StepResult {
         let cap = match step.load {
-            Load::Rate(_) => config.in_flight_max,
-            Load::Connections(count) => count,
+            StepLoad::ArrivalRate(_) => config.in_flight_max,
+            StepLoad::Connections(count) => count,
         };
         let mut run = Run::new(step, cap as usize);
         run.simulate(self);
@@ -75,7 +75,7 @@ impl Service {
 /// A config for a service of which nothing is known.
 pub fn config(seed: u64) -> Config {
     Config {
-        kind: Kind::Requests,
+        kind: LoadKind::Requests,
         ladder: Ladder::Auto,
         ceiling: None,
         seconds: 10.0,
@@ -93,7 +93,7 @@ pub fn sweep(config: &Config, service: &mut Service) -> Report {
     let mut sweep = Sweep::new(config.clone());
     while let Some(step) = sweep.next() {
         let result = service.measure(&step, config);
-        sweep.tell(result);
+        sweep.record_result(result);
         assert!(sweep.trials().len() < 100, "a sweep has to end");
     }
     sweep.conclude(Facts::default())
@@ -126,7 +126,7 @@ struct Request {
 
 struct Run {
     random: ChaCha8Rng,
-    load: Load,
+    load: StepLoad,
     cap: usize,
     begin: f64,
     end: f64,
@@ -171,8 +171,8 @@ impl Run {
         let width = (self.end - self.begin) / 10.0;
         let mut tick = self.begin;
         let mut next = match self.load {
-            Load::Rate(rate) => self.exponential() / rate,
-            Load::Connections(count) => {
+            StepLoad::ArrivalRate(rate) => self.exponential() / rate,
+            StepLoad::Connections(count) => {
                 (0..count).for_each(|_| self.arrive(0.0, service));
                 f64::INFINITY
             }
@@ -196,7 +196,9 @@ impl Run {
                 self.depart(service);
             } else {
                 self.arrive(next, service);
-                let Load::Rate(rate) = self.load else { unreachable!("closed arrivals follow departures") };
+                let StepLoad::ArrivalRate(rate) = self.load else {
+                    unreachable!("closed arrivals follow departures")
+                };
                 next += self.exponential() / rate;
             }
         }
@@ -244,7 +246,7 @@ impl Run {
         let Some(Reverse((At(now), due, sent))) = self.busy.pop() else { return };
         self.answer(Request { due: f64::from_bits(due), sent: f64::from_bits(sent) }, now, Outcome::Ok);
         service.tipped &= self.in_service() > 0;
-        if matches!(self.load, Load::Connections(_)) {
+        if matches!(self.load, StepLoad::Connections(_)) {
             self.outside.push_back(now);
         }
         self.send(now, service);
@@ -309,8 +311,8 @@ impl Run {
 /// What is measured when the generator sends `most` a second and no more.
 fn slow_down(result: &mut StepResult, most: f64) {
     let grows = result.offered - most;
-    for (place, (_, waiting)) in result.waiting.iter_mut().enumerate() {
-        *waiting += grows * result.seconds * (place + 1) as f64 / 10.0;
+    for (position, (_, waiting)) in result.waiting.iter_mut().enumerate() {
+        *waiting += grows * result.seconds * (position + 1) as f64 / 10.0;
     }
     (result.achieved, result.goodput, result.state) = (most, most, Validity::Invalid);
     result.reasons.push(Warning {

@@ -1,10 +1,10 @@
 //! Services and generators that misbehave: what may be said about them, and what may not.
 
 use knee_core::validity::Validity;
-use knee_study::sweep::conclusion::{Facts, Named, Recovery};
+use knee_study::sweep::conclusion::{Facts, LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::rule::Broken;
-use knee_study::sweep::{Kind, Ladder, Sweep};
+use knee_study::sweep::{Ladder, LoadKind, Sweep};
 
 use crate::server::{Law, Service, config, sweep};
 
@@ -13,7 +13,7 @@ fn a_service_faster_than_the_generator_has_no_capacity_named() {
     let mut service = Service::new(64, 1e-3, Law::Exponential);
     service.generator = Some(20_000.0);
     let report = sweep(&config(1), &mut service);
-    let Named::Refused { at_least, why } = &report.capacity else { panic!("{:?}", report.capacity) };
+    let LevelEstimate::Refused { at_least, why } = &report.capacity else { panic!("{:?}", report.capacity) };
     let passed = at_least.unwrap();
     assert!(passed > 10_000.0 && passed <= 20_000.0 * 1.01, "what passed is true all the same: {passed}");
     assert_eq!(why, &["a worker of knee used over 90 % of its CPU"]);
@@ -28,7 +28,7 @@ fn connections_that_run_out_are_our_limit_and_not_the_services() {
     let mut config = config(1);
     config.in_flight_max = 100;
     let report = sweep(&config, &mut Service::new(100_000, 1.0, Law::Fixed));
-    let Named::Refused { why, .. } = &report.capacity else { panic!("{:?}", report.capacity) };
+    let LevelEstimate::Refused { why, .. } = &report.capacity else { panic!("{:?}", report.capacity) };
     assert!(why[0].contains("one of the 100 that may be in flight"), "{why:?}");
 }
 
@@ -48,7 +48,7 @@ fn a_retrograde_service_breaks_and_its_peak_is_named_where_the_steps_show_it() {
     // Each of n requests takes 10 ms x (1 + 0.02 n): 100 n / (1 + 0.02 n) a second, 5,000 at the most.
     service.crosstalk = 0.02;
     let mut config = config(1);
-    config.kind = Kind::Connections;
+    config.kind = LoadKind::Connections;
     config.ladder = Ladder::List(vec![1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 400.0]);
     let report = sweep(&config, &mut service);
     let law = report.law.unwrap();
@@ -72,7 +72,7 @@ fn without_a_single_pass_the_capacity_is_below_what_was_tried() {
     config.ladder = Ladder::Geometric { from: 100.0, to: None, factor: 1.5 };
     config.slos = vec!["p50<1ms".parse().unwrap()];
     let report = sweep(&config, &mut Service::new(4, 5e-3, Law::Fixed));
-    assert_eq!(report.capacity, Named::Below(1.57), "100 halved six times");
+    assert_eq!(report.capacity, LevelEstimate::Below(1.57), "100 halved six times");
     assert_eq!(report.recovery, Recovery::NotTried);
 }
 
@@ -81,8 +81,8 @@ fn a_ladder_that_ends_before_anything_fails_says_at_least() {
     let mut config = config(1);
     config.ladder = Ladder::Geometric { from: 100.0, to: Some(300.0), factor: 1.5 };
     let report = sweep(&config, &mut Service::new(4, 5e-3, Law::Exponential));
-    assert_eq!(report.capacity, Named::AtLeast(300.0), "the last rung is the end that was asked for");
-    assert_eq!(report.breaking, Named::AtLeast(300.0));
+    assert_eq!(report.capacity, LevelEstimate::AtLeast(300.0), "the last rung is the end that was asked for");
+    assert_eq!(report.breaking, LevelEstimate::AtLeast(300.0));
     assert!(!report.saturation.unwrap().reached);
 }
 
@@ -92,14 +92,18 @@ fn no_step_is_above_the_ceiling_and_none_begins_after_the_time_is_up() {
     capped.ceiling = Some(500.0);
     let report = sweep(&capped, &mut Service::new(4, 5e-3, Law::Exponential));
     let most = report.ladder().map(|trial| trial.step.load.level()).fold(0.0, f64::max);
-    assert_eq!((most.to_bits(), &report.capacity), (500f64.to_bits(), &Named::AtLeast(500.0)));
+    assert_eq!((most.to_bits(), &report.capacity), (500f64.to_bits(), &LevelEstimate::AtLeast(500.0)));
 
     let mut timed = config(1);
     timed.seconds_max = Some(100.0);
     let report = sweep(&timed, &mut Service::new(4, 5e-3, Law::Exponential));
     let spent: f64 = report.trials.iter().map(|trial| trial.result.took).sum();
     assert!(spent <= 100.0 && report.ended == Ended::OutOfTime, "{spent}");
-    assert!(!matches!(report.capacity, Named::Between { confirmed: true, .. }), "{:?}", report.capacity);
+    assert!(
+        !matches!(report.capacity, LevelEstimate::Between { confirmed: true, .. }),
+        "{:?}",
+        report.capacity
+    );
 }
 
 #[test]
@@ -109,12 +113,12 @@ fn a_sweep_that_is_interrupted_concludes_from_what_is_there() {
     let mut sweep = Sweep::new(config.clone());
     for _ in 0..10 {
         let step = sweep.next().unwrap();
-        sweep.tell(service.measure(&step, &config));
+        sweep.record_result(service.measure(&step, &config));
     }
     let step = sweep.next().unwrap();
     let mut half = service.measure(&step, &config);
     half.interrupted = true;
-    assert!(sweep.tell(half).is_none());
+    assert!(sweep.record_result(half).is_none());
     assert_eq!(sweep.next(), None);
     let report = sweep.conclude(Facts::default());
     assert_eq!((report.ended, report.trials.len()), (Ended::Interrupted, 10));

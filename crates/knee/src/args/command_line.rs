@@ -22,7 +22,7 @@ Examples:
   knee URL -q 1000 -z 1m --warm-up 5s          open load: 1,000 requests/s
   knee URL -q 100 --stage 30s:2000,1m:2000     ramp to 2,000/s, then hold it
   knee URL -m POST -T application/json -d '{}' POST a body
-  knee URL -z 10s --output-format json | jq .verdict
+  knee URL -z 10s --output-format json | jq .validity
   knee run script.js                           run a k6 script
   knee report last~1                           show the run before the last
   knee sweep URL --slo 'p99<250ms'             find the capacity

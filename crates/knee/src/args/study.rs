@@ -29,7 +29,7 @@ pub struct StudyArgs {
 const EXAMPLES: &str = "\
 Examples:
   knee study labs/lorem-news --quick
-  knee study labs/lorem-news --arm stock --arm enhanced
+  knee study labs/lorem-news --variant stock --variant enhanced
   knee study labs/lorem-news --resume
   knee study labs/lorem-news --output-format md -o README.md --plots plots
   knee study labs/lorem-news --report-only --output-format json";
@@ -42,9 +42,9 @@ pub struct ExtentFlags {
     /// Fewer blocks and shorter trials; detects only large changes
     #[arg(long)]
     pub quick: bool,
-    /// Only this arm, and what it is compared with; may be given several times
-    #[arg(long = "arm", value_name = "NAME")]
-    pub arms: Vec<String>,
+    /// Only this variant and the baseline; repeat for more
+    #[arg(long = "variant", value_name = "NAME")]
+    pub variants: Vec<String>,
     /// Number of blocks [default: the study's own]
     #[arg(long, value_name = "N")]
     pub blocks: Option<usize>,
@@ -52,11 +52,11 @@ pub struct ExtentFlags {
     #[arg(long)]
     pub resume: bool,
     /// Report on saved trials; start and run nothing
-    #[arg(long, conflicts_with_all = ["quick", "arms", "blocks", "resume", "against_itself", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["quick", "variants", "blocks", "resume", "aa", "dry_run"])]
     pub report_only: bool,
-    /// Nothing but this arm against itself, to see what chance alone does
-    #[arg(long, value_name = "ARM", conflicts_with_all = ["arms", "resume"])]
-    pub against_itself: Option<String>,
+    /// Run only an A/A test of this variant
+    #[arg(long, value_name = "VARIANT", conflicts_with_all = ["variants", "resume"])]
+    pub aa: Option<String>,
     /// List the trials and their duration; run none
     #[arg(long)]
     pub dry_run: bool,

@@ -50,7 +50,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     let asked = settings::asked_of_noise(&url, args).map_err(refused)?;
     let driver = Sides::itself(&url, args).map_err(refused)?;
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
-    let options = Options { against_itself: Some(A.to_owned()), ..Options::default() };
+    let options = Options { aa: Some(A.to_owned()), ..Options::default() };
     let mut study =
         Study::new(asked.definition(), options, None).map_err(|refusal| driver_failed(refusal.into()))?;
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;

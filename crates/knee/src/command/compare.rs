@@ -1,6 +1,6 @@
 //! `knee compare`: two URLs or commands, driven now and in turns, or two runs that were made already.
 //!
-//! Which trial comes next and what they showed is decided by `knee_study`, as in a study of two arms. Does not
+//! Which trial comes next and what they showed is decided by `knee_study`, as in a study of two variants. Does not
 //! calculate.
 
 use std::path::Path;
@@ -9,8 +9,8 @@ use knee_driver::study::run_unsaved;
 use knee_engine::control::{Control, Request};
 use knee_report::study::{Document, comparison as shown, markdown, text};
 use knee_report::text::Palette;
-use knee_study::beside::Beside;
 use knee_study::compare::Comparison;
+use knee_study::record_pair::RecordPair;
 use knee_study::study::{Options, Study};
 
 use super::failed::{Failed, driver_failed, failed, refused};
@@ -58,11 +58,11 @@ fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -
     let name = |path: &Path| printable(&path.display().to_string());
     let (one, other) = (open(a, narrate)?, open(b, narrate)?);
     let noise = noise::of_this_machine(narrate);
-    let beside = Beside::of((&one, &name(a)), (&other, &name(b)), noise);
+    let pair = RecordPair::of((&one, &name(a)), (&other, &name(b)), noise);
     let mut sink = open_result(output.output.as_deref())?;
     let rendered = match output.output_format.unwrap_or_default() {
-        CompareFormat::Json => shown::beside_json(&beside),
-        _ => render(&shown::beside(&beside), output),
+        CompareFormat::Json => shown::record_pair_json(&pair),
+        _ => render(&shown::record_pair(&pair), output),
     };
     sink.write(rendered.as_bytes())?;
     Ok(Exit::Ok)
@@ -70,8 +70,8 @@ fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -
 
 fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exit, Failed> {
     let named = [(args.a.as_str(), &sides[0]), (args.b.as_str(), &sides[1])];
-    let arms = settings::arms(&named, &args.command).map_err(refused)?;
-    let asked = settings::asked("A and B", arms, &args.trial, &args.verdict).map_err(refused)?;
+    let variants = settings::variants(&named, &args.command).map_err(refused)?;
+    let asked = settings::asked("A and B", variants, &args.trial, &args.verdict).map_err(refused)?;
     let driver = Sides::new(args, sides).map_err(refused)?;
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
     let noise = noise::of_this_machine(narrate);
@@ -129,7 +129,7 @@ pub(super) fn render(document: &Document, output: &CompareOutputFlags) -> String
 
 /// How a comparison ends the program: one that shows nothing counts more than how it came to its end.
 fn exit_of(comparison: &Comparison, interrupted: bool) -> Exit {
-    let compared = comparison.metrics.iter().any(|line| line.rounds > 0);
+    let compared = comparison.metrics.iter().any(|line| line.n_blocks > 0);
     match () {
         () if interrupted => Exit::Interrupted,
         () if !compared => Exit::Invalid,

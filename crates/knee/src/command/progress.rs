@@ -8,13 +8,13 @@ use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_driver::Event;
 use knee_study::metric::Metric;
-use knee_study::study::{Study, Told, Trial};
+use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::problem::printable;
 
 /// What would be run, line by line.
 pub fn plan(study: &Study) -> Vec<String> {
-    let names: Vec<&str> = study.arms().iter().map(|arm| arm.name.as_str()).collect();
+    let names: Vec<&str> = study.variants().iter().map(|variant| variant.name.as_str()).collect();
     let workloads: Vec<&str> =
         study.definition().workloads.iter().map(|workload| workload.name.as_str()).collect();
     let mut lines = vec![
@@ -26,7 +26,7 @@ pub fn plan(study: &Study) -> Vec<String> {
     lines.extend(study.planned().map(|trial| {
         let start = if trial.restart { ", fresh process" } else { "" };
         let reset = if trial.reset { ", data reset" } else { "" };
-        let (variant, workload) = (printable(&trial.arm), printable(&trial.workload));
+        let (variant, workload) = (printable(&trial.variant), printable(&trial.workload));
         format!("{:>5}. block {}: {workload} on {variant}{start}{reset}", trial.number + 1, trial.block + 1)
     }));
     lines
@@ -69,14 +69,14 @@ impl Progress {
         }
     }
 
-    fn failure(&mut self, trial: &Trial, result: &Told, output: &[String]) {
-        let (Told::Died { reason } | Told::NeverReady { reason }) = result else { return };
-        if !self.shown.insert((trial.arm.clone(), reason.clone())) {
+    fn failure(&mut self, trial: &Trial, result: &TrialResult, output: &[String]) {
+        let (TrialResult::Died { reason } | TrialResult::NeverReady { reason }) = result else { return };
+        if !self.shown.insert((trial.variant.clone(), reason.clone())) {
             return;
         }
         let last = output.last().map(|line| format!(": {line}")).unwrap_or_default();
         let reason = reason.strip_suffix(&last).unwrap_or(reason);
-        let mut text = format!("warning: {}: {}", printable(&trial.arm), printable(reason));
+        let mut text = format!("warning: {}: {}", printable(&trial.variant), printable(reason));
         if output.is_empty() {
             text.push_str("; it wrote nothing");
         }
@@ -89,32 +89,35 @@ impl Progress {
 }
 
 /// A line on what came of a trial. `left` trials are left, which take about `time`.
-fn line(trial: &Trial, told: &Told, left: usize, time: Option<Nanos>) -> String {
+fn line(trial: &Trial, result: &TrialResult, left: usize, time: Option<Nanos>) -> String {
     let place =
-        format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.arm));
+        format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.variant));
     let rest = match (left, time) {
         (0, _) => "the last one".to_owned(),
         (left, Some(time)) => format!("{left} left, {}", span(time)),
         (left, None) => format!("{left} left"),
     };
-    format!("{place}: {} · {rest}", came_of(told))
+    format!("{place}: {} · {rest}", outcome_of(result))
 }
 
-fn came_of(told: &Told) -> String {
-    let measured = match told {
-        Told::Measured(measured) => measured,
-        Told::Died { reason } => return format!("the service died: {}", first_line(reason)),
-        Told::NeverReady { reason } => return format!("the service did not come up: {}", first_line(reason)),
+fn outcome_of(result: &TrialResult) -> String {
+    let measured = match result {
+        TrialResult::Measured(measured) => measured,
+        TrialResult::Died { reason } => return format!("the service died: {}", first_line(reason)),
+        TrialResult::NeverReady { reason } => {
+            return format!("the service did not come up: {}", first_line(reason));
+        }
     };
     let figure = |metric: Metric| measured.figures.get(&metric).map(|figure| figure.value);
-    let rate = figure(Metric::Rate).map(|rate| format!("{rate:.0}/s"));
+    let rate = figure(Metric::Goodput).map(|rate| format!("{rate:.0}/s"));
     let middle = figure(Metric::P50).map(|time| format!("p50 {:.2} ms", time / 1e6));
     let errors = figure(Metric::Errors).filter(|share| *share > 0.0);
     let errors = errors.map(|share| format!("{:.1} % errors", share * 100.0));
-    let state = (measured.state != Validity::Valid).then(|| {
-        format!("{}: {}", measured.state.name(), measured.reasons.first().map_or("", String::as_str))
+    let validity = (measured.validity != Validity::Valid).then(|| {
+        let warning = measured.warnings.first().map_or("", |warning| warning.message.as_str());
+        format!("{}: {warning}", measured.validity.name())
     });
-    let parts: Vec<String> = [rate, middle, errors, state].into_iter().flatten().collect();
+    let parts: Vec<String> = [rate, middle, errors, validity].into_iter().flatten().collect();
     printable(&parts.join(", "))
 }
 

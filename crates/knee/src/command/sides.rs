@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use knee_core::unit::Nanos;
 use knee_driver::{Error, LoadSource, Loaded, Times};
 use knee_engine::control::Control;
-use knee_study::beside;
 use knee_study::compare::B;
-use knee_study::definition::{Arm, Workload};
+use knee_study::definition::{Variant, Workload};
+use knee_study::record_pair;
 
 use crate::args::{CalibrateArgs, CompareArgs, LoadArgs, LoadFlags, RunScriptFlags, SweepScriptFlags};
 use crate::command::failed::{load_failed, refused};
@@ -104,7 +104,7 @@ impl Sides {
                 let any = self.addresses[0].as_deref().unwrap_or("http://127.0.0.1:1/");
                 let load = self.resolve(any, Times { settle, measure, ..ANY })?;
                 let method = load.requests.first().map_or_else(String::new, |request| request.method.clone());
-                Ok(format!("{method} from {}", beside::load(&load.plan)))
+                Ok(format!("{method} from {}", record_pair::load(&load.plan)))
             }
         }
     }
@@ -127,9 +127,9 @@ impl Sides {
 }
 
 impl LoadSource for Sides {
-    fn address(&self, arm: &Arm) -> Option<String> {
-        // Of an arm against itself both are the same.
-        self.addresses[usize::from(arm.name == B)].clone()
+    fn address(&self, variant: &Variant) -> Option<String> {
+        // Of a variant against itself both are the same.
+        self.addresses[usize::from(variant.name == B)].clone()
     }
 
     fn load(

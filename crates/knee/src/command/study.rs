@@ -40,7 +40,8 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let color = is_terminal && !(args.output.no_color || surroundings.no_color);
     let (folder, text, file) = read(&args.study).map_err(refused)?;
     let exists = |path: &str| folder.join(path).is_file();
-    let definition = Definition::read(&text, &file, &exists).map_err(|problems| refused(told(&problems)))?;
+    let definition =
+        Definition::read(&text, &file, &exists).map_err(|problems| refused(problem_of(&problems)))?;
     let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
     if args.extent.dry_run {
         driver::check(&study).map_err(driver_failed)?;
@@ -107,9 +108,9 @@ fn begin(
     let extent = &args.extent;
     let options = Options {
         quick: extent.quick,
-        arms: extent.arms.clone(),
+        variants: extent.variants.clone(),
         blocks: extent.blocks,
-        against_itself: extent.against_itself.clone(),
+        aa: extent.aa.clone(),
     };
     let start = match (extent.report_only, extent.resume) {
         (true, _) => Start::Saved,
@@ -134,6 +135,6 @@ fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
     if totals.valid + totals.suspect == 0 { Exit::Invalid } else { Exit::Ok }
 }
 
-fn told(problems: &knee_study::definition::Problems) -> Problem {
+fn problem_of(problems: &knee_study::definition::Problems) -> Problem {
     Problem::new(problems.to_string(), "every key is described in docs/reference/study-toml.md")
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use knee_core::fixture::{Declaration, Ready, Service};
 use knee_core::unit::Nanos;
-use knee_study::compare::{A, Asked, B, arm};
-use knee_study::definition::Arm;
+use knee_study::compare::{A, Asked, B, variant};
+use knee_study::definition::Variant;
 use knee_study::metric::{self, Metric};
 
 use super::number::{span, span_above_zero, whole};
@@ -31,7 +31,7 @@ const WARM_UP: Nanos = Nanos::from_secs(1);
 const PORT: &str = "{port}";
 /// What an A/A is judged by: everything whose noise somebody may ask for later.
 const METRICS_OF_NOISE: [Metric; 7] =
-    [Metric::Rate, Metric::P50, Metric::P90, Metric::P95, Metric::P99, Metric::Mean, Metric::Errors];
+    [Metric::Goodput, Metric::P50, Metric::P90, Metric::P95, Metric::P99, Metric::Mean, Metric::Errors];
 
 /// One side of a comparison, as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,24 +120,27 @@ fn command(text: &str) -> Result<Side, Problem> {
     Ok(Side::Command { words, env })
 }
 
-/// The sides as arms, with what has to be started for them.
+/// The sides as variants, with what has to be started for them.
 ///
 /// # Errors
 ///
 /// When a flag for commands is given and nothing is started, or has no such value.
-pub fn arms(sides: &[(&str, &Side)], flags: &CommandFlags) -> Result<(Vec<Arm>, Declaration), Problem> {
+pub fn variants(
+    sides: &[(&str, &Side)],
+    flags: &CommandFlags,
+) -> Result<(Vec<Variant>, Declaration), Problem> {
     let names = [A, B];
-    let mut arms = Vec::new();
+    let mut variants = Vec::new();
     let mut fixture = Declaration::default();
     for (name, (text, side)) in names.into_iter().zip(sides) {
-        let mut made = arm(name, &shown(text, side)?);
+        let mut made = variant(name, &shown(text, side)?);
         if let Side::Command { words, env } = side {
             made.command = Some(words.clone());
             made.env = env.iter().cloned().collect();
             let service = Service { command: words.clone(), ready: ready(flags)?, ..Service::default() };
             fixture.service.entry(made.service.clone()).or_insert(service);
         }
-        arms.push(made);
+        variants.push(made);
     }
     if fixture.service.is_empty() && *flags != CommandFlags::default() {
         return Err(Problem::new(
@@ -145,7 +148,7 @@ pub fn arms(sides: &[(&str, &Side)], flags: &CommandFlags) -> Result<(Vec<Arm>, 
             "a URL has its path; leave the flag out",
         ));
     }
-    Ok((arms, fixture))
+    Ok((variants, fixture))
 }
 
 fn ready(flags: &CommandFlags) -> Result<Ready, Problem> {
@@ -176,14 +179,14 @@ fn absolute(flag: &str, path: &str) -> Result<String, Problem> {
     ))
 }
 
-/// The study that answers a comparison of `arms`.
+/// The study that answers a comparison of `variants`.
 ///
 /// # Errors
 ///
 /// The first mistake found.
 pub fn asked(
     title: &str,
-    (arms, fixture): (Vec<Arm>, Declaration),
+    (variants, fixture): (Vec<Variant>, Declaration),
     trial: &TrialFlags,
     verdict: &VerdictFlags,
 ) -> Result<Asked, Problem> {
@@ -191,7 +194,7 @@ pub fn asked(
     Ok(Asked {
         title: title.to_owned(),
         fixture,
-        arms,
+        variants,
         blocks: blocks.map_or(BLOCKS, |blocks| blocks as usize),
         warm_up: trial.warm_up.as_deref().map_or(Ok(WARM_UP), |text| span("--warm-up", text))?,
         measure: trial.duration.as_deref().map_or(Ok(MEASURE), |text| span_above_zero("-z", text))?,
@@ -204,14 +207,14 @@ pub fn asked(
     })
 }
 
-/// The study that finds the noise of this machine: one arm, which the study runs against itself.
+/// The study that finds the noise of this machine: one variant, which the study runs against itself.
 ///
 /// # Errors
 ///
 /// The first mistake found.
 pub fn asked_of_noise(url: &str, args: &CalibrateArgs) -> Result<Asked, Problem> {
-    let arms = (vec![arm(A, url)], Declaration::default());
-    let asked = asked("noise of this machine", arms, &args.trial, &VerdictFlags::default())?;
+    let variants = (vec![variant(A, url)], Declaration::default());
+    let asked = asked("noise of this machine", variants, &args.trial, &VerdictFlags::default())?;
     if asked.blocks < 2 {
         return Err(Problem::new("one block has no spread", "give two blocks or more; ten are usual"));
     }
@@ -231,9 +234,9 @@ fn metrics(names: &[String], open: bool) -> Result<Vec<Metric>, Problem> {
     if names.is_empty() {
         // By plan the rate is given, and says something only when it falls.
         return Ok(if open {
-            vec![Metric::P50, Metric::P95, Metric::Rate, Metric::Errors]
+            vec![Metric::P50, Metric::P95, Metric::Goodput, Metric::Errors]
         } else {
-            vec![Metric::Rate, Metric::P50, Metric::P95, Metric::Errors]
+            vec![Metric::Goodput, Metric::P50, Metric::P95, Metric::Errors]
         });
     }
     let mut metrics = Vec::new();
@@ -350,7 +353,7 @@ mod tests {
             assert!(margin(text).is_err(), "{text}");
         }
         let named = ["p99".to_owned(), " rate".to_owned(), "p99".to_owned()];
-        assert_eq!(metrics(&named, true), Ok(vec![Metric::P99, Metric::Rate]));
+        assert_eq!(metrics(&named, true), Ok(vec![Metric::P99, Metric::Goodput]));
         assert!(metrics(&["speed".to_owned()], false).unwrap_err().hint.contains("p99.9"));
         assert_ne!(metrics(&[], true), metrics(&[], false));
     }

@@ -58,12 +58,12 @@ pub enum Progress {
 /// When a value is out of range or two outputs have one name.
 pub fn output(flags: &OutputFlags, surroundings: &Surroundings) -> Result<Output, Problem> {
     let fps = flags.fps.as_deref().map_or(Ok(u64::from(FPS)), |text| whole("--fps", text, 1..=60))? as u8;
-    if let (Some(result), Some(record)) = (&flags.output, &flags.out)
+    if let (Some(result), Some(record)) = (&flags.output, &flags.record)
         && result == record
     {
         return Err(Problem::new(
-            format!("`-o` and `--out` both name `{}`", result.display()),
-            "`-o` is for the result, `--out` for the record; give them different names",
+            format!("`-o` and `--record` both name `{}`", result.display()),
+            "`-o` is for the result, `--record` for the record; give them different names",
         ));
     }
     let format = flags.output_format.unwrap_or_default();
@@ -78,7 +78,7 @@ pub fn output(flags: &OutputFlags, surroundings: &Surroundings) -> Result<Output
         format,
         color: color && surroundings.stdout_terminal && flags.output.is_none(),
         file: flags.output.clone(),
-        record: flags.out.clone(),
+        record: flags.record.clone(),
         time_unit: flags.time_unit,
         progress,
     })

@@ -10,7 +10,7 @@ use knee_core::unit::Nanos;
 use knee_report::number::Unit;
 use knee_study::sweep::cost::{Assumptions, PerTime};
 use knee_study::sweep::search::{FACTOR, FIRST};
-use knee_study::sweep::{Config, Kind, Ladder, Load as StepLoad, Slo, Step};
+use knee_study::sweep::{Config, Ladder, LoadKind, Slo, Step, StepLoad};
 
 use super::number::{rate, span_above_zero, whole};
 use super::output::{Output, Progress};
@@ -115,9 +115,9 @@ fn config(flags: &LadderFlags, rules: &RuleFlags, script: bool) -> Result<Config
     let seconds =
         flags.step.as_deref().map_or(Ok(Nanos::from_secs(10)), |text| span_above_zero("--step", text))?;
     let kind = match (&connections, script) {
-        (Some(_), _) => Kind::Connections,
-        (None, true) => Kind::Iterations,
-        (None, false) => Kind::Requests,
+        (Some(_), _) => LoadKind::Connections,
+        (None, true) => LoadKind::Iterations,
+        (None, false) => LoadKind::Requests,
     };
     let default = if script { VUS } else { IN_FLIGHT };
     let in_flight = flags
@@ -312,7 +312,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
 fn highest(config: &Config) -> Scenario {
     let stop = Stop::At(Nanos::from_secs(1));
     let executor = match &config.ladder {
-        Ladder::List(levels) if config.kind == Kind::Connections => {
+        Ladder::List(levels) if config.kind == LoadKind::Connections => {
             let most = levels.last().copied().unwrap_or(1.0);
             Executor::Closed { vus: Curve::constant(most) }
         }
@@ -337,7 +337,7 @@ pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
     let warm_up = Nanos::from_secs_f64(step.warm_up);
     let end = Stop::At(warm_up + Nanos::from_secs_f64(step.seconds));
     let executor = match step.load {
-        StepLoad::Rate(rate) => open(rate, config, step.seed),
+        StepLoad::ArrivalRate(rate) => open(rate, config, step.seed),
         StepLoad::Connections(count) => Executor::Closed { vus: Curve::constant(f64::from(count)) },
     };
     let scenario = Scenario::new("default", executor, end);

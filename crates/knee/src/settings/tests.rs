@@ -139,7 +139,7 @@ const BAD: &[&str] = &[
     "http://localhost/ --key x",
     "http://localhost/ --ipv4 --ipv6",
     "http://localhost/ --grace 1s -w",
-    "http://localhost/ -o a --out a",
+    "http://localhost/ -o a --record a",
     "http://localhost/ --urls-from-file a",
     // Requests.
     "http://localhost/ -H nocolon",

@@ -97,9 +97,9 @@ const BAD: &[(&str, &str, &str)] = &[
         "write stages as TIME:TARGET, as in `--stage 30s:100,1m:100`",
     ),
     (
-        "$URL -o same --out same",
-        "`-o` and `--out` both name `same`",
-        "`-o` is for the result, `--out` for the record; give them different names",
+        "$URL -o same --record same",
+        "`-o` and `--record` both name `same`",
+        "`-o` is for the result, `--record` for the record; give them different names",
     ),
     (
         "$URL -o /nowhere/result",
@@ -107,18 +107,18 @@ const BAD: &[(&str, &str, &str)] = &[
         "check the folder, its permissions and the space left",
     ),
     (
-        "$URL -o new --out $TEXT",
-        "`$TEXT` exists already, for `--out`",
+        "$URL -o new --record $TEXT",
+        "`$TEXT` exists already, for `--record`",
         "give another name, or remove it first",
     ),
     (
-        "$URL -o new --out /nowhere/record",
+        "$URL -o new --record /nowhere/record",
         "`/nowhere/record` cannot be written: no such file or directory",
         "check the folder, its permissions and the space left",
     ),
     (
-        "$URL --out /dev/full",
-        "`/dev/full` exists already, for `--out`",
+        "$URL --record /dev/full",
+        "`/dev/full` exists already, for `--record`",
         "give another name, or remove it first",
     ),
     (
@@ -128,13 +128,13 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     ("ftp://127.0.0.1/", "`ftp://127.0.0.1/` has the scheme `ftp`", "only `http` and `https` can be loaded"),
     (
-        "http://no-such-host.invalid/ --out new",
+        "http://no-such-host.invalid/ --record new",
         "the name `no-such-host.invalid` does not resolve",
         "check the spelling, or use an IP address",
     ),
     // Reserved for documentation (RFC 5737): nothing is there, and nothing may be sent there.
     (
-        "http://192.0.2.1/ -z 10s --out new",
+        "http://192.0.2.1/ -z 10s --record new",
         "this load is above the limit for a public host, `192.0.2.1`",
         "if you may load it, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
     ),
@@ -175,7 +175,7 @@ fn a_server_that_is_not_there_is_told_before_any_load() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    home.knee(&format!("http://{address}/ -o result --out record"))
+    home.knee(&format!("http://{address}/ -o result --record record"))
         .run()
         .refused(&format!("`{address}` refused the connection"), "start the server, or check the port");
     assert!(home.files().is_empty(), "{:?}", home.files());

@@ -29,11 +29,11 @@ fn trials(document: &Value) -> Vec<(u64, String, Value)> {
     let mut trials: Vec<(u64, String, Value)> = Vec::new();
     for entry in document["trials"].as_array().unwrap() {
         let trial = &entry["trial"];
-        let place = (number(trial, "/block"), trial["arm"].as_str().unwrap().to_owned());
+        let place = (number(trial, "/block"), trial["variant"].as_str().unwrap().to_owned());
         if trial["attempt"] == 2 {
             trials.pop();
         }
-        trials.push((place.0, place.1, entry["told"]["measured"].clone()));
+        trials.push((place.0, place.1, entry["result"]["measured"].clone()));
     }
     trials
 }
@@ -50,7 +50,7 @@ fn balances(document: &Value) {
 }
 
 fn rate(measured: &Value) -> f64 {
-    measured["figures"]["rate"]["value"].as_f64().unwrap_or_else(|| panic!("{measured:#}"))
+    measured["figures"]["goodput"]["value"].as_f64().unwrap_or_else(|| panic!("{measured:#}"))
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn a_run_killed_at_any_moment_loses_at_most_the_interval_in_progress() {
 /// Kills a run after `moment`; returns how many intervals it had told of.
 fn killed_after(moment: Duration) -> u64 {
     let (home, server) = (Home::new(), Server::start());
-    let line = format!("-q {RATE} -z 1h -c 4 --workers 1 --out cut.knee");
+    let line = format!("-q {RATE} -z 1h -c 4 --workers 1 --record cut.knee");
     let running = home.knee(&line).arg(server.url("/")).start();
     thread::sleep(moment);
     running.send(Signal::KILL);

@@ -77,7 +77,7 @@ fn every_form_of_the_result_is_the_one_asked_for() {
 #[test]
 fn the_result_and_the_record_go_where_they_are_told_to() {
     let (home, server) = (Home::new(), Server::start());
-    let finished = home.knee("-n 20 -c 2 --output-format json -o a/../result.json --out kept.knee");
+    let finished = home.knee("-n 20 -c 2 --output-format json -o a/../result.json --record kept.knee");
     std::fs::create_dir(home.path("a")).unwrap();
     let finished = finished.arg(server.url("/")).run();
     assert_eq!(finished.stdout, "");
@@ -97,7 +97,7 @@ fn the_result_and_the_record_go_where_they_are_told_to() {
 #[test]
 fn a_record_becomes_the_four_files_of_locust() {
     let (home, server) = (Home::new(), Server::start());
-    home.knee("-n 300 -c 2 --out kept.knee").arg(server.url("/")).run();
+    home.knee("-n 300 -c 2 --record kept.knee").arg(server.url("/")).run();
     let unsaid = home.knee("report kept.knee --format locust-csv").run();
     assert_eq!(unsaid.code, Some(104), "{}", unsaid.stderr);
     assert!(unsaid.stderr.contains("hint: give a prefix"), "{}", unsaid.stderr);

@@ -14,7 +14,7 @@ fn a_disk_that_fills_up_costs_the_record_and_not_the_run() {
     // Room for the head and for nothing like three intervals; whoever is out of it gets an error
     // instead of a signal.
     let script =
-        "trap '' XFSZ; ulimit -f 4; exec \"$KNEE\" -q 100 -z 3s -c 4 -H 'x: 1' --out full.knee \"$0\"";
+        "trap '' XFSZ; ulimit -f 4; exec \"$KNEE\" -q 100 -z 3s -c 4 -H 'x: 1' --record full.knee \"$0\"";
     let finished = home.shell(script).arg(server.url("/")).run();
     assert!(finished.stderr.contains("warning: the record is incomplete: "), "{}", finished.stderr);
     assert!(finished.stdout.contains("300 planned = 300 ok"), "{}", finished.stdout);
@@ -111,8 +111,8 @@ fn without_a_place_to_keep_it_a_run_goes_on() {
 fn a_record_that_was_named_and_cannot_be_kept_is_refused_and_not_shrugged_off() {
     let (home, server) = (Home::new(), Server::start());
     let old = home.file("old.knee", "measured last year");
-    let finished = home.knee("-n 20 --out old.knee").arg(server.url("/")).run();
-    finished.refused("`old.knee` exists already, for `--out`", "give another name, or remove it first");
+    let finished = home.knee("-n 20 --record old.knee").arg(server.url("/")).run();
+    finished.refused("`old.knee` exists already, for `--record`", "give another name, or remove it first");
     assert_eq!(std::fs::read_to_string(old).unwrap(), "measured last year");
     assert_eq!(server.count(), 0);
 }

@@ -214,10 +214,10 @@ impl Finished {
 
     /// Fails unless the exit code is the one that `run` calls for.
     pub fn ended_as(&self, run: &Value) {
-        let reasons = run["verdict"]["reasons"].as_array().unwrap();
+        let reasons = run["warnings"].as_array().unwrap();
         let debug_build = reasons.iter().any(|reason| reason["code"] == "debug_build");
         assert_eq!(debug_build, cfg!(debug_assertions), "{reasons:?}");
-        let code = match (run["verdict"]["state"].as_str(), run["ending"].as_str()) {
+        let code = match (run["validity"].as_str(), run["ending"].as_str()) {
             (Some("invalid"), _) => 120,
             (_, Some("completed")) => 0,
             _ => 105,

@@ -19,10 +19,10 @@ command = ["{knee}", "demo", "--serve-only", "--listen", "127.0.0.1:{{port}}"]
 default = "red"
 env = "DEMO_COLOR"
 
-[arms.red]
+[variants.red]
 
-[arms.blue]
-on = "red"
+[variants.blue]
+extends = "red"
 switches = {{ color = "blue" }}
 
 [workloads.page]
@@ -64,16 +64,16 @@ fn every_trial_is_run_kept_and_shown_and_a_study_that_is_over_has_nothing_to_res
     assert_eq!(errors, [""; 0]);
     assert!(conclusion["sessions"][0]["machine"]["cores"].as_u64().unwrap() > 0, "{told}");
     let entries = conclusion["trials"].as_array().unwrap();
-    let arms: Vec<&str> = entries.iter().map(|entry| entry["trial"]["arm"].as_str().unwrap()).collect();
+    let arms: Vec<&str> = entries.iter().map(|entry| entry["trial"]["variant"].as_str().unwrap()).collect();
     assert!(arms.contains(&"red") && arms.contains(&"blue"), "{arms:?}");
     for entry in entries {
-        let measured = &entry["told"]["measured"];
+        let measured = &entry["result"]["measured"];
         assert!(measured["requests"].as_u64().unwrap() > 0, "{entry:#}");
         assert!(Path::new(measured["record"].as_str().unwrap()).is_file(), "{entry:#}");
         let own = &measured["figures"]["generator_cpu_per_request"]["value"];
         assert!(own.as_f64().unwrap() > 0.0, "{entry:#}");
         if cfg!(target_os = "linux") {
-            let cpus = &measured["place"]["cpus"];
+            let cpus = &measured["placement"]["cpus"];
             assert!(cpus["generator"].is_string() && cpus["service.main"].is_string(), "{entry:#}");
         }
     }
@@ -90,7 +90,7 @@ fn a_mistake_in_a_study_is_told_with_its_line_and_nothing_is_started() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
-    let text = fs::read_to_string(&file).unwrap().replace("on = \"red\"", "on = \"green\"");
+    let text = fs::read_to_string(&file).unwrap().replace("extends = \"red\"", "extends = \"green\"");
     fs::write(&file, text).unwrap();
     let output = knee(folder.path(), &[]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -187,11 +187,11 @@ export default function () {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let conclusion: Value = serde_json::from_slice(&output.stdout).expect(&told);
     for entry in conclusion["trials"].as_array().unwrap() {
-        let measured = &entry["told"]["measured"];
+        let measured = &entry["result"]["measured"];
         assert!(measured["requests"].as_u64().unwrap() > 0, "{entry:#}");
         assert_eq!(measured["figures"]["errors"]["value"], 0.0, "{entry:#}");
         if cfg!(target_os = "linux") {
-            assert_eq!(measured["place"]["cpus"]["generator"], "0", "{entry:#}");
+            assert_eq!(measured["placement"]["cpus"]["generator"], "0", "{entry:#}");
         }
     }
 
@@ -209,15 +209,16 @@ fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
-    let broken = "[arms.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\", \"{port}\"]\n";
+    let broken =
+        "[arms.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\", \"{port}\"]\n";
     let text = fs::read_to_string(&file).unwrap().replace("[arms.blue]\n", broken);
     fs::write(&file, text).unwrap();
     let output = knee(folder.path(), &["--blocks", "1", "--output-format", "json"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let conclusion: Value = serde_json::from_slice(&output.stdout).expect(&told);
-    let blue = conclusion["arms"].as_array().unwrap().iter().find(|arm| arm["name"] == "blue").unwrap();
+    let blue = conclusion["variants"].as_array().unwrap().iter().find(|arm| arm["name"] == "blue").unwrap();
     assert!(blue["lost"].as_str().unwrap().contains("no such color"), "{blue:#}");
-    assert!(conclusion["trials"].as_array().unwrap().iter().any(|entry| entry["trial"]["arm"] == "red"));
+    assert!(conclusion["trials"].as_array().unwrap().iter().any(|entry| entry["trial"]["variant"] == "red"));
 }
 
 /// Makes the kept trials count, which a build without optimizations calls invalid and repeats.
@@ -225,7 +226,7 @@ fn let_trials_count(folder: &Path) {
     let file = folder.join(".knee/trials.jsonl");
     let kept = fs::read_to_string(&file).unwrap();
     let first = |line: &&str| !line.contains(r#""attempt":2"#);
-    let valid = |line: &str| line.replace(r#""state":"invalid""#, r#""state":"valid""#) + "\n";
+    let valid = |line: &str| line.replace(r#""validity":"invalid""#, r#""validity":"valid""#) + "\n";
     fs::write(&file, kept.lines().filter(first).map(valid).collect::<String>()).unwrap();
 }
 
@@ -261,7 +262,7 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
     // Words, claims and published figures may come later.
     let file = folder.join("study.toml");
     let text = fs::read_to_string(&file).unwrap().replace("that are the same", "with colours");
-    let claim = "\n[claims.late]\ntext = \"red is quick\"\narm = \"red\"\nworkload = \"page\"\nmetric = \"p50\"\nbelow = \"9s\"\n";
+    let claim = "\n[claims.late]\ntext = \"red is quick\"\nvariant = \"red\"\nworkload = \"page\"\nmetric = \"p50\"\nbelow = \"9s\"\n";
     fs::write(&file, text + claim).unwrap();
     let readme = folder.join("README.md");
     let marked =

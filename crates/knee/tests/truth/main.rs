@@ -33,7 +33,7 @@ fn start(url: &str, flags: &str, record: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_knee"))
         .arg(url)
         .args(flags.split(' '))
-        .args(["--no-tui", "--output-format", "json", "--out"])
+        .args(["--no-tui", "--output-format", "json", "--record"])
         .arg(record)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -20,10 +20,11 @@ pub struct Interval {
     timeout: u64,
     unsent: u64,
     censored: u64,
-    rate: Rate,
-    response_time_ms: Times,
-    service_time_ms: Times,
-    own_lag_p99_ms: Option<f64>,
+    scheduled_requests_per_s: Option<f64>,
+    goodput_per_s: Option<f64>,
+    response_time_ms: IntervalTimes,
+    service_time_ms: IntervalTimes,
+    generator_lag_p99_ms: Option<f64>,
     in_flight: u64,
     backlog: u64,
     bytes_received: u64,
@@ -34,13 +35,7 @@ pub struct Interval {
 }
 
 #[derive(Debug, Serialize)]
-struct Rate {
-    offered: Option<f64>,
-    achieved: Option<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Times {
+struct IntervalTimes {
     p50: Option<f64>,
     p90: Option<f64>,
     p99: Option<f64>,
@@ -48,7 +43,7 @@ struct Times {
     at_least: bool,
 }
 
-impl Times {
+impl IntervalTimes {
     fn of(readings: [Reading; 4]) -> Self {
         let [p50, p90, p99, max] = readings.map(reading);
         Self { p50, p90, p99, max, at_least: readings.iter().any(|reading| reading.is_lower_bound()) }
@@ -70,13 +65,11 @@ impl Interval {
             timeout: count(Outcome::Timeout),
             unsent: count(Outcome::Unsent),
             censored: count(Outcome::Censored),
-            rate: Rate {
-                offered: moment.offered.and_then(finite),
-                achieved: moment.achieved.and_then(finite),
-            },
-            response_time_ms: Times::of(moment.response),
-            service_time_ms: Times::of(moment.service),
-            own_lag_p99_ms: point.generator_lag_p99.map(millis),
+            scheduled_requests_per_s: moment.offered.and_then(finite),
+            goodput_per_s: moment.achieved.and_then(finite),
+            response_time_ms: IntervalTimes::of(moment.response),
+            service_time_ms: IntervalTimes::of(moment.service),
+            generator_lag_p99_ms: point.generator_lag_p99.map(millis),
             in_flight: point.in_flight,
             backlog: point.backlog,
             bytes_received: point.bytes_received,

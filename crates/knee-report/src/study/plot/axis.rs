@@ -27,8 +27,8 @@ pub(super) struct Axis {
 
 impl Axis {
     /// An axis that holds all of `places`, with a little room at its ends.
-    fn around(places: &[f64], ticks: impl Fn(f64, f64) -> Vec<(f64, String)>) -> Option<Self> {
-        let known = || places.iter().copied().filter(|place| place.is_finite());
+    fn around(positions: &[f64], ticks: impl Fn(f64, f64) -> Vec<(f64, String)>) -> Option<Self> {
+        let known = || positions.iter().copied().filter(|position| position.is_finite());
         let (least, most) = (known().reduce(f64::min)?, known().reduce(f64::max)?);
         let room = ((most - least) * 0.06).max(1e-3 * most.abs()).max(1e-6);
         let (from, to) = (least - room, most + room);
@@ -36,8 +36,8 @@ impl Axis {
     }
 
     /// A place within the ends, and whether it had to be moved there.
-    pub fn held(&self, place: f64) -> (f64, bool) {
-        (place.clamp(self.from, self.to), !(self.from..=self.to).contains(&place))
+    pub fn held(&self, position: f64) -> (f64, bool) {
+        (position.clamp(self.from, self.to), !(self.from..=self.to).contains(&position))
     }
 }
 
@@ -45,8 +45,8 @@ impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
-    fn map(&self, place: &f64, (low, high): (i32, i32)) -> i32 {
-        let share = (place - self.from) / (self.to - self.from);
+    fn map(&self, position: &f64, (low, high): (i32, i32)) -> i32 {
+        let share = (position - self.from) / (self.to - self.from);
         low + (share * f64::from(high - low)).round() as i32
     }
 
@@ -55,7 +55,7 @@ impl Ranged for Axis {
         if hint.weight().allow_light_points() {
             return Vec::new();
         }
-        self.ticks.iter().map(|(place, _)| *place).collect()
+        self.ticks.iter().map(|(position, _)| *position).collect()
     }
 
     fn range(&self) -> Range<f64> {
@@ -64,15 +64,15 @@ impl Ranged for Axis {
 }
 
 impl ValueFormatter<f64> for Axis {
-    fn format_ext(&self, place: &f64) -> String {
-        let away = |tick: &&(f64, String)| (tick.0 - place).abs();
+    fn format_ext(&self, position: &f64) -> String {
+        let away = |tick: &&(f64, String)| (tick.0 - position).abs();
         let near = self.ticks.iter().min_by(|a, b| away(a).total_cmp(&away(b)));
         near.map(|(_, text)| text.clone()).unwrap_or_default()
     }
 }
 
 /// The place of a figure; `None` if it has none.
-pub(super) fn place(metric: Metric, value: f64) -> Option<f64> {
+pub(super) fn position(metric: Metric, value: f64) -> Option<f64> {
     match metric.unit() {
         Unit::Share => Some(value),
         _ => (value > 0.0 && value.is_finite()).then(|| value.ln()),
@@ -88,12 +88,12 @@ pub(super) fn place_of_change(metric: Metric, change: f64) -> f64 {
 }
 
 /// An axis of figures.
-pub(super) fn of_figures(metric: Metric, places: &[f64]) -> Option<Axis> {
+pub(super) fn of_figures(metric: Metric, positions: &[f64]) -> Option<Axis> {
     let written = |value: f64| match metric.unit() {
         Unit::PerSecond => short(value),
         _ => figure::figure(metric, value),
     };
-    Axis::around(places, |from, to| match metric.unit() {
+    Axis::around(positions, |from, to| match metric.unit() {
         Unit::Share => linear(from, to).into_iter().map(|tick| (tick, written(tick))).collect(),
         _ => logarithmic(from.exp(), to.exp()).into_iter().map(|tick| (tick.ln(), written(tick))).collect(),
     })
@@ -104,19 +104,19 @@ pub(super) fn of_amounts(amounts: &[u64]) -> Option<Axis> {
     let every = amounts.len().div_ceil(TICKS).max(1);
     let ticks: Vec<(f64, String)> =
         amounts.iter().step_by(every).map(|amount| ((*amount as f64).ln(), number::count(*amount))).collect();
-    let places: Vec<f64> = amounts.iter().map(|amount| (*amount as f64).ln()).collect();
-    Axis::around(&places, |_, _| ticks.clone())
+    let positions: Vec<f64> = amounts.iter().map(|amount| (*amount as f64).ln()).collect();
+    Axis::around(&positions, |_, _| ticks.clone())
 }
 
 /// An axis of changes.
-pub(super) fn of_changes(metric: Metric, places: &[f64]) -> Option<Axis> {
+pub(super) fn of_changes(metric: Metric, positions: &[f64]) -> Option<Axis> {
     if metric.unit() == Unit::Share {
         let written = |tick: f64| format!("{} pt", signed(tick * 100.0));
-        return Axis::around(places, |from, to| {
+        return Axis::around(positions, |from, to| {
             linear(from, to).into_iter().map(|tick| (tick, written(tick))).collect()
         });
     }
-    Axis::around(places, |from, to| {
+    Axis::around(positions, |from, to| {
         // Small changes are read as per cent, large ones as factors.
         if from > -0.6 && to < 0.7 {
             let ticks = linear(from.exp_m1(), to.exp_m1());
@@ -154,7 +154,7 @@ fn linear(from: f64, to: f64) -> Vec<f64> {
     let count = |step: &f64| ((to / step).floor() - (from / step).ceil()) as i64 + 1;
     let step = steps.into_iter().find(|step| count(step) <= TICKS as i64).unwrap_or(steps[4]);
     let first = (from / step).ceil() as i64;
-    (0..count(&step)).map(|place| (first + place) as f64 * step).collect()
+    (0..count(&step)).map(|position| (first + position) as f64 * step).collect()
 }
 
 /// A number of at most four signs, for ticks.
@@ -188,22 +188,22 @@ mod tests {
     #[test]
     fn ticks_are_round_few_and_within_the_axis() {
         for (from, to) in [(40.0, 12_000.0), (1.0, 1.2), (0.001, 900.0), (421.0, 422.0), (95.0, 1_100.0)] {
-            let places = [f64::ln(from), f64::ln(to)];
-            let axis = of_figures(Metric::Rate, &places).unwrap();
+            let positions = [f64::ln(from), f64::ln(to)];
+            let axis = of_figures(Metric::Goodput, &positions).unwrap();
             assert!((2..=TICKS).contains(&axis.ticks.len()), "{from} to {to}: {:?}", labels(&axis));
-            assert!(axis.ticks.iter().all(|(place, _)| (axis.from..=axis.to).contains(place)));
+            assert!(axis.ticks.iter().all(|(position, _)| (axis.from..=axis.to).contains(position)));
             assert!(axis.ticks.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1));
         }
-        let wide = of_figures(Metric::Rate, &[50_f64.ln(), 12_000_f64.ln()]).unwrap();
+        let wide = of_figures(Metric::Goodput, &[50_f64.ln(), 12_000_f64.ln()]).unwrap();
         assert_eq!(labels(&wide), ["100", "300", "1,000", "3,000", "10k"]);
     }
 
     #[test]
     fn small_changes_are_per_cent_and_large_ones_factors() {
-        let place = |change: f64| place_of_change(Metric::P50, change);
-        let small = of_changes(Metric::P50, &[place(-0.2), place(0.0), place(0.1)]).unwrap();
+        let position = |change: f64| place_of_change(Metric::P50, change);
+        let small = of_changes(Metric::P50, &[position(-0.2), position(0.0), position(0.1)]).unwrap();
         assert_eq!(labels(&small), ["-20 %", "-10 %", "0 %", "+10 %"]);
-        let large = of_changes(Metric::P50, &[place(-0.9), place(9.0)]).unwrap();
+        let large = of_changes(Metric::P50, &[position(-0.9), position(9.0)]).unwrap();
         assert_eq!(labels(&large), ["×0.1", "×0.3", "×1", "×3", "×10"]);
     }
 

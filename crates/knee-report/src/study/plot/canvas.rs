@@ -123,7 +123,7 @@ impl<'a> Rows<'a> {
     }
 
     /// The height of a row's middle on the vertical axis of every panel.
-    pub fn place(&self, row: usize) -> f64 {
+    pub fn position(&self, row: usize) -> f64 {
         self.lines.len() as f64 - row as f64 - 0.5
     }
 
@@ -133,8 +133,8 @@ impl<'a> Rows<'a> {
 
     /// Writes the names.
     pub fn names(&self, area: &Area<'_>) -> Drawn {
-        for (place, row) in self.lines.iter().enumerate() {
-            let y = Self::pixel(place);
+        for (position, row) in self.lines.iter().enumerate() {
+            let y = Self::pixel(position);
             match row {
                 Row::Group(name) => {
                     write(area, &fitting(name, self.names + 8), (12, y + 2), 12, Side::Left, FAINT)?;
@@ -152,11 +152,11 @@ impl<'a> Rows<'a> {
     pub fn panel<'b>(
         &self,
         area: &Area<'b>,
-        place: usize,
+        position: usize,
         axis: &Axis,
         name: &str,
     ) -> Result<Chart<'b, 'b>, Box<dyn std::error::Error>> {
-        let left = self.names + self.panel * place as u32;
+        let left = self.names + self.panel * position as u32;
         let right = left + self.panel - self.words;
         let bottom = HEAD + ROW * self.lines.len() as u32;
         let field = area.clone().shrink((left, HEAD), (right - left, bottom + FOOT - HEAD));

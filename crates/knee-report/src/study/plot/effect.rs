@@ -73,25 +73,25 @@ fn rows<'a>(here: &[&'a Effect], metrics: &[Metric], workload: &str) -> Vec<Comp
     groups.into_iter().flat_map(|(name, rows)| std::iter::once(heading(name)).chain(rows)).collect()
 }
 
-/// Why two arms are compared, and how the row is called.
+/// Why two variants are compared, and how the row is called.
 fn named(effect: &Effect, workload: &str) -> (String, String) {
     let (from, to) = (&effect.from, &effect.to);
     let pair = || {
         let from = if from.workload == workload {
-            from.arm.clone()
+            from.variant.clone()
         } else {
-            format!("{} under {}", from.arm, from.workload)
+            format!("{} under {}", from.variant, from.workload)
         };
-        format!("{from} → {}", to.arm)
+        format!("{from} → {}", to.variant)
     };
     match &effect.relation {
         Relation::Step => ("each step".to_owned(), pair()),
-        Relation::SinceFirst => (format!("all since {}", from.arm), to.arm.clone()),
+        Relation::SinceFirst => (format!("all since {}", from.variant), to.variant.clone()),
         Relation::Pair => ("pairs".to_owned(), pair()),
-        Relation::Added(switch) => (format!("alone on {}", from.arm), switch.clone()),
-        Relation::Removed(switch) => (format!("as the last step to {}", to.arm), switch.clone()),
+        Relation::Added(switch) => (format!("alone on {}", from.variant), switch.clone()),
+        Relation::Removed(switch) => (format!("as the last step to {}", to.variant), switch.clone()),
         Relation::Whole => ("all together".to_owned(), pair()),
-        Relation::Itself => ("chance alone".to_owned(), pair()),
+        Relation::Aa => ("chance alone".to_owned(), pair()),
         Relation::Claim => ("by claims".to_owned(), pair()),
     }
 }
@@ -110,13 +110,13 @@ fn draw(
     canvas::heading(area, &format!("Effects: {workload}"), &reading)?;
     let layout = Rows::new(names, metrics.len(), WORDS);
     layout.names(area)?;
-    for (place, metric) in metrics.iter().enumerate() {
+    for (position, metric) in metrics.iter().enumerate() {
         let effects: Vec<(usize, &Effect)> = rows
             .iter()
             .enumerate()
-            .filter_map(|(row, known)| Some((row, (*known.effects.get(place)?)?)))
+            .filter_map(|(row, known)| Some((row, (*known.effects.get(position)?)?)))
             .collect();
-        panel(area, &layout, (place, rows.len()), *metric, &effects)?;
+        panel(area, &layout, (position, rows.len()), *metric, &effects)?;
     }
     Ok(())
 }
@@ -124,13 +124,13 @@ fn draw(
 fn panel(
     area: &Area<'_>,
     layout: &Rows<'_>,
-    (place, rows): (usize, usize),
+    (position, rows): (usize, usize),
     metric: Metric,
     effects: &[(usize, &Effect)],
 ) -> Drawn {
     let Some(axis) = axis(metric, effects) else { return Ok(()) };
     let better = if metric.more_is_better() { "right is better" } else { "left is better" };
-    let mut chart = layout.panel(area, place, &axis, &format!("change of {metric} ({better})"))?;
+    let mut chart = layout.panel(area, position, &axis, &format!("change of {metric} ({better})"))?;
     let at = |change: f64| axis.held(axis::place_of_change(metric, change)).0;
     let top = rows as f64;
     if let Some((_, first)) = effects.first() {
@@ -141,10 +141,10 @@ fn panel(
     }
     chart.draw_series([PathElement::new(vec![(at(0.0), 0.0), (at(0.0), top)], FAINT.stroke_width(1))])?;
     for (row, effect) in effects {
-        interval(&mut chart, &axis, effect, layout.place(*row))?;
+        interval(&mut chart, &axis, effect, layout.position(*row))?;
         let change = effect.change.map_or_else(String::new, |range| figure::change(metric, range.estimate));
-        layout.word(area, place, *row, (0, &change.replace(" points", " pt")), colour(effect.verdict))?;
-        layout.word(area, place, *row, (VERDICT, effect.verdict.name()), colour(effect.verdict))?;
+        layout.word(area, position, *row, (0, &change.replace(" points", " pt")), colour(effect.verdict))?;
+        layout.word(area, position, *row, (VERDICT, effect.verdict.name()), colour(effect.verdict))?;
     }
     Ok(())
 }

@@ -43,8 +43,8 @@ fn draw(area: &Area<'_>, workload: &str, panels: &[Vec<&GrowthResult>]) -> Drawn
     let reading = "both scales are logarithmic: the slope is the exponent b of figure ~ amount^b (of a rate, that of its time)";
     canvas::heading(area, &format!("Growth: {workload}"), reading)?;
     let width = (WIDTH - 16) / panels.len().max(1) as u32;
-    for (place, series) in panels.iter().enumerate() {
-        panel(area, (8 + width * place as u32, width), series)?;
+    for (position, series) in panels.iter().enumerate() {
+        panel(area, (8 + width * position as u32, width), series)?;
     }
     Ok(())
 }
@@ -55,10 +55,10 @@ fn panel(area: &Area<'_>, (left, width): (u32, u32), series: &[&GrowthResult]) -
         series.iter().flat_map(|growth| growth.points.iter().map(|(size, _)| *size)).collect();
     amounts.sort_unstable();
     amounts.dedup();
-    let at = |value: f64| axis::place(metric, value);
-    let places: Vec<f64> =
+    let at = |value: f64| axis::position(metric, value);
+    let positions: Vec<f64> =
         series.iter().flat_map(|growth| &growth.points).filter_map(|(_, value)| at(*value)).collect();
-    let (Some(x), Some(y)) = (axis::of_amounts(&amounts), axis::of_figures(metric, &places)) else {
+    let (Some(x), Some(y)) = (axis::of_amounts(&amounts), axis::of_figures(metric, &positions)) else {
         return Ok(());
     };
     let unit = if metric.unit() == Unit::PerSecond { ", requests/s" } else { "" };
@@ -72,13 +72,13 @@ fn panel(area: &Area<'_>, (left, width): (u32, u32), series: &[&GrowthResult]) -
     )?;
     let field = area.clone().shrink((left, HEAD + 12), (width - 12, FIELD - 12));
     let mut chart = canvas::frame(&field, &x, &y, "amount of data", LABELS)?;
-    for (place, growth) in series.iter().enumerate() {
-        let colour = LINES[place % LINES.len()];
+    for (position, growth) in series.iter().enumerate() {
+        let colour = LINES[position % LINES.len()];
         let points =
             || growth.points.iter().filter_map(|(size, value)| Some(((*size as f64).ln(), at(*value)?)));
         chart.draw_series(LineSeries::new(points(), colour.stroke_width(2)))?;
         chart.draw_series(points().map(|point| Circle::new(point, 4, colour.filled())))?;
-        let line = (HEAD + FIELD + LINE * place as u32 + LINE / 2) as i32;
+        let line = (HEAD + FIELD + LINE * position as u32 + LINE / 2) as i32;
         let start = (left + LABELS) as i32;
         area.draw(&Circle::new((start + 5, line), 4, colour.filled()))?;
         let text = canvas::fitting(&exponent(growth), width - LABELS - 12);
@@ -94,10 +94,10 @@ fn exponent(growth: &GrowthResult) -> String {
     let sure = if growth.sure { "" } else { "?" };
     format!(
         "{}: exponent {} ({} to {}), {}{sure}",
-        growth.arm,
+        growth.variant,
         number::fixed(exponent.estimate, 2),
         end(exponent.low),
         end(exponent.high),
-        growth.word.name()
+        growth.class.name()
     )
 }

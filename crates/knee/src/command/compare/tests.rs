@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
-use knee_study::compare::{Asked, B, arm};
+use knee_study::compare::{Asked, B, variant};
 use knee_study::metric::Metric;
-use knee_study::study::{Calibration, Figure, Measured, Place, Told, Trial};
+use knee_study::study::{Calibration, Figure, Measured, Placement, Trial, TrialResult, TrialWarning};
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn study(metrics: Vec<Metric>, margin: Option<f64>, noise: Option<Calibration>) 
     let asked = Asked {
         title: "A and B".to_owned(),
         fixture: knee_core::fixture::Declaration::default(),
-        arms: vec![arm("A", "http://a/"), arm("B", "http://b/")],
+        variants: vec![variant("A", "http://a/"), variant("B", "http://b/")],
         blocks: 10,
         warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(1),
@@ -26,37 +26,37 @@ fn study(metrics: Vec<Metric>, margin: Option<f64>, noise: Option<Calibration>) 
 }
 
 /// What a side that answers in `millis` measured, with some noise of the block and a little of its own.
-fn measured(trial: &Trial, millis: f64) -> Told {
+fn measured(trial: &Trial, millis: f64) -> TrialResult {
     let noise = 1.0 + 0.02 * ((trial.block % 5) as f64) + 0.002 * ((trial.number % 7) as f64);
     let figures: BTreeMap<Metric, Figure> = [
         (Metric::P50, Figure::from(millis * noise * 1e6)),
-        (Metric::Rate, Figure::from(1_000.0 / (millis * noise))),
+        (Metric::Goodput, Figure::from(1_000.0 / (millis * noise))),
         (Metric::Errors, Figure::from(0.0)),
     ]
     .into();
-    Told::Measured(Measured {
+    TrialResult::Measured(Measured {
         figures,
         requests: 1_000,
-        state: Validity::Valid,
-        reasons: Vec::new(),
+        validity: Validity::Valid,
+        warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
         record: None,
-        place: Place::default(),
+        placement: Placement::default(),
     })
 }
 
-fn compared(mut study: Study, told: impl Fn(&Trial) -> Told) -> Comparison {
+fn compared(mut study: Study, result: impl Fn(&Trial) -> TrialResult) -> Comparison {
     while let Some(trial) = study.next() {
-        study.tell(&trial, told(&trial)).unwrap();
+        study.record_result(&trial, result(&trial)).unwrap();
     }
     Comparison::of(&study, "a load")
 }
 
 /// B answers in `millis`, A in one.
 fn b_takes(millis: f64) -> Comparison {
-    let study = study(vec![Metric::Rate, Metric::P50, Metric::Errors], Some(0.05), None);
-    compared(study, |trial| measured(trial, if trial.arm == B { millis } else { 1.0 }))
+    let study = study(vec![Metric::Goodput, Metric::P50, Metric::Errors], Some(0.05), None);
+    compared(study, |trial| measured(trial, if trial.variant == B { millis } else { 1.0 }))
 }
 
 #[test]
@@ -73,25 +73,25 @@ fn a_side_that_is_slower_by_more_than_the_margin_has_an_exit_code_of_its_own() {
         assert_eq!(exit_of(&comparison, false), exit, "{millis}");
         assert_eq!(exit_of(&comparison, true), Exit::Interrupted, "what was asked for is not there");
     }
-    assert_eq!(b_takes(1.5).regressions, [Metric::Rate, Metric::P50]);
+    assert_eq!(b_takes(1.5).regressions, [Metric::Goodput, Metric::P50]);
 }
 
 #[test]
 fn a_comparison_without_a_usable_block_shows_nothing_and_says_so() {
     let study = study(vec![Metric::P50], None, None);
     let comparison = compared(study, |trial| match measured(trial, 1.0) {
-        Told::Measured(measured) => Told::Measured(Measured {
-            state: Validity::Invalid,
-            reasons: vec!["a debug build".to_owned()],
+        TrialResult::Measured(measured) => TrialResult::Measured(Measured {
+            validity: Validity::Invalid,
+            warnings: vec![TrialWarning::new("lag", "a debug build")],
             ..measured
         }),
-        told => told,
+        result => result,
     });
     assert_eq!(exit_of(&comparison, false), Exit::Invalid);
     let totals = comparison.totals;
     assert_eq!((totals.trials, totals.invalid, comparison.lost.len()), (40, 40, 20), "each was tried twice");
     let text = markdown(&shown::comparison(&comparison));
-    assert!(text.contains("No block could be compared"), "{text}");
+    assert!(text.contains("No block has both sides"), "{text}");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn the_noise_of_the_machine_widens_the_margin_and_is_told() {
         suspicious: Vec::new(),
     };
     let noisy = study(vec![Metric::P50], None, Some(calibration.clone()));
-    let comparison = compared(noisy, |trial| measured(trial, if trial.arm == B { 1.1 } else { 1.0 }));
+    let comparison = compared(noisy, |trial| measured(trial, if trial.variant == B { 1.1 } else { 1.0 }));
     let line = &comparison.metrics[0];
     // t(0.975, 9) 2.262 * 0.2 / sqrt(10) = 0.143; of the margin one and a half times that.
     let floor = line.noise_floor.unwrap();

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use knee_report::study::plot::{self, Plot};
-use knee_report::study::{self, Document, Made, Session};
+use knee_report::study::{self, Document, Provenance, Session};
 use knee_report::text::Palette;
 use knee_study::study::{Conclusion, Options};
 
@@ -63,7 +63,7 @@ impl<'a> Writer<'a> {
             draw(folder, &plots)?;
         }
         let link = |folder: &PathBuf| link(folder, self.flags.output.as_deref());
-        let made = Made {
+        let made = Provenance {
             sessions,
             command: Some(command(self.study, options, self.flags)),
             plots: self.flags.plots.as_ref().map(link),
@@ -158,12 +158,12 @@ fn command(study: &Path, options: &Options, flags: &StudyOutputFlags) -> String 
     if options.quick {
         add("--quick", None);
     }
-    options.arms.iter().for_each(|arm| add("--arm", Some(arm.clone())));
+    options.variants.iter().for_each(|variant| add("--variant", Some(variant.clone())));
     if let Some(blocks) = options.blocks {
         add("--blocks", Some(blocks.to_string()));
     }
-    if let Some(arm) = &options.against_itself {
-        add("--against-itself", Some(arm.clone()));
+    if let Some(variant) = &options.aa {
+        add("--aa", Some(variant.clone()));
     }
     match flags.output_format.unwrap_or_default() {
         StudyFormat::Text => {}
@@ -207,14 +207,15 @@ mod tests {
 
     #[test]
     fn the_command_is_what_a_shell_takes_and_does_not_go_on_with_old_trials() {
-        let options = Options { quick: true, arms: vec!["best - cache".to_owned()], ..Options::default() };
+        let options =
+            Options { quick: true, variants: vec!["best - cache".to_owned()], ..Options::default() };
         let flags = StudyOutputFlags {
             output: Some("labs/a/README.md".into()),
             output_format: Some(StudyFormat::Md),
             plots: Some("it's".into()),
             ..StudyOutputFlags::default()
         };
-        let expected = r"knee study labs/a --quick --arm 'best - cache' --output-format md -o labs/a/README.md --plots 'it'\''s'";
+        let expected = r"knee study labs/a --quick --variant 'best - cache' --output-format md -o labs/a/README.md --plots 'it'\''s'";
         assert_eq!(command(Path::new("labs/a"), &options, &flags), expected);
     }
 }

@@ -63,7 +63,7 @@ fn words(request: &Request, url: &str, times: Times) -> Vec<String> {
             .to_vec();
     words.extend(["-c".to_owned(), request.connections.to_string()]);
     words.extend(["--seed".to_owned(), times.seed.to_string()]);
-    if let Some(rate) = request.rate {
+    if let Some(rate) = request.arrival_rate {
         let arrivals = match request.arrivals {
             Arrivals::Poisson => "poisson",
             Arrivals::Uniform => "uniform",
@@ -97,7 +97,7 @@ mod tests {
             headers: BTreeMap::from([("X-Mark".to_owned(), "1".to_owned())]),
             body: Some("a=1".to_owned()),
             connections: 20,
-            rate: Some(150.0),
+            arrival_rate: Some(150.0),
             arrivals: Arrivals::Poisson,
             timeout: Some(Nanos::from_secs(5)),
         };

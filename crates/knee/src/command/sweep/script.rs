@@ -6,7 +6,7 @@ use knee_driver::Error;
 use knee_driver::sweep::{StepRun, StepSource};
 use knee_engine::control::Control;
 use knee_k6::options::scenario::ExecutorSpec;
-use knee_study::sweep::{Config, Load, Step};
+use knee_study::sweep::{Config, Step, StepLoad};
 
 use super::loader::Loader;
 use crate::args::{RunArgs, RunHttpFlags, RunScriptFlags, SweepArgs};
@@ -60,8 +60,8 @@ fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
 fn executor(step: &Step, config: &Config) -> ExecutorSpec {
     let duration = Nanos::from_secs_f64(step.warm_up + step.seconds);
     match step.load {
-        Load::Connections(vus) => ExecutorSpec::ConstantVus { vus, duration },
-        Load::Rate(rate) => ExecutorSpec::ConstantArrivalRate {
+        StepLoad::Connections(vus) => ExecutorSpec::ConstantVus { vus, duration },
+        StepLoad::ArrivalRate(rate) => ExecutorSpec::ConstantArrivalRate {
             rate: (rate.round() as u32).max(1),
             time_unit: Nanos::from_secs(1),
             duration,

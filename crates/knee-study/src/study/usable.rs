@@ -1,4 +1,4 @@
-//! What was measured, by block, arm and workload; and what was lost, and why.
+//! What was measured, by block, variant and workload; and what was lost, and why.
 //!
 //! Does not compare.
 
@@ -6,43 +6,44 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Figure, Measured, Told};
+use super::{Entry, Figure, Measured, TrialResult};
 use crate::definition::Cell;
 use crate::metric::Metric;
 use crate::statistics::location;
 
-/// A block in which an arm has no usable trial of a workload.
+/// A block in which a variant has no usable trial of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LostRound {
+pub struct LostBlock {
     /// The block, from 0.
     pub block: usize,
-    /// Arm and workload.
+    /// Variant and workload.
     pub cell: Cell,
     /// What became of the last attempt.
     pub why: String,
 }
 
 /// Usable trials of a study, by block and cell.
-pub(super) struct Rounds<'a> {
+pub(super) struct UsableTrials<'a> {
     usable: BTreeMap<(usize, Cell), &'a Measured>,
-    /// Rounds that were tried and have no usable trial.
-    pub lost: Vec<LostRound>,
+    /// Blocks that were tried and have no usable trial.
+    pub lost: Vec<LostBlock>,
 }
 
-impl<'a> Rounds<'a> {
+impl<'a> UsableTrials<'a> {
     pub(super) fn of(entries: &'a [Entry]) -> Self {
         let mut usable = BTreeMap::new();
         let mut failed = BTreeMap::new();
         for entry in entries {
             let trial = &entry.trial;
-            let key = (trial.block, Cell { arm: trial.arm.clone(), workload: trial.workload.clone() });
+            let key =
+                (trial.block, Cell { variant: trial.variant.clone(), workload: trial.workload.clone() });
             match entry.usable() {
                 Some(measured) => drop(usable.insert(key, measured)),
-                None => drop(failed.insert(key, why(&entry.told))),
+                None => drop(failed.insert(key, why(&entry.result))),
             }
         }
         failed.retain(|key, _| !usable.contains_key(key));
-        let lost = failed.into_iter().map(|((block, cell), why)| LostRound { block, cell, why }).collect();
+        let lost = failed.into_iter().map(|((block, cell), why)| LostBlock { block, cell, why }).collect();
         Self { usable, lost }
     }
 
@@ -53,7 +54,7 @@ impl<'a> Rounds<'a> {
 
     /// A metric of a cell in every block that has it, in the order of the blocks.
     pub(super) fn figures(&self, cell: &Cell, metric: Metric) -> Vec<(usize, Figure)> {
-        let here = self.usable.iter().filter(|((_, place), _)| place == cell);
+        let here = self.usable.iter().filter(|((_, position), _)| position == cell);
         here.filter_map(|((block, _), measured)| Some((*block, *measured.figures.get(&metric)?))).collect()
     }
 
@@ -61,7 +62,7 @@ impl<'a> Rounds<'a> {
     pub(super) fn requests(&self, cell: &Cell) -> u64 {
         self.usable
             .iter()
-            .filter(|((_, place), _)| place == cell)
+            .filter(|((_, position), _)| position == cell)
             .map(|(_, measured)| measured.requests)
             .sum()
     }
@@ -77,17 +78,17 @@ impl<'a> Rounds<'a> {
         let values: Vec<f64> = figures.iter().map(|(_, figure)| figure.value).collect();
         let (low, high) = location::range(&values)?;
         let at_least = figures.iter().any(|(_, figure)| figure.at_least);
-        Some(Spread { rounds: values.len(), median: location::median(&values), low, high, at_least })
+        Some(Spread { n_blocks: values.len(), median: location::median(&values), low, high, at_least })
     }
 
     /// Usable trials of a cell, in the order of the blocks.
     pub(super) fn of_cell(&self, cell: &Cell) -> impl Iterator<Item = &'a Measured> {
-        self.usable.iter().filter(move |((_, place), _)| place == cell).map(|(_, measured)| *measured)
+        self.usable.iter().filter(move |((_, position), _)| position == cell).map(|(_, measured)| *measured)
     }
 
     /// Blocks that have a usable trial of a cell.
     pub(super) fn blocks(&self, cell: &Cell) -> Vec<usize> {
-        self.usable.keys().filter(|(_, place)| place == cell).map(|(block, _)| *block).collect()
+        self.usable.keys().filter(|(_, position)| position == cell).map(|(block, _)| *block).collect()
     }
 }
 
@@ -95,10 +96,10 @@ impl<'a> Rounds<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Blocks that have it; 1 or more.
-    pub rounds: usize,
-    /// Median of the rounds.
+    pub n_blocks: usize,
+    /// Median of the blocks.
     pub median: f64,
-    /// The least of the rounds.
+    /// The least of the blocks.
     pub low: f64,
     /// The greatest.
     pub high: f64,
@@ -107,11 +108,18 @@ pub struct Spread {
 }
 
 /// Why a trial cannot be used.
-pub(super) fn why(told: &Told) -> String {
-    match told {
-        Told::Measured(measured) if measured.reasons.is_empty() => "the measurement is invalid".to_owned(),
-        Told::Measured(measured) => measured.reasons.join("; "),
-        Told::Died { reason } => format!("the service died: {reason}"),
-        Told::NeverReady { reason } => format!("the service did not come up: {reason}"),
+pub(super) fn why(result: &TrialResult) -> String {
+    match result {
+        TrialResult::Measured(measured) if measured.warnings.is_empty() => {
+            "the measurement is invalid".to_owned()
+        }
+        TrialResult::Measured(measured) => measured.messages(),
+        TrialResult::Died { reason } => format!("the service died: {}", one_line(reason)),
+        TrialResult::NeverReady { reason } => format!("the service did not come up: {}", one_line(reason)),
     }
+}
+
+/// The lines of a service's output as one.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }

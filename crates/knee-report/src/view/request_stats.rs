@@ -8,27 +8,27 @@ use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::tally::{Accounting, EndpointTally, OutcomeTally, Phase};
 use knee_core::unit::Nanos;
 
-use super::times::Times;
+use super::time_summary::TimeSummary;
 
 /// A tally, summed up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct RequestStats {
     /// Every planned request and how it ended.
     pub books: Accounting,
     /// done - due, over all outcomes.
-    pub response: Times,
+    pub response: TimeSummary,
     /// done - due of the ok answers alone.
-    pub response_ok: Times,
+    pub response_ok: TimeSummary,
     /// done - sent, over all requests that were sent.
-    pub service: Times,
+    pub service: TimeSummary,
     /// done - sent of the ok answers alone.
-    pub service_ok: Times,
+    pub service_ok: TimeSummary,
     /// sent - due, over all requests that were sent.
-    pub lag: Times,
+    pub lag: TimeSummary,
     /// The instrument's own part of the lag.
-    pub own_lag: Times,
+    pub own_lag: TimeSummary,
     /// By phase, in the order of [`Phase::ALL`].
-    pub phases: [Times; 6],
+    pub phases: [TimeSummary; 6],
     /// Whole answers by status code, ascending by code.
     pub status: Vec<(u16, u64)>,
     /// Faults, by who is to blame and then the most frequent first.
@@ -77,16 +77,22 @@ impl Error {
     }
 }
 
-impl Part {
+impl RequestStats {
     /// Sums up a tally.
     pub fn of(tally: &EndpointTally) -> Self {
-        let exact = |histogram: &Histogram| Times::exact(&Distribution::exact(histogram));
+        let exact = |histogram: &Histogram| TimeSummary::exact(&Distribution::exact(histogram));
         Self {
             books: tally.accounting(),
-            response: Times::of(&Distribution::response(tally), least_bound(tally, |times| &times.response)),
-            response_ok: Times::exact(&Distribution::response_ok(tally)),
-            service: Times::of(&Distribution::service(tally), least_bound(tally, |times| &times.service)),
-            service_ok: Times::exact(&Distribution::service_ok(tally)),
+            response: TimeSummary::of(
+                &Distribution::response(tally),
+                least_bound(tally, |times| &times.response),
+            ),
+            response_ok: TimeSummary::exact(&Distribution::response_ok(tally)),
+            service: TimeSummary::of(
+                &Distribution::service(tally),
+                least_bound(tally, |times| &times.service),
+            ),
+            service_ok: TimeSummary::exact(&Distribution::service_ok(tally)),
             lag: exact(&tally.send_delay),
             own_lag: exact(&tally.generator_lag),
             phases: Phase::ALL.map(|phase| exact(&tally.phases[phase as usize])),

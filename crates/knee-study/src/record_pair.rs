@@ -12,17 +12,17 @@ use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{Metric, Unit};
-use crate::study::{Calibration, Figure, Measured, Spent};
+use crate::study::{Calibration, Figure, Measured, Spent, TrialWarning};
 
 /// Two runs beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beside {
+pub struct RecordPair {
     /// The first.
-    pub a: Recorded,
+    pub a: RecordedRun,
     /// The second.
-    pub b: Recorded,
+    pub b: RecordedRun,
     /// Every metric that one of them has.
-    pub metrics: Vec<Pair>,
+    pub metrics: Vec<MetricPair>,
     /// Why they do not compare, whatever the figures say; empty when nothing is known to speak against it.
     pub obstacles: Vec<String>,
     /// The machine's noise, if it is known.
@@ -31,7 +31,7 @@ pub struct Beside {
 
 /// What a run says of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedRun {
     /// The name of its record.
     pub record: String,
     /// What was loaded.
@@ -47,14 +47,14 @@ pub struct Recorded {
     /// Requests measured.
     pub requests: u64,
     /// Whether it can be trusted.
-    pub state: Validity,
+    pub validity: Validity,
     /// Why not.
-    pub reasons: Vec<String>,
+    pub warnings: Vec<TrialWarning>,
 }
 
 /// One metric of both runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct MetricPair {
     /// Which.
     pub metric: Metric,
     /// What A measured; `None` if it did not.
@@ -69,7 +69,7 @@ pub struct Pair {
     pub within_noise: Option<bool>,
 }
 
-impl Beside {
+impl RecordPair {
     /// Puts two runs beside each other, each with the name of its record. `noise` is that of this machine.
     pub fn of(a: (&Run, &str), b: (&Run, &str), noise: Option<Calibration>) -> Self {
         let figures = |run| Measured::of(run, Spent::default(), None);
@@ -88,8 +88,8 @@ impl Beside {
     }
 }
 
-fn recorded(run: &Run, record: &str, measured: Measured) -> Recorded {
-    Recorded {
+fn recorded(run: &Run, record: &str, measured: Measured) -> RecordedRun {
+    RecordedRun {
         record: record.to_owned(),
         title: run.head.title.clone(),
         load: load(&run.head.plan),
@@ -97,12 +97,17 @@ fn recorded(run: &Run, record: &str, measured: Measured) -> Recorded {
         build: run.head.build.clone(),
         machine: run.head.machine.clone(),
         requests: measured.requests,
-        state: measured.state,
-        reasons: measured.reasons,
+        validity: measured.validity,
+        warnings: measured.warnings,
     }
 }
 
-fn pair(metric: Metric, a: Option<Figure>, b: Option<Figure>, noise: Option<&Calibration>) -> Option<Pair> {
+fn pair(
+    metric: Metric,
+    a: Option<Figure>,
+    b: Option<Figure>,
+    noise: Option<&Calibration>,
+) -> Option<MetricPair> {
     if a.is_none() && b.is_none() {
         return None;
     }
@@ -122,7 +127,7 @@ fn pair(metric: Metric, a: Option<Figure>, b: Option<Figure>, noise: Option<&Cal
             },
         );
     let within_noise = scaled.zip(reach).map(|((a, b), reach)| (b - a).abs() <= reach);
-    Some(Pair { metric, a, b, change, noise, within_noise })
+    Some(MetricPair { metric, a, b, change, noise, within_noise })
 }
 
 /// Everything that differs besides the service, or that makes a run say nothing.
@@ -131,7 +136,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     let mut found = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {
         if a != b {
-            found.push(format!("{what} differ: {a}, and {b}"));
+            found.push(format!("{what} differ: {a} and {b}"));
         }
     };
     differ("the targets", one.title.clone(), other.title.clone());
@@ -152,8 +157,8 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
         }
         let ended = match run.ending {
             Ending::Completed => continue,
-            Ending::Interrupted | Ending::Aborted => "was ended before its time",
-            Ending::Truncated => "was cut off: its writer was killed",
+            Ending::Interrupted | Ending::Aborted => "ended early",
+            Ending::Truncated => "is truncated: its writer was killed",
         };
         found.push(format!("{name} {ended}"));
     }
@@ -163,16 +168,14 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
 /// What is sent and when, as a sentence has it.
 pub fn load(plan: &Plan) -> String {
     let scenarios: Vec<String> = plan.scenarios.iter().map(|scenario| of_scenario(plan, scenario)).collect();
-    scenarios.join(" beside ")
+    scenarios.join(" and ")
 }
 
 fn of_scenario(plan: &Plan, scenario: &Scenario) -> String {
     let by = match &scenario.executor {
-        Executor::Closed { vus: users } => {
-            format!("{} that wait for their answers", levels(users, "connections"))
-        }
+        Executor::Closed { vus } => format!("{}, closed", levels(vus, "connections")),
         Executor::Open { rate, users_max, .. } => {
-            format!("{} by plan, at most {users_max} in flight", levels(rate, "requests/s"))
+            format!("{}, open, at most {users_max} in flight", levels(rate, "requests/s"))
         }
     };
     match scenario.stop {
@@ -191,7 +194,7 @@ fn levels(curve: &Curve, unit: &str) -> String {
 
 fn limits(plan: &Plan) -> String {
     let request = plan.request_timeout.map_or_else(|| "none".to_owned(), |limit| limit.to_string());
-    format!("{request} a request and {} a connection", plan.connect_timeout)
+    format!("{request} per request and {} per connection", plan.connect_timeout)
 }
 
 fn machine(machine: &Machine) -> String {
@@ -203,7 +206,7 @@ fn place(co_located: Option<bool>) -> String {
     let place = match co_located {
         Some(true) => "on the generator's machine",
         Some(false) => "on another machine",
-        None => "not known",
+        None => "unknown",
     };
     place.to_owned()
 }

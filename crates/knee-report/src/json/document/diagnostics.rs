@@ -2,7 +2,7 @@
 //!
 //! Null means that the platform cannot tell, never zero.
 
-use knee_core::validity::Diagnostics;
+use knee_core::validity::Diagnostics as Measured;
 use knee_core::validity::diagnostics::Quantiles;
 use serde::Serialize;
 
@@ -10,8 +10,8 @@ use super::{Bodies, millis, seconds};
 use crate::json::finite;
 
 #[derive(Debug, Serialize)]
-pub struct Truth {
-    own_lag_ms: Option<Lag>,
+pub struct Diagnostics {
+    generator_lag_ms: Option<Lag>,
     loop_lag_ms: Option<Lag>,
     area_residual: Option<f64>,
     little_residual: Option<f64>,
@@ -84,12 +84,12 @@ struct Censored {
     stuck: u64,
 }
 
-impl Truth {
-    pub fn of(diagnostics: &Diagnostics) -> Self {
-        let Diagnostics { requests, load, generator, run } = diagnostics;
+impl Diagnostics {
+    pub fn of(diagnostics: &Measured) -> Self {
+        let Measured { requests, load, generator, run } = diagnostics;
         let used = |(used, limit)| Used { used, limit };
         Self {
-            own_lag_ms: generator.lag.map(Lag::of),
+            generator_lag_ms: generator.lag.map(Lag::of),
             loop_lag_ms: generator.loop_lag.map(Lag::of),
             area_residual: load.area_residual.and_then(finite),
             little_residual: load.little_residual.and_then(finite),

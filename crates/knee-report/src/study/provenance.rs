@@ -21,7 +21,7 @@ pub struct Session {
 
 /// How a study and its document were made.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Made {
+pub struct Provenance {
     /// Sessions, the first one first; none if they were not kept.
     pub sessions: Vec<Session>,
     /// The command that makes study and document again.

@@ -12,7 +12,7 @@ pub const PERCENTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "p99.9"];
 
 /// Mean, least, greatest and percentiles of a set of times.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Times {
+pub struct TimeSummary {
     /// How many times were measured.
     pub count: u64,
     /// How many of them are lower bounds.
@@ -27,7 +27,7 @@ pub struct Times {
     pub max: Reading,
 }
 
-impl Times {
+impl TimeSummary {
     /// Sums up a distribution. `least_bound` is the least of its lower bounds: if nothing is
     /// less, the least time is a lower bound itself.
     pub fn of(distribution: &Distribution, least_bound: Option<Nanos>) -> Self {
@@ -49,7 +49,7 @@ impl Times {
 
     /// All figures with their names, in the order of a table.
     pub fn rows(&self) -> [(&'static str, Reading); 8] {
-        let p = |place: usize| (PERCENTILES[place], self.percentiles[place]);
+        let p = |position: usize| (PERCENTILES[position], self.percentiles[position]);
         [("mean", self.mean), ("min", self.min), p(0), p(1), p(2), p(3), p(4), ("max", self.max)]
     }
 
@@ -61,8 +61,8 @@ impl Times {
 
     /// The percentile called `name`.
     pub fn percentile(&self, name: &str) -> Reading {
-        let place = PERCENTILES.iter().position(|known| *known == name);
-        place.map_or(Reading::Nothing, |place| self.percentiles[place])
+        let position = PERCENTILES.iter().position(|known| *known == name);
+        position.map_or(Reading::Nothing, |position| self.percentiles[position])
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         let mut tally = EndpointTally::default();
         tally.outcomes[Outcome::Ok as usize].response.record(Nanos(1_000));
         tally.outcomes[Outcome::Timeout as usize].response.record(Nanos(3_000));
-        let times = Times::of(&Distribution::response(&tally), Some(Nanos(3_000)));
+        let times = TimeSummary::of(&Distribution::response(&tally), Some(Nanos(3_000)));
         assert_eq!(times.mean, Reading::AtLeast(Nanos(2_000)));
         assert_eq!(times.min, Reading::Exactly(Nanos(1_000)));
         assert_eq!(times.max, Reading::AtLeast(Nanos(3_000)));
@@ -90,13 +90,13 @@ mod tests {
         let mut tally = EndpointTally::default();
         tally.outcomes[Outcome::Ok as usize].response.record(Nanos(5_000));
         tally.outcomes[Outcome::Censored as usize].response.record(Nanos(3_000));
-        let times = Times::of(&Distribution::response(&tally), Some(Nanos(3_000)));
+        let times = TimeSummary::of(&Distribution::response(&tally), Some(Nanos(3_000)));
         assert_eq!(times.min, Reading::AtLeast(Nanos(3_000)));
     }
 
     #[test]
     fn nothing_measured_is_nothing_shown() {
-        let times = Times::exact(&Distribution::default());
+        let times = TimeSummary::exact(&Distribution::default());
         assert!(times.rows().iter().all(|(_, reading)| *reading == Reading::Nothing));
     }
 }

@@ -1,0 +1,58 @@
+//! The parts of a document: headings, paragraphs, lists, tables, pictures.
+//!
+//! Does not know what they say or how they are laid out.
+
+/// What a reader sees, from top to bottom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// The title.
+    pub title: String,
+    /// What follows.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// A heading below the title.
+    Heading(String),
+    /// Running text.
+    Paragraph(String),
+    /// Points.
+    List(Vec<String>),
+    /// A table.
+    Table(Table),
+    /// Something to be typed, as it is.
+    Code(String),
+    /// A picture. Text leaves it out.
+    Picture {
+        /// What it shows, for those who cannot see it.
+        alt: String,
+        /// Where it is, as a link from the document writes it.
+        link: String,
+    },
+    /// What few will read: Markdown folds it.
+    Folded {
+        /// What it is.
+        name: String,
+        /// What is shown when it is opened.
+        inside: Vec<Self>,
+        /// Whether text has it; it is left out otherwise.
+        in_text: bool,
+    },
+}
+
+/// A table, all cells written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Rows, each with a cell a column.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(super) fn new<const N: usize>(columns: [&str; N]) -> Self {
+        Self { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
+    }
+}

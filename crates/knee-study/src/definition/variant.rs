@@ -1,0 +1,122 @@
+//! Variants: each builds on another, down to one that builds on none.
+//!
+//! Does not apply a variant to a service: whoever starts services does.
+
+use std::collections::BTreeMap;
+
+use super::Variant;
+use super::problem::Finder;
+use super::raw::{self, Text};
+use super::resolve::{Known, check_value, in_order, lookup, service, written};
+
+/// All variants with all their settings, in the order of the file. Those that cannot be resolved are noted and left out.
+pub(super) fn variants(
+    raw: BTreeMap<Text, raw::Variant>,
+    known: &Known,
+    finder: &mut Finder<'_>,
+) -> Vec<Variant> {
+    let written = in_order(raw);
+    for (name, variant) in &written {
+        check(name, variant, &written, known, finder);
+    }
+    if written.is_empty() {
+        finder.note(0..0, "a study needs variants", "declare one as [variants.NAME]");
+    }
+    let mut variants = Vec::new();
+    for (name, variant) in &written {
+        let Some(chain) = chain(name, &written) else {
+            let what = format!("variant `{}` extends itself", name.get_ref());
+            let position = variant.extends.as_ref().map_or_else(|| name.span(), toml::Spanned::span);
+            finder.note(
+                position,
+                what,
+                "follow `extends` from variant to variant; one of them must extend none",
+            );
+            continue;
+        };
+        let named = chain.iter().find_map(|(_, variant)| variant.service.clone());
+        let service = service(named, name.span(), known, finder);
+        variants.push(resolved(name, &chain, service, known));
+    }
+    variants
+}
+
+/// Looks up every name of one variant.
+fn check(
+    name: &Text,
+    variant: &raw::Variant,
+    all: &[(Text, raw::Variant)],
+    known: &Known,
+    finder: &mut Finder<'_>,
+) {
+    if name.get_ref().is_empty() || name.get_ref().chars().any(|letter| letter.is_control() || letter == ',')
+    {
+        finder.note(name.span(), "the name of a variant has letters, no comma and no line break", "");
+    }
+    if let Some(extends) = &variant.extends {
+        lookup("variant", extends, all.iter().map(|(name, _)| name.get_ref().as_str()), finder);
+    }
+    for (switch, value) in &variant.switches {
+        if lookup("switch", switch, known.switches.keys().map(String::as_str), finder) {
+            let values = &known.switches[switch.get_ref()].values;
+            check_value(switch.get_ref(), &written(value.get_ref()), values, value.span(), finder);
+        }
+    }
+    if let Some(command) = variant.command.as_ref().filter(|command| command.get_ref().is_empty()) {
+        finder.note(command.span(), "a command needs a program", "as in [\"target/release/server\"]");
+    }
+    if let Some(revision) = variant.revision.as_ref().filter(|revision| !is_revision(revision.get_ref())) {
+        let what = format!("`{}` is no git revision", revision.get_ref());
+        finder.note(revision.span(), what, "a branch, a tag or a commit");
+    }
+}
+
+/// What git could take for a revision and not for an option. Whether it exists is the caller's to find out.
+fn is_revision(text: &str) -> bool {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || "-._/@^~{}".contains(letter);
+    !text.is_empty() && !text.starts_with('-') && text.chars().all(allowed)
+}
+
+/// The variant, the variant it builds on, and so on; `None` if that goes round in a circle. An unknown one ends it.
+fn chain<'a>(name: &'a Text, all: &'a [(Text, raw::Variant)]) -> Option<Vec<(&'a Text, &'a raw::Variant)>> {
+    let find = |name: &Text| all.iter().find(|(known, _)| known.get_ref() == name.get_ref());
+    let mut chain: Vec<(&Text, &raw::Variant)> = Vec::new();
+    let mut next = find(name);
+    while let Some((name, variant)) = next {
+        if chain.len() > all.len() {
+            return None;
+        }
+        chain.push((name, variant));
+        next = variant.extends.as_ref().and_then(find);
+    }
+    Some(chain)
+}
+
+/// Settings of the whole chain; what is nearer to the variant wins.
+fn resolved(name: &Text, chain: &[(&Text, &raw::Variant)], service: String, known: &Known) -> Variant {
+    let defaults = known.switches.iter().map(|(name, switch)| (name.clone(), switch.default.clone()));
+    let mut variant = Variant {
+        name: name.get_ref().clone(),
+        text: chain.first().and_then(|(_, variant)| variant.text.clone()).unwrap_or_default(),
+        extends: chain.get(1).map(|(name, _)| name.get_ref().clone()),
+        service,
+        switches: defaults.collect(),
+        env: BTreeMap::new(),
+        command: None,
+        revision: None,
+    };
+    for (_, layer) in chain.iter().rev() {
+        let switches = layer.switches.iter();
+        variant
+            .switches
+            .extend(switches.map(|(name, value)| (name.get_ref().clone(), written(value.get_ref()))));
+        variant.env.extend(layer.env.clone());
+        if let Some(command) = &layer.command {
+            variant.command = Some(command.get_ref().clone());
+        }
+        if let Some(revision) = &layer.revision {
+            variant.revision = Some(revision.get_ref().clone());
+        }
+    }
+    variant
+}
