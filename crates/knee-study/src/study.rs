@@ -152,6 +152,11 @@ impl Study {
         self.ahead.len()
     }
 
+    /// The trials that are left, as far as is known now, in their order.
+    pub fn planned(&self) -> impl Iterator<Item = &Trial> {
+        self.ahead.iter()
+    }
+
     /// What was told so far.
     pub fn entries(&self) -> &[Entry] {
         &self.entries

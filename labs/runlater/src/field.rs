@@ -47,12 +47,12 @@ impl Fields {
         self.object.get(name).is_some_and(Value::is_null)
     }
 
-    /// A text of up to `most` characters. What PostgreSQL cannot keep, a zero, is none.
+    /// A text of up to `max` characters. What PostgreSQL cannot keep, a zero, is none.
     pub fn text(&mut self, name: &'static str, max: usize) -> Option<String> {
         match self.take(name)? {
             Value::String(text) if text.contains('\0') => self.refuse(name, "may not have a zero character"),
             Value::String(text) if text.len() > max && text.chars().count() > max => {
-                self.refuse(name, &format!("may have {most} characters at the most"));
+                self.refuse(name, &format!("may have {max} characters at the most"));
             }
             Value::String(text) => return Some(text),
             _ => self.refuse(name, "has to be a text"),

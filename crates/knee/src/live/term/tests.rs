@@ -16,7 +16,7 @@ use super::{synthetic, take_input};
 
 fn drawn(screen: &mut Screen, width: u16, height: u16, now: Nanos) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| screen.render(frame, now)).unwrap();
+    terminal.draw(|frame| super::draw::frame(screen, frame, now)).unwrap();
     terminal.backend().clone()
 }
 

@@ -1,6 +1,6 @@
 //! On which CPUs a trial is made, as the kernel says, and what was declared and cannot be had.
 //!
-//! Does not place anybody; the fixture does. Elsewhere than on Linux nothing is told of CPUs.
+//! Does not pin processes; the fixture does. On systems other than Linux the CPUs are unknown.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Where the trials of a study are kept, one line each, as they are made.
+//! The saved trials of a study, one line each, written as they are run.
 //!
 //! ```text
 //! STUDY/.knee/trials.jsonl
@@ -17,10 +17,11 @@ use knee_study::definition::Definition;
 use knee_study::study::{Entry, Options, Study, Trial, TrialResult};
 use serde::{Deserialize, Serialize};
 
-use crate::problem::{Problem, reason};
+use crate::error::Error;
+use crate::lock::{self, Lock};
 
 /// The trials of the study in one folder.
-pub struct Kept {
+pub struct SavedTrials {
     folder: PathBuf,
 }
 
@@ -57,7 +58,7 @@ pub struct Journal {
     path: PathBuf,
 }
 
-impl Kept {
+impl SavedTrials {
     /// Those of the study in `folder`.
     pub fn at(folder: &Path) -> Self {
         Self { folder: folder.join(".knee") }
@@ -73,19 +74,16 @@ impl Kept {
     /// # Errors
     ///
     /// When there is nothing, or it is of another study.
-    pub fn read(&self, definition: &Definition) -> Result<Stored, Problem> {
+    pub fn read(&self, definition: &Definition) -> Result<Stored, Error> {
         let path = self.file();
-        let hint = "run the study first, without --resume and --report-only";
-        let unreadable = |error: &std::io::Error| {
-            Problem::new(format!("no trials are kept, `{}`: {}", path.display(), reason(error)), hint)
-        };
-        let file = File::open(&path).map_err(|error| unreadable(&error))?;
+        let unreadable = |source| Error::NotSaved { path: path.clone(), source };
+        let file = File::open(&path).map_err(unreadable)?;
         let mut lines = BufReader::new(file).lines();
-        let heading = lines.next().transpose().map_err(|error| unreadable(&error))?.unwrap_or_default();
+        let heading = lines.next().transpose().map_err(unreadable)?.unwrap_or_default();
         let known: Option<Heading> = serde_json::from_str(&heading).ok();
         let Some(known) = known.filter(|known| without_words(&known.definition) == without_words(definition))
         else {
-            return Err(self.other("of another study.toml"));
+            return Err(self.unrelated("of another study.toml"));
         };
         let mut stored = Stored { options: known.options, sessions: Vec::new(), entries: Vec::new() };
         for line in lines.map_while(Result::ok) {
@@ -103,14 +101,22 @@ impl Kept {
     /// # Errors
     ///
     /// Also when the trials were made with other options.
-    pub fn resumed(&self, definition: &Definition, options: &Options) -> Result<Stored, Problem> {
+    pub fn resumed(&self, definition: &Definition, options: &Options) -> Result<Stored, Error> {
         let stored = self.read(definition)?;
-        if stored.options == *options { Ok(stored) } else { Err(self.other("of other options")) }
+        if stored.options == *options { Ok(stored) } else { Err(self.unrelated("of other options")) }
     }
 
-    fn other(&self, what: &str) -> Problem {
-        let text = format!("the trials that were kept are {what}: `{}`", self.file().display());
-        Problem::new(text, "leave --resume and --report-only out to begin anew")
+    fn unrelated(&self, of: &'static str) -> Error {
+        Error::Unrelated { of, path: self.file() }
+    }
+
+    /// Keeps other studies out of the folder as long as the lock is held.
+    ///
+    /// # Errors
+    ///
+    /// When another process runs a study in it.
+    pub fn lock(&self) -> Result<Lock, Error> {
+        lock::take(&self.folder.join("lock"), "another `knee study` runs the study in this folder")
     }
 
     /// Writes down what is known of the study so far, in place of what was kept of an earlier one. If none of that goes on
@@ -119,9 +125,9 @@ impl Kept {
     /// # Errors
     ///
     /// When the file cannot be written.
-    pub fn open(&self, study: &Study, sessions: &[Session]) -> Result<Journal, Problem> {
+    pub fn open(&self, study: &Study, sessions: &[Session]) -> Result<Journal, Error> {
         let path = self.file();
-        let unable = |error: std::io::Error| unwritable(&path, &error);
+        let unable = |error| Error::unwritable(&path, error);
         fs::create_dir_all(&self.folder).map_err(unable)?;
         // Results of trials are no part of anybody's repository unless they choose so.
         fs::write(self.folder.join(".gitignore"), "*\n").map_err(unable)?;
@@ -150,10 +156,10 @@ impl Journal {
     /// # Errors
     ///
     /// When the file cannot be written.
-    pub fn add(&mut self, trial: &Trial, result: &TrialResult) -> Result<(), Problem> {
+    pub fn add(&mut self, trial: &Trial, result: &TrialResult) -> Result<(), Error> {
         let entry = Entry { trial: trial.clone(), result: result.clone() };
         let text = line(&entry);
-        self.file.write_all(text.as_bytes()).map_err(|error| unwritable(&self.path, &error))
+        self.file.write_all(text.as_bytes()).map_err(|error| Error::unwritable(&self.path, error))
     }
 }
 
@@ -182,11 +188,6 @@ fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default() + "\n"
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
-    let hint = "check the folder, its permissions and the space left";
-    Problem::new(format!("trials cannot be kept, `{}`: {}", path.display(), reason(error)), hint)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,7 +214,7 @@ kind = "ladder"
     }
 
     /// Makes a trial and keeps it.
-    fn go_on(kept: &Kept, mut study: Study) -> Study {
+    fn go_on(kept: &SavedTrials, mut study: Study) -> Study {
         let mut journal = kept.open(&study, &[]).unwrap();
         let trial = study.next().unwrap();
         let result = TrialResult::Died { reason: "of old age".to_owned() };
@@ -225,7 +226,7 @@ kind = "ladder"
     #[test]
     fn a_study_begun_anew_keeps_the_one_before_and_one_that_goes_on_has_none() {
         let folder = tempfile::tempdir().unwrap();
-        let (kept, before) = (Kept::at(folder.path()), folder.path().join(".knee/before.jsonl"));
+        let (kept, before) = (SavedTrials::at(folder.path()), folder.path().join(".knee/before.jsonl"));
         let two = go_on(&kept, go_on(&kept, study()));
         assert_eq!(kept.read(two.definition()).unwrap().entries, two.entries());
         assert!(!before.exists(), "nothing was replaced");

@@ -1,8 +1,8 @@
-//! What processes and their children use: CPU time and memory, as Linux tells it.
+//! CPU time and memory of processes and their children, as Linux reports it.
 //!
 //! CPU time comes from the clock that the kernel has for each process, in nanoseconds. `/proc/PID/stat` cuts the time of
 //! each process down to hundredths of a second: of a database with forty connections and five requests a second, that
-//! is most of it. Elsewhere nothing can be told, and the figures are absent. Does not decide which processes matter.
+//! is most of it. On other systems the figures are absent. Does not decide which processes matter.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use knee_core::unit::Nanos;
 #[cfg(target_os = "linux")]
 use nix::{time::ClockId, unistd::Pid};
 
-use crate::problem::Problem;
+use crate::error::Error;
 
 /// The kernel tells the time of children who have ended in hundredths of a second, whatever its own clock does
 /// (`USER_HZ`). It adds them up before it cuts, so that little is lost.
@@ -42,9 +42,9 @@ struct Stat {
 }
 
 /// All processes at one moment.
-pub struct Seen(BTreeMap<u32, Process>);
+pub struct Snapshot(BTreeMap<u32, Process>);
 
-impl Seen {
+impl Snapshot {
     /// Looks at them now.
     pub fn now() -> Self {
         let Ok(entries) = fs::read_dir("/proc") else { return Self(BTreeMap::new()) };
@@ -76,7 +76,7 @@ impl Seen {
 
 /// What `roots` and their descendants have used; `None` if none of them can be seen.
 pub fn used(roots: &[u32]) -> Option<Use> {
-    let seen = Seen::now();
+    let seen = Snapshot::now();
     let memory = seen.members(roots).into_iter().filter_map(resident).sum();
     seen.cpu(roots).map(|cpu| Use { cpu, memory })
 }
@@ -93,16 +93,10 @@ pub fn used_by_all(pids: &[u32]) -> Option<Use> {
 /// # Errors
 ///
 /// When one of them is not there, or this system does not say.
-pub fn check(pids: &[u32]) -> Result<(), Problem> {
+pub fn check(pids: &[u32]) -> Result<(), Error> {
     match pids.iter().find(|pid| stat(**pid).is_none()) {
-        Some(pid) if cfg!(target_os = "linux") => Err(Problem::new(
-            format!("there is no process {pid} on this machine"),
-            "give the process of the service, as `pgrep` or `ss -ltnp` tell it",
-        )),
-        Some(_) => Err(Problem::new(
-            "this system does not tell the CPU time of a process",
-            "leave `--pid` out; it works on Linux",
-        )),
+        Some(pid) if cfg!(target_os = "linux") => Err(Error::NoProcess(*pid)),
+        Some(_) => Err(Error::NoCpuTime),
         None => Ok(()),
     }
 }
@@ -179,6 +173,9 @@ mod tests {
         assert_eq!(used_by_all(&[std::process::id(), u32::MAX]), None, "one of them is gone");
         assert_eq!(used_by_all(&[]), None);
         assert!(check(&[std::process::id()]).is_ok());
-        assert_eq!(check(&[u32::MAX]).unwrap_err().what, "there is no process 4294967295 on this machine");
+        assert_eq!(
+            check(&[u32::MAX]).unwrap_err().to_string(),
+            "there is no process 4294967295 on this machine"
+        );
     }
 }

@@ -5,15 +5,16 @@
 use std::path::PathBuf;
 
 use knee_core::unit::Nanos;
+use knee_driver::{Error, LoadSource, Loaded, Times};
 use knee_engine::control::Control;
 use knee_study::compare::B;
 use knee_study::definition::{Variant, Workload};
 use knee_study::record_pair;
 
 use crate::args::{CalibrateArgs, CompareArgs, LoadArgs, LoadFlags, RunScriptFlags, SweepScriptFlags};
+use crate::command::failed::{load_failed, refused};
 use crate::command::load;
-use crate::command::trials::{self, Driver, Failed, Taken, Times};
-use crate::exit::Exit;
+use crate::command::run::whole;
 use crate::problem::{Problem, printable};
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::Progress;
@@ -125,7 +126,7 @@ impl Sides {
     }
 }
 
-impl Driver for Sides {
+impl LoadSource for Sides {
     fn address(&self, variant: &Variant) -> Option<String> {
         // Of a variant against itself both are the same.
         self.addresses[usize::from(variant.name == B)].clone()
@@ -137,24 +138,25 @@ impl Driver for Sides {
         url: &str,
         times: Times,
         control: &Control,
-    ) -> Result<Taken, Failed> {
-        let refused = |problem| (problem, Exit::Configuration);
-        match &self.way {
+    ) -> Result<Loaded, Error> {
+        let loaded = match &self.way {
             Way::Script { path, flags } => {
                 let flags = RunScriptFlags {
                     env: flags.env.clone(),
                     allow_read: flags.allow_read.clone(),
                     ..RunScriptFlags::default()
                 };
-                trials::script(&path.display().to_string(), url, flags, times, control)
+                whole::against(&path.display().to_string(), url, flags, times, control)
             }
             Way::Request { path, .. } => {
                 let started = !self.addresses.iter().flatten().any(|address| address == url);
                 let whole = if started { format!("{url}{path}") } else { url.to_owned() };
-                let load = self.resolve(&whole, times).map_err(refused)?;
-                let way = load::way(&load).map_err(refused)?;
-                load::take(&load, &way, control, |_| {})
+                self.resolve(&whole, times)
+                    .and_then(|load| load::way(&load).map(|way| (load, way)))
+                    .map_err(refused)
+                    .and_then(|(load, way)| load::loaded(&load, &way, control))
             }
-        }
+        };
+        loaded.map_err(load_failed)
     }
 }

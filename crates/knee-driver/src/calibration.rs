@@ -6,19 +6,16 @@
 //! $KNEE_HOME/calibration/intel-r-xeon-r-cpu-2.20ghz-2.json     one file a machine: its CPU and how many of them
 //! ```
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use knee_study::study::Calibration;
 use serde::{Deserialize, Serialize};
 
-use crate::problem::{Problem, printable, reason};
-use crate::store;
+use crate::error::{Error, reason};
 
 /// The version of the file that this program writes and reads.
 const VERSION: u32 = 1;
@@ -28,7 +25,7 @@ pub const DAYS: u64 = 30;
 
 /// The file of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct SavedCalibration {
     /// What this is, for whoever finds the file.
     pub format: String,
     /// Of the file.
@@ -43,7 +40,7 @@ pub struct Kept {
     pub calibration: Calibration,
 }
 
-impl Kept {
+impl SavedCalibration {
     /// A calibration that was made just now.
     pub fn new(made: Nanos, build: Build, machine: Machine, calibration: Calibration) -> Self {
         Self { format: "knee-calibration".to_owned(), version: VERSION, made, build, machine, calibration }
@@ -67,49 +64,28 @@ impl Kept {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
     /// It was measured, and holds.
-    Holds(Box<Kept>),
+    Holds(Box<SavedCalibration>),
     /// It was measured and does not hold; why, as a sentence.
     Ignored(String),
     /// It was never measured.
     Never,
 }
 
-impl Known {
-    /// The calibration, if it holds; tells why one was ignored.
-    pub fn calibration(self, narrate: fn(&str)) -> Option<Calibration> {
-        match self {
-            Self::Holds(kept) => Some(kept.calibration),
-            Self::Ignored(why) => {
-                narrate(&format!(
-                    "note: the noise floor that is kept is ignored, {why}; `knee calibrate` measures it anew"
-                ));
-                None
-            }
-            Self::Never => None,
-        }
-    }
-}
-
 /// The folder in which calibrations are kept.
 #[derive(Clone, Debug)]
-pub struct Shelf {
+pub struct CalibrationStore {
     folder: PathBuf,
 }
 
-impl Shelf {
-    /// The one that the environment names; `None` when it names no home at all.
-    pub fn of(variable: impl Fn(&str) -> Option<OsString>) -> Option<Self> {
-        Some(Self { folder: store::home(variable)?.join("calibration") })
-    }
-
-    /// That of this process.
-    pub fn of_process() -> Option<Self> {
-        Self::of(|name| std::env::var_os(name))
+impl CalibrationStore {
+    /// The one below the folder of all that knee saves.
+    pub fn below(home: &Path) -> Self {
+        Self { folder: home.join("calibration") }
     }
 
     fn file(&self, machine: &Machine) -> PathBuf {
         let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
-        self.folder.join(format!("{}-{}.json", store::slug(cpu), machine.cores))
+        self.folder.join(format!("{}-{}.json", slug(cpu), machine.cores))
     }
 
     /// What is known of `machine` at the time `now`.
@@ -119,15 +95,15 @@ impl Shelf {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Known::Never,
             Err(error) => {
-                return Known::Ignored(format!("`{}` cannot be read: {}", shown(&path), reason(&error)));
+                return Known::Ignored(format!("`{}` cannot be read: {}", path.display(), reason(&error)));
             }
         };
-        match serde_json::from_str::<Kept>(&text) {
+        match serde_json::from_str::<SavedCalibration>(&text) {
             Ok(kept) if kept.version == VERSION => match kept.stale(machine, now) {
                 Some(why) => Known::Ignored(why),
                 None => Known::Holds(Box::new(kept)),
             },
-            _ => Known::Ignored(format!("`{}` is not of this version of knee", shown(&path))),
+            _ => Known::Ignored(format!("`{}` is not of this version of knee", path.display())),
         }
     }
 
@@ -136,12 +112,9 @@ impl Shelf {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn keep(&self, kept: &Kept) -> Result<PathBuf, Problem> {
+    pub fn keep(&self, kept: &SavedCalibration) -> Result<PathBuf, Error> {
         let path = self.file(&kept.machine);
-        let unable = |error: std::io::Error| {
-            let hint = "check the folder, its permissions and the space left";
-            Problem::new(format!("`{}` cannot be written: {}", shown(&path), reason(&error)), hint)
-        };
+        let unable = |error| Error::unwritable(&path, error);
         fs::create_dir_all(&self.folder).map_err(unable)?;
         // Names for keys and numbers always serialise.
         let text = serde_json::to_string_pretty(kept).unwrap_or_default() + "\n";
@@ -152,20 +125,12 @@ impl Shelf {
     }
 }
 
-/// The noise of this machine, if it was measured and holds.
-pub fn of_this_machine(narrate: fn(&str)) -> Option<Calibration> {
-    let (machine, now) = (knee_engine::host::machine(), knee_core::clock::wall());
-    Shelf::of_process()?.look(&machine, now).calibration(narrate)
-}
-
-/// The day of a wall-clock time, in UTC.
-pub fn day(time: Nanos) -> String {
-    let time = Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(Timestamp::UNIX_EPOCH);
-    time.strftime("%Y-%m-%d").to_string()
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.display().to_string())
+/// `name` with nothing in it that a file system or a shell treats specially.
+fn slug(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
+    let words = name.split(|c| !plain(c)).filter(|word| !word.is_empty());
+    let slug = words.collect::<Vec<_>>().join("-").to_ascii_lowercase();
+    slug.chars().take(60).collect::<String>().trim_matches(['-', '.']).to_owned()
 }
 
 #[cfg(test)]
@@ -186,20 +151,19 @@ mod tests {
         }
     }
 
-    fn kept() -> Kept {
+    fn kept() -> SavedCalibration {
         let calibration = Calibration {
             of: "the demo server".to_owned(),
             blocks: 10,
             deviations: [(Metric::P50, 0.02)].into(),
             suspicious: Vec::new(),
         };
-        Kept::new(MADE, Build::default(), machine(), calibration)
+        SavedCalibration::new(MADE, Build::default(), machine(), calibration)
     }
 
-    fn shelf() -> (tempfile::TempDir, Shelf) {
+    fn shelf() -> (tempfile::TempDir, CalibrationStore) {
         let home = tempfile::tempdir().unwrap();
-        let path = home.path().as_os_str().to_owned();
-        let shelf = Shelf::of(|name| (name == "KNEE_HOME").then(|| path.clone())).unwrap();
+        let shelf = CalibrationStore::below(home.path());
         (home, shelf)
     }
 
@@ -215,7 +179,7 @@ mod tests {
         assert!(path.ends_with("calibration/some-cpu-2.2ghz-2.json"), "{path:?}");
         assert_eq!(shelf.look(&machine(), days(1)), Known::Holds(Box::new(kept())));
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing else is left there");
-        let newer = Kept { made: days(2), ..kept() };
+        let newer = SavedCalibration { made: days(2), ..kept() };
         shelf.keep(&newer).unwrap();
         assert_eq!(shelf.look(&machine(), days(2)), Known::Holds(Box::new(newer)), "the later one counts");
     }

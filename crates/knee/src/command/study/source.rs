@@ -5,13 +5,14 @@
 use std::path::PathBuf;
 
 use knee_core::unit::Nanos;
+use knee_driver::{Error, LoadSource, Loaded, Times};
 use knee_engine::control::Control;
 use knee_study::definition::{Arrivals, Load, Request, Workload};
 
-use super::refused;
 use crate::args::{self, Invocation, RunScriptFlags};
+use crate::command::failed::{Failed, load_failed, refused};
 use crate::command::load;
-use crate::command::trials::{self, Driver, Failed, Taken, Times};
+use crate::command::run::whole;
 use crate::problem::Problem;
 use crate::settings::output::Progress;
 use crate::settings::{self, Surroundings, target};
@@ -22,24 +23,25 @@ pub struct Declared {
     pub folder: PathBuf,
 }
 
-impl Driver for Declared {
-    fn load(&self, workload: &Workload, url: &str, times: Times, control: &Control) -> Result<Taken, Failed> {
-        match &workload.load {
+impl LoadSource for Declared {
+    fn load(&self, workload: &Workload, url: &str, times: Times, control: &Control) -> Result<Loaded, Error> {
+        let loaded = match &workload.load {
             Load::Request(request) => send(request, url, times, control),
             Load::Script { path, env } => {
                 let env = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 let flags = RunScriptFlags { env, ..RunScriptFlags::default() };
                 let script = self.folder.join(path).display().to_string();
-                trials::script(&script, url, flags, times, control)
+                whole::against(&script, url, flags, times, control)
             }
             // A study.toml has no such load.
             Load::OfCaller => Err(refused(Problem::new(format!("`{}` sends nothing", workload.name), ""))),
-        }
+        };
+        loaded.map_err(load_failed)
     }
 }
 
 /// Sends one request over and over, as the one-liner does with the same words.
-fn send(request: &Request, url: &str, times: Times, control: &Control) -> Result<Taken, Failed> {
+fn send(request: &Request, url: &str, times: Times, control: &Control) -> Result<Loaded, Failed> {
     let words = words(request, url, times);
     let Ok(Invocation::Load(asked)) = args::parse(words.iter().map(Into::into)) else {
         return Err(refused(Problem::new(format!("`{}` cannot be sent", request.path), "")));
@@ -48,7 +50,7 @@ fn send(request: &Request, url: &str, times: Times, control: &Control) -> Result
     load.output.progress = Progress::None;
     target::probe(&load.targets, &load.http).map_err(refused)?;
     let way = load::way(&load).map_err(refused)?;
-    load::take(&load, &way, control, |_| {})
+    load::loaded(&load, &way, control)
 }
 
 /// The command line of the one-liner that is the same load.
