@@ -27,7 +27,7 @@ use crate::todo::{Change, Draft};
 use crate::todo_service::TodoService;
 
 const PAGE: &str = include_str!("page.html");
-/// OpenAPI document of the routes.
+/// `OpenAPI` document of the routes.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
 /// Maximum time between two parts of a body.
