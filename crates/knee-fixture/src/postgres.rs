@@ -261,7 +261,7 @@ impl Cluster {
             ("log_destination", "stderr".to_owned()),
         ];
         if self.declared.replica == Some(Replication::Sync) && self.replica_runs() {
-            ours.push(("synchronous_standby_names", format!("\"{}\"", REPLICA)));
+            ours.push(("synchronous_standby_names", format!("\"{REPLICA}\"")));
         }
         settings::lines(wanted, &self.declared.extensions, &ours, &format!("postgres.{}.settings", self.name))
     }
