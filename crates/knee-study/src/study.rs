@@ -218,12 +218,12 @@ impl Study {
         let last = trial.attempt >= ATTEMPTS_MAX;
         match &result {
             TrialResult::Measured(measured) if measured.validity == Validity::Invalid && !last => {
-                self.repeat(trial)
+                self.repeat(trial);
             }
             TrialResult::Measured(_) => {}
             TrialResult::Died { .. } if !last => self.repeat(trial),
             TrialResult::Died { reason } | TrialResult::NeverReady { reason } => {
-                self.lose(&trial.variant, reason)
+                self.lose(&trial.variant, reason);
             }
         }
         self.entries.push(Entry { trial: trial.clone(), result });

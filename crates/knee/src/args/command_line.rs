@@ -18,7 +18,7 @@ use crate::problem::Problem;
 const EXAMPLES: &str = "\
 Examples:
   knee http://127.0.0.1:8080/                  200 requests, 50 connections
-  knee URL -c 50 -z 10s                        closed load: 50 connections for 10 s
+  knee URL -c 50 -z 10s                        closed load: 50 connections
   knee URL -q 1000 -z 1m --warm-up 5s          open load: 1,000 requests/s
   knee URL -q 100 --stage 30s:2000,1m:2000     ramp to 2,000/s, then hold it
   knee URL -m POST -T application/json -d '{}' POST a body
