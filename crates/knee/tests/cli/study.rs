@@ -210,13 +210,13 @@ fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
     let broken =
-        "[arms.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\", \"{port}\"]\n";
-    let text = fs::read_to_string(&file).unwrap().replace("[arms.blue]\n", broken);
+        "[variants.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\", \"{port}\"]\n";
+    let text = fs::read_to_string(&file).unwrap().replace("[variants.blue]\n", broken);
     fs::write(&file, text).unwrap();
     let output = knee(folder.path(), &["--blocks", "1", "--output-format", "json"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let conclusion: Value = serde_json::from_slice(&output.stdout).expect(&told);
-    let blue = conclusion["variants"].as_array().unwrap().iter().find(|arm| arm["name"] == "blue").unwrap();
+    let blue = conclusion["variants"].as_array().unwrap().iter().find(|variant| variant["name"] == "blue").unwrap();
     assert!(blue["lost"].as_str().unwrap().contains("no such color"), "{blue:#}");
     assert!(conclusion["trials"].as_array().unwrap().iter().any(|entry| entry["trial"]["variant"] == "red"));
 }
