@@ -52,7 +52,7 @@ impl Fields {
         match self.take(name)? {
             Value::String(text) if text.contains('\0') => self.refuse(name, "may not have a zero character"),
             Value::String(text) if text.len() > max && text.chars().count() > max => {
-                self.refuse(name, &format!("may have {most} characters at the most"));
+                self.refuse(name, &format!("may have {max} characters at the most"));
             }
             Value::String(text) => return Some(text),
             _ => self.refuse(name, "has to be a text"),

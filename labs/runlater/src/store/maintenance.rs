@@ -41,7 +41,7 @@ impl ScanPosition {
 
     fn begin(&mut self) {
         if self.since.elapsed() >= RESCAN_INTERVAL {
-            *self = Self::nothing();
+            *self = Self::start();
         }
     }
 }

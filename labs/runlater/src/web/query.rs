@@ -49,7 +49,7 @@ impl Query {
     pub fn text(&mut self, name: &'static str, max: usize) -> Option<String> {
         let text = self.values.remove(name)?;
         if text.is_empty() || text.len() > max || text.contains('\0') {
-            self.refuse(name, &format!("has to be a text of 1 to {most} bytes"));
+            self.refuse(name, &format!("has to be a text of 1 to {max} bytes"));
             return None;
         }
         Some(text)

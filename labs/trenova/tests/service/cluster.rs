@@ -156,7 +156,7 @@ pub async fn wait(what: &str, condition: impl AsyncFn() -> bool) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(TEST_TIMEOUT, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
+    assert!(tokio::time::timeout(TEST_TIMEOUT, trying).await.is_ok(), "{what}: waited for {TEST_TIMEOUT:?}");
 }
 
 fn folder() -> TempDir {
