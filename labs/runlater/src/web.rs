@@ -44,7 +44,7 @@ mod stats;
 mod watch;
 
 const PAGE: &str = include_str!("page.html");
-/// OpenAPI document of the routes.
+/// The `OpenAPI` document of the routes.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
 /// Time-out between parts of a request body.

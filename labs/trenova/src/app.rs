@@ -62,7 +62,7 @@ impl App {
         self.admission.ping().await
     }
 
-    /// Metrics of this process, in OpenMetrics text.
+    /// Metrics of this process, in Prometheus text format.
     pub fn figures(&self) -> String {
         self.metrics.db_connections.set(self.store.connections() as i64);
         self.metrics.redis_connections.set(self.redis.connections() as i64);

@@ -30,7 +30,7 @@ use crate::worker::{Draft, SignIn};
 pub mod head;
 
 const PAGE: &str = include_str!("page.html");
-/// OpenAPI document of the routes.
+/// The `OpenAPI` document of the routes.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
 /// Most headers of a response.

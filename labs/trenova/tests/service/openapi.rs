@@ -1,4 +1,4 @@
-//! The OpenAPI document matches the service.
+//! The `OpenAPI` document matches the service.
 
 use std::collections::BTreeSet;
 
