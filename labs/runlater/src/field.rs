@@ -47,7 +47,7 @@ impl Fields {
         self.object.get(name).is_some_and(Value::is_null)
     }
 
-    /// A text of up to `most` characters. What PostgreSQL cannot keep, a zero, is none.
+    /// A text of up to `max` characters. What PostgreSQL cannot keep, a zero, is none.
     pub fn text(&mut self, name: &'static str, max: usize) -> Option<String> {
         match self.take(name)? {
             Value::String(text) if text.contains('\0') => self.refuse(name, "may not have a zero character"),

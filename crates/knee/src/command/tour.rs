@@ -52,7 +52,7 @@ const FULL: Lengths = Lengths {
 const BRIEF: Lengths = Lengths {
     load: "-z 1s",
     sweep: "--step 1s --max-time 8s",
-    compare: "--blocks 5 -z 400ms --warm-up 100ms --metric rate",
+    compare: "--blocks 5 -z 400ms --warm-up 100ms --metric goodput",
     whole: "about 20 s",
 };
 
@@ -109,7 +109,7 @@ fn load(guide: &Guide, lengths: &Lengths, service: &Service, url: &str) -> Resul
         "1/3  Load test: half of what the server can answer",
         "Requests leave on schedule, whether or not earlier ones were answered.",
     );
-    guide.run(&format!("{url} -q {rate} {}", lengths.load), &[])?;
+    guide.run(&format!("{url} -q {rate} {}", lengths.load), &[], &[])?;
     guide.look(
         "Response time is what a user waits, from the scheduled send. The last lines say whether the \
                 numbers are valid.",
@@ -132,7 +132,7 @@ fn sweep(guide: &Guide, lengths: &Lengths, service: &Service, url: &str, json: &
         predicted * 2.0,
         lengths.sweep
     );
-    guide.run(&line, &["--json".into(), json.into()])?;
+    guide.run(&line, &[], &["--json".into(), json.into()])?;
     let found = saturation(json)?;
     guide.look(&format!("{}.", agreement(predicted, found)));
     Ok(found)
@@ -153,7 +153,7 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
         )
     };
     let sides = [variant(WORKERS).into(), variant(MORE_WORKERS).into()];
-    guide.run(&format!("compare -c 32 {}", lengths.compare), &sides)?;
+    guide.run(&format!("compare -c 32 {}", lengths.compare), &sides, &[])?;
     guide.look("The verdict is the first line; the confidence interval says how sure it is.");
     Ok(())
 }
@@ -190,7 +190,7 @@ fn saturation(json: &Path) -> Result<f64, Stop> {
     let text = std::fs::read(json).map_err(|_| unreadable("is missing"))?;
     let document: Value = serde_json::from_slice(&text).map_err(|_| unreadable("is no JSON"))?;
     document
-        .pointer("/saturation/rate")
+        .pointer("/saturation/throughput")
         .and_then(Value::as_f64)
         .ok_or_else(|| unreadable("names no saturation throughput"))
 }
@@ -218,12 +218,13 @@ impl Guide {
         (self.narrate)(&format!("  -> {text}"));
     }
 
-    /// Runs a command with the terminal of this process. Words of `line` are separated by blanks; `more` are taken as they are.
-    fn run(&self, line: &str, more: &[OsString]) -> Result<(), Stop> {
+    /// Runs a command with the terminal of this process. Words of `line` are separated by blanks; `more` are taken as they are;
+    /// `own` serve the tour alone and are not shown.
+    fn run(&self, line: &str, more: &[OsString], own: &[OsString]) -> Result<(), Stop> {
         let words: Vec<OsString> =
             line.split_whitespace().map(OsString::from).chain(more.iter().cloned()).collect();
         (self.narrate)(&format!("     $ {}\n", self.shown(&words)));
-        let status = Command::new(&self.program).args(&words).env("PATH", self.path()).status()?;
+        let status = Command::new(&self.program).args(&words).args(own).env("PATH", self.path()).status()?;
         if self.control.request() != Request::Run || code_is(status.code(), Exit::Interrupted) {
             return Err(Stop::Interrupted);
         }

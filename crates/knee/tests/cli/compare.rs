@@ -265,7 +265,7 @@ fn the_noise_that_is_kept_is_used_on_its_machine_and_ignored_when_that_has_chang
     let finished = home.knee("compare last last --output-format json").run();
     assert_eq!(parsed(&finished)["noise"], Value::Null);
     assert!(
-        finished.stderr.contains("is ignored, it was measured under an older kernel"),
+        finished.stderr.contains("is ignored: it was measured under an older kernel"),
         "{}",
         finished.stderr
     );

@@ -68,7 +68,7 @@ fn an_address_that_is_taken_is_told_once() {
     let address = listener.local_addr().unwrap();
     home.knee(&format!("demo --listen {address}")).run().refused(
         &format!("the demo server cannot be started on {address}: address already in use"),
-        "give another address with --listen",
+        "give another address with `--listen`",
     );
 }
 
