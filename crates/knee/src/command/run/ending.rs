@@ -43,7 +43,9 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
     };
     print(job, course, &summary, &handled, narrate)?;
     if let (Some(run), Some(format)) = (&course.run, job.args.report.output_format) {
-        why_invalid(run, format).iter().for_each(|line| narrate(line));
+        if let Some(line) = why_invalid(run, format) {
+            narrate(&line);
+        }
     }
     save_export(job, course, &summary, narrate);
     conclude(job, course, &verdict)
