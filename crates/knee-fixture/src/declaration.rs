@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use knee_core::fixture::{Declaration, Reset, Service};
 
 use crate::error::Error;
+use crate::overrides::Overrides;
+use crate::placeholder::Placeholders;
 use crate::{placeholder, placement, ready};
 
 /// Where a declaration says how much more CPU the generator gets than others.
@@ -25,10 +27,63 @@ pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
     for (name, service) in &declaration.service {
         check_service(name, service)?;
         check_reset(declaration, name, service)?;
+        check_texts(declaration, name, service)?;
     }
     check_syntax(declaration.generator.cpus.as_ref(), "generator.cpus")?;
     check_weight(declaration.generator.cpu_weight)?;
     check_cycles(declaration)
+}
+
+/// Refuses a start of a service that cannot succeed: an unknown placeholder, or no way to know its port.
+///
+/// # Errors
+///
+/// The entry, and what is wrong with it.
+pub fn check_start(declaration: &Declaration, name: &str, overrides: &Overrides) -> Result<(), Error> {
+    let Some(declared) = declaration.service.get(name).filter(|service| service.address.is_none()) else {
+        return Ok(());
+    };
+    let mut service = declared.clone();
+    service.command = overrides.command.clone().unwrap_or(service.command);
+    service.command.extend(overrides.args.iter().cloned());
+    service.env.extend(overrides.env.clone());
+    check_texts(declaration, name, &service)?;
+    let mut listens = service.command.iter().chain(service.env.values());
+    if service.port.is_some() || listens.any(|text| placeholder::named(text).contains("port")) {
+        return Ok(());
+    }
+    Err(Error::NoPort { at: format!("service.{name}.command") })
+}
+
+/// Refuses texts of a service with a placeholder that does not exist.
+pub(crate) fn check_texts(declaration: &Declaration, name: &str, service: &Service) -> Result<(), Error> {
+    let mut known = known(declaration);
+    known.extend(["port", "data"].map(|name| (name.to_owned(), String::new())));
+    for (at, text) in texts(name, service) {
+        placeholder::fill(&text, &known, &at)?;
+    }
+    Ok(())
+}
+
+/// The placeholders that every text may have, without their values.
+pub(crate) fn known(declaration: &Declaration) -> Placeholders {
+    let mut names = vec!["study".to_owned()];
+    let mut add = |table: &str, name: &str, keys: &[&str]| {
+        names.extend(keys.iter().map(|key| format!("{table}.{name}.{key}")));
+    };
+    for (name, store) in &declaration.postgres {
+        let own = ["url", "socket_url", "host", "sockets", "port", "user", "password", "database"];
+        add("postgres", name, if store.address.is_some() { &own[..1] } else { &own });
+        if store.address.is_none() && store.replica.is_some() {
+            add("postgres", name, &["replica_url", "replica_port"]);
+        }
+    }
+    for (name, store) in &declaration.redis {
+        let own = ["url", "socket", "host", "port", "password"];
+        add("redis", name, if store.address.is_some() { &own[..1] } else { &own });
+    }
+    declaration.service.keys().for_each(|name| add("service", name, &["url", "port"]));
+    names.into_iter().map(|name| (name, String::new())).collect()
 }
 
 /// The texts of a service with the placeholders that they are written at.
@@ -228,6 +283,27 @@ mod tests {
         assert!(with(|s| s.cpu_limit = Some(-1.0)).contains("more than zero"));
         assert!(with(|s| s.cpus = Some("x".into())).contains("has to be CPUs"));
         assert_eq!(with(|_| ()), "");
+    }
+
+    #[test]
+    fn a_service_that_cannot_know_its_port_is_refused_before_it_is_started() {
+        let start = |service: Service, overrides: &Overrides| {
+            let service = [("main".to_owned(), service)].into();
+            check_start(&Declaration { service, ..Declaration::default() }, "main", overrides)
+                .map_err(|error| error.to_string())
+        };
+        let none = Overrides::default();
+        let error = start(service(&["server", "--port", "8080"]), &none).unwrap_err();
+        assert_eq!(
+            error,
+            "`service.main.command` has no `{port}`, so the service cannot know on which port to listen"
+        );
+        assert_eq!(start(service(&["server", "{port}"]), &none), Ok(()));
+        assert_eq!(start(Service { port: Some(80), ..service(&["server"]) }, &none), Ok(()));
+        let env = [("PORT".to_owned(), "{port}".to_owned())].into();
+        assert_eq!(start(service(&["server"]), &Overrides { env, ..none.clone() }), Ok(()));
+        let args = vec!["{prot}".to_owned()];
+        assert!(start(service(&["server"]), &Overrides { args, ..none }).unwrap_err().contains("`{prot}`"));
     }
 
     #[test]

@@ -29,6 +29,12 @@ pub enum Error {
         /// The placeholders that do exist.
         known: Vec<String>,
     },
+    /// A service that is started on a free port has no way to know it.
+    #[error("`{at}` has no `{{port}}`, so the service cannot know on which port to listen")]
+    NoPort {
+        /// Dotted path of its command.
+        at: String,
+    },
     /// Services that wait for one another.
     #[error("these services need one another before they can start: {}", .names.join(" -> "))]
     Cycle {
@@ -182,6 +188,29 @@ impl Error {
         Self::Declaration { at: at.into(), what: what.into() }
     }
 
+    /// The last lines of the program that failed; empty where none was involved.
+    pub fn last_lines(&self) -> &[String] {
+        match self {
+            Self::CommandFailed { last_lines, .. }
+            | Self::Died { last_lines, .. }
+            | Self::NeverReady { last_lines, .. } => last_lines,
+            _ => &[],
+        }
+    }
+
+    /// Dotted path of the entry of the declaration that is wrong, as `service.main.command`.
+    pub fn at(&self) -> Option<&str> {
+        match self {
+            Self::Declaration { at, .. } | Self::Placeholder { at, .. } | Self::NoPort { at } => Some(at),
+            _ => None,
+        }
+    }
+
+    /// The error in one line, without the last lines of a program.
+    pub fn summary(&self) -> String {
+        self.to_string().lines().next().unwrap_or_default().to_owned()
+    }
+
     /// The next step for the user, without a full stop; empty when there is nothing to say.
     pub fn hint(&self) -> String {
         match self {
@@ -189,6 +218,10 @@ impl Error {
             Self::NoUser => "run as another user than root".to_owned(),
             Self::Placeholder { .. } => {
                 "`{{word}}` stands for `{word}` where no placeholder is meant".to_owned()
+            }
+            Self::NoPort { .. } => {
+                "write {port} where the command or `env` takes its port, or declare the `port` it uses"
+                    .to_owned()
             }
             Self::Folder { .. } => "look at the owner and the rights of the folder".to_owned(),
             Self::DiskFull { .. } => "make room there, or point TMPDIR at a larger disk".to_owned(),

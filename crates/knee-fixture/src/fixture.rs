@@ -127,7 +127,6 @@ impl Fixture {
         };
         fixture.check_cpus()?;
         fixture.bring_up_stores()?;
-        fixture.check_texts()?;
         fixture.place_generator()?;
         Ok(fixture)
     }
@@ -157,7 +156,7 @@ impl Fixture {
         let process = service.start(&self.launcher, &context, &declared, overrides)?;
         unavailable.extend(placement::outside(
             group.as_deref(),
-            process.handle,
+            process.handle.pid,
             &asks_for_group(name, &declared),
         ));
         Ok(Running {
@@ -216,7 +215,7 @@ impl Fixture {
 
     /// Refuses a text with a placeholder that [`Fixture::fill`] will not know.
     pub fn check_text(&self, text: &str, at: &str) -> Result<(), Error> {
-        crate::placeholder::fill(text, &self.known_placeholders(), at).map(drop)
+        crate::placeholder::fill(text, &declaration::known(&self.declaration), at).map(drop)
     }
 
     /// How many times the CPU time of what is started the generator is declared to get; whether it does is told by
@@ -347,29 +346,6 @@ impl Fixture {
         declared.service.values().any(|service| service.address.is_none())
             || declared.postgres.values().any(|store| store.address.is_none())
             || declared.redis.values().any(|store| store.address.is_none())
-    }
-
-    /// The placeholders that texts may have once services run, those of services yet without a meaning.
-    fn known_placeholders(&self) -> Placeholders {
-        let mut placeholders = self.placeholders();
-        for name in self.declaration.service.keys() {
-            for what in ["url", "port"] {
-                placeholders.entry(format!("service.{name}.{what}")).or_default();
-            }
-        }
-        placeholders
-    }
-
-    /// What can be wrong with texts is told before anything is built.
-    fn check_texts(&self) -> Result<(), Error> {
-        let mut placeholders = self.known_placeholders();
-        placeholders.extend(["port", "data"].map(|name| (name.to_owned(), String::new())));
-        for (name, service) in &self.declaration.service {
-            for (at, text) in declaration::texts(name, service) {
-                crate::placeholder::fill(&text, &placeholders, &at)?;
-            }
-        }
-        Ok(())
     }
 
     fn bring_up_stores(&mut self) -> Result<(), Error> {

@@ -25,7 +25,7 @@ mod source;
 pub mod supervisor;
 mod unprivileged;
 
-pub use declaration::GENERATOR_WEIGHT;
+pub use declaration::{GENERATOR_WEIGHT, check_start};
 pub use error::Error;
 pub use exit::Exit;
 pub use fixture::{Fixture, Options, Running, Store};

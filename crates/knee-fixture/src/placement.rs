@@ -1,13 +1,12 @@
-//! Which CPUs somebody may use, from the text of a declaration; and what could not be done here.
+//! Which CPUs a declaration allows a process; and what is unavailable on this machine.
 //!
-//! Does not place anybody; `platform` does.
+//! Does not pin processes; `platform` does.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
-use crate::registry::Handle;
 
 /// Something that was asked for and cannot be had on this machine. Part of what a study reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,9 +27,9 @@ pub(crate) struct Bounds {
 }
 
 /// Whether a process did not make it into the cgroup that it was to have. `what` names what asked for one.
-pub(crate) fn outside(group: Option<&Path>, process: Handle, what: &str) -> Option<Unavailable> {
+pub(crate) fn outside(group: Option<&Path>, pid: u32, what: &str) -> Option<Unavailable> {
     let inside = std::fs::read_to_string(group?.join("cgroup.procs")).unwrap_or_default();
-    if inside.lines().any(|line| line == process.pid.to_string()) {
+    if inside.lines().any(|line| line == pid.to_string()) {
         return None;
     }
     let reason = "the process could not be moved into its cgroup".to_owned();

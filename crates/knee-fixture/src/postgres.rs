@@ -32,6 +32,9 @@ const USER: &str = "knee";
 /// The database that services use.
 const DATABASE: &str = "knee";
 
+/// The name of a replica on its primary, as application and as slot.
+const REPLICA: &str = "knee_replica";
+
 /// The file of a data folder that has what a study declares.
 const CONFIGURATION: &str = "knee.conf";
 
@@ -258,7 +261,7 @@ impl Cluster {
             ("log_destination", "stderr".to_owned()),
         ];
         if self.declared.replica == Some(Replication::Sync) && self.replica_runs() {
-            ours.push(("synchronous_standby_names", format!("\"{}\"", replica::NAME)));
+            ours.push(("synchronous_standby_names", format!("\"{REPLICA}\"")));
         }
         settings::lines(wanted, &self.declared.extensions, &ours, &format!("postgres.{}.settings", self.name))
     }
@@ -310,7 +313,7 @@ impl Cluster {
         server.process = Some(process);
         let what = format!("{} as one competitor for the CPUs", server.who);
         server.unavailable = match group {
-            Ok(group) => placement::outside(Some(&group), process, &what),
+            Ok(group) => placement::outside(Some(&group), process.pid, &what),
             Err(reason) => Some(Unavailable { what, reason }),
         };
         let endpoint = self.endpoint(server);
@@ -370,7 +373,7 @@ impl Cluster {
     }
 
     fn endpoint(&self, server: &Server) -> Endpoint {
-        Endpoint { sockets: self.folder.clone(), port: server.port }
+        Endpoint { sockets: self.folder.clone(), port: server.port, user: USER }
     }
 
     fn ask(&self, doing: &str, database: &str, statements: &[String]) -> Result<Option<String>, Error> {

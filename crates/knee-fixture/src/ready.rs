@@ -3,9 +3,11 @@
 //! One question with a short time limit; asking again is the caller's. Does not speak TLS: a service that
 //! only speaks TLS is ready when its port is open.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
+
+use ureq::Agent;
 
 use crate::error::reason;
 
@@ -45,11 +47,11 @@ pub(crate) fn ask(authority: &str, path: Option<&str>) -> Result<(), String> {
             .map(drop)
             .map_err(|error| format!("connecting to {authority}: {}", reason(&error)));
     };
-    let asked = format!("GET http://{authority}{path}");
-    match status(authority, path) {
+    let url = format!("http://{authority}{path}");
+    match status(&url) {
         Ok(status) if (200..300).contains(&status) => Ok(()),
-        Ok(status) => Err(format!("{asked} answered {status}")),
-        Err(error) => Err(format!("{asked}: {}", reason(&error))),
+        Ok(status) => Err(format!("GET {url} answered {status}")),
+        Err(error) => Err(format!("GET {url}: {error}")),
     }
 }
 
@@ -65,27 +67,26 @@ fn connect(authority: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn status(authority: &str, path: &str) -> io::Result<u16> {
-    let mut stream = connect(authority)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nUser-Agent: knee\r\n\r\n");
-    stream.write_all(request.as_bytes())?;
-    let mut line = Vec::new();
-    let mut byte = [0];
-    // One line, and not a long one: a server that says something else is told so.
-    while line.len() < 200 && stream.read(&mut byte)? == 1 && byte[0] != b'\n' {
-        line.push(byte[0]);
+fn status(url: &str) -> Result<u16, String> {
+    let config = Agent::config_builder()
+        .timeout_global(Some(PATIENCE))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .proxy(None)
+        .user_agent("knee")
+        .build();
+    match Agent::from(config).get(url).call() {
+        Ok(response) => Ok(response.status().as_u16()),
+        Err(ureq::Error::Io(error)) => Err(reason(&error)),
+        Err(ureq::Error::Protocol(_) | ureq::Error::Http(_)) => Err("the response is not HTTP".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
-    let line = String::from_utf8_lossy(&line);
-    let code =
-        line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)).and_then(|code| code.parse().ok());
-    code.ok_or_else(|| io::Error::other("the answer is not HTTP"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use super::*;
 
     #[test]
@@ -123,7 +124,7 @@ mod tests {
         let busy = saying("HTTP/1.1 503 Busy\r\n\r\n");
         assert_eq!(ask(&busy, Some("/health")), Err(format!("GET http://{busy}/health answered 503")));
         let other = saying("SSH-2.0-OpenSSH\r\n");
-        assert_eq!(ask(&other, Some("/")), Err(format!("GET http://{other}/: the answer is not http")));
+        assert_eq!(ask(&other, Some("/")), Err(format!("GET http://{other}/: the response is not HTTP")));
     }
 
     #[test]

@@ -135,7 +135,7 @@ pub struct Compiled {
     pub wants_meta: bool,
     /// Built-in objects that its text speaks of.
     pub needs: Needs,
-    /// Whether it is CommonJS, so that its code is a function that runs it.
+    /// Whether it is `CommonJS`, so that its code is a function that runs it.
     pub is_commonjs: bool,
 }
 

@@ -63,7 +63,7 @@ pub struct State {
     pub abort: RefCell<Option<String>>,
     /// Timers and requests that are not waited for.
     pub events: EventLoop,
-    /// CommonJS files that have run, by name; while the script is loaded.
+    /// `CommonJS` files that have run, by name; while the script is loaded.
     pub required: RefCell<Option<Persistent<Object<'static>>>>,
     /// The run as a whole.
     execution_info: RefCell<Rc<ExecutionInfo>>,

@@ -316,7 +316,7 @@ fn name_of(node: &NodeRef<'_>) -> String {
 }
 
 /// The nodes on a way, nearest first.
-fn steps<'a>(node: NodeRef<'a>, walk: Walk) -> Vec<NodeRef<'a>> {
+fn steps(node: NodeRef<'_>, walk: Walk) -> Vec<NodeRef<'_>> {
     let is_element = |node: &NodeRef<'_>| node.is_element();
     match walk {
         Walk::Next => node.next_element_sibling().into_iter().collect(),

@@ -152,6 +152,11 @@ impl Study {
         self.ahead.len()
     }
 
+    /// The trials that are left, as far as is known now, in their order.
+    pub fn planned(&self) -> impl Iterator<Item = &Trial> {
+        self.ahead.iter()
+    }
+
     /// What was told so far.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -213,12 +218,12 @@ impl Study {
         let last = trial.attempt >= ATTEMPTS_MAX;
         match &result {
             TrialResult::Measured(measured) if measured.validity == Validity::Invalid && !last => {
-                self.repeat(trial)
+                self.repeat(trial);
             }
             TrialResult::Measured(_) => {}
             TrialResult::Died { .. } if !last => self.repeat(trial),
             TrialResult::Died { reason } | TrialResult::NeverReady { reason } => {
-                self.lose(&trial.variant, reason)
+                self.lose(&trial.variant, reason);
             }
         }
         self.entries.push(Entry { trial: trial.clone(), result });

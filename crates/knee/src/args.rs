@@ -3,15 +3,13 @@
 //! Does not judge values, read files or know defaults that depend on the machine; `settings`
 //! does. Values stay text here, so that every error in them is worded in one place.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use knee_report::number::Unit;
 
-use crate::problem::Problem;
+mod command_line;
 
 mod compare;
 
@@ -23,6 +21,7 @@ mod sweep;
 
 mod words;
 
+pub use command_line::{Invocation, Refused, help, meant_command, parse};
 pub use compare::{
     CalibrateArgs, CommandFlags, CompareArgs, CompareFormat, CompareOutputFlags, TrialFlags, VerdictFlags,
 };
@@ -35,103 +34,12 @@ pub use sweep::{
 #[cfg(test)]
 mod reference;
 
-/// Shown below `--help`.
-const EXAMPLES: &str = "\
-Examples:
-  knee http://127.0.0.1:8080/                  200 requests, 50 connections
-  knee URL -c 50 -z 10s                        closed load: 50 connections for 10 s
-  knee URL -q 1000 -z 1m --warm-up 5s          open load: 1,000 requests/s
-  knee URL -q 100 --stage 30s:2000,1m:2000     ramp to 2,000/s, then hold it
-  knee URL -m POST -T application/json -d '{}' POST a body
-  knee URL -z 10s --output-format json | jq .validity
-  knee run script.js                           run a k6 script
-  knee report last~1                           show the run before the last
-  knee sweep URL --slo 'p99<250ms'             find the capacity
-  knee compare URL_A URL_B                     test whether B is slower
-
-Durations: 10s, 1m30s, 500ms; a bare number is seconds. Requests: 200, 1.5k, 2m.
-Exit codes: 0 done, 104 bad input, 105 interrupted, 120 invalid result.
-`knee COMMAND --help` lists the flags of a command.";
-
-/// The command line.
-#[derive(Debug, Parser)]
-#[command(
-    name = "knee",
-    version,
-    about = "HTTP load generator that checks its own measurements",
-    after_help = EXAMPLES,
-    args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true,
-    disable_help_flag = true,
-    disable_version_flag = true,
-    max_term_width = 80,
-    override_usage = "knee URL [FLAGS]\n       knee COMMAND"
-)]
-struct Cli {
-    #[command(subcommand)]
-    command: Option<Subcommands>,
-    #[command(flatten)]
-    load: LoadArgs,
-    #[command(flatten)]
-    help: HelpFlag,
-    /// Print the version
-    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Help")]
-    version: Option<bool>,
-}
-
 /// One help for `-h` and `--help`.
 #[derive(Args, Clone, Debug, Default)]
 struct HelpFlag {
     /// Print this help
     #[arg(short = 'h', long, action = ArgAction::HelpShort, help_heading = "Help")]
     help: Option<bool>,
-}
-
-#[derive(Debug, Subcommand)]
-enum Subcommands {
-    /// Show or list saved runs
-    Report(ReportArgs),
-    /// Start a small demo server and load it
-    Demo(Box<DemoArgs>),
-    /// Run a k6 script
-    Run(Box<RunArgs>),
-    /// Find the capacity of a service by loading it in steps
-    Sweep(Box<SweepArgs>),
-    /// Compare variants of a service as a study.toml declares
-    Study(Box<StudyArgs>),
-    /// Compare two URLs, commands or saved runs
-    Compare(Box<CompareArgs>),
-    /// Measure the noise floor of this machine
-    Calibrate(Box<CalibrateArgs>),
-    /// Explain a validity warning: its limits, cause and remedy
-    Explain(ExplainArgs),
-    /// Show a load test, a sweep and a comparison on a demo server, in about 90 s
-    Tour(TourArgs),
-}
-
-/// What to do, as typed.
-#[derive(Debug)]
-pub enum Invocation {
-    /// Load a URL.
-    Load(Box<LoadArgs>),
-    /// Show or list saved runs.
-    Report(ReportArgs),
-    /// Load a server that this command starts.
-    Demo(Box<DemoArgs>),
-    /// Run a k6 script.
-    Run(Box<RunArgs>),
-    /// Find the capacity of a service.
-    Sweep(Box<SweepArgs>),
-    /// Compare variants of a service.
-    Study(Box<StudyArgs>),
-    /// Compare two targets, or two runs.
-    Compare(Box<CompareArgs>),
-    /// Measure the noise floor of this machine.
-    Calibrate(Box<CalibrateArgs>),
-    /// Show the main commands on a demo server.
-    Tour(TourArgs),
-    /// Explain a validity warning.
-    Explain(ExplainArgs),
 }
 
 /// `knee explain`.
@@ -501,128 +409,4 @@ impl ReportFormat {
             Self::LocustCsv => None,
         }
     }
-}
-
-/// Why there is nothing to run.
-#[derive(Debug)]
-pub enum Refused {
-    /// Help or version: text for stdout.
-    Shown(String),
-    /// The command line is wrong.
-    Problem(Problem),
-}
-
-impl From<Problem> for Refused {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
-}
-
-/// Reads the command line; the first item is the program's name.
-///
-/// # Errors
-///
-/// [`Refused::Shown`] for `--help` and `--version`, else what is wrong.
-pub fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Invocation, Refused> {
-    let line = words::asks_for_help(line.into_iter().collect(), &Cli::command());
-    words::check(&line, &Cli::command())?;
-    let cli = Cli::try_parse_from(&line).map_err(|error| explain(&error, &line))?;
-    Ok(match cli.command {
-        Some(Subcommands::Report(args)) => Invocation::Report(args),
-        Some(Subcommands::Demo(args)) => Invocation::Demo(args),
-        Some(Subcommands::Run(args)) => Invocation::Run(args),
-        Some(Subcommands::Sweep(args)) => Invocation::Sweep(args),
-        Some(Subcommands::Study(args)) => Invocation::Study(args),
-        Some(Subcommands::Compare(args)) => Invocation::Compare(args),
-        Some(Subcommands::Calibrate(args)) => Invocation::Calibrate(args),
-        Some(Subcommands::Explain(args)) => Invocation::Explain(args),
-        Some(Subcommands::Tour(args)) => Invocation::Tour(args),
-        None => Invocation::Load(Box::new(cli.load)),
-    })
-}
-
-/// What to do about a word that belongs to no flag.
-const VALUES: &str = "give each value its flag, as in `-z 10s`; quote values with spaces; for several URLs use \
-                      `--urls-from-file`";
-
-/// A `clap` error in this program's words.
-fn explain(error: &clap::Error, line: &[OsString]) -> Refused {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.clone(),
-        Some(ContextValue::Strings(texts)) => texts.join(", "),
-        _ => String::new(),
-    };
-    let argument = flag_name(&context(ContextKind::InvalidArg));
-    let value = context(ContextKind::InvalidValue);
-    let (what, hint) = match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return Refused::Shown(error.to_string()),
-        ErrorKind::UnknownArgument => {
-            unknown(&argument, &context(ContextKind::SuggestedArg), words::is_run(line))
-        }
-        ErrorKind::MissingRequiredArgument => (
-            format!("`{}` is missing", context(ContextKind::InvalidArg).replace(['<', '>'], "")),
-            words::example(line).to_owned(),
-        ),
-        ErrorKind::InvalidValue if value.is_empty() => {
-            (format!("`{argument}` has no value"), format!("write `{argument} VALUE`"))
-        }
-        ErrorKind::InvalidValue => (
-            format!("`{value}` is not a value of `{argument}`"),
-            format!("use one of: {}", context(ContextKind::ValidValue)),
-        ),
-        ErrorKind::ValueValidation => {
-            (format!("`{value}` is not a value of `{argument}`"), "see `knee --help`".to_owned())
-        }
-        ErrorKind::ArgumentConflict => conflict(&argument, &flag_name(&context(ContextKind::PriorArg))),
-        ErrorKind::InvalidUtf8 => ("an argument is not UTF-8".to_owned(), String::new()),
-        _ => (first_line(error), "see `knee --help`".to_owned()),
-    };
-    Problem::new(what, hint).into()
-}
-
-fn unknown(argument: &str, suggested: &str, is_run: bool) -> (String, String) {
-    if !argument.starts_with('-') {
-        return (format!("`{argument}` is one argument too many"), VALUES.to_owned());
-    }
-    if let Some(hint) = words::instead_of(argument, is_run) {
-        return (format!("there is no flag `{argument}`"), hint.to_owned());
-    }
-    // clap also suggests what has little in common; one wrong letter in three is a slip, more is not.
-    let is_slip = strsim::damerau_levenshtein(argument, suggested) * 3 <= argument.len();
-    let hint = if is_slip {
-        format!("did you mean `{suggested}`? `knee --help` lists every flag")
-    } else {
-        "`knee --help` lists every flag".to_owned()
-    };
-    (format!("there is no flag `{argument}`"), hint)
-}
-
-fn conflict(argument: &str, prior: &str) -> (String, String) {
-    if argument.is_empty() {
-        return ("more than one argument without a flag: `knee` takes one URL".to_owned(), VALUES.to_owned());
-    }
-    if prior.is_empty() || prior == argument {
-        return (format!("`{argument}` is given more than once"), "give it once".to_owned());
-    }
-    (format!("`{argument}` and `{prior}` exclude each other"), "leave one of them out".to_owned())
-}
-
-/// `--stage <DURATION:TARGET>` without the placeholder.
-fn flag_name(shown: &str) -> String {
-    shown.split(" <").next().unwrap_or(shown).trim_matches(['<', '>', '[', ']']).to_owned()
-}
-
-fn first_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
-}
-
-/// The command that a word was meant to be, if it is close to one.
-pub fn meant_command(word: &str) -> Option<String> {
-    words::meant_command(word, &Cli::command())
-}
-
-/// The whole help of the program, as `--help` prints it.
-pub fn help() -> String {
-    Cli::command().render_help().to_string()
 }

@@ -22,11 +22,17 @@ pub mod calibrate;
 
 pub mod explain;
 
+mod failed;
+
 mod journal;
 
 mod locust;
 
-mod trials;
+mod noise;
+
+mod progress;
+
+mod sides;
 
 use std::path::Path;
 

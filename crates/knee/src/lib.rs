@@ -18,8 +18,6 @@ pub mod exit;
 
 pub mod store;
 
-pub mod noise;
-
 pub mod fetch;
 
 pub mod signals;
@@ -29,7 +27,5 @@ pub mod stderr;
 pub mod live;
 
 pub mod demo;
-
-mod process;
 
 pub mod command;

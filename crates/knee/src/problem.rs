@@ -35,7 +35,11 @@ impl fmt::Display for Problem {
 /// Why an operation of the system failed, without the number of the error.
 pub fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+    let mut text = text.split(" (os error").next().unwrap_or_default().to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    text
 }
 
 /// `text` with everything escaped that acts on a terminal instead of being seen, line breaks too:

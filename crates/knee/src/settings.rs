@@ -5,22 +5,20 @@
 //! connect (see [`target::probe`]) and does not read the environment: that arrives as
 //! [`Surroundings`].
 
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
-
 use knee_core::plan::{Endpoint, Plan};
 use knee_engine::http::settings::Settings;
 use knee_engine::requests::RequestTemplate;
 
 use crate::args::{LaterFlags, LoadArgs};
-use crate::problem::{Problem, reason};
+use crate::problem::Problem;
 
 pub mod amount;
 
 pub mod compare;
 
 pub mod connection;
+
+mod file;
 
 pub mod form;
 
@@ -34,42 +32,16 @@ pub mod request;
 
 pub mod script;
 
+mod surroundings;
+
 pub mod sweep;
 
 pub mod target;
 
+pub use surroundings::Surroundings;
+
 #[cfg(test)]
 mod tests;
-
-/// Input from the machine and the environment, which was not typed.
-#[derive(Clone, Debug)]
-pub struct Surroundings {
-    /// CPUs this process may use; 1 or more.
-    pub cpus: u16,
-    /// Whether stdout is a terminal.
-    pub stdout_terminal: bool,
-    /// Whether stderr is a terminal.
-    pub stderr_terminal: bool,
-    /// Whether `NO_COLOR` is set to something.
-    pub no_color: bool,
-    /// Finds the addresses of a name.
-    pub resolve: target::Resolve,
-}
-
-impl Surroundings {
-    /// Those of this process.
-    pub fn read() -> Self {
-        use std::io::IsTerminal;
-        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self {
-            cpus: u16::try_from(cpus).unwrap_or(u16::MAX),
-            stdout_terminal: std::io::stdout().is_terminal(),
-            stderr_terminal: std::io::stderr().is_terminal(),
-            no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
-            resolve: target::resolve,
-        }
-    }
-}
 
 /// A load that is ready to start.
 #[derive(Clone, Debug)]
@@ -132,29 +104,6 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
         output,
         notes,
     })
-}
-
-/// Size limit of a file that a flag names: more is an error, such as `/dev/zero`.
-const FILE_MAX: u64 = 1 << 30;
-
-/// The content of a file that `flag` names.
-fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Problem> {
-    let unreadable = |error: std::io::Error| {
-        Problem::new(
-            format!("`{}` cannot be read, for `{flag}`: {}", path.display(), reason(&error)),
-            "check the path and its permissions",
-        )
-    };
-    let mut content = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(FILE_MAX + 1).read_to_end(&mut content).map_err(unreadable)?;
-    if content.len() as u64 > FILE_MAX {
-        return Err(Problem::new(
-            format!("`{}` is larger than 1 GiB, for `{flag}`", path.display()),
-            "give a smaller file",
-        ));
-    }
-    Ok(content)
 }
 
 /// Refuses unsupported flags of other tools, and returns notes on those that need no flag here.

@@ -1,9 +1,8 @@
-//! Who takes the next connection, when several processes wait at one socket.
+//! Spreads connections over processes that accept from one socket.
 //!
-//! The kernel wakes all of them, and the first to run may take every connection that waits: twenty clients that come at
-//! once can end up in one process of ten, which is then alone with the database, or in ten. So a process lets
-//! time go by for each connection that it has and each request that it is busy with, and whoever has fewer is there
-//! first. Servers for processes that compute one request at a time do the same. One process alone takes what comes.
+//! The kernel wakes all of them, and the first to run can take every waiting connection: twenty concurrent clients can end up in
+//! one process of ten. So a process delays each accept by its number of connections and open requests, and the least loaded one
+//! accepts first. Servers whose processes handle one request at a time do the same. A single process does not delay.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,62 +13,61 @@ use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a process waits for each connection or request that it has: more than it takes the others to wake up.
-const DEFERENCE: Duration = Duration::from_millis(1);
+/// Delay per connection or request of a process: longer than the others need to wake up.
+const DELAY_PER_REQUEST: Duration = Duration::from_millis(1);
 
-/// With so many of them and more, the wait grows no further: a burst must not be left to time out.
-const HELD_MAX: u32 = 20;
+/// Load beyond which the delay stops growing, so that a burst does not time out.
+const MAX_DELAYED_LOAD: u32 = 20;
 
-/// The socket, and how much that came from it is still ours.
+/// The listening socket and the load of this process.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedListener {
     listener: TcpListener,
-    alone: bool,
-    held: Arc<()>,
+    is_single: bool,
+    load: Arc<()>,
 }
 
-impl Shared {
-    /// `alone`: no other process waits at this socket.
-    pub fn new(listener: TcpListener, alone: bool) -> Self {
-        Self { listener, alone, held: Arc::new(()) }
+impl SharedListener {
+    /// `is_single`: no other process accepts from this socket.
+    pub fn new(listener: TcpListener, is_single: bool) -> Self {
+        Self { listener, is_single, load: Arc::new(()) }
     }
 
-    fn held(&self) -> u32 {
-        u32::try_from(Arc::strong_count(&self.held) - 1).unwrap_or(u32::MAX)
+    fn load(&self) -> u32 {
+        u32::try_from(Arc::strong_count(&self.load) - 1).unwrap_or(u32::MAX)
     }
 }
 
-/// Who is at the other end. A connection keeps one and each of its requests another while it lasts, which is how they are
-/// counted.
+/// The client of a connection. The connection and each of its open requests hold a clone, which counts them as load.
 #[derive(Clone, Debug)]
 pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
-    _held: Arc<()>,
+    _load: Arc<()>,
 }
 
-impl Listener for Shared {
+impl Listener for SharedListener {
     type Io = TcpStream;
     type Addr = Peer;
 
     async fn accept(&mut self) -> (TcpStream, Peer) {
-        if !self.alone {
-            tokio::time::sleep(DEFERENCE * self.held().min(HELD_MAX)).await;
+        if !self.is_single {
+            tokio::time::sleep(DELAY_PER_REQUEST * self.load().min(MAX_DELAYED_LOAD)).await;
         }
         let (tcp, address) = Listener::accept(&mut self.listener).await;
-        // Answers are written in one piece; waiting for more of them only delays the last.
+        // Responses are written in one piece; Nagle's algorithm would only delay them.
         let _ = tcp.set_nodelay(true);
-        (tcp, Peer { address, _held: Arc::clone(&self.held) })
+        (tcp, Peer { address, _load: Arc::clone(&self.load) })
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
         let address = self.listener.local_addr()?;
-        Ok(Peer { address, _held: Arc::new(()) })
+        Ok(Peer { address, _load: Arc::new(()) })
     }
 }
 
-impl Connected<IncomingStream<'_, Shared>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Shared>) -> Self {
+impl Connected<IncomingStream<'_, SharedListener>> for Peer {
+    fn connect_info(stream: IncomingStream<'_, SharedListener>) -> Self {
         stream.remote_addr().clone()
     }
 }
@@ -78,13 +76,13 @@ impl Connected<IncomingStream<'_, Shared>> for Peer {
 mod tests {
     use super::*;
 
-    /// Connections that each of two takes of twenty that wait when both begin, on one thread.
-    async fn shares(alone: bool) -> [usize; 2] {
+    /// Number of connections that each of two listeners accepts, of twenty that wait at the start.
+    async fn shares(is_single: bool) -> [usize; 2] {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let _waiting: Vec<_> = (0..20).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
-        let shared = |listener| Shared::new(TcpListener::from_std(listener).unwrap(), alone);
+        let shared = |listener| SharedListener::new(TcpListener::from_std(listener).unwrap(), is_single);
         let mut both = [shared(listener.try_clone().unwrap()), shared(listener)];
         let (mut taken, [one, other]) = ([Vec::new(), Vec::new()], &mut both);
         for _ in 0..20 {
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_has_fewer_connections_takes_the_next_and_without_that_the_first_takes_all() {
+    async fn the_listener_with_fewer_connections_takes_the_next_and_without_delay_the_first_takes_all() {
         let [one, other] = shares(false).await;
         assert!(one.abs_diff(other) <= 2, "{one} and {other}");
         assert_eq!(shares(true).await, [20, 0]);

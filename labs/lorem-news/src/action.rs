@@ -1,11 +1,11 @@
-//! What requests do, apart from HTTP: a [`Call`] goes in, a [`Reply`] comes out.
+//! Request handling independent of HTTP: turns a [`Call`] into a [`Reply`].
 //!
-//! Every change of the board goes through here, and every refusal is decided here.
+//! Does not parse HTTP or choose threads. Every change of the board and every refusal is decided here.
 
 use crate::engine::Db;
-use crate::page::{self, Form, Known, Viewer};
+use crate::page::{self, Form, SignedInUser, Viewer};
 use crate::store::Failure;
-use crate::store::read::Which;
+use crate::store::read::PostSelection;
 
 mod account;
 mod benchmark;
@@ -14,20 +14,20 @@ mod view;
 
 pub use benchmark::Benchmark;
 
-/// Who asks, as far as the request itself tells.
+/// The client, as described by the request alone.
 #[derive(Debug, Clone, Default)]
 pub struct Visitor {
-    /// The session of a cookie with a good signature.
+    /// The session of a cookie with a valid signature.
     pub session: Option<i64>,
-    /// What forms have to carry.
+    /// The CSRF token of forms.
     pub token: String,
-    /// The browser's name for itself.
+    /// User agent.
     pub user_agent: String,
-    /// Where from.
+    /// IP address.
     pub address: String,
 }
 
-/// A post as it was sent.
+/// The fields of a submitted post.
 #[derive(Debug, Clone)]
 pub struct PostForm {
     /// Its title.
@@ -36,18 +36,18 @@ pub struct PostForm {
     pub description: String,
 }
 
-/// An account as it was sent.
+/// The fields of a submitted account.
 #[derive(Debug, Clone)]
 pub struct AccountForm {
     /// The name.
     pub screen_name: String,
     /// The password.
     pub password: String,
-    /// What the user says of itself; not used to sign in.
+    /// Self-description; not used to sign in.
     pub about: String,
 }
 
-/// What is asked for.
+/// The operation of a request.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// The newest posts below an id.
@@ -65,66 +65,66 @@ pub enum Action {
     CreatePost(PostForm),
     /// The form to change a post.
     EditPost(i64),
-    /// Another title or text.
+    /// Change the title or text of a post.
     UpdatePost(i64, PostForm),
-    /// A post goes.
+    /// Delete a post.
     DeletePost(i64),
     /// A new comment below a post.
     CreateComment(i64, String),
     /// The form to change a comment.
     EditComment(i64),
-    /// Another text.
+    /// Change the text of a comment.
     UpdateComment(i64, String),
-    /// A comment goes.
+    /// Delete a comment.
     DeleteComment(i64),
     /// The form to sign in.
     SignInForm,
-    /// A user signs in.
+    /// Sign in.
     SignIn(AccountForm),
     /// The form to sign up.
     SignUpForm,
     /// A new user.
     SignUp(AccountForm),
-    /// A user signs out.
+    /// Sign out.
     SignOut,
     /// One of the benchmark routes, with the headers of the request as text.
     Benchmark(Benchmark, String),
-    /// Whether the database answers.
+    /// Readiness: whether the database responds.
     Ready,
 }
 
 /// One request.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What.
+    /// The operation.
     pub action: Action,
-    /// Who.
+    /// The client.
     pub visitor: Visitor,
 }
 
-/// What happens to the session cookie.
+/// Change of the session cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionChange {
-    /// It stays.
+    /// Keep it.
     Keep,
-    /// It becomes this session.
+    /// Set it to this session.
     Set(i64),
-    /// It goes.
+    /// Delete it.
     Clear,
 }
 
-/// The answer.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// The status.
+    /// HTTP status.
     pub status: u16,
     /// HTML, or plain text for [`Action::Ready`].
     pub body: String,
-    /// Where to go instead.
+    /// Target of a redirect.
     pub location: Option<String>,
-    /// The session cookie.
+    /// Change of the session cookie.
     pub session: SessionChange,
-    /// Why it failed, for the log.
+    /// Cause of a failure, for the log.
     pub failure: Option<String>,
 }
 
@@ -153,7 +153,7 @@ impl Reply {
         Self::redirect("/sign_in".into())
     }
 
-    /// The answer when the database failed.
+    /// The reply to a database failure.
     pub fn failure(failure: &Failure) -> Self {
         let text = match failure {
             Failure::Busy => "Another request is writing. Nothing was changed.",
@@ -163,7 +163,7 @@ impl Reply {
     }
 }
 
-/// Carries out a request.
+/// Executes a call.
 pub async fn perform(call: Call, db: &mut Db<'_>) -> Reply {
     match dispatch(call, db).await {
         Ok(reply) => reply,
@@ -183,10 +183,10 @@ async fn dispatch(call: Call, db: &mut Db<'_>) -> Result<Reply, Failure> {
     let viewer = viewer(db, &visitor)?;
     match action {
         Action::List { before } => db
-            .read(|reading| view::list(reading, Which::Before(before), &viewer))
+            .read(|context| view::list(context, PostSelection::Before(before), &viewer))
             .map(|page| Reply::page(200, page)),
-        Action::Show(id) => db.read(|reading| view::show(reading, id, &viewer)).map(found),
-        Action::User(id) => db.read(|reading| view::user(reading, id, &viewer)).map(found),
+        Action::Show(id) => db.read(|context| view::show(context, id, &viewer)).map(found),
+        Action::User(id) => db.read(|context| view::user(context, id, &viewer)).map(found),
         Action::NewPost => Ok(board::new_post(db, &viewer)),
         Action::CreatePost(form) => board::create_post(db, &viewer, form).await,
         Action::EditPost(id) => board::edit_post(db, &viewer, id),
@@ -212,24 +212,24 @@ fn render_form(db: &mut Db<'_>, status: u16, form: &Form<'_>) -> Reply {
     Reply::page(status, db.renderer().form_page(form))
 }
 
-/// Whether a read comes through.
+/// Checks that a read succeeds.
 fn ready(db: &mut Db<'_>) -> Reply {
-    let found = db.read(|reading| reading.store.id_range(crate::store::read::Table::Users));
+    let found = db.read(|context| context.store.id_range(crate::store::read::Table::Users));
     found.map_or_else(
         |failure| Reply { status: 503, ..Reply::failure(&failure) },
         |_| Reply::page(200, "ready\n".into()),
     )
 }
 
-/// Who the visitor is to the board.
+/// Looks up the user of the visitor's session.
 fn viewer(db: &mut Db<'_>, visitor: &Visitor) -> Result<Viewer, Failure> {
     let user = match visitor.session {
-        Some(session) => db.read(|reading| reading.store.session_user(session))?,
+        Some(session) => db.read(|context| context.store.session_user(session))?,
         None => None,
     };
     Ok(Viewer {
         session: visitor.session,
-        user: user.map(|(id, name)| Known { id, name }),
+        user: user.map(|(id, name)| SignedInUser { id, name }),
         token: visitor.token.clone(),
     })
 }

@@ -1,6 +1,6 @@
-//! What can be asked for: commands, settings and the switches, by flag or by environment variable.
+//! Commands, settings and switches, by flag or environment variable.
 //!
-//! Does not act on any of it. Every switch is independent: any combination starts.
+//! Does not act on them. The switches are independent: any combination starts.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub enum Command {
     Worker(Box<ServeArgs>),
 }
 
-/// What `seed` takes.
+/// Arguments of `seed`.
 #[derive(Debug, Clone, Args)]
 pub struct SeedArgs {
     /// Folder of the database
@@ -43,12 +43,12 @@ pub struct SeedArgs {
     /// Posts, each with 5 to 15 comments
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub posts: u32,
-    /// Write over a database that is there
+    /// Replace an existing database
     #[arg(long)]
     pub replace: bool,
 }
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(args_override_self = true)]
 pub struct ServeArgs {
@@ -61,19 +61,19 @@ pub struct ServeArgs {
     /// The routes under /benchmarking, which need no login and delete posts
     #[arg(long, env = "LOREM_BENCHMARKING", default_value = "off")]
     pub benchmarking: Toggle,
-    /// Largest request body, in bytes
+    /// Maximum size of a request body, in bytes
     #[arg(long, env = "LOREM_BODY_LIMIT", default_value_t = 256 * 1024)]
     pub body_limit: usize,
-    /// Seconds a request may take before it is answered with 408
+    /// Timeout of a request, in seconds; the response is 408
     #[arg(long, env = "LOREM_REQUEST_TIMEOUT", default_value_t = 30)]
     pub request_timeout: u64,
-    /// Seconds that open requests have to finish after a stop was asked for
+    /// Seconds that open requests have to finish when the service stops
     #[arg(long, env = "LOREM_GRACE", default_value_t = 10)]
     pub grace: u64,
     /// Least severe log line that is written (to stderr)
     #[arg(long, env = "LOREM_LOG_LEVEL", default_value = "warn")]
     pub log_level: LogLevel,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, env = "LOREM_LOG_FORMAT", default_value = "text")]
     pub log_format: LogFormat,
     /// Tell browsers to send the cookies over HTTPS only; for a board behind TLS
@@ -84,14 +84,14 @@ pub struct ServeArgs {
     pub switches: Switches,
 }
 
-/// What a study turns on and off. The defaults are the fastest known setting.
+/// Tuning steps that a study varies. The defaults are the fastest known setting.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Switches")]
 pub struct Switches {
     /// Whether BEGIN takes the write lock at once
     #[arg(long, env = "LOREM_TX_MODE", default_value = "immediate")]
     pub tx_mode: TxMode,
-    /// How a connection waits while another one writes, 5 s at the most
+    /// How a connection waits while another one writes, at most 5 s
     #[arg(long, env = "LOREM_BUSY_WAIT", default_value = "yielding_60us")]
     pub busy_wait: BusyWait,
     /// Whether one lock per process is held while a request computes, as interpreters do
@@ -123,10 +123,10 @@ pub struct Switches {
     /// Who commits: each request by itself, or one thread for all that wait at the moment
     #[arg(long, env = "LOREM_WRITER", default_value = "group")]
     pub writer: Writer,
-    /// Keep prepared statements
+    /// Cache prepared statements
     #[arg(long, env = "LOREM_STATEMENT_CACHE", default_value = "on")]
     pub statement_cache: Toggle,
-    /// Keep rendered pieces of pages until what they show changes
+    /// Cache rendered fragments of pages until their content changes
     #[arg(long, env = "LOREM_FRAGMENT_CACHE", default_value = "on")]
     pub fragment_cache: Toggle,
     /// Read-only connections that a process shares, each page read in one snapshot; 0 reads on each thread's own,
@@ -144,9 +144,9 @@ pub struct Switches {
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Toggle {
-    /// It is there.
+    /// On.
     On,
-    /// It is not.
+    /// Off.
     Off,
 }
 
@@ -240,6 +240,6 @@ pub enum LogLevel {
 pub enum LogFormat {
     /// For people
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }

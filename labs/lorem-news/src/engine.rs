@@ -1,6 +1,6 @@
-//! Which thread and which connection a request gets: the switches `dispatch`, `threads`, `writer` and `reader_pool`.
+//! Assigns threads and connections to requests: the switches `dispatch`, `threads`, `writer` and `reader_pool`.
 //!
-//! Does not know what requests do; [`crate::action::perform`] does, and asks for reads and writes through [`Db`].
+//! Does not know what requests do; [`crate::action::perform`] does, and reads and writes through [`Db`].
 
 use std::future::Future;
 use std::path::Path;
@@ -21,26 +21,26 @@ use crate::page::Renderer;
 use crate::runtime_lock;
 use crate::store::checkpoint::Checkpointer;
 use crate::store::group::GroupWriter;
-use crate::store::write::{Write, Written};
-use crate::store::{Access, Failure, Opening, Store};
+use crate::store::write::{Write, WriteOutcome};
+use crate::store::{Access, Failure, Store, StoreOptions};
 
-/// Connections that threads take and put back.
+/// A pool of connections that threads borrow.
 #[derive(Debug, Default)]
-struct Shelf {
+struct ConnectionPool {
     free: Mutex<Vec<Store>>,
     returned: Condvar,
 }
 
-impl Shelf {
-    fn open(opening: &Opening, access: Access, n: u16) -> Result<Self, Failure> {
-        let free = (0..n).map(|_| Store::open(opening, access)).collect::<Result<_, _>>()?;
+impl ConnectionPool {
+    fn open(options: &StoreOptions, access: Access, n: u16) -> Result<Self, Failure> {
+        let free = (0..n).map(|_| Store::open(options, access)).collect::<Result<_, _>>()?;
         Ok(Self { free: Mutex::new(free), returned: Condvar::new() })
     }
 
-    /// Runs `work` on a connection, after a wait for one if all are taken.
+    /// Runs `work` on a connection; waits for one if all are in use.
     fn with<R>(&self, work: impl FnOnce(&mut Store) -> R) -> R {
         let free = self.free.lock().pop();
-        let mut store = free.unwrap_or_else(|| runtime_lock::give_away(|| self.wait()));
+        let mut store = free.unwrap_or_else(|| runtime_lock::release_during(|| self.wait()));
         let result = work(&mut store);
         self.free.lock().push(store);
         self.returned.notify_one();
@@ -58,23 +58,23 @@ impl Shelf {
     }
 }
 
-/// What all requests of a process share.
+/// State shared by all requests of a process.
 #[derive(Debug)]
 struct Shared {
     switches: Switches,
     counters: Arc<Counters>,
     fragments: Fragments,
-    /// For requests without a thread of their own.
-    own: Shelf,
-    readers: Option<Shelf>,
+    /// Connections of requests without a thread of their own.
+    connections: ConnectionPool,
+    readers: Option<ConnectionPool>,
     writer: Option<GroupWriter>,
-    /// Passwords take long: at most one for each thread at a time.
+    /// Limits concurrent password digests, which are slow, to one per thread.
     passwords: Semaphore,
 }
 
 type Job = (Call, oneshot::Sender<Reply>);
 
-/// Carries requests out.
+/// Executes requests.
 #[derive(Debug)]
 pub struct Engine {
     shared: Arc<Shared>,
@@ -83,7 +83,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens connections and starts threads as the switches say. The file has to be prepared.
+    /// Opens connections and starts threads as the switches say. The file must be prepared.
     ///
     /// # Errors
     /// A connection cannot be opened.
@@ -93,12 +93,12 @@ impl Engine {
             runtime_lock::enable((!slice.is_zero()).then_some(slice)).map_err(|_| Failure::Stopped)?;
         }
         let counters = Arc::new(Counters::default());
-        let mut opening = Opening::new(data, switches, Arc::clone(&counters));
-        let checkpoints = match switches.checkpoint {
+        let mut options = StoreOptions::new(data, switches, Arc::clone(&counters));
+        let checkpoint_thread = match switches.checkpoint {
             Checkpoint::Inline => None,
             Checkpoint::Background => {
-                let (checkpointer, thread) = Checkpointer::start(&opening, Arc::clone(&counters))?;
-                opening.checkpointer = Some(checkpointer);
+                let (checkpointer, thread) = Checkpointer::start(&options, Arc::clone(&counters))?;
+                options.checkpointer = Some(checkpointer);
                 Some(thread)
             }
         };
@@ -106,7 +106,7 @@ impl Engine {
         let writer = match switches.writer {
             Writer::Direct => None,
             Writer::Group => {
-                let store = Store::open(&opening, Access::Write)?;
+                let store = Store::open(&options, Access::Write)?;
                 let (writer, thread) =
                     GroupWriter::start(store, Arc::clone(&counters)).map_err(|_| Failure::Stopped)?;
                 threads.push(thread);
@@ -115,46 +115,50 @@ impl Engine {
         };
         let readers = match switches.reader_pool {
             0 => None,
-            n => Some(Shelf::open(&opening, Access::Read, n)?),
+            n => Some(ConnectionPool::open(&options, Access::Read, n)?),
         };
         let inline = switches.dispatch == Dispatch::Inline;
         let shared = Arc::new(Shared {
             switches: switches.clone(),
             fragments: Fragments::new(switches.fragment_cache.is_on(), Arc::clone(&counters)),
             counters,
-            own: Shelf::open(&opening, Access::Write, if inline { switches.threads } else { 0 })?,
+            connections: ConnectionPool::open(
+                &options,
+                Access::Write,
+                if inline { switches.threads } else { 0 },
+            )?,
             readers,
             writer,
             passwords: Semaphore::new(switches.threads.into()),
         });
-        let queue = if inline { None } else { Some(start_threads(&shared, &opening, &mut threads)?) };
-        // It ends when all connections are closed, so it is the last one to wait for.
-        threads.extend(checkpoints);
+        let queue = if inline { None } else { Some(start_threads(&shared, &options, &mut threads)?) };
+        // This thread ends when all connections are closed, so it is joined last.
+        threads.extend(checkpoint_thread);
         Ok(Self { shared, queue, threads })
     }
 
-    /// Carries out one request.
+    /// Executes one request.
     pub async fn run(&self, call: Call) -> Reply {
         let Some(queue) = &self.queue else {
-            self.shared.counters.begun.one();
-            return action::perform(call, &mut Db { shared: &self.shared, own: None }).await;
+            self.shared.counters.started.increment();
+            return action::perform(call, &mut Db { shared: &self.shared, thread_connection: None }).await;
         };
-        let (reply, answer) = oneshot::channel();
-        // A thread that died drops the reply, and the receiver says so.
+        let (reply, result) = oneshot::channel();
+        // If the thread has died, the reply is dropped and the receiver returns an error.
         let _ = queue.send((call, reply));
-        answer.await.unwrap_or_else(|_| Reply::failure(&Failure::Stopped))
+        result.await.unwrap_or_else(|_| Reply::failure(&Failure::Stopped))
     }
 
-    /// What the process has counted.
+    /// The counters of the process.
     pub fn counters(&self) -> &Counters {
         &self.shared.counters
     }
 
-    /// Ends the threads after what they have been given, and empties the log into the file.
+    /// Finishes queued requests, ends the threads and checkpoints the log.
     pub fn close(self) {
         let Self { shared, queue, threads } = self;
         drop(queue);
-        // The writer's thread ends when the last way to it is gone; the other threads hold one each until they end.
+        // The writer's thread ends when the last handle is dropped; each other thread holds one until it ends.
         drop(shared);
         for thread in threads {
             if thread.join().is_err() {
@@ -164,27 +168,29 @@ impl Engine {
     }
 }
 
-/// The threads of `dispatch = threads`: each has a connection, and takes a request when it is free.
+/// Starts the threads of `dispatch = threads`. Each has a connection and takes the next request when it is free.
 fn start_threads(
     shared: &Arc<Shared>,
-    opening: &Opening,
+    options: &StoreOptions,
     threads: &mut Vec<JoinHandle<()>>,
 ) -> Result<mpsc::Sender<Job>, Failure> {
     let (queue, jobs) = mpsc::channel::<Job>();
     let jobs = Arc::new(Mutex::new(jobs));
     for n in 0..shared.switches.threads {
-        let mut store = Store::open(opening, Access::Write)?;
+        let mut store = Store::open(options, Access::Write)?;
         let (shared, jobs) = (Arc::clone(shared), Arc::clone(&jobs));
         let work = move || {
             loop {
-                // In a statement of its own, so that the lock is free before the work begins.
+                // In a separate statement, so that the lock is released before the work starts.
                 let job = jobs.lock().recv();
                 let Ok((call, reply)) = job else { break };
-                let _held = runtime_lock::hold();
-                shared.counters.begun.one();
-                let answer =
-                    at_once(action::perform(call, &mut Db { shared: &shared, own: Some(&mut store) }));
-                let _ = reply.send(answer.unwrap_or_else(|| Reply::failure(&Failure::Stopped)));
+                let _lock = runtime_lock::lock();
+                shared.counters.started.increment();
+                let result = poll_ready(action::perform(
+                    call,
+                    &mut Db { shared: &shared, thread_connection: Some(&mut store) },
+                ));
+                let _ = reply.send(result.unwrap_or_else(|| Reply::failure(&Failure::Stopped)));
             }
         };
         let thread = std::thread::Builder::new().name(format!("request-{n}")).spawn(work);
@@ -193,20 +199,20 @@ fn start_threads(
     Ok(queue)
 }
 
-/// The result of a future that never waits: on a thread of its own, a request blocks instead.
-fn at_once<R>(future: impl Future<Output = R>) -> Option<R> {
+/// The result of a future that never waits. On a thread of its own, a request blocks instead.
+fn poll_ready<R>(future: impl Future<Output = R>) -> Option<R> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),
         Poll::Pending => None,
     }
 }
 
-/// What a request may ask for.
+/// Database access of one request.
 #[derive(Debug)]
 pub struct Db<'a> {
     shared: &'a Shared,
-    /// The connection of the thread, when the request has one.
-    own: Option<&'a mut Store>,
+    /// The connection of the thread, if the request has one.
+    thread_connection: Option<&'a mut Store>,
 }
 
 impl Db<'_> {
@@ -215,53 +221,56 @@ impl Db<'_> {
         &self.shared.switches
     }
 
-    /// For a page that needs nothing of the database.
+    /// A renderer for pages without data.
     pub fn renderer(&self) -> Renderer<'_> {
         Renderer::new(self.shared.switches.render_cost, &self.shared.counters)
     }
 
-    /// Reads, and makes of it what needs no waiting.
+    /// Runs reads and the rendering of their result.
     ///
     /// # Errors
-    /// Of the database.
-    pub fn read<R>(&mut self, work: impl FnOnce(Reading<'_>) -> Result<R, Failure>) -> Result<R, Failure> {
-        let _held = runtime_lock::hold();
+    /// The database fails.
+    pub fn read<R>(
+        &mut self,
+        work: impl FnOnce(ReadContext<'_>) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let _lock = runtime_lock::lock();
         let shared = self.shared;
         let with = |store: &Store| {
             let renderer = Renderer::new(shared.switches.render_cost, &shared.counters);
-            work(Reading { store, renderer, fragments: &shared.fragments })
+            work(ReadContext { store, renderer, fragments: &shared.fragments })
         };
-        match (&shared.readers, &mut self.own) {
+        match (&shared.readers, &mut self.thread_connection) {
             (Some(readers), _) => readers.with(|store| store.in_snapshot(with)),
-            (None, Some(own)) => with(own),
-            (None, None) => shared.own.with(|store| with(store)),
+            (None, Some(thread_connection)) => with(thread_connection),
+            (None, None) => shared.connections.with(|store| with(store)),
         }
     }
 
-    /// Writes, and returns when it is committed: one transaction for each change, or whatever the group is given.
+    /// Writes and waits for the commit: one transaction per change, or the group's transaction.
     ///
     /// # Errors
     /// The database is busy or failed.
-    pub async fn write(&mut self, changes: Vec<Write>) -> Result<Vec<Written>, Failure> {
+    pub async fn write(&mut self, changes: Vec<Write>) -> Result<Vec<WriteOutcome>, Failure> {
         let Some(writer) = &self.shared.writer else { return self.write_direct(&changes) };
-        let answer = writer.submit(changes);
-        let answer = match self.own {
-            Some(_) => runtime_lock::give_away(|| answer.blocking_recv()),
-            None => answer.await,
+        let result = writer.submit(changes);
+        let result = match self.thread_connection {
+            Some(_) => runtime_lock::release_during(|| result.blocking_recv()),
+            None => result.await,
         };
-        answer.unwrap_or(Err(Failure::Stopped))
+        result.unwrap_or(Err(Failure::Stopped))
     }
 
-    fn write_direct(&mut self, writes: &[Write]) -> Result<Vec<Written>, Failure> {
-        let _held = runtime_lock::hold();
+    fn write_direct(&mut self, writes: &[Write]) -> Result<Vec<WriteOutcome>, Failure> {
+        let _lock = runtime_lock::lock();
         let all = |store: &mut Store| writes.iter().map(|write| store.write(write)).collect();
-        match &mut self.own {
-            Some(own) => all(own),
-            None => self.shared.own.with(all),
+        match &mut self.thread_connection {
+            Some(store) => all(store),
+            None => self.shared.connections.with(all),
         }
     }
 
-    /// Computes something long, on a thread where nobody waits for it.
+    /// Runs a long computation on a thread that serves no requests.
     ///
     /// # Errors
     /// The process is stopping.
@@ -269,7 +278,7 @@ impl Db<'_> {
         &mut self,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Failure> {
-        if self.own.is_some() {
+        if self.thread_connection.is_some() {
             return Ok(work());
         }
         let _permit = self.shared.passwords.acquire().await.map_err(|_| Failure::Stopped)?;
@@ -277,13 +286,13 @@ impl Db<'_> {
     }
 }
 
-/// What is at hand while a request reads.
+/// Resources of a request that reads.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading<'a> {
+pub struct ReadContext<'a> {
     /// The connection.
     pub store: &'a Store,
-    /// For the pages.
+    /// Renders pages.
     pub renderer: Renderer<'a>,
-    /// What was rendered before.
+    /// The fragment cache.
     pub fragments: &'a Fragments,
 }

@@ -1,7 +1,7 @@
-//! Rendered pieces of pages, kept under the version of what they show.
+//! Fragment cache: rendered parts of pages, keyed by the version of their content.
 //!
-//! Nothing is ever removed because it changed: a change makes a new version, the page asks for that one, and the old
-//! piece is pushed out in time. So it is right also when another process or program writes.
+//! Does not invalidate: a change creates a new version, pages look that one up, and the old fragment is evicted in time. So the
+//! cache stays correct when another process or program writes.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use quick_cache::sync::Cache;
 use crate::counter::Counters;
 use crate::store::read::Version;
 
-/// Bytes of rendered text that a process keeps at the most.
+/// Maximum size of the cache per process, in bytes of rendered text.
 const BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Which piece of a page.
+/// Kind of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Piece {
+pub enum FragmentKind {
     /// A post in a list.
     Listed,
     /// A post with its comments.
@@ -26,45 +26,45 @@ pub enum Piece {
 #[derive(Debug, Clone)]
 struct ByLength;
 
-impl Weighter<(Piece, Version), Arc<str>> for ByLength {
-    fn weight(&self, _: &(Piece, Version), text: &Arc<str>) -> u64 {
-        // The key and the entry weigh something too.
+impl Weighter<(FragmentKind, Version), Arc<str>> for ByLength {
+    fn weight(&self, _: &(FragmentKind, Version), text: &Arc<str>) -> u64 {
+        // 64 bytes for the key and the entry.
         text.len() as u64 + 64
     }
 }
 
-/// The pieces of a process; empty for ever when the switch is off.
+/// The fragments of a process; always empty if the switch is off.
 #[derive(Debug)]
 pub struct Fragments {
-    kept: Option<Cache<(Piece, Version), Arc<str>, ByLength>>,
+    cache: Option<Cache<(FragmentKind, Version), Arc<str>, ByLength>>,
     counters: Arc<Counters>,
 }
 
 impl Fragments {
-    /// A cache, or none.
+    /// A cache if `on`, otherwise none.
     pub fn new(on: bool, counters: Arc<Counters>) -> Self {
-        let kept = on.then(|| Cache::with_weighter(50_000, BYTES_MAX, ByLength));
-        Self { kept, counters }
+        let cache = on.then(|| Cache::with_weighter(50_000, BYTES_MAX, ByLength));
+        Self { cache, counters }
     }
 
-    /// Whether pieces are kept.
+    /// Whether fragments are cached.
     pub fn is_on(&self) -> bool {
-        self.kept.is_some()
+        self.cache.is_some()
     }
 
-    /// The piece of that version, if it is there.
-    pub fn get(&self, piece: Piece, version: Version) -> Option<Arc<str>> {
-        self.kept.as_ref()?.get(&(piece, version))
+    /// The fragment of that version, if it is cached.
+    pub fn get(&self, kind: FragmentKind, version: Version) -> Option<Arc<str>> {
+        self.cache.as_ref()?.get(&(kind, version))
     }
 
-    /// Keeps a piece.
-    pub fn put(&self, piece: Piece, version: Version, text: Arc<str>) {
-        if let Some(kept) = &self.kept {
-            kept.insert((piece, version), text);
+    /// Stores a fragment.
+    pub fn put(&self, kind: FragmentKind, version: Version, text: Arc<str>) {
+        if let Some(cache) = &self.cache {
+            cache.insert((kind, version), text);
         }
     }
 
-    /// Books what a page found here and what it did not.
+    /// Counts the hits and misses of a page.
     pub fn count(&self, hits: u64, misses: u64) {
         self.counters.fragment_hits.add(hits);
         self.counters.fragment_misses.add(misses);

@@ -1,6 +1,6 @@
 //! Lorem News: a small news board on one SQLite file, every published tuning step of it a switch.
 //!
-//! Shares no code with the instrument that measures it, and decides nothing about how it is measured.
+//! Does not share code with the load generator.
 
 pub mod accept;
 pub mod action;

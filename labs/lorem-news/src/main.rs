@@ -1,6 +1,6 @@
-//! The command line: settings in, exit code out.
+//! The command line: parses settings, runs a command, sets the exit code.
 //!
-//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
+//! Contains no service logic. Errors are printed as `error: what, where` and a hint.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -14,14 +14,14 @@ use lorem_news::{process, seed, serve, store};
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
-        Command::Seed(args) => fill(&args),
+        Command::Seed(args) => run_seed(&args),
         Command::Serve(args) => {
             log(&args);
             process::serve(&args).map_err(|problem| (problem.to_string(), serve_hint(&problem)))
         }
         Command::Worker(args) => {
             log(&args);
-            process::work(&args).map_err(|problem| (problem.to_string(), serve_hint(&problem)))
+            process::run_worker(&args).map_err(|problem| (problem.to_string(), serve_hint(&problem)))
         }
     };
     match result {
@@ -33,9 +33,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn fill(args: &SeedArgs) -> Result<(), (String, &'static str)> {
-    let opening = store::Opening {
-        path: store::file_in(&args.data),
+fn run_seed(args: &SeedArgs) -> Result<(), (String, &'static str)> {
+    let options = store::StoreOptions {
+        path: store::database_path(&args.data),
         tx_mode: TxMode::Immediate,
         busy_wait: BusyWait::BlockingTimeout5000,
         statement_cache: true,
@@ -44,14 +44,14 @@ fn fill(args: &SeedArgs) -> Result<(), (String, &'static str)> {
         checkpointer: None,
         counters: Arc::new(Counters::default()),
     };
-    let rows = seed::fill(args, &opening).map_err(|problem| {
+    let rows = seed::fill(args, &options).map_err(|problem| {
         let hint = match &problem {
             seed::Problem::Exists(_) => "--replace writes over it",
             _ => "name another folder with --data",
         };
         (problem.to_string(), hint)
     })?;
-    let path = opening.path.display();
+    let path = options.path.display();
     let _ = writeln!(
         std::io::stdout(),
         "{path}: {} users, {} posts, {} comments",

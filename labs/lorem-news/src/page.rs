@@ -1,6 +1,6 @@
-//! Pages, as pieces of HTML that are put together.
+//! Pages, assembled from HTML fragments.
 //!
-//! Asks the database nothing. Everything that people wrote is escaped by the templates.
+//! Does not query the database. The templates escape all user text.
 
 use askama::Template;
 
@@ -9,26 +9,26 @@ use crate::runtime_lock;
 use crate::store::read::{Comment, Post, User};
 
 const STYLE: &str = include_str!("../templates/style.css");
-/// Characters of a text that a list shows.
+/// Maximum length of an excerpt in a list, in characters.
 const EXCERPT: usize = 340;
 
-/// Who looks at a page.
+/// The viewer of a page.
 #[derive(Debug, Clone, Default)]
 pub struct Viewer {
-    /// The user that is signed in.
-    pub user: Option<Known>,
-    /// The session that says so.
+    /// The signed-in user.
+    pub user: Option<SignedInUser>,
+    /// The session of the user.
     pub session: Option<i64>,
-    /// What forms carry against forgery.
+    /// The CSRF token of forms.
     pub token: String,
 }
 
 /// A signed-in user.
 #[derive(Debug, Clone)]
-pub struct Known {
-    /// Its row.
+pub struct SignedInUser {
+    /// Row id.
     pub id: i64,
-    /// Its name.
+    /// Screen name.
     pub name: String,
 }
 
@@ -45,13 +45,13 @@ impl Viewer {
 pub struct Field {
     /// Its name in the request.
     pub name: &'static str,
-    /// What it is called.
+    /// Label.
     pub label: &'static str,
     /// `text`, `password` or `textarea`.
     pub kind: &'static str,
-    /// What it holds at first.
+    /// Initial value.
     pub value: String,
-    /// What may be put in.
+    /// Hint on allowed values.
     pub hint: &'static str,
 }
 
@@ -102,21 +102,21 @@ struct About<'a> {
 #[derive(Template)]
 #[template(path = "form.html")]
 pub struct Form<'a> {
-    /// Above it.
+    /// Heading of the form.
     pub heading: &'a str,
-    /// What was wrong with the last try.
+    /// Errors of the last attempt.
     pub errors: &'a [String],
-    /// Where it is sent.
+    /// Target path.
     pub action: &'a str,
-    /// What it asks.
+    /// Input fields.
     pub fields: &'a [Field],
-    /// What its button says.
+    /// Label of the button.
     pub button: &'a str,
-    /// Who fills it in.
+    /// The viewer.
     pub viewer: &'a Viewer,
 }
 
-/// Renders pieces, each as often as the switch `render_cost` says.
+/// Renders fragments, each as often as the switch `render_cost` says.
 #[derive(Debug, Clone, Copy)]
 pub struct Renderer<'a> {
     cost: u32,
@@ -124,33 +124,33 @@ pub struct Renderer<'a> {
 }
 
 impl<'a> Renderer<'a> {
-    /// A renderer that does everything `cost` times.
+    /// A renderer that renders each fragment `cost` times.
     pub fn new(cost: u32, counters: &'a Counters) -> Self {
         Self { cost, counters }
     }
 
-    /// Appends a piece to a page.
+    /// Appends a fragment to a page.
     ///
-    /// The slower runtime is real work: the piece is written, taken back, and written again.
-    fn append(self, page: &mut String, piece: &impl Template) {
+    /// The cost of a slower runtime is real work: the fragment is rendered, discarded and rendered again.
+    fn append(self, page: &mut String, fragment: &impl Template) {
         let start = page.len();
         for _ in 0..self.cost {
             page.truncate(start);
-            // The templates call nothing that fails, and writing to a String does not either.
-            let written = piece.render_into(page);
+            // Neither the templates nor writing to a String can fail.
+            let written = fragment.render_into(page);
             debug_assert!(written.is_ok(), "a template failed: {written:?}");
             std::hint::black_box(page.as_ptr());
-            runtime_lock::turn();
+            runtime_lock::yield_if_due();
         }
         self.counters.renders.add(self.cost.into());
     }
 
-    /// What every page begins with.
+    /// Start of every page.
     pub fn head(self, page: &mut String, title: &str, viewer: &Viewer) {
         self.append(page, &Head { title, style: STYLE, viewer });
     }
 
-    /// What every page ends with.
+    /// End of every page.
     pub fn foot(self, page: &mut String) {
         self.append(page, &Foot);
     }
@@ -160,7 +160,7 @@ impl<'a> Renderer<'a> {
         self.append(page, &Listed { post, author, excerpt: excerpt(&post.description) });
     }
 
-    /// A post with its comments, each beside the name of who wrote it; comments of the viewer can be edited.
+    /// A post with its comments and their authors' names; the viewer's own comments can be edited.
     pub fn whole(
         self,
         page: &mut String,
@@ -172,7 +172,7 @@ impl<'a> Renderer<'a> {
         self.append(page, &Whole { post, author, comments, viewer });
     }
 
-    /// What the viewer can do with a post.
+    /// Actions of the viewer on a post.
     pub fn below(self, page: &mut String, post: i64, author: i64, viewer: &Viewer) {
         self.append(page, &Below { post, author, viewer });
     }
@@ -192,7 +192,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// The page of an error: short, and the same for everybody.
+/// An error page: short, and the same for all viewers.
 pub fn error(heading: &str, text: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>{heading} - Lorem News</title></head>\n\
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_write_cannot_become_markup() {
+    fn user_text_cannot_become_markup() {
         let counters = Counters::default();
         let mut page = String::new();
         let hostile = post("<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_render_cost_does_the_work_again_and_changes_nothing_else() {
+    fn a_higher_render_cost_repeats_the_work_and_changes_nothing_else() {
         let counters = Counters::default();
         let render = |cost| {
             let mut page = String::from("before");

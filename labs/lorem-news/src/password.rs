@@ -1,12 +1,12 @@
-//! Passwords, as argon2id digests.
+//! Passwords as argon2id digests.
 //!
-//! Takes tens of milliseconds on purpose: never call it where other requests wait for the thread.
+//! Takes tens of milliseconds by design: do not call it on a thread that other requests wait for.
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 
-/// The digest of a password, with a salt of its own.
+/// The digest of a password with a random salt.
 ///
 /// # Errors
 /// The system gives no random bytes.
@@ -14,7 +14,7 @@ pub fn digest(password: &str) -> Result<String, argon2::password_hash::Error> {
     Ok(Argon2::default().hash_password(password.as_bytes())?.to_string())
 }
 
-/// The digest with a salt that is given, for data that has to come out the same each time.
+/// The digest with a given salt, for reproducible data.
 ///
 /// # Errors
 /// The salt is shorter than 8 bytes.
@@ -33,17 +33,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_knows_its_password_and_no_other() {
-        let kept = digest("a long password").unwrap();
-        assert!(matches("a long password", &kept));
-        assert!(!matches("A long password", &kept));
+    fn a_digest_matches_its_password_and_no_other() {
+        let stored = digest("a long password").unwrap();
+        assert!(matches("a long password", &stored));
+        assert!(!matches("A long password", &stored));
         assert!(!matches("a long password", "not a digest"));
     }
 
     #[test]
     fn a_given_salt_gives_the_same_digest_and_it_still_matches() {
-        let kept = digest_salted("password", b"0123456789abcdef").unwrap();
-        assert_eq!(kept, digest_salted("password", b"0123456789abcdef").unwrap());
-        assert!(matches("password", &kept));
+        let stored = digest_salted("password", b"0123456789abcdef").unwrap();
+        assert_eq!(stored, digest_salted("password", b"0123456789abcdef").unwrap());
+        assert!(matches("password", &stored));
     }
 }

@@ -1,9 +1,9 @@
-//! The lock of an interpreter, for comparison: one per process, held by whoever computes.
+//! A global interpreter lock, for comparison: one per process, held by the thread that computes.
 //!
-//! Does nothing until it is enabled. It is a static because that is what it stands for: no part of a process can have
-//! a second one. A thread that holds it may give it away for the length of a wait, and has to when its time is up and
-//! others wait: the interpreter of the published service looks at a clock that ticks each 100 ms. So a thread can lose its turn in the middle
-//! of a transaction, and then whoever blocks the process until that transaction ends waits for nothing.
+//! Does nothing until it is enabled. It is a static because a process has only one. A thread can release it during a wait, and must
+//! yield it at the end of its time slice if others wait: the interpreter of the published service uses slices of 100 ms. So a thread
+//! can lose the lock in the middle of a transaction. A thread that then blocks with the lock, waiting for that transaction, waits in
+//! vain.
 
 use std::cell::RefCell;
 use std::io;
@@ -15,45 +15,46 @@ use parking_lot::{Mutex, MutexGuard};
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static LOCK: Mutex<()> = Mutex::new(());
-/// The clock has ticked, and nobody has given way since.
-static TIME_IS_UP: AtomicBool = AtomicBool::new(false);
+/// A time slice has ended, and no thread has yielded since.
+static YIELD_REQUESTED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    static MINE: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
+    static GUARD: RefCell<Option<MutexGuard<'static, ()>>> = const { RefCell::new(None) };
 }
 
-/// Turns the lock on for the rest of the process. With a `slice`, whoever computes as one ends has to give way.
+/// Enables the lock for the rest of the process. With a `slice`, the thread that computes at the end of one must yield.
 ///
 /// # Errors
-/// The system gives no thread for the clock.
+/// The system cannot start the thread of the clock.
 pub fn enable(slice: Option<Duration>) -> io::Result<()> {
     ENABLED.store(true, Ordering::Relaxed);
     let Some(slice) = slice else { return Ok(()) };
     let tick = move || {
         loop {
             std::thread::sleep(slice);
-            // The tick is for whoever computes now, and not for who comes next.
-            TIME_IS_UP.store(LOCK.is_locked(), Ordering::Relaxed);
+            // The tick applies to the thread that computes now, not to the next one.
+            YIELD_REQUESTED.store(LOCK.is_locked(), Ordering::Relaxed);
         }
     };
     std::thread::Builder::new().name("slices".into()).spawn(tick).map(drop)
 }
 
-/// A place where the computing thread can be told to give way.
-pub fn turn() {
-    if TIME_IS_UP.load(Ordering::Relaxed) && is_mine() && TIME_IS_UP.swap(false, Ordering::Relaxed) {
-        give_away(|| ());
+/// Yields the lock if the time slice of this thread has ended.
+pub fn yield_if_due() {
+    if YIELD_REQUESTED.load(Ordering::Relaxed) && is_held() && YIELD_REQUESTED.swap(false, Ordering::Relaxed)
+    {
+        release_during(|| ());
     }
 }
 
-/// The lock, until it is dropped. Cannot leave its thread, so no wait of an async task can keep it.
+/// Holds the lock until dropped. Not `Send`, so that an async task cannot hold it across a wait.
 #[derive(Debug)]
-pub struct Held {
+pub struct LockGuard {
     outermost: bool,
-    stays_here: PhantomData<*const ()>,
+    not_send: PhantomData<*const ()>,
 }
 
-impl Drop for Held {
+impl Drop for LockGuard {
     fn drop(&mut self) {
         if self.outermost {
             release();
@@ -61,18 +62,18 @@ impl Drop for Held {
     }
 }
 
-/// Waits for the lock, unless the thread has it or it is not enabled.
-pub fn hold() -> Held {
-    let outermost = ENABLED.load(Ordering::Relaxed) && !is_mine();
+/// Waits for the lock, unless the thread already has it or it is disabled.
+pub fn lock() -> LockGuard {
+    let outermost = ENABLED.load(Ordering::Relaxed) && !is_held();
     if outermost {
         acquire();
     }
-    Held { outermost, stays_here: PhantomData }
+    LockGuard { outermost, not_send: PhantomData }
 }
 
-/// Lets others compute while `wait` runs; without effect when the thread does not hold the lock.
-pub fn give_away<R>(wait: impl FnOnce() -> R) -> R {
-    if !is_mine() {
+/// Releases the lock while `wait` runs. No effect if the thread does not hold it.
+pub fn release_during<R>(wait: impl FnOnce() -> R) -> R {
+    if !is_held() {
         return wait();
     }
     release();
@@ -81,19 +82,19 @@ pub fn give_away<R>(wait: impl FnOnce() -> R) -> R {
     result
 }
 
-fn is_mine() -> bool {
-    MINE.with_borrow(Option::is_some)
+fn is_held() -> bool {
+    GUARD.with_borrow(Option::is_some)
 }
 
 fn acquire() {
     let guard = LOCK.lock();
-    TIME_IS_UP.store(false, Ordering::Relaxed);
-    MINE.set(Some(guard));
+    YIELD_REQUESTED.store(false, Ordering::Relaxed);
+    GUARD.set(Some(guard));
 }
 
-/// Hands the lock to the thread that has waited longest: interpreters queue for it.
+/// Hands the lock to the thread that has waited longest, as interpreters do.
 fn release() {
-    if let Some(guard) = MINE.take() {
+    if let Some(guard) = GUARD.take() {
         MutexGuard::unlock_fair(guard);
     }
 }
@@ -105,40 +106,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_thread_computes_only_when_the_lock_is_given_away() {
+    fn another_thread_computes_only_when_the_lock_is_released() {
         enable(None).unwrap();
         let (started, has_started) = mpsc::channel();
         let (done, is_done) = mpsc::channel();
-        let held = hold();
+        let held = lock();
         let other = std::thread::spawn(move || {
             started.send(()).unwrap();
-            let _held = hold();
+            let _held = lock();
             done.send(()).unwrap();
         });
         has_started.recv().unwrap();
         assert!(is_done.try_recv().is_err(), "the other thread computed under our lock");
-        // Waits for as long as it takes: without the hand-over this would never return.
-        give_away(|| is_done.recv().unwrap());
-        assert!(is_mine());
+        // Without the release this would never return.
+        release_during(|| is_done.recv().unwrap());
+        assert!(is_held());
         drop(held);
-        assert!(!is_mine());
+        assert!(!is_held());
         other.join().unwrap();
     }
 
     #[test]
-    fn who_computes_gives_way_when_the_time_is_up() {
+    fn a_computing_thread_yields_at_the_end_of_its_slice() {
         enable(Some(Duration::from_millis(1))).unwrap();
         let (done, is_done) = mpsc::channel();
-        let held = hold();
+        let held = lock();
         let other = std::thread::spawn(move || {
-            let _held = hold();
+            let _held = lock();
             done.send(()).unwrap();
         });
-        // Never waits, and lets others in all the same.
+        // This thread never waits, and still lets the other one in.
         while is_done.try_recv().is_err() {
-            turn();
+            yield_if_due();
         }
-        assert!(is_mine());
+        assert!(is_held());
         drop(held);
         other.join().unwrap();
     }

@@ -1,6 +1,6 @@
 //! Fills a board: the same seed writes the same rows.
 //!
-//! Dates lie in the week before a fixed day, not before today: otherwise no two boards would be alike.
+//! Does not use the current date: dates lie in the week before a fixed day, so that boards are reproducible.
 
 use std::collections::HashSet;
 use std::io;
@@ -15,29 +15,29 @@ use crate::store::{self, Access, Failure, Store};
 
 mod word;
 
-/// The end of the week of the data: 2024-05-09, 00:00 UTC.
+/// End of the week of the data: 2024-05-09, 00:00 UTC.
 const END: i64 = 1_715_212_800;
 const WEEK: i64 = 7 * 24 * 3600;
 const PASSWORD: &str = "password";
 
-/// Why a board could not be filled.
+/// Reason why seeding failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// There is a board already.
+    /// A board exists.
     #[error("{0} exists")]
     Exists(String),
-    /// The folder cannot be made or written.
+    /// The folder cannot be created or written.
     #[error("{path}: {source}")]
     Folder {
-        /// Which.
+        /// Path.
         path: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// SQLite says no.
+    /// SQLite failed.
     #[error(transparent)]
     Store(#[from] Failure),
-    /// No digest could be made.
+    /// The password could not be digested.
     #[error("the password could not be digested")]
     Password,
 }
@@ -59,20 +59,20 @@ pub struct Rows {
     pub comments: u32,
 }
 
-/// Makes a new board.
+/// Creates a new board.
 ///
 /// # Errors
-/// There is one and it may not be replaced, or it cannot be written.
-pub fn fill(args: &SeedArgs, opening: &store::Opening) -> Result<Rows, Problem> {
-    clear(&args.data, &opening.path, args.replace)?;
-    store::prepare(opening)?;
-    let store = Store::open(opening, Access::Write)?;
+/// A board exists and `--replace` is not given, or it cannot be written.
+pub fn fill(args: &SeedArgs, options: &store::StoreOptions) -> Result<Rows, Problem> {
+    clear(&args.data, &options.path, args.replace)?;
+    store::prepare(options)?;
+    let store = Store::open(options, Access::Write)?;
     let digest =
         crate::password::digest_salted(PASSWORD, b"lorem-news seeds").map_err(|_| Problem::Password)?;
     let conn = store.conn();
     conn.execute_batch("BEGIN IMMEDIATE")?;
     let rows =
-        Filling { conn, random: Rng::with_seed(args.seed), rows: Rows::default() }.fill(args, &digest)?;
+        Seeder { conn, random: Rng::with_seed(args.seed), rows: Rows::default() }.fill(args, &digest)?;
     conn.execute_batch("COMMIT")?;
     store.checkpoint()?;
     Ok(rows)
@@ -100,13 +100,13 @@ fn clear(folder: &Path, file: &Path, replace: bool) -> Result<(), Problem> {
     Ok(())
 }
 
-struct Filling<'a> {
+struct Seeder<'a> {
     conn: &'a Connection,
     random: Rng,
     rows: Rows,
 }
 
-impl Filling<'_> {
+impl Seeder<'_> {
     fn fill(mut self, args: &SeedArgs, digest: &str) -> rusqlite::Result<Rows> {
         for n in 1..=args.users {
             self.user(n, digest)?;
@@ -162,7 +162,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Two to five words that no other post has; a number follows where the words run out.
+    /// A unique title of two to five words; appends a number after 20 collisions.
     fn new_title(&mut self, used: &mut HashSet<String>) -> String {
         let mut tries = 0;
         loop {

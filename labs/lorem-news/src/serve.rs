@@ -1,4 +1,4 @@
-//! One serving process: from a listening socket to the last answer.
+//! One serving process from startup to shutdown.
 //!
 //! Does not start other processes; [`crate::process`] does.
 
@@ -11,34 +11,34 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::accept::{Peer, Shared};
+use crate::accept::{Peer, SharedListener};
 use crate::config::{Dispatch, ServeArgs};
 use crate::counter::Counters;
 use crate::engine::Engine;
-use crate::store::{self, Failure, Opening};
+use crate::store::{self, Failure, StoreOptions};
 use crate::web::token::Signer;
-use crate::web::{self, Site};
+use crate::web::{self, AppState};
 
-/// Bytes of the key that signs cookies, when the program makes it.
+/// Minimum length of the key that signs cookies, in bytes.
 const KEY_BYTES: usize = 32;
 
-/// Why the board cannot be served.
+/// Reason why the board cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Nothing can listen there.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// The data folder cannot be used.
     #[error("{path}: {source}")]
     Folder {
-        /// Which.
+        /// Path.
         path: String,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// The database cannot be used.
@@ -46,21 +46,21 @@ pub enum Problem {
     Store {
         /// The file.
         path: String,
-        /// Why.
+        /// Cause.
         source: Failure,
     },
-    /// The system denies something that every process needs.
+    /// A system call failed.
     #[error("the system says no: {0}")]
     System(#[from] io::Error),
-    /// A process of several ended again and again.
+    /// A worker repeatedly ended before it was ready.
     #[error("process {0} keeps ending before it is ready")]
     Process(usize),
 }
 
-/// Binds the address, so that a taken port is found before anything else is done.
+/// Binds the address first, so that a port in use is reported at once.
 ///
 /// # Errors
-/// The port is taken, or not ours to take.
+/// The port is in use or privileged.
 pub fn bind(address: SocketAddr) -> Result<TcpListener, Problem> {
     let problem = |source| Problem::Listen { address, source };
     let listener = TcpListener::bind(address).map_err(problem)?;
@@ -68,21 +68,21 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, Problem> {
     Ok(listener)
 }
 
-/// Makes folder, schema and key if they are missing.
+/// Creates folder, schema and key if they are missing.
 ///
 /// # Errors
-/// The folder cannot be written, or the file is no board.
+/// The folder cannot be written, or the file is not a board.
 pub fn prepare(args: &ServeArgs) -> Result<(), Problem> {
     std::fs::create_dir_all(&args.data).map_err(|source| folder(&args.data, source))?;
-    let opening = Opening::new(&args.data, &args.switches, Arc::new(Counters::default()));
-    store::prepare(&opening).map_err(|source| of_store(&opening.path, source))?;
+    let options = StoreOptions::new(&args.data, &args.switches, Arc::new(Counters::default()));
+    store::prepare(&options).map_err(|source| of_store(&options.path, source))?;
     key(&args.data).map(drop)
 }
 
-/// Serves until `stop`, then finishes what is open. `ready` is called when requests are taken.
+/// Serves until `stop`, then finishes open requests. Calls `ready` when it accepts requests.
 ///
 /// # Errors
-/// The database cannot be opened, or the system gives no threads.
+/// The database cannot be opened, or a thread cannot be started.
 pub fn run(
     args: &ServeArgs,
     listener: TcpListener,
@@ -91,22 +91,22 @@ pub fn run(
 ) -> Result<(), Problem> {
     let switches = &args.switches;
     let engine = Engine::start(&args.data, switches)
-        .map_err(|source| of_store(&store::file_in(&args.data), source))?;
-    // With threads of their own for requests, one thread is enough for the sockets.
+        .map_err(|source| of_store(&store::database_path(&args.data), source))?;
+    // If requests have their own threads, one thread suffices for the sockets.
     let threads = if switches.dispatch == Dispatch::Inline { switches.threads.into() } else { 1 };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let signer = Signer::new(&key(&args.data)?).map_err(io::Error::other)?;
-    let site = Arc::new(Site {
+    let state = Arc::new(AppState {
         engine,
         signer,
         secure_cookies: args.secure_cookies.is_on(),
         benchmarking: args.benchmarking.is_on(),
     });
-    let router = web::router(Arc::clone(&site), args);
+    let router = web::router(Arc::clone(&state), args);
     let grace = Duration::from_secs(args.grace);
-    let alone = switches.processes == 1;
+    let is_single = switches.processes == 1;
     runtime.block_on(async move {
-        let listener = Shared::new(tokio::net::TcpListener::from_std(listener)?, alone);
+        let listener = SharedListener::new(tokio::net::TcpListener::from_std(listener)?, is_single);
         ready();
         tracing::info!("serving");
         let (asked, is_asked) = tokio::sync::oneshot::channel();
@@ -130,8 +130,8 @@ pub fn run(
         }
     })?;
     runtime.shutdown_timeout(Duration::from_secs(1));
-    if let Some(site) = Arc::into_inner(site) {
-        site.engine.close();
+    if let Some(state) = Arc::into_inner(state) {
+        state.engine.close();
     }
     tracing::info!("stopped");
     Ok(())
@@ -151,7 +151,7 @@ pub fn signals() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// The key that signs cookies: kept beside the database, so that sessions outlive the process.
+/// The key that signs cookies: stored beside the database, so that sessions outlive the process.
 fn key(data: &Path) -> Result<Vec<u8>, Problem> {
     let path = data.join("key");
     match std::fs::read(&path) {

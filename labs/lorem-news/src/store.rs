@@ -1,6 +1,6 @@
-//! A connection to the board's file, opened as the switches say.
+//! A connection to the board's SQLite file, opened as the switches say.
 //!
-//! Knows SQL and nothing of HTTP. How connections are shared between requests is the engine's affair.
+//! Does not know HTTP, and does not share connections between requests; the engine does.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,29 +21,29 @@ pub mod read;
 pub mod write;
 
 use checkpoint::Checkpointer;
-use write::{Write, Written};
+use write::{Write, WriteOutcome};
 
-/// The version of the schema that this program writes, kept in the file's `user_version`.
+/// Schema version of this program, stored in the file's `user_version`.
 const SCHEMA_VERSION: i64 = 1;
 
-/// Why the store could not do what was asked.
+/// Error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Another connection writes, and waiting was not possible or took too long.
+    /// Another connection holds the write lock, and waiting was impossible or timed out.
     #[error("the database is busy")]
     Busy,
-    /// SQLite says no for another reason.
+    /// Any other SQLite error.
     #[error("the database failed: {0}")]
     Sql(rusqlite::Error),
-    /// The process is stopping, or the writer died.
+    /// The process is stopping, or the writer thread has died.
     #[error("the writer does not answer")]
     Stopped,
-    /// The file was made by a newer program.
+    /// The file has the schema of a newer program.
     #[error("{path}: schema version {found}, this program knows {SCHEMA_VERSION}")]
     Schema {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// Its schema version.
         found: i64,
     },
 }
@@ -57,41 +57,41 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-/// What a connection may do.
+/// Access mode of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Read and write; the file has to exist.
+    /// Read and write; the file must exist.
     Write,
-    /// Read; SQLite refuses everything else.
+    /// Read only; SQLite refuses everything else.
     Read,
 }
 
-/// How connections are opened: the switches that concern them, and where they count.
+/// Options of connections: the switches that affect them, and their counters.
 #[derive(Debug, Clone)]
-pub struct Opening {
+pub struct StoreOptions {
     /// The file.
     pub path: PathBuf,
-    /// Whether BEGIN takes the lock.
+    /// Whether BEGIN takes the write lock.
     pub tx_mode: TxMode,
-    /// How to wait for it.
+    /// How to wait for the write lock.
     pub busy_wait: BusyWait,
-    /// Whether statements are kept.
+    /// Whether prepared statements are cached.
     pub statement_cache: bool,
-    /// When to wait for the disk.
+    /// When commits wait for the disk.
     pub synchronous: Synchronous,
-    /// Units of extra work for each change.
+    /// Units of extra work per change.
     pub transaction_cost: u32,
-    /// Who moves the log into the file; `None` for the connections themselves.
+    /// The background checkpointer; `None` if connections checkpoint themselves.
     pub checkpointer: Option<Checkpointer>,
-    /// Where busy refusals, waits and commits are counted.
+    /// Counters of busy errors, waits and commits.
     pub counters: Arc<Counters>,
 }
 
-impl Opening {
-    /// Connections to the file in `data`, as `switches` say.
+impl StoreOptions {
+    /// Options for the file in `data` and the switches.
     pub fn new(data: &Path, switches: &Switches, counters: Arc<Counters>) -> Self {
         Self {
-            path: file_in(data),
+            path: database_path(data),
             tx_mode: switches.tx_mode,
             busy_wait: switches.busy_wait,
             statement_cache: switches.statement_cache.is_on(),
@@ -104,7 +104,7 @@ impl Opening {
 }
 
 /// The database file of a data folder.
-pub fn file_in(data: &Path) -> PathBuf {
+pub fn database_path(data: &Path) -> PathBuf {
     data.join("lorem.sqlite3")
 }
 
@@ -121,77 +121,76 @@ impl Store {
     ///
     /// # Errors
     /// The file is missing or unreadable, or not a database.
-    pub fn open(opening: &Opening, access: Access) -> Result<Self, Failure> {
+    pub fn open(options: &StoreOptions, access: Access) -> Result<Self, Failure> {
         let flags = match access {
             Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
             Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
         };
-        let mut conn = Connection::open_with_flags(&opening.path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        // Without this, a statement is prepared anew whenever a parameter changes that the planner might look at.
+        let mut conn = Connection::open_with_flags(&options.path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        // Without this, SQLite prepares a statement again when a parameter changes that the planner may use.
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        busy::install(&mut conn, opening.busy_wait, &opening.counters)?;
-        pragmas(&conn, opening.synchronous, access)?;
-        if let Some(checkpointer) = &opening.checkpointer {
-            checkpointer.watch(&mut conn)?;
+        busy::install(&mut conn, options.busy_wait, &options.counters)?;
+        pragmas(&conn, options.synchronous, access)?;
+        if let Some(checkpointer) = &options.checkpointer {
+            checkpointer.install_hook(&mut conn)?;
         }
-        // A capacity of zero finalizes each statement after its use: it is prepared again the next time.
-        conn.set_prepared_statement_cache_capacity(if opening.statement_cache { 128 } else { 0 });
-        conn.set_transaction_behavior(match opening.tx_mode {
+        // With a capacity of zero, each statement is finalized after its use and prepared again.
+        conn.set_prepared_statement_cache_capacity(if options.statement_cache { 128 } else { 0 });
+        conn.set_transaction_behavior(match options.tx_mode {
             TxMode::Deferred => TransactionBehavior::Deferred,
             TxMode::Immediate => TransactionBehavior::Immediate,
         });
-        let counters = Arc::clone(&opening.counters);
-        Ok(Self { conn, counters, transaction_cost: opening.transaction_cost })
+        let counters = Arc::clone(&options.counters);
+        Ok(Self { conn, counters, transaction_cost: options.transaction_cost })
     }
 
-    /// Makes one change in a transaction of its own.
+    /// Applies one change in a transaction of its own.
     ///
     /// # Errors
-    /// [`Failure::Busy`] when the lock could not be had; nothing was changed then.
-    pub fn write(&mut self, write: &Write) -> Result<Written, Failure> {
+    /// [`Failure::Busy`] if the lock was not free in time; then nothing was changed.
+    pub fn write(&mut self, write: &Write) -> Result<WriteOutcome, Failure> {
         let counters = Arc::clone(&self.counters);
-        counters.writes.one();
+        counters.writes.increment();
         let result = self.in_transaction(|change| change(write));
         if matches!(result, Err(Failure::Busy)) {
-            counters.busy.one();
+            counters.busy.increment();
         }
         result
     }
 
-    /// Makes changes together: all or none of them.
+    /// Applies changes in one transaction: all or none.
     ///
     /// # Errors
-    /// Of the first change that failed.
+    /// The error of the first change that failed.
     pub fn write_all<'a>(
         &mut self,
         writes: impl Iterator<Item = &'a Write>,
-    ) -> Result<Vec<Written>, Failure> {
+    ) -> Result<Vec<WriteOutcome>, Failure> {
         self.in_transaction(|change| writes.map(change).collect())
     }
 
     fn in_transaction<R>(
         &mut self,
-        changes: impl FnOnce(&mut dyn FnMut(&Write) -> rusqlite::Result<Written>) -> rusqlite::Result<R>,
+        changes: impl FnOnce(&mut dyn FnMut(&Write) -> rusqlite::Result<WriteOutcome>) -> rusqlite::Result<R>,
     ) -> Result<R, Failure> {
         let transaction = self.conn.transaction()?;
         let result = changes(&mut |write| {
             write::apply(&transaction, write, &|| {
-                toil(self.transaction_cost);
-                self.counters.toil.add(self.transaction_cost.into());
+                busy_work(self.transaction_cost);
+                self.counters.extra_work.add(self.transaction_cost.into());
             })
         })?;
-        // The write lock is held by now, whatever the mode.
-        runtime_lock::turn();
+        // In every mode, this connection holds the write lock by now.
+        runtime_lock::yield_if_due();
         transaction.commit()?;
-        self.counters.commits.one();
+        self.counters.commits.increment();
         Ok(result)
     }
 
-    /// Runs reads that all see the board as it is at the first of them. It also spares each of them the locks of a
-    /// transaction of its own.
+    /// Runs reads in one snapshot. Also saves the locks of a transaction per read.
     ///
     /// # Errors
-    /// Of the reads.
+    /// An error of the reads.
     pub fn in_snapshot<R>(&self, read: impl FnOnce(&Self) -> Result<R, Failure>) -> Result<R, Failure> {
         self.conn.prepare_cached("BEGIN DEFERRED")?.execute([])?;
         let result = read(self);
@@ -199,29 +198,29 @@ impl Store {
         result
     }
 
-    /// Moves the log into the file and empties it, if nobody is reading.
+    /// Checkpoints and truncates the log, if there are no readers.
     ///
     /// # Errors
-    /// The disk says no.
+    /// The disk fails.
     pub fn checkpoint(&self) -> Result<(), Failure> {
         Ok(self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
     }
 
-    /// The connection, for what only this crate asks of it.
+    /// The connection, for use within this crate.
     pub(crate) fn conn(&self) -> &Connection {
         &self.conn
     }
 }
 
-/// Makes sure that the file exists and has the schema.
+/// Creates the file and the schema if they are missing.
 ///
 /// # Errors
-/// The file cannot be made, or has a schema of another version.
-pub fn prepare(opening: &Opening) -> Result<(), Failure> {
+/// The file cannot be created, or has another schema version.
+pub fn prepare(options: &StoreOptions) -> Result<(), Failure> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-    let mut conn = Connection::open_with_flags(&opening.path, flags)?;
+    let mut conn = Connection::open_with_flags(&options.path, flags)?;
     conn.busy_timeout(Duration::from_secs(5))?;
-    pragmas(&conn, opening.synchronous, Access::Write)?;
+    pragmas(&conn, options.synchronous, Access::Write)?;
     let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     match transaction.query_row("PRAGMA user_version", [], |row| row.get(0))? {
         SCHEMA_VERSION => Ok(()),
@@ -230,16 +229,16 @@ pub fn prepare(opening: &Opening) -> Result<(), Failure> {
             transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
             Ok(transaction.commit()?)
         }
-        found => Err(Failure::Schema { path: opening.path.clone(), found }),
+        found => Err(Failure::Schema { path: options.path.clone(), found }),
     }
 }
 
-/// Works for nothing, while the transaction is open.
-fn toil(units: u32) {
+/// Simulates the work of a slower program while the transaction is open.
+fn busy_work(units: u32) {
     let work = [0_u8; 4096];
     for _ in 0..units {
         std::hint::black_box(Sha256::digest(std::hint::black_box(work)));
-        runtime_lock::turn();
+        runtime_lock::yield_if_due();
     }
 }
 

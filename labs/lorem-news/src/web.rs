@@ -1,6 +1,6 @@
 //! HTTP: routes, cookies, forms and status codes.
 //!
-//! Does nothing of what is asked for: that is [`crate::action`]'s, on a thread that [`crate::engine`] finds.
+//! Does not execute requests; [`crate::action`] does, on a thread of [`crate::engine`].
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -29,36 +29,36 @@ use token::Signer;
 
 const SESSION_COOKIE: &str = "session_token";
 const FORM_COOKIE: &str = "form_seed";
-/// Twenty years: until somebody signs out.
+/// Lifetime of a session cookie, in seconds: twenty years.
 const PERMANENT: u32 = 20 * 365 * 24 * 3600;
-/// Styles are part of the page; nothing else may be loaded, and no other site may show it.
+/// Styles are inline; pages load nothing else and cannot be framed by other sites.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// What every request needs.
+/// Shared state of the routes.
 #[derive(Debug)]
-pub struct Site {
-    /// Carries requests out.
+pub struct AppState {
+    /// Executes requests.
     pub engine: Engine,
     /// Signs cookies.
     pub signer: Signer,
     /// Whether cookies are for HTTPS only.
     pub secure_cookies: bool,
-    /// Whether the benchmark routes are there.
+    /// Whether the benchmark routes are on.
     pub benchmarking: bool,
 }
 
-type App = State<Arc<Site>>;
-type From = ConnectInfo<Peer>;
+type App = State<Arc<AppState>>;
+type PeerInfo = ConnectInfo<Peer>;
 
 /// All routes.
-pub fn router(site: Arc<Site>, args: &ServeArgs) -> Router {
+pub fn router(state: Arc<AppState>, args: &ServeArgs) -> Router {
     let timeout = Duration::from_secs(args.request_timeout);
     let routes = Router::new()
         .route("/", get(newest))
         .route("/posts", get(newest).post(create_post))
         .route(
             "/posts/new",
-            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::NewPost)),
+            get(|app: App, from: PeerInfo, headers: HeaderMap| plain(app, from, headers, Action::NewPost)),
         )
         .route("/posts/{id}", get(show_post).post(update_post))
         .route("/posts/{id}/edit", get(edit_post))
@@ -70,12 +70,12 @@ pub fn router(site: Arc<Site>, args: &ServeArgs) -> Router {
         .route("/users/{id}", get(show_user))
         .route(
             "/sign_in",
-            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::SignInForm))
+            get(|app: App, from: PeerInfo, headers: HeaderMap| plain(app, from, headers, Action::SignInForm))
                 .post(sign_in),
         )
         .route(
             "/sign_up",
-            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::SignUpForm))
+            get(|app: App, from: PeerInfo, headers: HeaderMap| plain(app, from, headers, Action::SignUpForm))
                 .post(sign_up),
         )
         .route("/sign_out", post(sign_out))
@@ -83,22 +83,22 @@ pub fn router(site: Arc<Site>, args: &ServeArgs) -> Router {
         .route("/health", get(|| async { "alive\n" }))
         .route(
             "/ready",
-            get(|app: App, from: From, headers: HeaderMap| plain(app, from, headers, Action::Ready)),
+            get(|app: App, from: PeerInfo, headers: HeaderMap| plain(app, from, headers, Action::Ready)),
         )
         .route(
             "/metrics",
-            get(|State(site): App| async move { site.engine.counters().text(std::process::id()) }),
+            get(|State(state): App| async move { state.engine.counters().text(std::process::id()) }),
         )
         .fallback(|| async { html(404, page::error("Not found", "There is no such page.")) })
         .layer(DefaultBodyLimit::max(args.body_limit))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, timeout))
-        .with_state(site);
-    // Only there when it is wanted: every layer costs every request something.
-    if args.log_level == LogLevel::Debug { routes.layer(middleware::from_fn(logged)) } else { routes }
+        .with_state(state);
+    // Added only for the debug level: every layer has a cost per request.
+    if args.log_level == LogLevel::Debug { routes.layer(middleware::from_fn(log_requests)) } else { routes }
 }
 
-/// A line for each request. Paths have nothing private in them; forms are not logged.
-async fn logged(request: Request, next: Next) -> Response<Body> {
+/// Logs each request. Paths contain nothing private; forms are not logged.
+async fn log_requests(request: Request, next: Next) -> Response<Body> {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let response = next.run(request).await;
     tracing::debug!(%method, path, status = response.status().as_u16(), "answered");
@@ -146,29 +146,34 @@ struct NoFields {
     token: String,
 }
 
-type Sent<T> = Result<Form<T>, FormRejection>;
+type FormResult<T> = Result<Form<T>, FormRejection>;
 
-async fn newest(app: App, from: From, headers: HeaderMap, Query(page): Query<Page>) -> Response<Body> {
+async fn newest(app: App, from: PeerInfo, headers: HeaderMap, Query(page): Query<Page>) -> Response<Body> {
     plain(app, from, headers, Action::List { before: page.before.unwrap_or(i64::MAX) }).await
 }
 
-async fn show_post(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+async fn show_post(app: App, from: PeerInfo, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
     plain(app, from, headers, Action::Show(id)).await
 }
 
-async fn show_user(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+async fn show_user(app: App, from: PeerInfo, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
     plain(app, from, headers, Action::User(id)).await
 }
 
-async fn edit_post(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+async fn edit_post(app: App, from: PeerInfo, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
     plain(app, from, headers, Action::EditPost(id)).await
 }
 
-async fn edit_comment(app: App, from: From, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
+async fn edit_comment(app: App, from: PeerInfo, headers: HeaderMap, Path(id): Path<i64>) -> Response<Body> {
     plain(app, from, headers, Action::EditComment(id)).await
 }
 
-async fn create_post(app: App, from: From, headers: HeaderMap, sent: Sent<PostFields>) -> Response<Body> {
+async fn create_post(
+    app: App,
+    from: PeerInfo,
+    headers: HeaderMap,
+    sent: FormResult<PostFields>,
+) -> Response<Body> {
     form(app, from, headers, sent, |PostFields { token, title, description }| {
         (token, Action::CreatePost(PostForm { title, description }))
     })
@@ -177,10 +182,10 @@ async fn create_post(app: App, from: From, headers: HeaderMap, sent: Sent<PostFi
 
 async fn update_post(
     app: App,
-    from: From,
+    from: PeerInfo,
     headers: HeaderMap,
     Path(id): Path<i64>,
-    sent: Sent<PostFields>,
+    sent: FormResult<PostFields>,
 ) -> Response<Body> {
     form(app, from, headers, sent, |PostFields { token, title, description }| {
         (token, Action::UpdatePost(id, PostForm { title, description }))
@@ -190,45 +195,50 @@ async fn update_post(
 
 async fn delete_post(
     app: App,
-    from: From,
+    from: PeerInfo,
     headers: HeaderMap,
     Path(id): Path<i64>,
-    sent: Sent<NoFields>,
+    sent: FormResult<NoFields>,
 ) -> Response<Body> {
     form(app, from, headers, sent, |fields| (fields.token, Action::DeletePost(id))).await
 }
 
 async fn create_comment(
     app: App,
-    from: From,
+    from: PeerInfo,
     headers: HeaderMap,
     Path(post): Path<i64>,
-    sent: Sent<CommentFields>,
+    sent: FormResult<CommentFields>,
 ) -> Response<Body> {
     form(app, from, headers, sent, |fields| (fields.token, Action::CreateComment(post, fields.body))).await
 }
 
 async fn update_comment(
     app: App,
-    from: From,
+    from: PeerInfo,
     headers: HeaderMap,
     Path(id): Path<i64>,
-    sent: Sent<CommentFields>,
+    sent: FormResult<CommentFields>,
 ) -> Response<Body> {
     form(app, from, headers, sent, |fields| (fields.token, Action::UpdateComment(id, fields.body))).await
 }
 
 async fn delete_comment(
     app: App,
-    from: From,
+    from: PeerInfo,
     headers: HeaderMap,
     Path(id): Path<i64>,
-    sent: Sent<NoFields>,
+    sent: FormResult<NoFields>,
 ) -> Response<Body> {
     form(app, from, headers, sent, |fields| (fields.token, Action::DeleteComment(id))).await
 }
 
-async fn sign_in(app: App, from: From, headers: HeaderMap, sent: Sent<AccountFields>) -> Response<Body> {
+async fn sign_in(
+    app: App,
+    from: PeerInfo,
+    headers: HeaderMap,
+    sent: FormResult<AccountFields>,
+) -> Response<Body> {
     form(app, from, headers, sent, |fields| {
         let (token, account) = account(fields);
         (token, Action::SignIn(account))
@@ -236,7 +246,12 @@ async fn sign_in(app: App, from: From, headers: HeaderMap, sent: Sent<AccountFie
     .await
 }
 
-async fn sign_up(app: App, from: From, headers: HeaderMap, sent: Sent<AccountFields>) -> Response<Body> {
+async fn sign_up(
+    app: App,
+    from: PeerInfo,
+    headers: HeaderMap,
+    sent: FormResult<AccountFields>,
+) -> Response<Body> {
     form(app, from, headers, sent, |fields| {
         let (token, account) = account(fields);
         (token, Action::SignUp(account))
@@ -244,7 +259,12 @@ async fn sign_up(app: App, from: From, headers: HeaderMap, sent: Sent<AccountFie
     .await
 }
 
-async fn sign_out(app: App, from: From, headers: HeaderMap, sent: Sent<NoFields>) -> Response<Body> {
+async fn sign_out(
+    app: App,
+    from: PeerInfo,
+    headers: HeaderMap,
+    sent: FormResult<NoFields>,
+) -> Response<Body> {
     form(app, from, headers, sent, |fields| (fields.token, Action::SignOut)).await
 }
 
@@ -253,7 +273,7 @@ fn account(fields: AccountFields) -> (String, AccountForm) {
     (token, AccountForm { screen_name, password, about })
 }
 
-async fn benchmark(app: App, from: From, headers: HeaderMap, Path(name): Path<String>) -> Response<Body> {
+async fn benchmark(app: App, from: PeerInfo, headers: HeaderMap, Path(name): Path<String>) -> Response<Body> {
     if !app.benchmarking {
         let text = "The benchmark routes are off. Start the service with --benchmarking on";
         return html(404, page::error("Not found", text));
@@ -275,18 +295,18 @@ fn as_text(headers: &HeaderMap) -> String {
     text
 }
 
-/// Answers a request that carries no form.
-async fn plain(State(site): App, from: From, headers: HeaderMap, action: Action) -> Response<Body> {
-    let cookies = Cookies::of(&site.signer, &headers);
-    answer(&site, cookies, from, &headers, action).await
+/// Responds to a request without a form.
+async fn plain(State(state): App, from: PeerInfo, headers: HeaderMap, action: Action) -> Response<Body> {
+    let cookies = Cookies::of(&state.signer, &headers);
+    respond(&state, cookies, from, &headers, action).await
 }
 
-/// Answers a form, if it came from a page of ours.
+/// Responds to a form, if its token is valid.
 async fn form<T>(
-    State(site): App,
-    from: From,
+    State(state): App,
+    from: PeerInfo,
     headers: HeaderMap,
-    sent: Sent<T>,
+    sent: FormResult<T>,
     read: impl FnOnce(T) -> (String, Action),
 ) -> Response<Body> {
     let (token, action) = match sent {
@@ -296,25 +316,25 @@ async fn form<T>(
             return html(rejection.status().as_u16(), page::error("The form was not understood", &text));
         }
     };
-    let cookies = Cookies::of(&site.signer, &headers);
-    if cookies.fresh || !site.signer.form_fits(&cookies.seed, &token) {
+    let cookies = Cookies::of(&state.signer, &headers);
+    if cookies.fresh || !state.signer.form_fits(&cookies.seed, &token) {
         let text = "The form is too old, or came from another site. Go back, reload the page, and try again.";
         return html(403, page::error("Not accepted", text));
     }
-    answer(&site, cookies, from, &headers, action).await
+    respond(&state, cookies, from, &headers, action).await
 }
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// What the cookies of a request say.
+/// The cookies of a request.
 #[derive(Debug)]
 struct Cookies {
     session: Option<i64>,
-    /// What the token of forms is made from: the session's cookie, or one that only serves this.
+    /// The seed of the form token: the session cookie, or a separate one.
     seed: String,
-    /// The browser does not have the seed yet.
+    /// Whether the browser does not have the seed yet.
     fresh: bool,
 }
 
@@ -339,10 +359,10 @@ impl Cookies {
     }
 }
 
-async fn answer(
-    site: &Site,
+async fn respond(
+    state: &AppState,
     mut cookies: Cookies,
-    ConnectInfo(from): From,
+    ConnectInfo(from): PeerInfo,
     headers: &HeaderMap,
     action: Action,
 ) -> Response<Body> {
@@ -354,39 +374,39 @@ async fn answer(
     let agent = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let visitor = Visitor {
         session: cookies.session,
-        token: if cookies.seed.is_empty() { String::new() } else { site.signer.form_token(&cookies.seed) },
+        token: if cookies.seed.is_empty() { String::new() } else { state.signer.form_token(&cookies.seed) },
         user_agent: agent.chars().take(255).collect(),
         address: from.address.ip().to_string(),
     };
-    let reply = site.engine.run(Call { action, visitor }).await;
-    let counters = site.engine.counters();
+    let reply = state.engine.run(Call { action, visitor }).await;
+    let counters = state.engine.counters();
     if reply.status < 500 {
-        counters.answered.one();
+        counters.answered.increment();
     } else {
-        counters.failed.one();
+        counters.failed.increment();
     }
     if let Some(failure) = &reply.failure {
         tracing::warn!(status = reply.status, failure, "a request failed");
     }
-    let mut response = html_of(site, reply);
+    let mut response = html_of(state, reply);
     if gives_form && cookies.fresh {
-        let seed = token::set_cookie(FORM_COOKIE, &cookies.seed, 24 * 3600, site.secure_cookies);
+        let seed = token::set_cookie(FORM_COOKIE, &cookies.seed, 24 * 3600, state.secure_cookies);
         add_cookie(&mut response, &seed);
     }
     response
 }
 
-fn html_of(site: &Site, reply: Reply) -> Response<Body> {
+fn html_of(state: &AppState, reply: Reply) -> Response<Body> {
     let mut response = html(reply.status, reply.body);
     if let Some(location) = reply.location.and_then(|to| HeaderValue::from_str(&to).ok()) {
         response.headers_mut().insert(header::LOCATION, location);
     }
     let (value, seconds) = match reply.session {
         SessionChange::Keep => return response,
-        SessionChange::Set(session) => (site.signer.session_cookie(session), PERMANENT),
+        SessionChange::Set(session) => (state.signer.session_cookie(session), PERMANENT),
         SessionChange::Clear => (String::new(), 0),
     };
-    add_cookie(&mut response, &token::set_cookie(SESSION_COOKIE, &value, seconds, site.secure_cookies));
+    add_cookie(&mut response, &token::set_cookie(SESSION_COOKIE, &value, seconds, state.secure_cookies));
     response
 }
 

@@ -1,6 +1,6 @@
-//! What is written only every few seconds: how many executions an organization had, and when tasks last ran.
+//! Buffers counts of executions per organization and times of last runs, and writes them every few seconds.
 //!
-//! What comes while a round is written is in the next one; what could not be written is, too. A kill loses what waits.
+//! A failed write is retried in the next round. A kill loses what is buffered.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -12,44 +12,44 @@ use uuid::Uuid;
 
 use crate::store::Store;
 
-/// How often it is written.
-pub const ROUND: Duration = Duration::from_secs(5);
+/// Interval between writes.
+pub const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What waits to be written.
+/// Buffered values.
 #[derive(Debug, Default)]
 pub struct Buffer {
-    months: Mutex<HashMap<Uuid, i32>>,
-    lasts: Mutex<HashMap<Uuid, Timestamp>>,
-    /// Held by a round: the last one waits for the one before, which has what is not here.
-    round: tokio::sync::Mutex<()>,
+    month_counts: Mutex<HashMap<Uuid, i32>>,
+    last_runs: Mutex<HashMap<Uuid, Timestamp>>,
+    /// Held while flushing: the final flush must wait for one in progress.
+    flushing: tokio::sync::Mutex<()>,
 }
 
 impl Buffer {
-    /// One more execution of an organization.
+    /// Counts executions of an organization.
     pub fn count(&self, organization: Uuid, count: i32) {
-        *self.months.lock().entry(organization).or_default() += count;
+        *self.month_counts.lock().entry(organization).or_default() += count;
     }
 
-    /// A task ended at a time.
+    /// Records the end of a task.
     pub fn ended(&self, task: Uuid, at: Timestamp) {
-        match self.lasts.lock().entry(task) {
+        match self.last_runs.lock().entry(task) {
             Entry::Occupied(mut last) => *last.get_mut() = (*last.get()).max(at),
             Entry::Vacant(place) => drop(place.insert(at)),
         }
     }
 
-    /// Writes all that waits, one row after the other.
+    /// Writes all buffered values, row by row.
     pub async fn flush(&self, store: &Store) {
-        let _round = self.round.lock().await;
-        let months = std::mem::take(&mut *self.months.lock());
-        for (organization, count) in months {
+        let _flushing = self.flushing.lock().await;
+        let month_counts = std::mem::take(&mut *self.month_counts.lock());
+        for (organization, count) in month_counts {
             if let Err(problem) = store.count_executions(organization, count).await {
                 tracing::warn!(reason = %problem, "executions are counted later");
                 self.count(organization, count);
             }
         }
-        let lasts = std::mem::take(&mut *self.lasts.lock());
-        for (task, at) in lasts {
+        let last_runs = std::mem::take(&mut *self.last_runs.lock());
+        for (task, at) in last_runs {
             if let Err(problem) = store.write_last_execution(task, at).await {
                 tracing::warn!(reason = %problem, "a last execution is written later");
                 self.ended(task, at);
@@ -70,7 +70,7 @@ mod tests {
         buffer.count(id, 2);
         buffer.ended(id, time(5));
         buffer.ended(id, time(3));
-        assert_eq!(buffer.months.lock()[&id], 3);
-        assert_eq!(buffer.lasts.lock()[&id], time(5));
+        assert_eq!(buffer.month_counts.lock()[&id], 3);
+        assert_eq!(buffer.last_runs.lock()[&id], time(5));
     }
 }

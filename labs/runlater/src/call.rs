@@ -1,6 +1,6 @@
-//! Calls: one HTTP request to whoever a task names, and what came of it.
+//! Webhook calls: one HTTP request to a task's target, and its outcome.
 //!
-//! Does not try again, does not follow redirects, and does not know where results are kept.
+//! Does not retry, follow redirects or store results.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -34,61 +34,62 @@ use crate::config::switch::HttpClient;
 use crate::job::Job;
 use crate::signature;
 
-/// Most bytes of an answer that are kept.
-const ANSWER_MAX: usize = 256 * 1024;
-/// Connections to one host with `pool_25`.
-const LANES: usize = 25;
+/// Most bytes kept of a response body.
+const RESPONSE_MAX: usize = 256 * 1024;
+/// Connections per host with `pool_25`.
+const MAX_PER_HOST: usize = 25;
 const SIGNATURE: &str = "x-runlater-signature";
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What came of a call.
+/// Outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The target answered.
-    Answered {
-        /// With this status.
+    /// The target responded.
+    Responded {
+        /// Status.
         status: u16,
-        /// When it wants to be asked again.
+        /// `Retry-After` header.
         retry_after: Option<String>,
-        /// What it said, up to a bound.
+        /// Body, up to a limit.
         body: String,
     },
-    /// The answer was not there in time.
+    /// No complete response in time.
     Timeout,
-    /// There was no answer, and why.
+    /// No response; the reason.
     Failed(String),
 }
 
-/// Why there can be no caller.
+/// Why the client cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The certificates cannot be used.
     #[error("the certificates in {path}: {reason}")]
     Certificates {
-        /// Where they should be.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-type Connector = HttpsConnector<HttpConnector<Guard>>;
+type Connector = HttpsConnector<HttpConnector<FilteringResolver>>;
 
-/// Who makes calls.
-pub struct Caller {
+/// HTTP client for calls, callbacks and notifications.
+pub struct WebhookClient {
     client: Client<Connector, Full<Bytes>>,
     private: Permission,
-    /// Places at each host; none if there are as many as wanted.
-    lanes: Option<Mutex<HashMap<String, Arc<Semaphore>>>>,
+    /// Limit of calls per host; `None` if unlimited.
+    host_limits: Option<Mutex<HashMap<String, Arc<Semaphore>>>>,
 }
 
-impl Caller {
-    /// Keeps connections as the switch says, and trusts the system's certificates and those in a file.
+impl WebhookClient {
+    /// Reuses connections as the switch says; trusts the system's certificates and those in `ca`.
     ///
     /// # Errors
-    /// The file has no certificates.
+    /// The file has no usable certificates.
     pub fn new(switch: HttpClient, private: Permission, ca: Option<&Path>) -> Result<Self, Problem> {
-        let mut tcp = HttpConnector::new_with_resolver(Guard { private, system: GaiResolver::new() });
+        let mut tcp =
+            HttpConnector::new_with_resolver(FilteringResolver { private, system: GaiResolver::new() });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         let is_kept = switch != HttpClient::PerCall;
@@ -100,7 +101,7 @@ impl Caller {
             .wrap_connector(tcp);
         let idle = match switch {
             HttpClient::PerCall => 0,
-            HttpClient::Pool25 => LANES,
+            HttpClient::Pool25 => MAX_PER_HOST,
             HttpClient::Pool => usize::MAX,
         };
         let client = Client::builder(TokioExecutor::new())
@@ -108,11 +109,11 @@ impl Caller {
             .pool_max_idle_per_host(idle)
             .pool_idle_timeout(Duration::from_secs(30))
             .build(connector);
-        let lanes = (switch == HttpClient::Pool25).then(Mutex::default);
-        Ok(Self { client, private, lanes })
+        let host_limits = (switch == HttpClient::Pool25).then(Mutex::default);
+        Ok(Self { client, private, host_limits })
     }
 
-    /// Makes the call of a job.
+    /// Calls the target of a job.
     pub async fn call(&self, job: &Job) -> Outcome {
         let work = &job.work;
         let method = Method::from_bytes(work.method.as_bytes()).unwrap_or_default();
@@ -139,12 +140,12 @@ impl Caller {
         self.send(request, Duration::from_millis(u64::from(work.timeout_ms.unsigned_abs()))).await
     }
 
-    /// Tells somebody of a result, once. Whether it arrived: a 2xx was answered.
-    pub async fn tell(&self, url: &str, message: String, secret: &str) -> bool {
+    /// Posts a message once; true if the response is 2xx.
+    pub async fn post(&self, url: &str, message: String, secret: &str) -> bool {
         let Ok(mut request) = request(Method::POST, url, message, secret) else { return false };
         request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let outcome = self.send(request, CALLBACK_TIMEOUT).await;
-        matches!(outcome, Outcome::Answered { status: 200..=299, .. })
+        matches!(outcome, Outcome::Responded { status: 200..=299, .. })
     }
 
     async fn send(&self, request: Request<Full<Bytes>>, timeout: Duration) -> Outcome {
@@ -153,7 +154,7 @@ impl Caller {
         }
         let deadline = Instant::now() + timeout;
         let sending = async {
-            let _place = self.place(request.uri()).await;
+            let _slot = self.host_slot(request.uri()).await;
             self.exchange(request).await
         };
         tokio::time::timeout_at(deadline, sending).await.unwrap_or(Outcome::Timeout)
@@ -168,25 +169,25 @@ impl Caller {
         let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
         let retry_after = retry_after.map(ToOwned::to_owned);
         match read(response.into_body()).await {
-            Ok(bytes) => Outcome::Answered { status, retry_after, body: text(&bytes) },
+            Ok(bytes) => Outcome::Responded { status, retry_after, body: text(&bytes) },
             Err(error) => Outcome::Failed(format!("the answer broke off: {error}")),
         }
     }
 
-    async fn place(&self, uri: &Uri) -> Option<OwnedSemaphorePermit> {
+    async fn host_slot(&self, uri: &Uri) -> Option<OwnedSemaphorePermit> {
         let host = uri.authority()?.to_string();
-        let places = {
-            let mut lanes = self.lanes.as_ref()?.lock();
-            // A host that nobody calls now needs no place.
-            if lanes.len() > 10_000 {
-                lanes.retain(|_, places| Arc::strong_count(places) > 1);
+        let limit = {
+            let mut host_limits = self.host_limits.as_ref()?.lock();
+            // Drops hosts without calls in progress.
+            if host_limits.len() > 10_000 {
+                host_limits.retain(|_, limit| Arc::strong_count(limit) > 1);
             }
-            Arc::clone(lanes.entry(host).or_insert_with(|| Arc::new(Semaphore::new(LANES))))
+            Arc::clone(host_limits.entry(host).or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_HOST))))
         };
-        places.acquire_owned().await.ok()
+        limit.acquire_owned().await.ok()
     }
 
-    /// Names are looked at when they are resolved; addresses are not resolved.
+    /// Checks literal addresses; names are checked when resolved.
     fn is_allowed(&self, uri: &Uri) -> Result<(), String> {
         let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
         match host.parse() {
@@ -209,12 +210,12 @@ fn request(method: Method, url: &str, body: String, secret: &str) -> Result<Requ
         .map_err(|error| error.to_string())
 }
 
-/// Reads up to a bound; what is beyond it is neither kept nor waited for.
+/// Reads up to the limit; the rest is neither kept nor awaited.
 async fn read(mut body: hyper::body::Incoming) -> Result<Vec<u8>, hyper::Error> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         if let Some(data) = frame?.data_ref() {
-            let room = ANSWER_MAX - bytes.len();
+            let room = RESPONSE_MAX - bytes.len();
             bytes.extend_from_slice(&data[..data.len().min(room)]);
             if data.len() >= room {
                 break;
@@ -224,7 +225,7 @@ async fn read(mut body: hyper::body::Incoming) -> Result<Vec<u8>, hyper::Error> 
     Ok(bytes)
 }
 
-/// As PostgreSQL can keep it.
+/// Text that PostgreSQL can store.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).replace('\0', "\u{fffd}")
 }
@@ -258,20 +259,20 @@ fn tls(ca: Option<&Path>, resumes: bool) -> Result<ClientConfig, Problem> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     if !resumes {
-        // A new connection is new in every way, as those were that the story is about.
+        // No session resumption: as published, every connection does a full handshake.
         config.resumption = Resumption::disabled();
     }
     Ok(config)
 }
 
-/// Resolves names, and refuses those of private addresses if they are not allowed.
+/// Resolves names; refuses private addresses unless allowed.
 #[derive(Clone)]
-pub struct Guard {
+pub struct FilteringResolver {
     private: Permission,
     system: GaiResolver,
 }
 
-impl Service<Name> for Guard {
+impl Service<Name> for FilteringResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = std::io::Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
@@ -294,7 +295,7 @@ impl Service<Name> for Guard {
     }
 }
 
-/// Whether an address is one of this machine, of a private network, or of nobody.
+/// Whether an address is local, private or unroutable.
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
@@ -323,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn private_addresses_are_known_in_every_disguise() {
+    fn private_addresses_are_recognized_in_every_notation() {
         let private = [
             "127.0.0.1",
             "10.1.2.3",
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_becomes_text_that_can_be_kept() {
+    fn a_response_becomes_text_that_postgres_can_store() {
         assert_eq!(text(b"a\0b\xffc"), "a\u{fffd}b\u{fffd}c");
     }
 }

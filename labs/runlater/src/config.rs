@@ -1,6 +1,6 @@
-//! What can be asked for: commands and settings, by flag or by environment variable.
+//! Commands and settings, by flag or by environment variable.
 //!
-//! Does not act on any of it. What studies turn on and off is in [`switch`].
+//! Does not act on them. Switches for studies are in [`switch`].
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,35 +12,35 @@ pub mod switch;
 
 pub use switch::Switches;
 
-/// Calls HTTP addresses at once, later, at a time or again and again, with every tuning step as a switch.
+/// Calls HTTP addresses at once, later, at a time or on a schedule, with every tuning step as a switch.
 #[derive(Debug, Parser)]
 #[command(name = "runlater", version, about)]
 pub struct Cli {
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub command: Command,
-    /// Least severe log line that is written (to stderr): error, warn, info, debug
+    /// Least severe level that is logged (to stderr): error, warn, info, debug
     #[arg(long, env = "RUNLATER_LOG_LEVEL", default_value = "info", global = true)]
     pub log_level: tracing::Level,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, env = "RUNLATER_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
 }
 
-/// The commands.
+/// Commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Bring the schema up to date
     Migrate(StoreArgs),
-    /// Bring the schema up to date and make an organization with a key and tasks that ran already
+    /// Bring the schema up to date and create an organization with a key and tasks that have run
     Seed(SeedArgs),
     /// Serve until SIGTERM or Ctrl-C
     Serve(Box<ServeArgs>),
-    /// Answer calls, as those who are called do: with a delay, with errors, over TLS
+    /// Serve as a webhook target (stub): with a delay, with errors, over TLS
     Target(crate::target::TargetArgs),
 }
 
-/// Where the tasks are.
+/// Connection to PostgreSQL.
 #[derive(Debug, Clone, Args)]
 pub struct StoreArgs {
     /// Address of PostgreSQL
@@ -53,46 +53,46 @@ pub struct StoreArgs {
     pub postgres: String,
 }
 
-/// An address as it may be shown: without user and password.
+/// An address for display: without user and password.
 pub fn shown(address: &str) -> String {
-    // What is behind it may be a password, too.
+    // The part behind it can be a password, too.
     let (address, more) = address.split_once('?').unwrap_or((address, ""));
     match (address.find("://"), address.rfind('@')) {
-        // What ends there may be a password with a `?` in it.
+        // The part before it can be a password with a `?`.
         _ if more.contains('@') => "the address given".to_owned(),
         (Some(scheme), Some(at)) if scheme < at => {
             format!("{}{}", &address[..scheme + 3], &address[at + 1..])
         }
-        // Words like host=... password=...: nothing of it is sure to be harmless.
+        // The form host=... password=...: no part is sure to be harmless.
         (None, _) => "the address given".to_owned(),
         _ => address.to_owned(),
     }
 }
 
-/// What `seed` takes.
+/// Arguments of `seed`.
 #[derive(Debug, Clone, Args)]
 pub struct SeedArgs {
     /// The store.
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Tasks of each organization
+    /// Tasks per organization
     #[arg(long, env = "RUNLATER_SEED_TASKS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=10_000_000))]
     pub tasks: u32,
-    /// Executions of each task, all of them done
+    /// Executions per task, all completed
     #[arg(long, env = "RUNLATER_SEED_EXECUTIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub executions: u32,
     /// Organizations; the key belongs to the first one
     #[arg(long, env = "RUNLATER_SEED_ORGANIZATIONS", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub organizations: u32,
-    /// The key of the first organization, `ID.SECRET`; without it one is drawn and printed
+    /// The key of the first organization, `ID.SECRET`; without it one is generated and printed
     #[arg(long, env = "RUNLATER_SEED_KEY")]
     pub key: Option<String>,
-    /// Throw away what is there
+    /// Delete all existing data first
     #[arg(long)]
     pub replace: bool,
 }
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(args_override_self = true)]
 pub struct ServeArgs {
@@ -102,46 +102,46 @@ pub struct ServeArgs {
     /// Address to listen on; port 0 takes a free one and prints it
     #[arg(long, env = "RUNLATER_LISTEN", default_value = "127.0.0.1:3300")]
     pub listen: SocketAddr,
-    /// What this node does; several nodes may share one database
+    /// Role of this node; several nodes can share one database
     #[arg(long, env = "RUNLATER_ROLE", default_value = "all")]
     pub role: Role,
     /// Threads of the node
     #[arg(long, env = "RUNLATER_THREADS", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
-    /// Seconds that requests and calls have to finish after a stop was asked for; calls that are open then are given back
+    /// Seconds that requests and calls have to finish after a stop signal; calls still open are given back
     #[arg(long, env = "RUNLATER_GRACE", default_value_t = 60)]
     pub grace: u64,
     /// Largest request body, in bytes
     #[arg(long, env = "RUNLATER_BODY_LIMIT", default_value_t = 1024 * 1024)]
     pub body_limit: usize,
-    /// Milliseconds that a statement may take
+    /// Time-out of a statement, in milliseconds
     #[arg(long, env = "RUNLATER_STORE_TIMEOUT_MS", default_value_t = 15_000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub store_timeout_ms: u32,
-    /// A file of certificates (PEM) that are trusted when calling, besides those of the system
+    /// File of certificates (PEM) to trust for calls, in addition to the system's
     #[arg(long, env = "RUNLATER_CA")]
     pub ca: Option<PathBuf>,
-    /// Whether tasks may call addresses of this machine and of private networks
+    /// Whether tasks can call addresses of this machine and of private networks
     #[arg(long, env = "RUNLATER_PRIVATE_TARGETS", default_value = "allow")]
     pub private_targets: Permission,
-    /// Milliseconds in the wait before a retry; the wait after attempt n is (n+1)^2 of them
+    /// Unit of the wait before a retry, in milliseconds; the wait after attempt n is (n+1)^2 units
     #[arg(long, env = "RUNLATER_RETRY_UNIT_MS", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..=3_600_000))]
     pub retry_unit_ms: u32,
-    /// Milliseconds before the second try of a callback; the third waits four times as long
+    /// Milliseconds before the second attempt of a callback; the third waits four times as long
     #[arg(long, env = "RUNLATER_CALLBACK_WAIT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub callback_wait_ms: u32,
     /// Milliseconds between rounds of the scheduler of recurring tasks
     #[arg(long, env = "RUNLATER_SCHEDULER_MS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub scheduler_ms: u32,
-    /// Milliseconds between rounds of the cleaner, which forgets old executions and idempotency keys
+    /// Milliseconds between rounds of the cleaner, which deletes old executions and idempotency keys
     #[arg(long, env = "RUNLATER_CLEANER_MS", default_value_t = 300_000, value_parser = clap::value_parser!(u32).range(10..=86_400_000))]
     pub cleaner_ms: u32,
-    /// Milliseconds between the signs of life of a node
+    /// Milliseconds between heartbeats of a node
     #[arg(long, env = "RUNLATER_BEAT_MS", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub beat_ms: u32,
-    /// Milliseconds without a sign of life after which others take over what a node was doing
+    /// Milliseconds without a heartbeat after which other nodes rescue a node's executions
     #[arg(long, env = "RUNLATER_LEASE_MS", default_value_t = 12_000, value_parser = clap::value_parser!(u32).range(50..=600_000))]
     pub lease_ms: u32,
-    /// Milliseconds after which a node looks for work that nobody told it of
+    /// Milliseconds after which an idle node polls for work
     #[arg(long, env = "RUNLATER_POLL_MS", default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     pub poll_ms: u32,
     /// The switches.
@@ -150,7 +150,7 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// How long a statement may take.
+    /// Time-out of a statement.
     pub fn store_timeout(&self) -> Duration {
         millis(self.store_timeout_ms)
     }
@@ -164,29 +164,29 @@ pub fn millis(count: u32) -> Duration {
 /// Values of `--role`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Role {
-    /// Answers requests and executes tasks
+    /// Serves the API and executes tasks
     All,
-    /// Answers requests only
+    /// Serves the API only
     Api,
-    /// Executes tasks only; answers /health, /ready, /metrics and /stats
+    /// Executes tasks only; serves /health, /ready, /metrics and /stats
     Worker,
 }
 
 /// Values of `--private-targets`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Permission {
-    /// They may
+    /// Allowed
     Allow,
-    /// They may not
+    /// Refused
     Deny,
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people
     Text,
-    /// One object a line
+    /// One JSON object per line
     Json,
 }
 

@@ -1,6 +1,6 @@
-//! What callers want to have done: the body of a new task or of a change, checked.
+//! Request bodies of new tasks and changes, parsed and validated.
 //!
-//! Does not keep anything, and does not read the clock: it is told the time.
+//! Does not store anything or read the clock: the time is a parameter.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -12,14 +12,14 @@ use crate::refusal::Refusal;
 
 /// Largest body of a call, in bytes.
 pub const BODY_MAX: usize = 256 * 1024;
-/// Furthest into the future, and longest wait.
-const YEAR: SignedDuration = SignedDuration::from_hours(366 * 24);
-/// A time may be this old: clocks differ, and requests take their time.
-const PAST: SignedDuration = SignedDuration::from_mins(5);
+/// Furthest due time and longest delay.
+const MAX_AHEAD: SignedDuration = SignedDuration::from_hours(366 * 24);
+/// A due time can be this old: clocks differ, and requests take time.
+const MAX_PAST: SignedDuration = SignedDuration::from_mins(5);
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 const HEADERS_MAX: usize = 50;
-/// Headers that say how a message is sent, not what it says.
-const NOT_YOURS: [&str; 6] =
+/// Headers of the transport, which tasks cannot set.
+const FORBIDDEN_HEADERS: [&str; 6] =
     ["host", "content-length", "transfer-encoding", "connection", "upgrade", "expect"];
 
 /// When a task is to be executed.
@@ -27,68 +27,68 @@ const NOT_YOURS: [&str; 6] =
 pub enum When {
     /// As soon as possible.
     Now,
-    /// Once, then.
+    /// Once, at this time.
     At(Timestamp),
-    /// Again and again; the text, and the first time.
+    /// Recurring: the cron expression and the first time.
     Cron(String, Timestamp),
 }
 
-/// What is the same for every kind of task. What is not said is none.
+/// Fields common to all tasks; `None` if not given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parts {
-    /// What it is called.
+    /// Name.
     pub name: Option<String>,
-    /// What it calls.
+    /// Target address.
     pub url: Option<String>,
-    /// How.
+    /// Method.
     pub method: Option<String>,
-    /// With which headers, as a JSON object of texts.
+    /// Headers, as a JSON object of strings.
     pub headers: Option<String>,
-    /// With which body.
+    /// Body.
     pub body: Option<String>,
     /// How long a call may take, in milliseconds.
     pub timeout_ms: Option<i32>,
-    /// How often it is tried.
+    /// Most attempts.
     pub retry_attempts: Option<i32>,
-    /// Whether nobody is told of failures.
+    /// Whether notifications are off.
     pub muted: Option<bool>,
-    /// Whether it is executed at all.
+    /// Whether it is executed.
     pub enabled: Option<bool>,
-    /// Statuses that are successes.
+    /// Status codes that count as success.
     pub expected_status_codes: Option<String>,
-    /// A text that the answer has to have in it.
+    /// Text that the response must contain.
     pub expected_body_pattern: Option<String>,
     /// The queue.
     pub queue: Option<String>,
-    /// Who is told of results.
+    /// Address for callbacks with results.
     pub callback_url: Option<String>,
 }
 
 /// A new task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// What is to be done; `url` is there.
+    /// Fields; `url` is present.
     pub parts: Parts,
     /// When.
     pub when: When,
 }
 
-/// A change of a task. What is not said stays.
+/// A change of a task. Fields that are not given stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What is to be done.
+    /// Fields.
     pub parts: Parts,
-    /// Names of columns that are to be empty.
+    /// Names of columns to clear.
     pub cleared: Vec<&'static str>,
-    /// When; never `Now`.
+    /// New time; never `Now`.
     pub when: Option<When>,
 }
 
 impl Draft {
-    /// Reads the body of a new task.
+    /// Parses the body of a new task.
     ///
     /// # Errors
-    /// It is none.
+    /// The body is malformed.
     pub fn read(body: &[u8], now: Timestamp) -> Result<Self, Refusal> {
         let mut fields = Fields::read(body, "task")?;
         let when = when(&mut fields, now)?.unwrap_or(When::Now);
@@ -96,22 +96,22 @@ impl Draft {
         if parts.url.is_none() {
             fields.refuse("url", "is missing");
         }
-        // The text of what is wrong with a url that is there says more than that it is missing.
+        // For a malformed url, its own message says more than that it is missing.
         fields.finish()?;
         Ok(Self { parts, when })
     }
 
-    /// What is called.
+    /// Target address.
     pub fn url(&self) -> &str {
         self.parts.url.as_deref().unwrap_or_default()
     }
 }
 
 impl Change {
-    /// Reads the body of a change.
+    /// Parses the body of a change.
     ///
     /// # Errors
-    /// It is none.
+    /// The body is malformed.
     pub fn read(body: &[u8], now: Timestamp) -> Result<Self, Refusal> {
         let mut fields = Fields::read(body, "task")?;
         let when = when(&mut fields, now)?;
@@ -132,7 +132,7 @@ impl Change {
     }
 }
 
-/// The first one that is there: `cron`, `delay`, `run_at`.
+/// The first one given: `cron`, `delay`, `run_at`.
 fn when(fields: &mut Fields, now: Timestamp) -> Result<Option<When>, Refusal> {
     if let Some(text) = fields.text("cron", 255).or_else(|| fields.text("cron_expression", 255)) {
         let Some(first) = Recurrence::read(&text).and_then(|cron| cron.next(now)) else {
@@ -145,13 +145,13 @@ fn when(fields: &mut Fields, now: Timestamp) -> Result<Option<When>, Refusal> {
         return Ok(Some(When::Cron(text, first)));
     }
     if let Some(value) = fields.take("delay") {
-        let wait = delay(&value).filter(|wait| *wait <= YEAR).ok_or(Refusal::BadDelay)?;
+        let wait = delay(&value).filter(|wait| *wait <= MAX_AHEAD).ok_or(Refusal::BadDelay)?;
         return Ok(Some(When::At(now.saturating_add(wait).unwrap_or(now))));
     }
     if let Some(value) = fields.take("run_at").or_else(|| fields.take("scheduled_at")) {
         let time: Option<Timestamp> = value.as_str().and_then(|text| text.parse().ok());
-        let time = time.filter(|time| now.duration_until(*time) <= YEAR).ok_or(Refusal::BadRunAt)?;
-        if time.duration_until(now) > PAST {
+        let time = time.filter(|time| now.duration_until(*time) <= MAX_AHEAD).ok_or(Refusal::BadRunAt)?;
+        if time.duration_until(now) > MAX_PAST {
             fields.refuse("scheduled_at", "may not be in the past");
         }
         return Ok(Some(When::At(time)));
@@ -210,7 +210,7 @@ fn parts(fields: &mut Fields) -> Parts {
     }
 }
 
-/// An address that can be called.
+/// A callable address.
 pub(crate) fn address(fields: &mut Fields, name: &'static str) -> Option<String> {
     let text = fields.text(name, 255)?;
     let is_address = Url::parse(&text).is_ok_and(|url| {
@@ -234,7 +234,7 @@ fn headers(fields: &mut Fields) -> Option<String> {
     let value = fields.take("headers")?;
     let is_header = |(name, value): (&String, &Value)| {
         let named = hyper::header::HeaderName::try_from(name.as_str())
-            .is_ok_and(|name| !NOT_YOURS.contains(&name.as_str()));
+            .is_ok_and(|name| !FORBIDDEN_HEADERS.contains(&name.as_str()));
         named && value.as_str().is_some_and(|text| text.bytes().all(is_of_header))
     };
     let text = value.to_string();
@@ -248,7 +248,7 @@ fn headers(fields: &mut Fields) -> Option<String> {
     None
 }
 
-/// What a value may have in it: beyond ASCII there is no telling what a target takes it for.
+/// Bytes allowed in a header value: targets decode bytes beyond ASCII differently.
 fn is_of_header(byte: u8) -> bool {
     byte == b'\t' || byte == b' ' || byte.is_ascii_graphic()
 }

@@ -1,6 +1,6 @@
-//! What happens while somebody watches: tasks that come, executions that begin and end.
+//! Live events: changes of tasks and executions.
 //!
-//! Keeps nothing: who does not watch misses it, and who falls behind misses the oldest. Knows of this node only.
+//! Stores nothing: only current watchers get an event, and slow ones lose the oldest. Covers this node only.
 
 use serde::Serialize;
 use tokio::sync::broadcast;
@@ -8,60 +8,60 @@ use uuid::Uuid;
 
 use crate::stamp::Stamp;
 
-/// Events that wait for a watcher who is slow.
-const BEHIND_MAX: usize = 1024;
+/// Most events buffered for a slow watcher.
+const BACKLOG_MAX: usize = 1024;
 
-/// One thing that happened.
+/// An event.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
-    /// A task was made, changed or deleted.
+    /// A task was created, changed or deleted.
     Task {
-        /// Which.
+        /// Id.
         task_id: Uuid,
         /// created, updated or deleted.
         change: &'static str,
     },
-    /// An execution has another status.
+    /// An execution changed its status.
     Execution {
-        /// Which.
+        /// Id.
         execution_id: Uuid,
-        /// Of which task.
+        /// Task id.
         task_id: Uuid,
-        /// Its status.
+        /// Status.
         status: &'static str,
-        /// Which try it is.
+        /// Attempt, from 1.
         attempt: i32,
-        /// What the target answered with.
+        /// Status code of the target's response.
         status_code: Option<i32>,
         /// How long the call took, in milliseconds.
         duration_ms: Option<i32>,
-        /// Since when.
+        /// Time of the change.
         at: Stamp,
     },
 }
 
-/// Where events go.
+/// Broadcast channel for events.
 #[derive(Debug, Clone)]
 pub struct Events(broadcast::Sender<(Uuid, Event)>);
 
 impl Default for Events {
     fn default() -> Self {
-        Self(broadcast::Sender::new(BEHIND_MAX))
+        Self(broadcast::Sender::new(BACKLOG_MAX))
     }
 }
 
 impl Events {
-    /// Tells those who watch an organization. Without watchers the event is not even made.
-    pub fn tell(&self, organization: Uuid, event: impl FnOnce() -> Event) {
+    /// Publishes an event to watchers. Without watchers it is not even built.
+    pub fn publish(&self, organization: Uuid, event: impl FnOnce() -> Event) {
         if self.0.receiver_count() > 0 {
-            // All of them may have left just now.
+            // The last watcher may have left just now.
             let _ = self.0.send((organization, event()));
         }
     }
 
-    /// What happens from now on, in all organizations.
-    pub fn watch(&self) -> broadcast::Receiver<(Uuid, Event)> {
+    /// Events from now on, of all organizations.
+    pub fn subscribe(&self) -> broadcast::Receiver<(Uuid, Event)> {
         self.0.subscribe()
     }
 }

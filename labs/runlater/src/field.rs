@@ -1,6 +1,6 @@
-//! Fields of a JSON object, taken one by one, with all that is wrong with them collected.
+//! Fields of a JSON object, taken one by one, with all errors collected.
 //!
-//! Does not know what the fields mean.
+//! Does not know their meaning.
 
 use std::ops::RangeInclusive;
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 
 use crate::refusal::{Refusal, Wrong};
 
-/// An object that is being read.
+/// An object being parsed.
 pub struct Fields {
     object: Map<String, Value>,
     wrong: Wrong,
 }
 
 impl Fields {
-    /// Reads a body that is an object, or an object within `wrapper`.
+    /// Parses a body that is an object, or an object inside `wrapper`.
     ///
     /// # Errors
     /// It is neither.
@@ -47,12 +47,12 @@ impl Fields {
         self.object.get(name).is_some_and(Value::is_null)
     }
 
-    /// A text of up to `most` characters. What PostgreSQL cannot keep, a zero, is none.
-    pub fn text(&mut self, name: &'static str, most: usize) -> Option<String> {
+    /// A text of up to `max` characters. What PostgreSQL cannot keep, a zero, is none.
+    pub fn text(&mut self, name: &'static str, max: usize) -> Option<String> {
         match self.take(name)? {
             Value::String(text) if text.contains('\0') => self.refuse(name, "may not have a zero character"),
-            Value::String(text) if text.len() > most && text.chars().count() > most => {
-                self.refuse(name, &format!("may have {most} characters at the most"));
+            Value::String(text) if text.len() > max && text.chars().count() > max => {
+                self.refuse(name, &format!("may have {max} characters at the most"));
             }
             Value::String(text) => return Some(text),
             _ => self.refuse(name, "has to be a text"),
@@ -80,10 +80,10 @@ impl Fields {
         value.as_bool()
     }
 
-    /// The end of reading.
+    /// Ends parsing.
     ///
     /// # Errors
-    /// Something was wrong.
+    /// One or more values are invalid.
     pub fn finish(self) -> Result<(), Refusal> {
         if self.wrong.is_empty() { Ok(()) } else { Err(Refusal::Invalid(self.wrong)) }
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_wrong_is_told_at_once_by_field() {
+    fn all_errors_are_reported_at_once_by_field() {
         let body = br#"{"task": {"a": 1, "b": 11, "c": "yes", "d": "x\u0000", "e": "long"}}"#;
         let mut fields = Fields::read(body, "task").unwrap();
         assert_eq!(fields.text("a", 9), None);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn a_body_that_is_not_an_object_is_refused() {
         for body in ["", "[]", "1", "\"x\"", "{\"task\": 1}", "{\"task\": null}", "{", "\u{feff}{}"] {
             assert!(matches!(Fields::read(body.as_bytes(), "task"), Err(Refusal::Bad(_))), "{body}");
         }

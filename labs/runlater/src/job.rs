@@ -1,6 +1,6 @@
-//! A claimed execution, and how the outcome of its call is judged.
+//! A claimed execution, and how the outcome of its call becomes a result.
 //!
-//! Makes no call and keeps no result.
+//! Makes no calls and stores no results.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::call::Outcome;
 use crate::retry;
 
-/// What a worker has to do.
+/// A job for a worker.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Id of the execution.
@@ -19,83 +19,89 @@ pub struct Job {
     pub task_id: Uuid,
     /// When it was due.
     pub due: Timestamp,
-    /// Which try it is.
+    /// Attempt, from 1.
     pub attempt: i32,
-    /// How often it was claimed: the proof that a result is from whoever has it now.
+    /// Number of claims: fences off results of earlier claims.
     pub claim: i32,
-    /// Organization and queue, of one that waited for others.
-    pub lane: Option<String>,
-    /// What to call.
+    /// Organization and queue, if it is in a queue.
+    pub queue_key: Option<String>,
+    /// The call.
     pub work: Work,
 }
 
-/// What is called, from the task and its organization.
+/// The call of a job, from its task and organization.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
-    /// Whose it is.
+    /// Organization.
     pub organization: Uuid,
-    /// What signs calls.
+    /// Secret that signs calls.
     pub webhook_secret: String,
-    /// Whether the task is to be executed.
+    /// Whether the task is enabled.
     pub enabled: bool,
-    /// Whether it runs again and again: such a task is not retried.
+    /// Whether it is recurring: such tasks are not retried.
     pub is_cron: bool,
     /// The address.
     pub url: String,
     /// The method.
     pub method: String,
-    /// Headers, as a JSON object of texts.
+    /// Headers, as a JSON object of strings.
     pub headers: String,
     /// The body.
     pub body: Option<String>,
     /// How long the call may take, in milliseconds.
     pub timeout_ms: i32,
-    /// How often it may be tried.
+    /// Most attempts.
     pub retry_attempts: i32,
-    /// Who is told of results.
+    /// Address for callbacks with results.
     pub callback_url: Option<String>,
-    /// Statuses that are successes, and no others.
+    /// The only status codes that count as success, if given.
     pub expected_status_codes: Option<String>,
-    /// A text that the answer has to have in it.
+    /// Text that the response must contain.
     pub expected_body_pattern: Option<String>,
-    /// Who is told when the task begins to fail.
+    /// Address to notify when the task starts to fail.
     pub failure_url: Option<String>,
-    /// Who is told when it works again.
+    /// Address to notify when it recovers.
     pub recovery_url: Option<String>,
 }
 
-/// What is written of an execution that ended.
+/// The result of an execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct ExecutionResult {
     /// success, failed, timeout or missed.
     pub status: &'static str,
-    /// What the target answered with.
+    /// Status code of the target's response.
     pub status_code: Option<i32>,
     /// How long the call took, in milliseconds.
     pub duration_ms: i32,
-    /// What the target said.
+    /// Body of the target's response.
     pub response_body: Option<String>,
-    /// Why it failed.
+    /// Reason of a failure.
     pub error_message: Option<String>,
-    /// When it is tried again.
+    /// Time of the retry, if any.
     pub retry_at: Option<Timestamp>,
 }
 
 impl Job {
-    /// Which claim of which execution this is; a node may have had the same execution before.
+    /// Identifies the claim; a node can claim the same execution again.
     pub fn claimed(&self) -> (Uuid, i32) {
         (self.id, self.claim)
     }
 
-    /// Judges what came of the call, and says when to try again.
-    pub fn judge(&self, outcome: Outcome, took: Duration, retry_unit: Duration, now: Timestamp) -> Verdict {
+    /// Turns the outcome of a call into a result, with the time of a retry.
+    pub fn judge(
+        &self,
+        outcome: Outcome,
+        took: Duration,
+        retry_unit: Duration,
+        now: Timestamp,
+    ) -> ExecutionResult {
         let mut asked = None;
         let (status, status_code, response_body, error_message) = match outcome {
             Outcome::Timeout => {
                 ("timeout", None, None, Some(format!("no answer within {} ms", self.work.timeout_ms)))
             }
             Outcome::Failed(reason) => ("failed", None, None, Some(reason)),
-            Outcome::Answered { status, retry_after, body } => {
+            Outcome::Responded { status, retry_after, body } => {
                 let wrong = self.is_unexpected(status, &body);
                 asked = retry_after.filter(|_| status == 429);
                 (
@@ -107,7 +113,7 @@ impl Job {
             }
         };
         let most = if self.work.is_cron || status == "success" { 0 } else { self.work.retry_attempts };
-        Verdict {
+        ExecutionResult {
             status,
             status_code,
             duration_ms: i32::try_from(took.as_millis()).unwrap_or(i32::MAX),
@@ -117,9 +123,9 @@ impl Job {
         }
     }
 
-    /// Its end without a call.
-    pub fn miss(&self, why: &str) -> Verdict {
-        Verdict {
+    /// The result of an execution without a call.
+    pub fn miss(&self, why: &str) -> ExecutionResult {
+        ExecutionResult {
             status: "missed",
             status_code: None,
             duration_ms: 0,
@@ -149,19 +155,23 @@ mod tests {
 
     fn job(work: Work) -> Job {
         let due = Timestamp::UNIX_EPOCH;
-        Job { id: Uuid::nil(), task_id: Uuid::nil(), due, attempt: 1, claim: 1, lane: None, work }
+        Job { id: Uuid::nil(), task_id: Uuid::nil(), due, attempt: 1, claim: 1, queue_key: None, work }
     }
 
     fn judge(work: Work, outcome: Outcome) -> (&'static str, Option<i64>) {
         let unit = Duration::from_secs(30);
-        let verdict = job(work).judge(outcome, Duration::from_millis(7), unit, Timestamp::UNIX_EPOCH);
-        assert_eq!(verdict.duration_ms, 7);
-        assert_eq!(verdict.status == "success", verdict.error_message.is_none());
-        (verdict.status, verdict.retry_at.map(Timestamp::as_second))
+        let result = job(work).judge(outcome, Duration::from_millis(7), unit, Timestamp::UNIX_EPOCH);
+        assert_eq!(result.duration_ms, 7);
+        assert_eq!(result.status == "success", result.error_message.is_none());
+        (result.status, result.retry_at.map(Timestamp::as_second))
     }
 
     fn answer(status: u16, retry_after: Option<&str>) -> Outcome {
-        Outcome::Answered { status, retry_after: retry_after.map(str::to_owned), body: "it is ok".to_owned() }
+        Outcome::Responded {
+            status,
+            retry_after: retry_after.map(str::to_owned),
+            body: "it is ok".to_owned(),
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! API keys: `ID.SECRET`, of which only a digest of the secret is kept.
+//! API keys of the form `ID.SECRET`; only a digest of the secret is stored.
 //!
-//! Does not say what a key may do: it belongs to one organization, and all of that is open to it.
+//! Has no permissions: a key gives full access to its organization.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,44 +22,44 @@ use crate::signature;
 use crate::store::Store;
 use crate::store::key::KeyRow;
 
-/// How long a key that was deleted may still be taken for one, with `key-cache`.
-const KEPT: Duration = Duration::from_secs(5);
-/// How much longer while it is looked up again.
-const LOOKUP: Duration = Duration::from_secs(1);
-/// Keys kept at a time.
-const KEPT_MAX: usize = 10_000;
-/// How old what is written of the last use may become.
+/// How long a key is cached, with `key-cache`: a deleted key stays valid for as long.
+const CACHE_TIME: Duration = Duration::from_secs(5);
+/// Extra validity while one request looks the key up again.
+const LOOKUP_TIME: Duration = Duration::from_secs(1);
+/// Most cached keys.
+const CACHE_MAX: usize = 10_000;
+/// Least time between writes of the last use.
 const TOUCH_EVERY: SignedDuration = SignedDuration::from_secs(300);
 
-/// Longest part of a key that is looked up.
+/// Most characters of each part of a key.
 const PART_MAX: usize = 100;
 
-/// The keys of this process.
+/// Authenticates requests, with a cache of keys.
 pub struct Keys {
     store: Arc<Store>,
     touch: ApikeyTouch,
-    kept: Option<RwLock<HashMap<String, Kept>>>,
+    cached: Option<RwLock<HashMap<String, CachedKey>>>,
 }
 
-struct Kept {
+struct CachedKey {
     row: KeyRow,
     until: Instant,
-    /// Not even while it is looked up again it is taken for a key after this.
+    /// Expiry, even while the key is being looked up.
     end: Instant,
 }
 
 impl Keys {
-    /// Looks keys up in a store.
+    /// Configured by the switches.
     pub fn new(store: Arc<Store>, switches: &Switches) -> Self {
-        let kept = switches.key_cache.is_on().then(RwLock::default);
-        Self { store, touch: switches.apikey_touch, kept }
+        let cached = switches.key_cache.is_on().then(RwLock::default);
+        Self { store, touch: switches.apikey_touch, cached }
     }
 
-    /// The organization whose key a request has.
+    /// Organization of a request's key.
     ///
     /// # Errors
-    /// It has none, or a wrong one; PostgreSQL fails; no connection is free.
-    pub async fn prove(&self, headers: &HeaderMap, now: Timestamp) -> Result<Uuid, Refusal> {
+    /// The key is missing or wrong; PostgreSQL fails; no connection is free.
+    pub async fn authenticate(&self, headers: &HeaderMap, now: Timestamp) -> Result<Uuid, Refusal> {
         let (id, secret) = parts(headers).ok_or(Refusal::Unauthorized)?;
         let row = self.row(id).await?.ok_or(Refusal::Unauthorized)?;
         let digest = signature::digest(secret);
@@ -75,46 +75,50 @@ impl Keys {
 
     async fn row(&self, id: &str) -> Result<Option<KeyRow>, Refusal> {
         let now = Instant::now();
-        if let Some(kept) = &self.kept {
-            let fresh = kept.read().get(id).filter(|kept| kept.until > now).map(|kept| kept.row.clone());
+        if let Some(cached) = &self.cached {
+            let fresh =
+                cached.read().get(id).filter(|cached| cached.until > now).map(|cached| cached.row.clone());
             if fresh.is_some() {
                 return Ok(fresh);
             }
-            // One looks it up; the others do with what is there a little longer.
-            if let Some(kept) = kept.write().get_mut(id) {
-                if kept.until > now {
-                    return Ok(Some(kept.row.clone()));
+            // One request looks it up; the others use the cached key a little longer.
+            if let Some(cached) = cached.write().get_mut(id) {
+                if cached.until > now {
+                    return Ok(Some(cached.row.clone()));
                 }
-                kept.until = kept.end.min(now + LOOKUP);
+                cached.until = cached.end.min(now + LOOKUP_TIME);
             }
         }
         let row = self.store.key(id).await?;
-        if let Some(kept) = &self.kept {
-            let mut kept = kept.write();
-            if kept.len() >= KEPT_MAX {
-                kept.clear();
+        if let Some(cached) = &self.cached {
+            let mut cached = cached.write();
+            if cached.len() >= CACHE_MAX {
+                cached.clear();
             }
             match &row {
                 Some(row) => {
-                    // Somebody may have written a use since it was looked up.
-                    let used = kept.get(id).and_then(|kept| kept.row.last_used_at);
+                    // Another request may have recorded a use since the lookup.
+                    let used = cached.get(id).and_then(|cached| cached.row.last_used_at);
                     let mut row = row.clone();
                     row.last_used_at = row.last_used_at.max(used);
-                    kept.insert(id.to_owned(), Kept { row, until: now + KEPT, end: now + KEPT + LOOKUP });
+                    cached.insert(
+                        id.to_owned(),
+                        CachedKey { row, until: now + CACHE_TIME, end: now + CACHE_TIME + LOOKUP_TIME },
+                    );
                 }
-                None => drop(kept.remove(id)),
+                None => drop(cached.remove(id)),
             }
         }
         Ok(row)
     }
 
-    /// Whether nobody else is writing that a key was used: those who come meanwhile need not.
+    /// Whether this request must record the use; parallel requests need not.
     fn is_first(&self, id: &str, now: Timestamp) -> bool {
-        let Some(kept) = &self.kept else { return true };
-        let mut kept = kept.write();
-        let Some(kept) = kept.get_mut(id) else { return true };
-        let is_first = is_stale(kept.row.last_used_at, now);
-        kept.row.last_used_at = kept.row.last_used_at.max(Some(now));
+        let Some(cached) = &self.cached else { return true };
+        let mut cached = cached.write();
+        let Some(cached) = cached.get_mut(id) else { return true };
+        let is_first = is_stale(cached.row.last_used_at, now);
+        cached.row.last_used_at = cached.row.last_used_at.max(Some(now));
         is_first
     }
 }
@@ -130,7 +134,7 @@ fn parts(headers: &HeaderMap) -> Option<(&str, &str)> {
     split(key.trim()).filter(|_| scheme.eq_ignore_ascii_case("bearer"))
 }
 
-/// A key as its id and its secret; none if it is no key.
+/// Splits a key into id and secret; `None` if it is malformed.
 pub fn split(key: &str) -> Option<(&str, &str)> {
     let is_part = |part: &str| {
         let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
@@ -143,7 +147,7 @@ pub fn split(key: &str) -> Option<(&str, &str)> {
 ///
 /// # Errors
 /// The system has no random numbers.
-pub fn draw() -> Result<String, getrandom::Error> {
+pub fn generate() -> Result<String, getrandom::Error> {
     Ok(format!("pk_live_{}.sk_live_{}", random::<18>()?, random::<24>()?))
 }
 
@@ -151,13 +155,13 @@ pub fn draw() -> Result<String, getrandom::Error> {
 ///
 /// # Errors
 /// The system has no random numbers.
-pub fn draw_webhook_secret() -> Result<String, getrandom::Error> {
+pub fn generate_webhook_secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 24];
     getrandom::fill(&mut bytes)?;
     Ok(format!("whsec_{}", signature::hex(&bytes)))
 }
 
-/// Four characters for three bytes.
+/// Random base64 text, four characters per three bytes.
 fn random<const BYTES: usize>() -> Result<String, getrandom::Error> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)?;
@@ -170,15 +174,15 @@ mod tests {
 
     #[test]
     fn a_new_key_has_two_parts_of_the_published_lengths_and_is_never_the_same() {
-        let key = draw().unwrap();
+        let key = generate().unwrap();
         let (id, secret) = split(&key).unwrap();
         assert_eq!((id.len(), secret.len()), ("pk_live_".len() + 24, "sk_live_".len() + 32));
-        assert_ne!(draw().unwrap(), key);
-        assert_eq!(draw_webhook_secret().unwrap().len(), "whsec_".len() + 48);
+        assert_ne!(generate().unwrap(), key);
+        assert_eq!(generate_webhook_secret().unwrap().len(), "whsec_".len() + 48);
     }
 
     #[test]
-    fn what_is_no_key_is_not_looked_up() {
+    fn a_malformed_key_is_not_looked_up() {
         for key in
             ["", ".", "a.", ".b", "a", "a.b.c", "a b.c", "ä.b", "a.\"", &format!("a.{}", "x".repeat(101))]
         {

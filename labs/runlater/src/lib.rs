@@ -1,23 +1,22 @@
-//! Runlater: calls HTTP addresses at once, later or on a schedule, with every step of its tuning story as a switch.
+//! Runlater: calls HTTP addresses at once, later or on a schedule. Every published tuning step is a switch.
 //!
-//! Knows nothing of what measures it.
+//! Shares no code with the load generator that measures it.
 
+pub mod batcher;
 pub mod buffer;
 pub mod call;
-pub mod clerk;
 pub mod config;
-pub mod crew;
 pub mod draft;
 pub mod event;
+pub mod executor;
 pub mod field;
-pub mod group;
-pub mod house;
 pub mod job;
 pub mod key;
 pub mod limit;
+pub mod maintenance;
 pub mod metric;
 pub mod migration;
-pub mod notice;
+pub mod notification;
 pub mod recurrence;
 pub mod refusal;
 pub mod retry;
@@ -28,4 +27,5 @@ pub mod stamp;
 pub mod store;
 pub mod target;
 pub mod task;
+pub mod task_writer;
 pub mod web;

@@ -23,31 +23,31 @@ struct Window {
 #[derive(Debug)]
 pub struct Limits {
     /// Most requests of each window; 0 is no limit.
-    most: [u32; 2],
+    max: [u32; 2],
     windows: Mutex<[Window; 2]>,
 }
 
 impl Limits {
     /// Lets so many through in a minute and in an hour; 0 is no limit.
     pub fn new(minute: u32, hour: u32) -> Self {
-        Self { most: [minute, hour], windows: Mutex::default() }
+        Self { max: [minute, hour], windows: Mutex::default() }
     }
 
     /// Counts a request at a time in seconds since the epoch.
     ///
     /// # Errors
     /// It is one too many. Then it does not count.
-    pub fn pass(&self, client: IpAddr, now: u64) -> Result<(), Refusal> {
-        if self.most == [0, 0] {
+    pub fn check(&self, client: IpAddr, now: u64) -> Result<(), Refusal> {
+        if self.max == [0, 0] {
             return Ok(());
         }
         let mut windows = self.windows.lock();
-        for ((window, length), most) in windows.iter_mut().zip(WINDOWS).zip(self.most) {
+        for ((window, length), max) in windows.iter_mut().zip(WINDOWS).zip(self.max) {
             if window.number != now / length {
                 // Forgets all clients: memory is bounded by the clients of an hour.
                 *window = Window { number: now / length, counts: HashMap::new() };
             }
-            if most > 0 && window.counts.get(&client).is_some_and(|count| *count >= most) {
+            if max > 0 && window.counts.get(&client).is_some_and(|count| *count >= max) {
                 return Err(Refusal::RateLimit(length - now % length));
             }
         }
@@ -66,9 +66,9 @@ mod tests {
     const YOU: IpAddr = IpAddr::V6(std::net::Ipv6Addr::LOCALHOST);
 
     #[test]
-    fn a_client_has_its_share_of_each_window_and_no_more() {
+    fn a_client_has_a_limit_per_window() {
         let limits = Limits::new(3, 5);
-        let passed = |client, now| limits.pass(client, now).is_ok();
+        let passed = |client, now| limits.check(client, now).is_ok();
         assert_eq!([0, 1, 59, 59].map(|now| passed(ME, 7200 + now)), [true, true, true, false]);
         assert!(passed(YOU, 7259), "others have theirs");
         assert_eq!(
@@ -80,11 +80,11 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_when_the_window_ends_and_zero_is_no_limit() {
+    fn a_refusal_reports_the_end_of_the_window_and_zero_is_no_limit() {
         let limits = Limits::new(1, 0);
-        assert!(limits.pass(ME, 130).is_ok());
-        assert!(matches!(limits.pass(ME, 130), Err(Refusal::RateLimit(50))), "180 - 130");
+        assert!(limits.check(ME, 130).is_ok());
+        assert!(matches!(limits.check(ME, 130), Err(Refusal::RateLimit(50))), "180 - 130");
         let free = Limits::new(0, 0);
-        assert!((0..10_000).all(|_| free.pass(ME, 1).is_ok()));
+        assert!((0..10_000).all(|_| free.check(ME, 1).is_ok()));
     }
 }

@@ -1,6 +1,6 @@
 //! The command line: settings in, exit code out.
 //!
-//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
+//! Serves nothing itself. Prints errors as `error: what, where` with a hint.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -11,12 +11,12 @@ use runlater::store::prepare::connect;
 use runlater::{migration, refusal, seed, serve, target};
 use tokio::runtime::{Builder, Runtime};
 
-// Some dozen small allocations a request: the system's allocator takes a tenth of the service's own time with them.
+// A request makes dozens of small allocations: the system's allocator would take a tenth of the service's CPU time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What went wrong, and what to do about it.
-type Wrong = (String, &'static str);
+/// An error message and a hint.
+type ErrorAndHint = (String, &'static str);
 
 const START: &str = "start PostgreSQL, or name another one with --postgres URL";
 const SYSTEM: &str = "see what the system allows this user: open files, threads";
@@ -30,9 +30,9 @@ fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Migrate(args) => migrate(&args),
-        Command::Seed(args) => fill(&args),
-        Command::Serve(args) => work(&args),
-        Command::Target(args) => be_called(&args),
+        Command::Seed(args) => seed_tables(&args),
+        Command::Serve(args) => serve_node(&args),
+        Command::Target(args) => serve_target(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -43,18 +43,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn migrate(args: &StoreArgs) -> Result<(), Wrong> {
+fn migrate(args: &StoreArgs) -> Result<(), ErrorAndHint> {
     let steps = runtime(1)?.block_on(async {
         let mut client = connect(&args.postgres).await?;
         migration::migrate(&mut client).await
     });
-    let wrong =
-        |error| (format!("PostgreSQL at {}: {}", shown(&args.postgres), refusal::said(&error)), START);
+    let wrong = |error| {
+        (format!("PostgreSQL at {}: {}", shown(&args.postgres), refusal::postgres_message(&error)), START)
+    };
     let _ = writeln!(io::stdout(), "{} steps applied", steps.map_err(wrong)?);
     Ok(())
 }
 
-fn fill(args: &SeedArgs) -> Result<(), Wrong> {
+fn seed_tables(args: &SeedArgs) -> Result<(), ErrorAndHint> {
     let key = runtime(1)?.block_on(seed::fill(args)).map_err(|problem| {
         let hint = match &problem {
             seed::Problem::Exists(_) => "--replace throws all of it away",
@@ -68,7 +69,7 @@ fn fill(args: &SeedArgs) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn work(args: &ServeArgs) -> Result<(), Wrong> {
+fn serve_node(args: &ServeArgs) -> Result<(), ErrorAndHint> {
     let runtime = runtime(args.threads)?;
     let served = runtime.block_on(serve::run(args));
     runtime.shutdown_background();
@@ -85,8 +86,8 @@ fn work(args: &ServeArgs) -> Result<(), Wrong> {
     })
 }
 
-fn be_called(args: &target::TargetArgs) -> Result<(), Wrong> {
-    // One thread: what it costs is what the service does not get.
+fn serve_target(args: &target::TargetArgs) -> Result<(), ErrorAndHint> {
+    // One thread: the target's CPU time is lost to the service.
     let runtime = Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| (error.to_string(), SYSTEM))?;
     runtime.block_on(target::run(args)).map_err(|problem| {
@@ -104,7 +105,7 @@ fn be_called(args: &target::TargetArgs) -> Result<(), Wrong> {
     })
 }
 
-fn runtime(threads: u16) -> Result<Runtime, Wrong> {
+fn runtime(threads: u16) -> Result<Runtime, ErrorAndHint> {
     Builder::new_multi_thread()
         .worker_threads(threads.into())
         .enable_all()

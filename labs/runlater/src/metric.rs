@@ -1,6 +1,6 @@
-//! What a process counts of its own work, shown at `/metrics` as Prometheus reads it.
+//! Metrics of one process, served at `/metrics` in Prometheus format.
 //!
-//! Judges nothing, and knows nothing of other processes but what the store says of the backlog.
+//! Does not aggregate over processes; only the backlog covers all nodes.
 
 use hdrhistogram::Histogram as Exact;
 use jiff::Timestamp;
@@ -14,13 +14,13 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
 
-/// Longest lag that is told apart, in microseconds: an hour.
+/// Highest recorded lag, in microseconds: an hour.
 const LAG_MAX: u64 = 3_600_000_000;
 
-/// What requests are told apart by.
+/// Labels of the request counter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Request {
-    /// The route, not the path: their number does not grow.
+    /// Route pattern, not the path, which keeps the number of labels bounded.
     pub route: String,
     /// The method, or `other`.
     pub method: &'static str,
@@ -28,7 +28,7 @@ pub struct Request {
     pub status: u16,
 }
 
-/// What times are told apart by.
+/// Labels of the duration histogram.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Route {
     /// The route.
@@ -37,74 +37,74 @@ pub struct Route {
     pub method: &'static str,
 }
 
-/// What results are told apart by.
+/// Labels of the result counter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Ended {
     /// success, failed, timeout or missed.
     pub status: &'static str,
 }
 
-/// How executions stand, over all nodes.
+/// Backlog of executions, over all nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Backlog {
-    /// Executions that are due and that nobody has taken.
+    /// Due and not claimed.
     pub due: i64,
-    /// Executions that are due later.
+    /// Due later.
     pub later: i64,
-    /// Executions that somebody has taken.
+    /// Claimed and running.
     pub running: i64,
-    /// How long the oldest has been due, in milliseconds.
+    /// Age of the oldest due execution, in ms.
     pub oldest_ms: i64,
 }
 
-/// The figures; all clones count on the same ones.
+/// The metrics; clones share the same counters.
 #[derive(Debug, Clone)]
 pub struct Metrics {
-    /// Requests that were answered.
+    /// Responses.
     pub requests: Family<Request, Counter>,
-    /// Seconds from the head of a request to the head of its answer.
+    /// Seconds from the request headers to the response headers.
     pub seconds: Family<Route, Histogram, fn() -> Histogram>,
-    /// Tasks that were made.
+    /// Tasks created.
     pub created: Counter,
     /// Statements that wrote tasks.
     pub create_statements: Counter,
-    /// Lookups of names for the sake of `create-path dns_update`.
+    /// Host names resolved by `create-path dns_update`.
     pub name_lookups: Counter,
-    /// Keys that were looked up in the store.
+    /// Keys looked up in the store.
     pub key_lookups: Counter,
-    /// Times that it was written down that a key was used.
+    /// Writes of the last use of a key.
     pub key_touches: Counter,
-    /// Transactions that looked for work.
+    /// Claim transactions.
     pub claims: Counter,
-    /// Executions that were taken.
+    /// Executions claimed.
     pub claimed: Counter,
-    /// Loads of a job that was claimed already, or not brought along by the claim.
+    /// Loads of a job's work after its claim.
     pub job_loads: Counter,
-    /// Executions whose result is written, by result.
+    /// Results written, by status.
     pub ended: Family<Ended, Counter>,
     /// Statements that wrote results.
     pub result_statements: Counter,
-    /// Results that were refused because somebody else has the execution by now.
+    /// Results refused because another node owns the execution.
     pub refused_results: Counter,
-    /// Executions that were taken from nodes that are gone.
+    /// Executions rescued from dead nodes.
     pub rescued: Counter,
-    /// Writes of counters of organizations.
+    /// Writes of execution counts of organizations.
     pub month_writes: Counter,
-    /// Writes of when a task last ran, by statements of their own.
+    /// Separate writes of a task's last execution.
     pub last_exec_writes: Counter,
-    /// Callbacks that arrived.
+    /// Callbacks delivered.
     pub callbacks: Counter,
-    /// Callbacks that were given up.
+    /// Callbacks lost.
     pub lost_callbacks: Counter,
-    /// Notices that arrived.
+    /// Notifications delivered.
     pub notices: Counter,
-    /// Notices that were given up.
+    /// Notifications lost.
     pub lost_notices: Counter,
-    /// Calls that are under way.
+    /// Calls in progress.
     pub calling: Gauge,
-    /// Workers there are.
+    /// Number of workers.
     pub workers: Gauge,
-    /// Seconds from when an execution was due to when its call began.
+    /// Start lag: seconds from due to the start of the call.
     pub start_lag: Histogram,
     /// The same in microseconds, to three digits.
     exact_lag: Arc<Mutex<Exact<u64>>>,
@@ -154,24 +154,24 @@ fn lags() -> Histogram {
 }
 
 impl Metrics {
-    /// A call begins that was due at a time.
-    pub fn starts(&self, due: Timestamp, now: Timestamp) {
+    /// Records the start lag of a call.
+    pub fn observe_start(&self, due: Timestamp, now: Timestamp) {
         let micros = u64::try_from(due.duration_until(now).as_micros()).unwrap_or_default();
         self.start_lag.observe(micros as f64 / 1e6);
         self.exact_lag.lock().saturating_record(micros);
     }
 
-    /// Start lag in milliseconds: of the given part of all executions since the start or the last reset.
+    /// Quantile of the start lag in ms, since the start or the last reset.
     pub fn lag_ms(&self, part: f64) -> f64 {
         self.exact_lag.lock().value_at_quantile(part) as f64 / 1000.0
     }
 
-    /// Begins to collect start lags anew.
+    /// Resets the start lags.
     pub fn reset_lag(&self) {
         self.exact_lag.lock().reset();
     }
 
-    /// All of it in the text format of Prometheus.
+    /// All metrics in Prometheus text format.
     pub fn text(&self, backlog: Option<Backlog>) -> String {
         let mut registry = Registry::with_prefix("runlater");
         let counters = [

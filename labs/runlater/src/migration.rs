@@ -1,23 +1,23 @@
-//! The schema, brought up to date step by step, once, however many processes start at a time.
+//! Schema migrations, applied once even if several processes start at a time.
 //!
-//! Does not go back, and does not make what a switch decides (see [`crate::store::prepare`]).
+//! Does not roll back. Does not apply switches; [`crate::store::prepare`] does.
 
 use tokio_postgres::Client;
 
-/// The steps, in order. A step that was released is never changed.
+/// The migrations, in order. A released migration never changes.
 const STEPS: [&str; 2] =
     [include_str!("migrations/0001_runlater.sql"), include_str!("migrations/0002_notices.sql")];
 
-/// The advisory lock of whoever changes the schema: any number, as long as every process takes the same one.
+/// Advisory lock of migrations: any number, the same in every process.
 pub const LOCK: i64 = 7_206_084;
 
 const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (\
                       version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())";
 
-/// Applies the steps that are missing and says how many they were.
+/// Applies missing migrations; returns how many.
 ///
 /// # Errors
-/// PostgreSQL says no; nothing is changed then.
+/// PostgreSQL reports an error; nothing is changed then.
 pub async fn migrate(client: &mut Client) -> Result<usize, tokio_postgres::Error> {
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;

@@ -1,4 +1,4 @@
-//! When a cron expression comes true, in UTC.
+//! Times of cron expressions, in UTC.
 //!
 //! Does not read the clock, and does not know of tasks.
 
@@ -7,20 +7,20 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// Most times that were missed and are told apart; older ones are left out.
+/// Most missed times reported; older ones are left out.
 pub const MISSED_MAX: usize = 100;
 
 /// A cron expression.
 pub struct Recurrence(Cron);
 
 impl Recurrence {
-    /// Reads five fields: minute, hour, day of month, month, day of week.
+    /// Parses five fields: minute, hour, day of month, month, day of week.
     pub fn read(text: &str) -> Option<Self> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         parser.parse(text).ok().map(Self)
     }
 
-    /// The first time after `time`; none if there is none for years.
+    /// The first time after `time`; `None` if there is none for years.
     pub fn next(&self, time: Timestamp) -> Option<Timestamp> {
         let next = self.0.find_next_occurrence(&time.to_zoned(TimeZone::UTC), false).ok()?;
         Some(next.timestamp())
@@ -40,7 +40,7 @@ impl Recurrence {
         (due, next)
     }
 
-    /// For how long after `time` it is still worth being executed: half the way to the next one, 30 s to 1 h.
+    /// How late the execution of `time` can start: half the interval to the next one, 30 s to 1 h.
     pub fn grace(&self, time: Timestamp) -> SignedDuration {
         let shortest = SignedDuration::from_secs(30);
         let half = self.next(time).map_or(shortest, |next| time.duration_until(next) / 2);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_passed_are_due_and_one_is_next() {
+    fn past_times_are_due_and_one_is_next() {
         let hourly = Recurrence::read("0 * * * *").unwrap();
         let (due, next) = hourly.due(time("2030-01-31T10:00:00Z"), time("2030-01-31T12:30:00Z"));
         assert_eq!(due, ["10", "11", "12"].map(|hour| time(&format!("2030-01-31T{hour}:00:00Z"))));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_one_is_worth_it_for_half_the_way_to_the_next() {
+    fn a_late_execution_starts_within_half_the_interval_to_the_next() {
         let rows = [("* * * * *", 30), ("*/10 * * * *", 300), ("0 * * * *", 1800), ("0 0 * * *", 3600)];
         for (text, seconds) in rows {
             let grace = Recurrence::read(text).unwrap().grace(time("2030-01-31T12:00:00Z"));

@@ -1,6 +1,6 @@
-//! Why a request is not served, and what the caller is told.
+//! Why a request is refused, and the response to it.
 //!
-//! Does not decide when; the routes and the store do.
+//! Does not decide when to refuse; the routes and the store do.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,25 @@ use serde_json::json;
 
 use crate::config::switch::PoolError;
 
-/// What is wrong with each field.
+/// Errors by field.
 pub type Wrong = BTreeMap<&'static str, Vec<String>>;
 
-/// Why a request is not served.
+/// Why a request is refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Refusal {
-    /// The request cannot be understood.
+    /// The request is malformed.
     #[error("{0}")]
     Bad(String),
-    /// The wait is none.
+    /// The delay is invalid.
     #[error("a delay is a number of seconds from 1, or one with a unit: 30s, 5m, 2h, 1d; a year at most")]
     BadDelay,
-    /// The time is none.
+    /// The time is invalid.
     #[error("run_at is a time like 2030-01-31T12:00:00Z, within a year")]
     BadRunAt,
-    /// Fields are wrong.
+    /// Fields are invalid.
     #[error("the request has wrong fields")]
     Invalid(Wrong),
-    /// The body is of another kind, or in another encoding.
+    /// Unsupported content type or encoding.
     #[error("{0}")]
     Kind(&'static str),
     /// The body is larger than allowed.
@@ -37,16 +37,16 @@ pub enum Refusal {
     /// The body did not arrive in time.
     #[error("the request did not arrive in time")]
     Slow,
-    /// The key is missing or none.
+    /// The key is missing or wrong.
     #[error("a valid API key is needed: Authorization: Bearer ID.SECRET")]
     Unauthorized,
-    /// Too many requests, and the seconds until there may be more.
+    /// Over the rate limit; seconds until the window ends.
     #[error("too many requests, try again in {0} s")]
     RateLimit(u64),
     /// There is no task with this id.
     #[error("there is no such task")]
     NoTask,
-    /// There is nothing at this path.
+    /// Unknown path.
     #[error("there is nothing here; /openapi.json says what there is")]
     NoPath,
     /// The path does not take this method.
@@ -58,26 +58,26 @@ pub enum Refusal {
     /// No connection was free in time.
     #[error("no connection was free in time")]
     Busy(PoolError),
-    /// PostgreSQL failed. Whether something was written is not known, unless it is a lasting refusal.
+    /// PostgreSQL failed. Unless the error is lasting, a write may have been done.
     #[error("PostgreSQL: {reason}")]
     Postgres {
-        /// What it says.
+        /// PostgreSQL's message.
         reason: String,
-        /// Whether it would say so again.
+        /// Whether a retry would fail in the same way.
         lasting: bool,
     },
-    /// What served the request came to an end before it.
+    /// The service stopped before the request was served.
     #[error("the service is stopping")]
     Stopping,
 }
 
 impl Refusal {
-    /// One field is wrong.
+    /// A refusal for one invalid field.
     pub fn field(name: &'static str, what: &str) -> Self {
         Self::Invalid(BTreeMap::from([(name, vec![what.to_owned()])]))
     }
 
-    /// The status it is answered with.
+    /// Status of the response.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Bad(_) | Self::BadDelay | Self::BadRunAt => StatusCode::BAD_REQUEST,
@@ -117,7 +117,7 @@ impl Refusal {
         }
     }
 
-    /// Seconds after which it is worth another try.
+    /// Seconds for `Retry-After`, if a retry can help.
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::RateLimit(seconds) => Some(*seconds),
@@ -126,7 +126,7 @@ impl Refusal {
         }
     }
 
-    /// Whether the same would be refused again, and not only now.
+    /// Whether a retry would be refused again.
     pub fn is_lasting(&self) -> bool {
         !matches!(self, Self::Busy(_) | Self::Stopping | Self::Postgres { lasting: false, .. })
     }
@@ -134,9 +134,9 @@ impl Refusal {
 
 impl From<tokio_postgres::Error> for Refusal {
     fn from(error: tokio_postgres::Error) -> Self {
-        // Classes 22 and 23 are about what was written: data that cannot be, rules that are broken.
+        // SQLSTATE classes 22 and 23: invalid data and violated constraints.
         let lasting = error.code().is_some_and(|code| matches!(code.code().get(..2), Some("22" | "23")));
-        Self::Postgres { reason: said(&error), lasting }
+        Self::Postgres { reason: postgres_message(&error), lasting }
     }
 }
 
@@ -149,8 +149,8 @@ impl From<deadpool_postgres::PoolError> for Refusal {
     }
 }
 
-/// What PostgreSQL says; the error by itself names only where it came from.
-pub fn said(error: &tokio_postgres::Error) -> String {
+/// PostgreSQL's message; the error's own text has only its kind.
+pub fn postgres_message(error: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     format!("{error}{}", cause.unwrap_or_default())
 }
@@ -158,7 +158,7 @@ pub fn said(error: &tokio_postgres::Error) -> String {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = self.status();
-        // What a store says about itself is for the log, not for callers.
+        // Details of store errors go to the log, not to clients.
         let message = if status.is_server_error() {
             tracing::error!(reason = %self, "a request failed");
             "the service cannot do this now, try again".to_owned()

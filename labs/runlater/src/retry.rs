@@ -1,12 +1,12 @@
-//! When a call that failed is made again.
+//! Retry times of failed calls.
 //!
-//! Does not read the clock: it is told the time.
+//! Does not read the clock: the time is a parameter.
 
 use std::time::{Duration, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Longest wait that a target can ask for.
+/// Longest wait that a target can request.
 pub const RETRY_AFTER_MAX: SignedDuration = SignedDuration::from_hours(1);
 
 /// The wait after attempt number `attempt` (from 1): (attempt + 1)^2 units.
@@ -15,7 +15,7 @@ pub fn wait(attempt: i32, unit: Duration) -> Duration {
     unit.saturating_mul(factor.saturating_mul(factor))
 }
 
-/// When the next attempt is due, if there is one. `retry_after` is what a target said that had too many requests (429).
+/// Time of the next attempt, if any. `retry_after`: the header of a response with status 429.
 pub fn next(
     attempt: i32,
     most: i32,
@@ -35,7 +35,7 @@ pub fn next(
 fn asked(text: &str, now: Timestamp) -> Option<SignedDuration> {
     let text = text.trim();
     let wait = if text.bytes().all(|byte| byte.is_ascii_digit()) {
-        // What is too large for a number is too long anyway.
+        // A number that does not fit is too long anyway.
         SignedDuration::from_secs(text.parse().or(if text.is_empty() { Err(()) } else { Ok(i64::MAX) }).ok()?)
     } else {
         let date: SystemTime = httpdate::parse_http_date(text).ok()?;

@@ -1,6 +1,6 @@
-//! Fills the tables: organizations, a key, and tasks that ran already, as a service has them that was used for a while.
+//! Fills the tables with organizations, a key and tasks that have run, like a service in use.
 //!
-//! Does not make the indexes that are switches of `serve`.
+//! Does not create indexes that are switches of `serve`.
 
 use tokio_postgres::Client;
 use uuid::Uuid;
@@ -27,43 +27,43 @@ const EXECUTIONS: &str = "INSERT INTO executions (id, task_id, scheduled_for, st
     LATERAL (SELECT t.scheduled_at - make_interval(secs => ($2::bigint - k) * 60) AS at) a \
     WHERE t.organization_id = $1";
 
-/// Why nothing was filled in.
+/// Why seeding failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// There is something already.
+    /// Organizations exist already.
     #[error("{0} holds organizations already")]
     Exists(String),
-    /// The key is none.
+    /// The key is malformed.
     #[error("the key is not of the form ID.SECRET, of letters, digits, - and _")]
     Key,
-    /// There are no random numbers.
+    /// The system has no random numbers.
     #[error("the system has no random numbers: {0}")]
     Random(#[from] getrandom::Error),
-    /// PostgreSQL says no.
+    /// PostgreSQL reports an error.
     #[error("PostgreSQL at {address}: {reason}")]
     Postgres {
-        /// Where.
+        /// Address.
         address: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-/// Makes the schema, the organizations with their tasks, and the key, which comes back.
+/// Creates the schema, the organizations with their tasks, and the key; returns the key.
 ///
 /// # Errors
-/// There is something and it is not to be replaced; the key is none; PostgreSQL does not do as asked.
+/// Organizations exist and `replace` is not set; the key is malformed; PostgreSQL reports an error.
 pub async fn fill(args: &SeedArgs) -> Result<String, Problem> {
     let text = match &args.key {
         Some(text) => text.clone(),
-        None => key::draw()?,
+        None => key::generate()?,
     };
     let (id, secret) = key::split(&text).ok_or(Problem::Key)?;
     let hash = signature::digest(secret);
     let address = || shown(&args.store.postgres);
     let problem = |error: tokio_postgres::Error| Problem::Postgres {
         address: address(),
-        reason: refusal::said(&error),
+        reason: refusal::postgres_message(&error),
     };
     let mut client = connect(&args.store.postgres).await.map_err(problem)?;
     migration::migrate(&mut client).await.map_err(problem)?;
@@ -74,17 +74,17 @@ pub async fn fill(args: &SeedArgs) -> Result<String, Problem> {
     } else if there.get(0) {
         return Err(Problem::Exists(address()));
     }
-    let secret = key::draw_webhook_secret()?;
+    let secret = key::generate_webhook_secret()?;
     let first = write(&mut client, args, &secret).await.map_err(problem)?;
     let sql =
         "INSERT INTO api_keys (id, organization_id, name, key_id, key_hash) VALUES ($1, $2, $3, $4, $5)";
     client.execute(sql, &[&Uuid::now_v7(), &first, &"seeded", &id, &hash]).await.map_err(problem)?;
-    // Plans start from what is true.
+    // The planner needs current statistics.
     client.batch_execute("VACUUM (ANALYZE) tasks, executions").await.map_err(problem)?;
     Ok(text)
 }
 
-/// Writes organizations with their tasks and says which is the first.
+/// Writes organizations with their tasks; returns the first.
 async fn write(client: &mut Client, args: &SeedArgs, secret: &str) -> Result<Uuid, tokio_postgres::Error> {
     let first = Uuid::now_v7();
     for number in 0..args.organizations {

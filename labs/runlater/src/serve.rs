@@ -1,6 +1,6 @@
-//! The running node: from a free port to the last answer and the last result.
+//! The running node, from binding the port to the last response and result.
 //!
-//! Does not start PostgreSQL; it has to be there.
+//! Does not start PostgreSQL, which must be running.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -15,41 +15,41 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::call;
-use crate::clerk::Clerk;
 use crate::config::switch::Wake;
 use crate::config::{Role, ServeArgs, millis, shown};
-use crate::crew::Crew;
 use crate::event::Events;
-use crate::house::{self, Bell};
+use crate::executor::Executor;
 use crate::key::Keys;
 use crate::limit::Limits;
+use crate::maintenance::{self, WorkNotifier};
 use crate::metric::Metrics;
-use crate::refusal::said;
+use crate::refusal::postgres_message;
 use crate::store::Store;
 use crate::store::prepare::prepare;
-use crate::web::{self, Office};
+use crate::task_writer::TaskWriter;
+use crate::web::{self, App};
 
-/// Most connections that wait to be accepted; the system may have a lower limit (`net.core.somaxconn`).
+/// Accept backlog; the system may have a lower limit (`net.core.somaxconn`).
 const BACKLOG: u32 = 16_384;
 
 /// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Nothing can listen there.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Reason.
         source: io::Error,
     },
-    /// PostgreSQL cannot be reached, or does not do as asked.
+    /// PostgreSQL cannot be reached or reports an error.
     #[error("{0}")]
     Postgres(String),
-    /// Nobody can be called.
+    /// The HTTP client cannot be created.
     #[error(transparent)]
     Call(#[from] call::Problem),
-    /// The system denies something that the service needs.
+    /// The system denies a resource that the service needs.
     #[error("the system says no: {0}")]
     System(#[from] io::Error),
 }
@@ -69,43 +69,47 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
         _ = int.recv() => return Ok(()),
     };
     prepared.map_err(|error| {
-        Problem::Postgres(format!("PostgreSQL at {}: {}", shown(&args.store.postgres), said(&error)))
+        Problem::Postgres(format!(
+            "PostgreSQL at {}: {}",
+            shown(&args.store.postgres),
+            postgres_message(&error)
+        ))
     })?;
     let stop = CancellationToken::new();
-    let (office, crew) = open(args, stop.clone())?;
+    let (app, executor) = open(args, stop.clone())?;
     let address = listener.local_addr()?;
     writeln!(io::stdout(), "listening on http://{address}")?;
     tracing::info!(%address, switches = ?args.switches, "serving");
-    let (asked, crew_told) = (stop.clone(), crew.clone());
+    let (asked, stopping_executor) = (stop.clone(), executor.clone());
     tokio::spawn(async move {
         tokio::select! {
             _ = term.recv() => {}
             _ = int.recv() => {}
         }
         tracing::info!("stopping");
-        if let Some(crew) = crew_told {
-            crew.stop();
+        if let Some(executor) = stopping_executor {
+            executor.stop();
         }
         asked.cancel();
     });
-    serve(listener, office, &stop, crew, Duration::from_secs(args.grace)).await?;
+    serve(listener, app, &stop, executor, Duration::from_secs(args.grace)).await?;
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Answers until the stop; then requests and calls share the grace period.
+/// Serves until the stop; then requests and calls share the grace period.
 async fn serve(
     listener: TcpListener,
-    office: Arc<Office>,
+    app: Arc<App>,
     stop: &CancellationToken,
-    crew: Option<Arc<Crew>>,
+    executor: Option<Arc<Executor>>,
     grace: Duration,
 ) -> io::Result<()> {
     let listener = listener.tap_io(|tcp| {
-        // Answers are written in one piece; waiting for more of them only delays the last.
+        // Responses are written in one piece; Nagle's algorithm would only delay them.
         let _ = tcp.set_nodelay(true);
     });
-    let routes = web::router(office).into_make_service_with_connect_info::<SocketAddr>();
+    let routes = web::router(app).into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(listener, routes).with_graceful_shutdown(stop.clone().cancelled_owned());
     let mut serving = tokio::spawn(serving.into_future());
     let ended = tokio::select! {
@@ -120,23 +124,23 @@ async fn serve(
             Ok(Ok(()))
         }),
     };
-    if let Some(crew) = crew {
-        crew.stop();
-        crew.finish(until.saturating_duration_since(Instant::now())).await;
+    if let Some(executor) = executor {
+        executor.stop();
+        executor.finish(until.saturating_duration_since(Instant::now())).await;
     }
     served.map_err(io::Error::other)?
 }
 
-/// Many clients may connect at a time: the queue is as long as the system lets it be.
+/// Many clients can connect at once: the backlog is as long as the system allows.
 fn listener(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // So that a restart does not wait for connections of the last run.
+    // A restart need not wait for connections of the last run to close.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// As many open files as this user may have; the usual limit of 1,024 is one for programs, not for services.
+/// Raises the open-file limit to its maximum: the usual 1,024 is too low for a server.
 fn allow_connections() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(problem) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
@@ -144,39 +148,39 @@ fn allow_connections() {
     }
 }
 
-fn open(args: &ServeArgs, stop: CancellationToken) -> Result<(Arc<Office>, Option<Arc<Crew>>), Problem> {
+fn open(args: &ServeArgs, stop: CancellationToken) -> Result<(Arc<App>, Option<Arc<Executor>>), Problem> {
     let (metrics, events, switches) = (Metrics::default(), Events::default(), &args.switches);
     let store = Store::new(args, metrics.clone())
         .map_err(|problem| Problem::Postgres(format!("{problem}, at {}", shown(&args.store.postgres))))?;
     let store = Arc::new(store);
-    let crew = match args.role {
+    let executor = match args.role {
         Role::Api => None,
         Role::All | Role::Worker => {
-            let crew = Crew::new(args, Arc::clone(&store), metrics.clone(), events.clone())?;
-            Some(Arc::new(crew))
+            let executor = Executor::new(args, Arc::clone(&store), metrics.clone(), events.clone())?;
+            Some(Arc::new(executor))
         }
     };
-    let bell = Arc::new(Bell::new(switches.wake, crew.clone(), Arc::clone(&store)));
-    if let Some(crew) = &crew {
-        crew.start();
+    let notifier = Arc::new(WorkNotifier::new(switches.wake, executor.clone(), Arc::clone(&store)));
+    if let Some(executor) = &executor {
+        executor.start();
         if switches.wake == Wake::Notify {
-            tokio::spawn(Arc::clone(&bell).listen(args.store.postgres.clone()));
+            tokio::spawn(Arc::clone(&notifier).listen(args.store.postgres.clone()));
         }
     }
     let every = millis(args.scheduler_ms);
-    tokio::spawn(house::schedule(Arc::clone(&bell), Arc::clone(&store), every));
-    tokio::spawn(house::clean(Arc::clone(&store), args.clone()));
-    let office = Office {
-        clerk: Clerk::new(&store, switches, metrics.clone(), events.clone()),
+    tokio::spawn(maintenance::schedule(Arc::clone(&notifier), Arc::clone(&store), every));
+    tokio::spawn(maintenance::clean(Arc::clone(&store), args.clone()));
+    let app = App {
+        task_writer: TaskWriter::new(&store, switches, metrics.clone(), events.clone()),
         keys: Keys::new(Arc::clone(&store), switches),
         limits: Limits::new(switches.rate_limit_minute, switches.rate_limit_hour),
         store,
-        bell,
+        notifier,
         events,
         body_limit: args.body_limit,
         metrics,
         stop,
         has_api: args.role != Role::Worker,
     };
-    Ok((Arc::new(office), crew))
+    Ok((Arc::new(app), executor))
 }

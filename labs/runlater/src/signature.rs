@@ -1,6 +1,6 @@
-//! Signatures of what is sent, so that those who are called know from whom it comes; and the digests of secrets.
+//! Signatures that authenticate calls to their targets, and digests of secrets.
 //!
-//! Keeps no secret.
+//! Stores no secrets.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 /// `sha256=` and the HMAC-SHA-256 (RFC 2104) of the body in hex.
 pub fn sign(secret: &str, body: &[u8]) -> String {
-    // HMAC takes keys of every length.
+    // HMAC accepts keys of any length.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
     mac.update(body);
     format!("sha256={}", hex(&mac.finalize().into_bytes()))

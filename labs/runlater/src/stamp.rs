@@ -1,4 +1,4 @@
-//! Points in time as texts of JSON: `2030-01-31T12:00:00.000Z`, in UTC and to the millisecond.
+//! Timestamps as JSON strings: `2030-01-31T12:00:00.000Z`, in UTC with milliseconds.
 //!
 //! Does not read the clock.
 
@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Serialize, Serializer};
 
-/// A time that is written so; always 24 characters.
+/// A timestamp in this format, always 24 characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(pub Timestamp);
 

@@ -1,6 +1,6 @@
-//! The tables, and every statement on them: who waits for a connection, and what goes over it.
+//! The tables, their statements and the connection pools.
 //!
-//! Decides nothing about tasks. One file for each kind of statement.
+//! Decides nothing about tasks. One file per kind of statement.
 
 use std::time::Duration;
 
@@ -15,48 +15,48 @@ use crate::refusal::Refusal;
 pub mod change;
 pub mod claim;
 pub mod create;
-pub mod deed;
-pub mod house;
 pub mod key;
 pub mod list;
-pub mod notice;
+pub mod maintenance;
+pub mod notification;
 pub mod prepare;
 pub mod recur;
 pub mod result;
+pub mod transaction;
 
-/// Connections for what waits together, and for the house: batches of tasks, claims and results, signs of life.
-const OWN: usize = 8;
-/// Plans for batches are made once, when tables may still be empty: they have to be right for full ones.
-const SURE_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
+/// Connections for background work: batches of tasks, claims and results, heartbeats, maintenance.
+const BACKGROUND_CONNECTIONS: usize = 8;
+/// Batch statements are planned once, maybe on empty tables: force plans that suit full ones.
+const FORCED_PLANS: &str = "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_hashjoin=off \
                           -c enable_mergejoin=off -c enable_bitmapscan=off";
 
 /// The tables.
 pub struct Store {
-    /// For requests and for workers that work alone.
+    /// For requests and single-job workers.
     requests: Pool,
-    own: Pool,
+    background: Pool,
     pool_error: switch::PoolError,
     list: list::Sql,
     claim: claim::Sql,
     result: result::Sql,
-    /// When the backlog was last counted, and what it was.
+    /// The last count of the backlog and its time.
     backlog: tokio::sync::Mutex<Option<(tokio::time::Instant, Backlog)>>,
     metrics: Metrics,
 }
 
 impl Store {
-    /// Connects when the first connection is wanted.
+    /// Connects on first use.
     ///
     /// # Errors
-    /// The address is no address of PostgreSQL.
+    /// The address is not a PostgreSQL address.
     pub fn new(args: &ServeArgs, metrics: Metrics) -> Result<Self, Refusal> {
         let switches = &args.switches;
-        // Without the index on ids nothing but a look at all rows finds a task.
-        let plans = if switches.tasks_pk_index == Presence::Present { SURE_PLANS } else { "" };
+        // Without the index on ids only a sequential scan finds a task.
+        let plans = if switches.tasks_pk_index == Presence::Present { FORCED_PLANS } else { "" };
         let wait = millis(switches.db_pool_wait_ms);
         Ok(Self {
             requests: pool(args, switches.db_pool.into(), wait, "")?,
-            own: pool(args, OWN, args.store_timeout(), plans)?,
+            background: pool(args, BACKGROUND_CONNECTIONS, args.store_timeout(), plans)?,
             pool_error: switches.pool_error,
             list: list::Sql::of(switches),
             claim: claim::Sql::of(switches),
@@ -66,7 +66,7 @@ impl Store {
         })
     }
 
-    /// A connection for a request, which does not wait for long.
+    /// A connection for a request, with a short wait.
     async fn get(&self) -> Result<Client, Refusal> {
         self.requests.get().await.map_err(|error| match error {
             PoolError::Timeout(_) => Refusal::Busy(self.pool_error),
@@ -74,8 +74,8 @@ impl Store {
         })
     }
 
-    /// A connection for a worker: nobody else does its work, so it waits.
-    async fn get_at_last(&self) -> Result<Client, Refusal> {
+    /// A connection for a worker, which waits as long as it takes.
+    async fn get_for_worker(&self) -> Result<Client, Refusal> {
         loop {
             match self.requests.get().await {
                 Err(PoolError::Timeout(deadpool_postgres::TimeoutType::Wait)) => {}
@@ -84,22 +84,22 @@ impl Store {
         }
     }
 
-    /// A connection for what waits together.
-    async fn get_own(&self) -> Result<Client, Refusal> {
-        Ok(self.own.get().await?)
+    /// A connection for batches and maintenance.
+    async fn get_background(&self) -> Result<Client, Refusal> {
+        Ok(self.background.get().await?)
     }
 
-    /// Whether PostgreSQL answers.
+    /// Checks that PostgreSQL responds.
     ///
     /// # Errors
     /// It does not.
     pub async fn ping(&self) -> Result<(), Refusal> {
-        self.own.get().await?.simple_query("SELECT 1").await?;
+        self.background.get().await?.simple_query("SELECT 1").await?;
         Ok(())
     }
 }
 
-async fn kept(client: &Client, sql: &str) -> Result<Statement, Refusal> {
+async fn prepared(client: &Client, sql: &str) -> Result<Statement, Refusal> {
     Ok(client.prepare_cached(sql).await?)
 }
 
@@ -116,13 +116,13 @@ fn pool(args: &ServeArgs, most: usize, wait: Duration, plans: &str) -> Result<Po
         .map_err(|error| Refusal::Postgres { reason: error.to_string(), lasting: false })
 }
 
-/// How sessions are opened.
+/// Configuration of a PostgreSQL session.
 fn session(args: &ServeArgs, plans: &str) -> Result<tokio_postgres::Config, Refusal> {
     let timeout = args.store_timeout();
     let mut config: tokio_postgres::Config = args.store.postgres.parse()?;
     config.connect_timeout(timeout).application_name("runlater");
     let given = config.get_options().unwrap_or_default();
-    // Compiling a statement takes longer than any of these takes to run.
+    // No JIT: compiling takes longer than running any of these statements.
     let options =
         format!("{given} -c timezone=UTC -c jit=off -c statement_timeout={} {plans}", timeout.as_millis());
     config.options(options.trim());

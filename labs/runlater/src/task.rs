@@ -1,6 +1,6 @@
-//! Tasks and executions as callers see them.
+//! Tasks and executions, as shown to clients.
 //!
-//! Does not read what callers send ([`crate::draft`] does) and does not know where tasks are kept.
+//! Does not parse requests ([`crate::draft`] does) and does not access the store.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -13,45 +13,45 @@ use crate::stamp::Stamp;
 pub struct Task {
     /// Its id.
     pub id: Uuid,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it calls.
+    /// Target address.
     pub url: String,
-    /// How.
+    /// Method.
     pub method: String,
-    /// With which headers: an object of texts.
+    /// Headers, as an object of strings.
     pub headers: Box<RawValue>,
-    /// With which body, for methods that have one.
+    /// Body, for methods that have one.
     pub body: Option<String>,
     /// `once` or `cron`.
     pub schedule_type: String,
-    /// When, again and again.
+    /// Cron expression of a recurring task.
     pub cron_expression: Option<String>,
-    /// When, once.
+    /// Time of a one-time task.
     pub scheduled_at: Option<Stamp>,
-    /// Whether it is executed at all.
+    /// Whether it is executed.
     pub enabled: bool,
     /// How long a call may take, in milliseconds.
     pub timeout_ms: i32,
-    /// How often one that runs once is tried at the most.
+    /// Most attempts of a one-time task.
     pub retry_attempts: i32,
-    /// Whether nobody is to be told of failures.
+    /// Whether notifications are off.
     pub muted: bool,
-    /// Statuses that are successes, and no others.
+    /// The only status codes that count as success, if given.
     pub expected_status_codes: Option<String>,
-    /// A text that the answer has to have in it.
+    /// Text that the response must contain.
     pub expected_body_pattern: Option<String>,
-    /// The queue in which it waits for others to finish.
+    /// Queue, whose tasks run one at a time.
     pub queue: Option<String>,
-    /// Who is told of results.
+    /// Address for callbacks with results.
     pub callback_url: Option<String>,
-    /// When the next execution is due, of one that runs again and again.
+    /// Next due time of a recurring task.
     pub next_run_at: Option<Stamp>,
-    /// When the latest execution ended.
+    /// End of the latest execution.
     pub last_execution_at: Option<Stamp>,
-    /// When it was made.
+    /// Creation time.
     pub inserted_at: Stamp,
-    /// When it was changed.
+    /// Time of the last change.
     pub updated_at: Stamp,
 }
 
@@ -64,16 +64,16 @@ pub struct Execution {
     pub status: String,
     /// When it is due.
     pub scheduled_for: Stamp,
-    /// When a worker took it.
+    /// Time of the claim.
     pub started_at: Option<Stamp>,
-    /// When its result was known.
+    /// Time of the result.
     pub finished_at: Option<Stamp>,
-    /// What the target answered with.
+    /// Status code of the target's response.
     pub status_code: Option<i32>,
     /// How long the call took, in milliseconds.
     pub duration_ms: Option<i32>,
-    /// Why it failed.
+    /// Reason of a failure.
     pub error_message: Option<String>,
-    /// Which try it is, from 1.
+    /// Attempt, from 1.
     pub attempt: i32,
 }

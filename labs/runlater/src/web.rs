@@ -1,6 +1,6 @@
-//! The routes: HTTP taken apart, tasks and refusals put into answers.
+//! The routes: parses HTTP requests and builds responses.
 //!
-//! Does not know how tasks are kept, nor how they are executed.
+//! Does not know how tasks are stored or executed.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,71 +24,71 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutError};
 use uuid::Uuid;
 
-use crate::clerk::{Clerk, request_digest};
 use crate::draft::{Change, Draft};
 use crate::event::{Event, Events};
-use crate::house::Bell;
 use crate::key::Keys;
 use crate::limit::Limits;
+use crate::maintenance::WorkNotifier;
 use crate::metric::{self, Metrics};
 use crate::refusal::Refusal;
 use crate::store::Store;
 use crate::store::create::NewTask;
-use crate::store::deed::{self, Begun, Deed, Once};
 use crate::store::list::Queue;
+use crate::store::transaction::{self, IdempotencyKey, RequestTransaction, Started};
 use crate::task::Task;
+use crate::task_writer::{TaskWriter, request_digest};
 
-mod notices;
+mod notifications;
 mod query;
 mod stats;
 mod watch;
 
 const PAGE: &str = include_str!("page.html");
-/// What the routes take and give, for programs.
+/// `OpenAPI` document of the routes.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
-/// How long parts of a body may be apart.
-const BODY_PATIENCE: Duration = Duration::from_secs(10);
-/// Tasks of a page.
+/// Time-out between parts of a request body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most tasks per page.
 const PAGE_MAX: i64 = 100;
 const PAGE_LENGTH: i64 = 50;
 
-/// What the routes work with.
-pub struct Office {
+/// State shared by all request handlers.
+pub struct App {
     /// The tables.
     pub store: Arc<Store>,
-    /// Who writes new tasks.
-    pub clerk: Clerk,
-    /// The keys.
+    /// Writes new tasks.
+    pub task_writer: TaskWriter,
+    /// API keys.
     pub keys: Keys,
-    /// How many requests a client may make.
+    /// Rate limits per client.
     pub limits: Limits,
-    /// Those who want to know of new tasks.
-    pub bell: Arc<Bell>,
-    /// What happens.
+    /// Wakes workers for new tasks.
+    pub notifier: Arc<WorkNotifier>,
+    /// Events for clients that watch.
     pub events: Events,
     /// Largest body, in bytes.
     pub body_limit: usize,
-    /// The figures.
+    /// Metrics of this process.
     pub metrics: Metrics,
-    /// The node stops.
+    /// Cancelled when the node stops.
     pub stop: CancellationToken,
-    /// Whether this node answers requests of callers.
+    /// Whether this node serves the API.
     pub has_api: bool,
 }
 
-type Shared = State<Arc<Office>>;
-type Arrived = Result<Bytes, BytesRejection>;
-type Asked = Result<Path<String>, PathRejection>;
-type Answer = Result<Response, Refusal>;
+type AppState = State<Arc<App>>;
+type BodyResult = Result<Bytes, BytesRejection>;
+type IdResult = Result<Path<String>, PathRejection>;
+type HandlerResult = Result<Response, Refusal>;
 
 #[derive(Serialize)]
-struct One<T> {
+struct ItemBody<T> {
     data: T,
 }
 
 #[derive(Serialize)]
-struct Many<'a> {
+struct ListBody<'a> {
     data: &'a [Task],
     has_more: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,17 +98,20 @@ struct Many<'a> {
 }
 
 /// All routes of a node.
-pub fn router(office: Arc<Office>) -> Router {
-    let limit = DefaultBodyLimit::max(office.body_limit);
+pub fn router(app: Arc<App>) -> Router {
+    let limit = DefaultBodyLimit::max(app.body_limit);
     let mut router = Router::new();
-    if office.has_api {
+    if app.has_api {
         router = router
             .route("/", get(page))
             .route("/api/v1/tasks", get(list).post(create))
             .route("/api/v1/tasks/{id}", get(show).put(change).patch(change).delete(delete))
             .route("/api/v1/tasks/{id}/trigger", post(trigger))
             .route("/api/v1/tasks/{id}/executions", get(executions))
-            .route("/api/v1/notifications", get(notices::wishes).put(notices::wish).patch(notices::wish))
+            .route(
+                "/api/v1/notifications",
+                get(notifications::show).put(notifications::change).patch(notifications::change),
+            )
             .route("/api/v1/events", get(watch::events))
             .route("/openapi.json", get(|| async { json(Bytes::from_static(OPENAPI.as_bytes())) }));
     }
@@ -119,11 +122,11 @@ pub fn router(office: Arc<Office>) -> Router {
         .route("/stats", get(stats::stats))
         .fallback(|| async { Refusal::NoPath })
         .method_not_allowed_fallback(|| async { Refusal::Method })
-        .layer(middleware::from_fn_with_state(Arc::clone(&office), count))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), record_request))
         .layer(CatchPanicLayer::new())
-        .layer(RequestBodyTimeoutLayer::new(BODY_PATIENCE))
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(limit)
-        .with_state(office)
+        .with_state(app)
 }
 
 async fn page() -> Response {
@@ -134,185 +137,185 @@ async fn page() -> Response {
     (headers, PAGE).into_response()
 }
 
-async fn health(State(office): Shared, ConnectInfo(client): ConnectInfo<SocketAddr>) -> Answer {
-    office.limits.pass(client.ip(), seconds(Timestamp::now()))?;
+async fn health(State(app): AppState, ConnectInfo(client): ConnectInfo<SocketAddr>) -> HandlerResult {
+    app.limits.check(client.ip(), seconds(Timestamp::now()))?;
     Ok("ok".into_response())
 }
 
-async fn ready(State(office): Shared) -> Answer {
-    office.store.ping().await?;
+async fn ready(State(app): AppState) -> HandlerResult {
+    app.store.ping().await?;
     Ok("ready".into_response())
 }
 
 async fn list(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answer {
-    let organization = office.admit(client, &headers, Timestamp::now()).await?;
-    let mut asked = query::Asked::read(query.as_deref(), &["queue", "limit", "offset"])?;
-    let limit = asked.number("limit", 1..=PAGE_MAX, PAGE_LENGTH);
-    let offset = asked.number("offset", 0..=i64::from(i32::MAX), 0);
-    let queue = match asked.text("queue", 255) {
+) -> HandlerResult {
+    let organization = app.admit(client, &headers, Timestamp::now()).await?;
+    let mut query = query::Query::read(query.as_deref(), &["queue", "limit", "offset"])?;
+    let limit = query.number("limit", 1..=PAGE_MAX, PAGE_LENGTH);
+    let offset = query.number("offset", 0..=i64::from(i32::MAX), 0);
+    let queue = match query.text("queue", 255) {
         None => Queue::Any,
         Some(name) if name == "none" => Queue::None,
         Some(name) => Queue::Named(name),
     };
-    asked.finish()?;
-    let page = office.store.list(organization, &queue, limit, offset).await?;
-    encode(&Many { data: &page.tasks, has_more: page.has_more, total: page.total, limit, offset })
+    query.finish()?;
+    let page = app.store.list(organization, &queue, limit, offset).await?;
+    encode(&ListBody { data: &page.tasks, has_more: page.has_more, total: page.total, limit, offset })
 }
 
 async fn create(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-    body: Arrived,
-) -> Answer {
+    body: BodyResult,
+) -> HandlerResult {
     let now = Timestamp::now();
-    let organization = office.admit(client, &headers, now).await?;
-    let body = office.body(&headers, body)?;
-    let once = once(&headers, "POST", "/api/v1/tasks", &body)?;
-    let draft = match early(Draft::read(&body, now), once.as_ref())? {
-        Ok(draft) if once.is_none() && office.clerk.is_grouped(&draft) => {
-            let (task, answer) = office.clerk.create(organization, draft, now).await?;
-            office.ring(&task);
-            return Ok(answered(answer));
+    let organization = app.admit(client, &headers, now).await?;
+    let body = app.body(&headers, body)?;
+    let idempotency_key = idempotency_key(&headers, "POST", "/api/v1/tasks", &body)?;
+    let draft = match reject_early(Draft::read(&body, now), idempotency_key.as_ref())? {
+        Ok(draft) if idempotency_key.is_none() && app.task_writer.is_batched(&draft) => {
+            let (task, response) = app.task_writer.create(organization, draft, now).await?;
+            app.notify(&task);
+            return Ok(respond(response));
         }
         draft => draft,
     };
-    let mut client = office.store.connect().await?;
-    let deed = match Deed::begin(&mut client, organization, once).await? {
-        Begun::New(deed) => deed,
-        Begun::Before(answer) => return Ok(answered(answer)),
+    let mut client = app.store.connect().await?;
+    let transaction = match RequestTransaction::begin(&mut client, organization, idempotency_key).await? {
+        Started::New(transaction) => transaction,
+        Started::Replayed(response) => return Ok(respond(response)),
     };
-    let (task, answer) = office.clerk.write(&deed, draft?, now).await?;
-    deed.end(&answer).await?;
-    office.clerk.wrote(&task);
-    office.ring(&task);
-    Ok(answered(answer))
+    let (task, response) = app.task_writer.write(&transaction, draft?, now).await?;
+    transaction.end(&response).await?;
+    app.task_writer.record_written(&task);
+    app.notify(&task);
+    Ok(respond(response))
 }
 
 async fn show(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    id: Asked,
+    id: IdResult,
     headers: HeaderMap,
-) -> Answer {
-    let organization = office.admit(client, &headers, Timestamp::now()).await?;
-    encode(&One { data: office.store.show(organization, number(&text(id)?)?).await? })
+) -> HandlerResult {
+    let organization = app.admit(client, &headers, Timestamp::now()).await?;
+    encode(&ItemBody { data: app.store.show(organization, number(&text(id)?)?).await? })
 }
 
 async fn change(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     method: Method,
-    id: Asked,
+    id: IdResult,
     headers: HeaderMap,
-    body: Arrived,
-) -> Answer {
+    body: BodyResult,
+) -> HandlerResult {
     let now = Timestamp::now();
-    let organization = office.admit(client, &headers, now).await?;
-    let body = office.body(&headers, body)?;
+    let organization = app.admit(client, &headers, now).await?;
+    let body = app.body(&headers, body)?;
     let id = text(id)?;
-    let once = once(&headers, method.as_str(), &id, &body)?;
+    let idempotency_key = idempotency_key(&headers, method.as_str(), &id, &body)?;
     let id = number(&id)?;
-    let change = early(Change::read(&body, now), once.as_ref())?;
-    let mut client = office.store.connect().await?;
-    let deed = match Deed::begin(&mut client, organization, once).await? {
-        Begun::New(deed) => deed,
-        Begun::Before(answer) => return Ok(answered(answer)),
+    let change = reject_early(Change::read(&body, now), idempotency_key.as_ref())?;
+    let mut client = app.store.connect().await?;
+    let transaction = match RequestTransaction::begin(&mut client, organization, idempotency_key).await? {
+        Started::New(transaction) => transaction,
+        Started::Replayed(response) => return Ok(respond(response)),
     };
-    let task = deed.change(id, &change?, now).await?;
-    let answer = answer(200, &One { data: task })?;
-    deed.end(&answer).await?;
-    office.events.tell(organization, || Event::Task { task_id: id, change: "updated" });
-    office.bell.ring(true);
-    office.bell.ring_scheduler();
-    Ok(answered(answer))
+    let task = transaction.change(id, &change?, now).await?;
+    let response = response(200, &ItemBody { data: task })?;
+    transaction.end(&response).await?;
+    app.events.publish(organization, || Event::Task { task_id: id, change: "updated" });
+    app.notifier.notify_workers(true);
+    app.notifier.notify_scheduler();
+    Ok(respond(response))
 }
 
 async fn delete(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    id: Asked,
+    id: IdResult,
     headers: HeaderMap,
-) -> Answer {
-    let organization = office.admit(client, &headers, Timestamp::now()).await?;
+) -> HandlerResult {
+    let organization = app.admit(client, &headers, Timestamp::now()).await?;
     let id = text(id)?;
-    let once = once(&headers, "DELETE", &id, b"")?;
+    let idempotency_key = idempotency_key(&headers, "DELETE", &id, b"")?;
     let id = number(&id)?;
-    let mut client = office.store.connect().await?;
-    let deed = match Deed::begin(&mut client, organization, once).await? {
-        Begun::New(deed) => deed,
-        Begun::Before(answer) => return Ok(answered(answer)),
+    let mut client = app.store.connect().await?;
+    let transaction = match RequestTransaction::begin(&mut client, organization, idempotency_key).await? {
+        Started::New(transaction) => transaction,
+        Started::Replayed(response) => return Ok(respond(response)),
     };
-    deed.delete(id).await?;
-    let answer = deed::Answer { status: 204, body: String::new() };
-    deed.end(&answer).await?;
-    office.events.tell(organization, || Event::Task { task_id: id, change: "deleted" });
-    Ok(answered(answer))
+    transaction.delete(id).await?;
+    let response = transaction::StoredResponse { status: 204, body: String::new() };
+    transaction.end(&response).await?;
+    app.events.publish(organization, || Event::Task { task_id: id, change: "deleted" });
+    Ok(respond(response))
 }
 
 async fn trigger(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    id: Asked,
+    id: IdResult,
     headers: HeaderMap,
-) -> Answer {
+) -> HandlerResult {
     let now = Timestamp::now();
-    let organization = office.admit(client, &headers, now).await?;
+    let organization = app.admit(client, &headers, now).await?;
     let id = text(id)?;
-    let once = once(&headers, "POST trigger", &id, b"")?;
+    let idempotency_key = idempotency_key(&headers, "POST trigger", &id, b"")?;
     let id = number(&id)?;
-    let mut client = office.store.connect().await?;
-    let deed = match Deed::begin(&mut client, organization, once).await? {
-        Begun::New(deed) => deed,
-        Begun::Before(answer) => return Ok(answered(answer)),
+    let mut client = app.store.connect().await?;
+    let transaction = match RequestTransaction::begin(&mut client, organization, idempotency_key).await? {
+        Started::New(transaction) => transaction,
+        Started::Replayed(response) => return Ok(respond(response)),
     };
-    let at = office.clerk.soon(now);
-    let execution = deed.trigger(id, at).await?;
+    let at = app.task_writer.soon(now);
+    let execution = transaction.trigger(id, at).await?;
     let data =
         json!({"execution_id": execution, "status": "pending", "scheduled_for": crate::stamp::Stamp(at)});
-    let answer = answer(202, &json!({"data": data, "message": "the task will be executed once more"}))?;
-    deed.end(&answer).await?;
-    office.bell.ring(true);
-    Ok(answered(answer))
+    let response = response(202, &json!({"data": data, "message": "the task will be executed once more"}))?;
+    transaction.end(&response).await?;
+    app.notifier.notify_workers(true);
+    Ok(respond(response))
 }
 
 async fn executions(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
-    id: Asked,
+    id: IdResult,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Answer {
-    let organization = office.admit(client, &headers, Timestamp::now()).await?;
+) -> HandlerResult {
+    let organization = app.admit(client, &headers, Timestamp::now()).await?;
     let id = number(&text(id)?)?;
-    let mut asked = query::Asked::read(query.as_deref(), &["limit"])?;
-    let limit = asked.number("limit", 1..=PAGE_MAX, PAGE_LENGTH);
-    asked.finish()?;
-    encode(&One { data: office.store.executions(organization, id, limit).await? })
+    let mut query = query::Query::read(query.as_deref(), &["limit"])?;
+    let limit = query.number("limit", 1..=PAGE_MAX, PAGE_LENGTH);
+    query.finish()?;
+    encode(&ItemBody { data: app.store.executions(organization, id, limit).await? })
 }
 
-impl Office {
-    /// Whose request it is, if the client may make one more.
+impl App {
+    /// Checks the rate limit and the key; returns the organization.
     async fn admit(&self, client: SocketAddr, headers: &HeaderMap, now: Timestamp) -> Result<Uuid, Refusal> {
-        self.limits.pass(client.ip(), seconds(now))?;
-        self.keys.prove(headers, now).await
+        self.limits.check(client.ip(), seconds(now))?;
+        self.keys.authenticate(headers, now).await
     }
 
-    /// Tells those who execute that there is a new task.
-    fn ring(&self, task: &NewTask) {
+    /// Notifies workers or the scheduler of a new task.
+    fn notify(&self, task: &NewTask) {
         if task.cron.is_some() {
-            self.bell.ring_scheduler();
+            self.notifier.notify_scheduler();
         } else {
-            self.bell.ring(task.queue.is_some());
+            self.notifier.notify_workers(task.queue.is_some());
         }
     }
 
-    fn body(&self, headers: &HeaderMap, body: Arrived) -> Result<Bytes, Refusal> {
+    fn body(&self, headers: &HeaderMap, body: BodyResult) -> Result<Bytes, Refusal> {
         is_json(headers)?;
         body.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(self.body_limit),
@@ -322,7 +325,7 @@ impl Office {
     }
 }
 
-/// Whether a body did not arrive because its parts were too far apart: axum says only that it did not.
+/// Whether the body timed out: axum reports only that it did not arrive.
 fn is_late(rejection: &BytesRejection) -> bool {
     let mut cause = std::error::Error::source(rejection);
     while let Some(error) = cause {
@@ -339,42 +342,50 @@ fn seconds(now: Timestamp) -> u64 {
 }
 
 /// The `Idempotency-Key` of a request, if it has one.
-fn once(headers: &HeaderMap, method: &str, path: &str, body: &[u8]) -> Result<Option<Once>, Refusal> {
+fn idempotency_key(
+    headers: &HeaderMap,
+    method: &str,
+    path: &str,
+    body: &[u8],
+) -> Result<Option<IdempotencyKey>, Refusal> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let is_key =
         |key: &&str| (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
     let key = value.to_str().ok().filter(is_key);
     let key =
         key.ok_or_else(|| Refusal::Bad("an Idempotency-Key has 1 to 255 visible characters".to_owned()))?;
-    Ok(Some(Once { key: key.to_owned(), request: request_digest(method, path, body) }))
+    Ok(Some(IdempotencyKey { key: key.to_owned(), request: request_digest(method, path, body) }))
 }
 
-/// What a request asks for, as it was read. What is wrong is refused at once, unless it has a key: what was right when it
-/// was answered is answered the same, though its time may have passed since.
-fn early<T>(read: Result<T, Refusal>, once: Option<&Once>) -> Result<Result<T, Refusal>, Refusal> {
+/// Refuses a malformed request at once, unless it has an idempotency key: a replayed request must get its first response
+/// even if its due time has passed since.
+fn reject_early<T>(
+    read: Result<T, Refusal>,
+    idempotency_key: Option<&IdempotencyKey>,
+) -> Result<Result<T, Refusal>, Refusal> {
     match read {
-        Err(refusal) if once.is_none() => Err(refusal),
+        Err(refusal) if idempotency_key.is_none() => Err(refusal),
         read => Ok(read),
     }
 }
 
-/// The part of a path that is to be an id. What is no text is the id of nothing.
-fn text(id: Asked) -> Result<String, Refusal> {
+/// The id part of a path. Malformed text is reported as unknown.
+fn text(id: IdResult) -> Result<String, Refusal> {
     id.map(|Path(id)| id).map_err(|_| Refusal::NoTask)
 }
 
-/// An id from a path. What is no id is the id of nothing.
+/// An id from a path. A malformed id is reported as unknown.
 fn number(id: &str) -> Result<Uuid, Refusal> {
     Uuid::try_parse(id).map_err(|_| Refusal::NoTask)
 }
 
-fn answer(status: u16, body: &impl Serialize) -> Result<deed::Answer, Refusal> {
+fn response(status: u16, body: &impl Serialize) -> Result<transaction::StoredResponse, Refusal> {
     let body = serde_json::to_string(body).map_err(|error| Refusal::Bad(error.to_string()))?;
-    Ok(deed::Answer { status, body })
+    Ok(transaction::StoredResponse { status, body })
 }
 
-fn encode(value: &impl Serialize) -> Answer {
-    // Most answers are pages of tasks.
+fn encode(value: &impl Serialize) -> HandlerResult {
+    // Most responses are pages of tasks.
     let mut bytes = Vec::with_capacity(32 * 1024);
     serde_json::to_writer(&mut bytes, value).map_err(|error| Refusal::Bad(error.to_string()))?;
     Ok(json(bytes.into()))
@@ -386,17 +397,17 @@ fn json(body: Bytes) -> Response {
     response
 }
 
-fn answered(answer: deed::Answer) -> Response {
-    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+fn respond(response: transaction::StoredResponse) -> Response {
+    let status = StatusCode::from_u16(response.status).unwrap_or(StatusCode::OK);
     if status == StatusCode::NO_CONTENT {
         return status.into_response();
     }
-    let mut response = json(answer.body.into());
+    let mut response = json(response.body.into());
     *response.status_mut() = status;
     response
 }
 
-/// Whether a body is said to be JSON in UTF-8, as it is.
+/// Checks that the content type is JSON in UTF-8.
 fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let not_json = Refusal::Kind("the content-type has to be application/json");
     if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
@@ -418,14 +429,19 @@ fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     if parts.all(is_utf8) { Ok(()) } else { Err(Refusal::Kind("the charset has to be utf-8")) }
 }
 
-/// Counts and logs what was answered, after how long.
-async fn count(State(office): Shared, path: Option<MatchedPath>, request: Request, next: Next) -> Response {
+/// Counts and logs a response with its duration.
+async fn record_request(
+    State(app): AppState,
+    path: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Response {
     let method = known(request.method());
     let begun = Instant::now();
     let response = next.run(request).await;
     let (time, status) = (begun.elapsed(), response.status().as_u16());
     let route = path.as_ref().map_or("none", MatchedPath::as_str);
-    let metrics = &office.metrics;
+    let metrics = &app.metrics;
     metrics.requests.get_or_create(&metric::Request { route: route.to_owned(), method, status }).inc();
     let timed = metric::Route { route: route.to_owned(), method };
     metrics.seconds.get_or_create(&timed).observe(time.as_secs_f64());
@@ -433,7 +449,7 @@ async fn count(State(office): Shared, path: Option<MatchedPath>, request: Reques
     response
 }
 
-/// Names that may become labels: a caller can make up as many methods as it likes.
+/// Method name as a label. Clients can send any method, so unknown ones become `other`.
 fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

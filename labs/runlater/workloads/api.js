@@ -1,13 +1,13 @@
-// What the workloads share: where the service and the target are, the three requests of the published load, and what a
-// good answer to each of them is.
+// Shared by the workloads: addresses of service and target, the three requests of the published load, and the check of
+// each response.
 import http from 'k6/http';
 import { check } from 'k6';
 import { Counter } from 'k6/metrics';
 
 export const base = __ENV.BASE_URL || 'http://127.0.0.1:3300';
-// What the service is asked to call: a stub on this machine in place of the published public one.
+// Target of the tasks: a local stub instead of the published public one.
 export const target = __ENV.TARGET_URL || 'http://127.0.0.1:3310/get';
-// What `runlater seed` gives the first organization, unless it is told another one.
+// The key that the studies pass to `runlater seed`.
 const key = __ENV.API_KEY || 'pk_live_000000000000000000000001.sk_live_00000000000000000000000000000001';
 
 const tasks = new Counter('tasks_created');
@@ -19,12 +19,12 @@ const immediate = named('immediate');
 const delayed = named('delayed');
 const listed = named('list');
 
-// A name of its own for each task, as published.
+// A unique name per task, as published.
 function taskName() {
   return `load ${__VU}-${__ITER}-${Math.floor(Math.random() * 1e9)}`;
 }
 
-// A task to be done at once. Only these are counted, as published, and only those that were accepted.
+// Creates an immediate task. As published, only accepted ones of these are counted.
 export function createImmediate() {
   const body = { name: taskName(), url: target, method: 'GET', retry_attempts: 1, timeout_ms: 10000 };
   const answer = http.post(`${base}/api/v1/tasks`, JSON.stringify(body), immediate);
@@ -36,7 +36,7 @@ export function createImmediate() {
   return answer;
 }
 
-// A task to be done in some seconds: 5, as published.
+// Creates a delayed task: 5 s, as published.
 const delay = __ENV.DELAY || '5s';
 export function createDelayed() {
   const body = { name: taskName(), url: target, method: 'GET', delay };
@@ -52,7 +52,7 @@ export function list() {
   return answer;
 }
 
-// The published mix: of 100 requests 70 immediate tasks, 15 delayed ones, 15 lists, drawn by chance. Returns the answer to
+// The published random mix: 70 % immediate tasks, 15 % delayed ones, 15 % lists. Returns the response to
 // an immediate one.
 export function published() {
   const draw = Math.random();
@@ -65,9 +65,9 @@ export function published() {
   return null;
 }
 
-// So many arrivals a second for so long, whether or not earlier ones were answered. With as many VUs as arrivals a
-// second and at most three times as many, as published: answers that take more than 3 s on average cost iterations,
-// which are then dropped. RATE, DURATION, VUS and MAX_VUS change it.
+// Open model: a fixed arrival rate. As published, with as many VUs as arrivals per
+// second and at most three times as many: responses slower than 3 s on average drop iterations.
+// RATE, DURATION, VUS and MAX_VUS change it.
 export function arrivals(rate, duration) {
   const perSecond = Number(__ENV.RATE || rate);
   return {
@@ -81,7 +81,7 @@ export function arrivals(rate, duration) {
   };
 }
 
-// What the published script asks of a run.
+// Thresholds of the published script.
 export const thresholds = {
   http_req_duration: ['p(95)<2000'],
   http_req_failed: ['rate<0.05'],

@@ -1,4 +1,4 @@
-// The published mix by 50 users who wait for their answers and do not pause: how much can be had? VUS and DURATION change it.
+// The published mix as a closed model of 50 users without pauses: what is the throughput? VUS and DURATION change it.
 import { published } from './api.js';
 
 export const options = {

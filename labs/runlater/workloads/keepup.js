@@ -1,8 +1,8 @@
-// Does execution keep up with creation? The published mix, but each immediate task is waited for at the target: what
-// was not called WAIT after it was made is a 404, and so an error. A second look, once a second, is at what the service says
-// of itself: how many tasks are due and wait.
+// Does execution keep up with creation? The published mix, but each immediate task is awaited at the target: one
+// that was not called within WAIT is a 404, and so an error. Also reads the service's own backlog
+// once per second.
 //
-// Needs `runlater target`, which knows the executions it was called for. SAMPLE is the share of the tasks that are waited for.
+// Needs `runlater target`, which logs the executions it was called for. SAMPLE is the share of tasks to await.
 import http from 'k6/http';
 import { check } from 'k6';
 import { Gauge, Trend } from 'k6/metrics';
@@ -11,7 +11,7 @@ import { arrivals, base, published, target } from './api.js';
 const perSecond = Number(__ENV.RATE || 100);
 const patience = __ENV.WAIT || '3s';
 const sample = Number(__ENV.SAMPLE || 1);
-// The target speaks plain HTTP on the port on which it speaks TLS, too.
+// The target serves plain HTTP on its TLS port, too.
 const stub = target.replace(/^https?:\/\/([^/]+).*$/, 'http://$1');
 
 const lag = new Trend('start_lag', true);
@@ -20,7 +20,7 @@ const backlog = new Gauge('backlog');
 const mix = arrivals(perSecond, '30s');
 export const options = {
   scenarios: {
-    // Who waits holds a VU.
+    // A waiting iteration holds a VU.
     mix: Object.assign(mix, { maxVUs: Number(__ENV.MAX_VUS || 6 * perSecond) }),
     watch: { executor: 'constant-arrival-rate', exec: 'watch', rate: 1, duration: mix.duration, preAllocatedVUs: 1, maxVUs: 5 },
   },

@@ -1,4 +1,4 @@
-// The published load: 70 % immediate tasks, 15 % delayed ones, 15 % lists, 25 a second for two minutes unless RATE and
+// The published load: 70 % immediate tasks, 15 % delayed ones, 15 % lists, 25/s for two minutes unless RATE and
 // DURATION say otherwise. The published bursts are 30 s at a RATE of 50 to 1000.
 import { arrivals, published, thresholds } from './api.js';
 

@@ -1,4 +1,4 @@
-// The published stress test: the same mix at 1,000 arrivals a second for 30 s. Its thresholds are those of the other
+// The published stress test: the same mix at 1,000 arrivals/s for 30 s. Its thresholds are those of the other
 // runs: the published run breaks both.
 import { arrivals, published, thresholds } from './api.js';
 

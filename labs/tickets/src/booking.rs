@@ -1,7 +1,7 @@
-//! Orders that are paid in time or give their tickets back.
+//! Orders that hold tickets until they are paid, cancelled or expire.
 //!
-//! Does not take the payment itself. An order holds units in PostgreSQL or tickets from counters in Redis, as the service was
-//! told; what it holds goes back where it came from, also when the service was told otherwise meanwhile.
+//! Does not take payments. An order holds units in PostgreSQL or tickets from counters in Redis, by the switch `order-stock`. Its
+//! tickets go back to the store they came from, even if the switch has changed since.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use serde::Serialize;
 use tokio_postgres::Row;
 
 use crate::config::{OrderStock, RedisScript};
-use crate::key::is_done;
-use crate::ledger::{self, Sale};
-use crate::order::Wanted;
+use crate::counter_sales::CounterSales;
+use crate::key_table::is_repeated;
+use crate::order::OrderRequest;
 use crate::refusal::Refusal;
-use crate::till::Till;
+use crate::sales_record::{self, Sale};
 
 const OPEN: &str = "INSERT INTO orders (key, expires_at) \
                     SELECT key, now() + seconds * interval '1 second' \
                     FROM unnest($1::text[], $2::bigint[]) AS wanted (key, seconds) \
                     RETURNING id, state, extract(epoch FROM expires_at)::bigint, key";
-const AGAIN: &str = "SELECT id, state, extract(epoch FROM expires_at)::bigint FROM orders WHERE key = $1 \
+const SHOW_BY_KEY: &str = "SELECT id, state, extract(epoch FROM expires_at)::bigint FROM orders WHERE key = $1 \
                      ORDER BY expires_at DESC LIMIT 1";
 const SHOW: &str = "SELECT id, state, extract(epoch FROM expires_at)::bigint FROM orders WHERE id = $1";
 const HOLD: &str = "UPDATE ticket_units SET reserved = true, order_id = $3 WHERE id = ANY(ARRAY(\
                     SELECT id FROM ticket_units WHERE ticket_id = $1 AND reserved = false LIMIT $2 \
                     FOR UPDATE SKIP LOCKED))";
 const PAY: &str = "UPDATE orders SET state = 'paid' WHERE id = $1 AND state = 'open' AND expires_at > now()";
-// Whoever changes the state of the order first, by its row lock, decides what becomes of what it holds.
+// The row lock of the order serializes state changes: the first one decides whether its tickets are released.
 const CANCEL: &str = "UPDATE orders SET state = 'released' WHERE id = $1 AND state = 'open' RETURNING id";
 const EXPIRE: &str = "UPDATE orders SET state = 'released' WHERE id IN (\
                       SELECT id FROM orders WHERE state = 'open' AND expires_at <= now() \
@@ -36,14 +36,14 @@ const EXPIRE: &str = "UPDATE orders SET state = 'released' WHERE id IN (\
 const FREE: &str =
     "UPDATE ticket_units SET reserved = false, order_id = NULL WHERE order_id = ANY($1::text[])";
 
-/// An order as its buyer sees it.
+/// An order as the client sees it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Booking {
-    /// Hard to guess: who knows it may pay and cancel.
+    /// Random: knowing it authorizes payment and cancellation.
     pub id: String,
     /// open, paid or released.
     pub state: String,
-    /// When an open order gives its tickets back, in seconds since 1970.
+    /// When an open order expires, in seconds since 1970.
     pub expires_at: i64,
 }
 
@@ -53,10 +53,10 @@ impl Booking {
     }
 }
 
-/// What released orders gave back.
+/// Tickets of released orders.
 struct Released {
     units: u64,
-    /// The epoch of the counters that `lines` belong to.
+    /// The epoch of the counters that `lines` were taken from.
     epoch: i64,
     lines: BTreeMap<String, i32>,
 }
@@ -64,41 +64,46 @@ struct Released {
 /// All orders.
 pub struct Bookings {
     pool: Pool,
-    till: Arc<Till>,
+    counter_sales: Arc<CounterSales>,
     stock: OrderStock,
     seconds: u32,
 }
 
 impl Bookings {
-    /// Orders have to be paid within so many seconds.
-    pub fn new(pool: Pool, till: Arc<Till>, stock: OrderStock, seconds: u32) -> Self {
-        Self { pool, till, stock, seconds }
+    /// Orders must be paid within `seconds`.
+    pub fn new(pool: Pool, counter_sales: Arc<CounterSales>, stock: OrderStock, seconds: u32) -> Self {
+        Self { pool, counter_sales, stock, seconds }
     }
 
-    /// Holds all tickets of an order, or none. The same key gives the same order again.
+    /// Holds all tickets of an order, or none. The same key returns the same order again.
     ///
     /// # Errors
-    /// Not so many are free; the key was used for another order; a store fails.
-    pub async fn open(&self, wanted: &Wanted) -> Result<Booking, Refusal> {
+    /// Too few tickets are free; the key was used for another order; a store fails.
+    pub async fn open(&self, request: &OrderRequest) -> Result<Booking, Refusal> {
         let opened = match self.stock {
-            OrderStock::Units => self.hold_units(wanted).await?,
-            OrderStock::Counters => self.till.hold(RedisScript::Checked, wanted, self.seconds).await?,
+            OrderStock::Units => self.hold_units(request).await?,
+            OrderStock::Counters => {
+                self.counter_sales.hold(RedisScript::Checked, request, self.seconds).await?
+            }
         };
         if let Some(booking) = opened {
             return Ok(booking);
         }
-        let key = wanted.once.as_ref().map(|once| once.key.as_str());
-        Ok(Booking::of(&self.pool.get().await?.query_one(AGAIN, &[&key]).await?))
+        let key = request.idempotency.as_ref().map(|idempotency| idempotency.key.as_str());
+        Ok(Booking::of(&self.pool.get().await?.query_one(SHOW_BY_KEY, &[&key]).await?))
     }
 
-    async fn hold_units(&self, Wanted { order, once }: &Wanted) -> Result<Option<Booking>, Refusal> {
+    async fn hold_units(
+        &self,
+        OrderRequest { order, idempotency }: &OrderRequest,
+    ) -> Result<Option<Booking>, Refusal> {
         let mut client = self.pool.get().await?;
         let transaction = client.transaction().await?;
-        if is_done(&transaction, once.as_deref()).await? {
+        if is_repeated(&transaction, idempotency.as_deref()).await? {
             return Ok(None);
         }
         let open = transaction.prepare_cached(OPEN).await?;
-        let key = once.as_ref().map(|once| once.key.as_str());
+        let key = idempotency.as_ref().map(|idempotency| idempotency.key.as_str());
         let row =
             transaction.query_one(&open, &[&[key].as_slice(), &[i64::from(self.seconds)].as_slice()]).await?;
         let booking = Booking::of(&row);
@@ -107,17 +112,17 @@ impl Bookings {
             let taken = transaction.execute(&hold, &[&id, &i64::from(count), &booking.id]).await?;
             if i64::try_from(taken) != Ok(i64::from(count)) {
                 transaction.rollback().await?;
-                return Err(Refusal::Short(id.to_owned()));
+                return Err(Refusal::NotEnoughLeft(id.to_owned()));
             }
         }
         transaction.commit().await?;
         Ok(Some(booking))
     }
 
-    /// What has become of an order.
+    /// The current state of an order.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails.
+    /// No such order; PostgreSQL fails.
     pub async fn show(&self, id: &str) -> Result<Booking, Refusal> {
         let client = self.pool.get().await?;
         let show = client.prepare_cached(SHOW).await?;
@@ -125,29 +130,29 @@ impl Bookings {
         row.map(|row| Booking::of(&row)).ok_or(Refusal::NoOrder)
     }
 
-    /// Keeps the tickets for good. To pay a paid order again changes nothing.
+    /// Marks an order as paid. Idempotent.
     ///
     /// # Errors
-    /// There is no such order, it is too late for it; PostgreSQL fails.
+    /// No such order; it has expired or was released; PostgreSQL fails.
     pub async fn pay(&self, id: &str) -> Result<Booking, Refusal> {
         {
             let client = self.pool.get().await?;
             let statement = client.prepare_cached(PAY).await?;
             client.execute(&statement, &[&id]).await?;
         }
-        self.has_come_to(id, "paid").await
+        self.expect_state(id, "paid").await
     }
 
-    /// Gives the tickets back. To cancel a released order again changes nothing.
+    /// Releases the tickets of an order. Idempotent.
     ///
     /// # Errors
-    /// There is no such order, it is paid; PostgreSQL fails.
+    /// No such order; it is paid; PostgreSQL fails.
     pub async fn cancel(&self, id: &str) -> Result<Booking, Refusal> {
         self.release(CANCEL, &[&id]).await?;
-        self.has_come_to(id, "released").await
+        self.expect_state(id, "released").await
     }
 
-    async fn has_come_to(&self, id: &str, state: &str) -> Result<Booking, Refusal> {
+    async fn expect_state(&self, id: &str, state: &str) -> Result<Booking, Refusal> {
         let booking = self.show(id).await?;
         match booking.state.as_str() {
             now if now == state => Ok(booking),
@@ -156,7 +161,7 @@ impl Bookings {
         }
     }
 
-    /// Gives back what orders held that were not paid in time, 1,000 orders at the most; says how many tickets.
+    /// Releases at most 1,000 expired orders. Returns the number of tickets.
     ///
     /// # Errors
     /// PostgreSQL fails.
@@ -172,29 +177,29 @@ impl Bookings {
     ) -> Result<Released, Refusal> {
         let mut client = self.pool.get().await?;
         let transaction = client.transaction().await?;
-        // If the answer to the commit is lost, or the request is given up before the counters are told, they are too low.
-        let loose = self.till.loose();
-        let released = write_off(&transaction, sql, parameters).await?;
+        // If the commit's response is lost, or the request is cancelled before the counters are raised, they stay too low.
+        let drift_guard = self.counter_sales.drift_guard();
+        let released = release_orders(&transaction, sql, parameters).await?;
         if released.lines.is_empty() {
             transaction.commit().await?;
-            loose.settle();
+            drift_guard.disarm();
             return Ok(released);
         }
         transaction.commit().await?;
         let lines = released.lines.iter().map(|(id, count)| (id.as_str(), i64::from(*count)));
-        self.till.give_back(released.epoch, lines).await;
-        loose.settle();
+        self.counter_sales.give_back(released.epoch, lines).await;
+        drift_guard.disarm();
         Ok(released)
     }
 }
 
-/// Takes off the books what the orders that `sql` releases hold.
-async fn write_off(
+/// Releases the tickets of the orders that `sql` selects.
+async fn release_orders(
     transaction: &Transaction<'_>,
     sql: &str,
     parameters: &[&(dyn tokio_postgres::types::ToSql + Sync)],
 ) -> Result<Released, Refusal> {
-    let epoch = ledger::hold_epoch(transaction).await?;
+    let epoch = sales_record::lock_epoch(transaction).await?;
     let statement = transaction.prepare_cached(sql).await?;
     let rows = transaction.query(&statement, parameters).await?;
     let orders: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
@@ -203,16 +208,16 @@ async fn write_off(
     }
     let free = transaction.prepare_cached(FREE).await?;
     let units = transaction.execute(&free, &[&orders]).await?;
-    let lines = ledger::take_back(transaction, &orders).await?;
+    let lines = sales_record::release_sales(transaction, &orders).await?;
     Ok(Released { units, epoch, lines })
 }
 
-/// Opens an order for each sale that has to be paid, in the order of the sales.
+/// Opens a booking for each sale that must be paid, in the order of the sales.
 pub(crate) async fn open_all(
     transaction: &Transaction<'_>,
     sales: &[&Sale],
 ) -> Result<Vec<Option<Booking>>, Refusal> {
-    let key = |sale: &Sale| sale.wanted.once.as_ref().map(|once| once.key.clone());
+    let key = |sale: &Sale| sale.request.idempotency.as_ref().map(|idempotency| idempotency.key.clone());
     let unpaid = sales.iter().filter_map(|sale| sale.open_for.map(|seconds| (key(sale), i64::from(seconds))));
     let (keys, seconds): (Vec<_>, Vec<_>) = unpaid.unzip();
     if keys.is_empty() {
@@ -220,7 +225,7 @@ pub(crate) async fn open_all(
     }
     let open = transaction.prepare_cached(OPEN).await?;
     let rows = transaction.query(&open, &[&keys, &seconds]).await?;
-    // Orders without a key are alike: each may get any of them.
+    // Orders without a key are interchangeable.
     let mut opened: HashMap<Option<String>, Vec<Booking>> = HashMap::new();
     for row in &rows {
         opened.entry(row.get(3)).or_default().push(Booking::of(row));

@@ -1,4 +1,4 @@
-//! Which tickets are on sale, by id, as PostgreSQL had them some seconds ago.
+//! Ids of the tickets on sale: a copy of the PostgreSQL table, at most some seconds old.
 //!
 //! Does not know how many are left.
 
@@ -17,10 +17,10 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Reads the ids anew; the old ones stay when that fails.
+    /// Reloads the ids; keeps the old ones on failure.
     ///
     /// # Errors
-    /// PostgreSQL does not answer, or has no table of tickets.
+    /// PostgreSQL does not respond, or has no `tickets` table.
     pub async fn refresh(&self, pool: &Pool) -> Result<(), Refusal> {
         let rows = pool.get().await?.query("SELECT id FROM tickets", &[]).await?;
         let ids = rows.iter().map(|row| row.get(0)).collect();
@@ -28,7 +28,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Refuses an order with a ticket that nobody sells, before a store is asked.
+    /// Refuses an order with an unknown ticket, before any store is queried.
     ///
     /// # Errors
     /// [`Refusal::Unknown`] with the first such ticket.

@@ -1,6 +1,6 @@
-//! What can be asked for: commands, settings and the switches, by flag or by environment variable.
+//! Commands, settings and switches, by flag or environment variable.
 //!
-//! Does not act on any of it. Every switch is independent; one combination would not be safe and is refused.
+//! Does not act on them. The switches are independent; `serve` refuses the one unsafe combination.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct Cli {
     /// Least severe log line that is written (to stderr): off, error, warn, info, debug
     #[arg(long, env = "TICKETS_LOG_LEVEL", default_value = "info", global = true)]
     pub log_level: LevelFilter,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, env = "TICKETS_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
 }
@@ -34,7 +34,7 @@ pub enum Command {
     Serve(ServeArgs),
 }
 
-/// Where the stores are.
+/// Addresses of the stores.
 #[derive(Debug, Clone, Args)]
 pub struct StoreArgs {
     /// Address of PostgreSQL
@@ -50,20 +50,20 @@ pub struct StoreArgs {
     pub redis: String,
 }
 
-/// An address as it may be shown: without user and password.
-pub fn shown(address: &str) -> String {
+/// An address without user and password, for messages.
+pub fn without_credentials(address: &str) -> String {
     let address = address.split_once('?').map_or(address, |(url, q)| if q.contains('@') { "" } else { url });
     match (address.find("://"), address.rfind('@')) {
         (Some(scheme), Some(at)) if scheme < at => {
             format!("{}{}", &address[..scheme + 3], &address[at + 1..])
         }
-        // Words like host=... password=...: nothing of it is sure to be harmless.
+        // The form `host=... password=...` may contain secrets anywhere.
         (None, _) => "the address given".to_owned(),
         _ => address.to_owned(),
     }
 }
 
-/// What `seed` takes.
+/// Arguments of `seed`.
 #[derive(Debug, Clone, Args)]
 pub struct SeedArgs {
     /// The stores.
@@ -78,12 +78,12 @@ pub struct SeedArgs {
     /// Rows for each ticket in the table of units
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(i32).range(0..=10_000_000))]
     pub units_per_ticket: i32,
-    /// Throw away the tables and counters that are there
+    /// Replace existing tables and counters
     #[arg(long)]
     pub replace: bool,
 }
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(args_override_self = true)]
 pub struct ServeArgs {
@@ -93,25 +93,25 @@ pub struct ServeArgs {
     /// Address to listen on; port 0 takes a free one and prints it
     #[arg(long, env = "TICKETS_LISTEN", default_value = "127.0.0.1:3100")]
     pub listen: SocketAddr,
-    /// Largest request body, in bytes
+    /// Maximum size of a request body, in bytes
     #[arg(long, env = "TICKETS_BODY_LIMIT", default_value_t = 16 * 1024)]
     pub body_limit: usize,
-    /// Most lines of one order
+    /// Maximum number of lines per order
     #[arg(long, env = "TICKETS_MAX_LINES", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub max_lines: u16,
-    /// Most tickets of one kind in one order
+    /// Maximum count per ticket and order
     #[arg(long, env = "TICKETS_MAX_COUNT", default_value_t = 100, value_parser = clap::value_parser!(i32).range(1..=100_000))]
     pub max_count: i32,
     /// Milliseconds that a request waits for a connection, and then for a statement or script
     #[arg(long, env = "TICKETS_STORE_TIMEOUT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub store_timeout_ms: u32,
-    /// Seconds that an order may stay unpaid before it gives its units back
+    /// Seconds that an order can stay unpaid before its tickets are released
     #[arg(long, env = "TICKETS_ORDER_AGE", default_value_t = 900, value_parser = clap::value_parser!(u32).range(1..=31_536_000))]
     pub order_age: u32,
     /// Seconds that an idempotency key is remembered
     #[arg(long, env = "TICKETS_KEY_AGE", default_value_t = 86_400, value_parser = clap::value_parser!(u32).range(1..=31_536_000))]
     pub key_age: u32,
-    /// Seconds that open requests have to finish after a stop was asked for
+    /// Seconds that open requests have to finish when the service stops
     #[arg(long, env = "TICKETS_GRACE", default_value_t = 10)]
     pub grace: u64,
     /// Threads that handle requests
@@ -123,46 +123,46 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// How large an order may be.
+    /// Size limits of an order.
     pub fn limits(&self) -> Limits {
         Limits { lines: self.max_lines.into(), count: self.max_count }
     }
 
-    /// How long a store may take.
+    /// Timeout of a store.
     pub fn store_timeout(&self) -> Duration {
         Duration::from_millis(self.store_timeout_ms.into())
     }
 }
 
-/// What a study turns on and off.
+/// Tuning steps that a study varies.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Switches")]
 pub struct Switches {
     /// What /redis-decrement runs; /simple-redis-decrement and /complex-redis-decrement always run their own
     #[arg(long, env = "TICKETS_REDIS_SCRIPT", default_value = "checked")]
     pub redis_script: RedisScript,
-    /// Whether each order is a script call of its own, or all that wait are one call
+    /// Whether each order is a script call of its own, or all waiting orders share one call
     #[arg(long, env = "TICKETS_REDIS_CALL", default_value = "each")]
     pub redis_call: RedisCall,
-    /// How PostgreSQL gets to know what Redis sold, before the buyer is told
+    /// How sales from Redis are recorded in PostgreSQL before the response
     #[arg(long, env = "TICKETS_RECORD", default_value = "none")]
     pub record: Record,
-    /// Where /orders takes its tickets from; from counters only when sales are on record
+    /// Where /orders takes its tickets from; counters need recorded sales
     #[arg(long, env = "TICKETS_ORDER_STOCK", default_value = "units")]
     pub order_stock: OrderStock,
-    /// Which index helps to find free units; made or dropped when the service starts
+    /// Which index finds free units; created or dropped when the service starts
     #[arg(long, env = "TICKETS_UNIT_INDEX", default_value = "on")]
     pub unit_index: UnitIndex,
-    /// Whether each reservation forbids PostgreSQL to read the whole table of units, at one more round trip
+    /// Whether each reservation forbids sequential scans of the table of units, at one more round trip
     #[arg(long, env = "TICKETS_SEQSCAN", default_value = "planner")]
     pub seqscan: Seqscan,
     /// Whether units are found and marked by two statements for each line of an order, or by one
     #[arg(long, env = "TICKETS_UNIT_STATEMENT", default_value = "two")]
     pub unit_statement: UnitStatement,
-    /// Whether each reservation of units is a transaction of its own, or all that wait are one
+    /// Whether each reservation of units is a transaction of its own, or all waiting ones share one
     #[arg(long, env = "TICKETS_UNIT_CALL", default_value = "each")]
     pub unit_call: UnitCall,
-    /// Most connections to PostgreSQL at a time
+    /// Maximum number of connections to PostgreSQL
     #[arg(long, env = "TICKETS_POOL_MAX", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub pool_max: u16,
 }
@@ -170,7 +170,7 @@ pub struct Switches {
 /// Values of `--redis-script`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RedisScript {
-    /// Subtract without looking; counters may go below zero
+    /// Subtract without a check; counters can fall below zero
     Simple,
     /// Take all or nothing
     Checked,
@@ -179,9 +179,9 @@ pub enum RedisScript {
 /// Values of `--redis-call`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RedisCall {
-    /// A script call for each order, as published
+    /// A script call per order, as published
     Each,
-    /// One call for all orders that wait
+    /// One call for all waiting orders
     Batch,
 }
 
@@ -190,9 +190,9 @@ pub enum RedisCall {
 pub enum Record {
     /// Not at all, as published: what Redis loses is lost
     None,
-    /// A transaction for each order
+    /// A transaction per order
     Each,
-    /// One transaction for all orders that wait
+    /// One transaction for all waiting orders
     Grouped,
 }
 
@@ -208,9 +208,9 @@ pub enum OrderStock {
 /// Values of `--unit-call`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum UnitCall {
-    /// A transaction for each order, as published
+    /// A transaction per order, as published
     Each,
-    /// One transaction for all orders that wait
+    /// One transaction for all waiting orders
     Batch,
 }
 
@@ -219,7 +219,7 @@ pub enum UnitCall {
 pub enum UnitIndex {
     /// None but the primary key
     Off,
-    /// On ticket and whether it is reserved
+    /// On ticket and reservation
     On,
     /// On ticket and unit, of free units only: it shrinks as units are sold
     Partial,
@@ -240,7 +240,7 @@ pub enum Seqscan {
 pub enum UnitStatement {
     /// SELECT ... FOR UPDATE SKIP LOCKED, then UPDATE
     Two,
-    /// UPDATE of what the SELECT inside of it locks
+    /// UPDATE of the rows that its inner SELECT locks
     One,
 }
 
@@ -249,6 +249,6 @@ pub enum UnitStatement {
 pub enum LogFormat {
     /// For people
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }

@@ -1,9 +1,9 @@
-//! Stock as counters in Redis, taken from by a script that nothing can come in between of.
+//! Stock as counters in Redis, changed by atomic scripts.
 //!
-//! Does not keep who bought what; see `till` for that. An order has each ticket once, which the checked script counts on.
+//! Does not record sales; `counter_sales` does. The checked script relies on an order having each ticket once.
 //!
-//! When sales are on record, counters belong to an epoch: the number of the rebuild that made them. Scripts then refuse to
-//! touch counters of another epoch, as those of a Redis that came back empty are.
+//! When sales are recorded, counters belong to an epoch: the number of the rebuild that set them. Scripts then refuse counters of
+//! another epoch, such as those of a Redis that restarted empty.
 
 mod batch;
 
@@ -14,33 +14,34 @@ use std::time::Duration;
 use redis::Script;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 
+use crate::batcher::Batcher;
 use crate::config::{RedisCall, RedisScript};
-use crate::group::Group;
-use crate::order::{Order, Wanted};
+use crate::order::{Order, OrderRequest};
 use crate::refusal::Refusal;
 
 /// Key of the epoch of the counters.
 pub const EPOCH: &str = "tickets:epoch";
 
-const SIMPLE: &str = concat!(include_str!("counter/known.lua"), include_str!("counter/take.lua"));
+const SIMPLE: &str =
+    concat!(include_str!("counter/check_epoch_and_key.lua"), include_str!("counter/take.lua"));
 const CHECKED: &str = concat!(
-    include_str!("counter/known.lua"),
-    include_str!("counter/check.lua"),
+    include_str!("counter/check_epoch_and_key.lua"),
+    include_str!("counter/check_stock.lua"),
     include_str!("counter/take.lua")
 );
 
-/// Most orders of one script call: nobody else is served by Redis meanwhile.
-const MOST: usize = 500;
+/// Maximum number of orders per script call. A script blocks all other Redis clients.
+const MAX_BATCH: usize = 500;
 
 /// Key of a ticket's counter.
 pub fn key(id: &str) -> String {
     format!("ticket:{id}")
 }
 
-/// Opens a connection that comes back by itself after Redis was away.
+/// Opens a connection that reconnects by itself.
 ///
 /// # Errors
-/// The address is no Redis address, or nothing answers there.
+/// The address is not a Redis address, or nothing responds there.
 pub async fn connect(url: &str, timeout: Duration) -> redis::RedisResult<ConnectionManager> {
     let config = ConnectionManagerConfig::new()
         .set_number_of_retries(1)
@@ -49,24 +50,24 @@ pub async fn connect(url: &str, timeout: Duration) -> redis::RedisResult<Connect
     ConnectionManager::new_with_config(redis::Client::open(url)?, config).await
 }
 
-/// Why nothing was taken.
+/// Reason why an order was not taken.
 #[derive(Debug, Clone)]
-pub enum Refused {
-    /// The counters are of another epoch: this one, or 0 if Redis has none.
+pub enum NotTaken {
+    /// The counters belong to another epoch, given here; 0 if Redis has none.
     Stale(i64),
-    /// The buyer has to be told.
-    Tell(Arc<Refusal>),
-    /// Redis did not answer: whether tickets were taken is not known.
+    /// The order is refused.
+    Refused(Arc<Refusal>),
+    /// Redis did not respond: tickets may have been taken.
     Unknown(Arc<Refusal>),
 }
 
-/// The epoch in which an order was taken, 0 without epochs.
-type Taken = Result<i64, Refused>;
+/// The epoch of the counters an order was taken from; 0 without epochs.
+type Taken = Result<i64, NotTaken>;
 
 /// The counters of all tickets.
 pub struct Counters {
     shared: Arc<Shared>,
-    batches: Option<[Group<Wanted, Taken>; 2]>,
+    batches: Option<[Batcher<OrderRequest, Taken>; 2]>,
 }
 
 struct Shared {
@@ -76,15 +77,15 @@ struct Shared {
     batch: Script,
     give_back: Script,
     key_age: u32,
-    /// 0: none.
+    /// 0 for none.
     epoch: AtomicI64,
 }
 
 impl Counters {
-    /// Loads the scripts, so that a request sends only their hash. Idempotency keys are kept for `key_age` seconds.
+    /// Loads the scripts, so that requests send only their hash. Redis stores idempotency keys for `key_age` seconds.
     ///
     /// # Errors
-    /// Redis does not answer.
+    /// Redis does not respond.
     pub async fn load(
         mut redis: ConnectionManager,
         call: RedisCall,
@@ -101,7 +102,7 @@ impl Counters {
         let batches = (call == RedisCall::Batch).then(|| {
             [RedisScript::Simple, RedisScript::Checked].map(|script| {
                 let shared = Arc::clone(&shared);
-                Group::start(MOST, move |orders: Vec<Wanted>| {
+                Batcher::start(MAX_BATCH, move |orders: Vec<OrderRequest>| {
                     let shared = Arc::clone(&shared);
                     async move { shared.take_all(script, &orders).await }
                 })
@@ -110,25 +111,25 @@ impl Counters {
         Ok(Self { shared, batches })
     }
 
-    /// Takes all tickets of an order, or none; the simple script takes them even when there are none. Says in which epoch.
+    /// Takes all tickets of an order, or none; the simple script takes them even if none is left. Returns the epoch.
     ///
     /// # Errors
     /// Too few are left (never with the simple script), a counter is missing, the key was used for another order,
-    /// the counters are of another epoch, Redis does not answer.
-    pub async fn take(&self, script: RedisScript, wanted: &Wanted) -> Taken {
+    /// the counters belong to another epoch, or Redis does not respond.
+    pub async fn take(&self, script: RedisScript, request: &OrderRequest) -> Taken {
         match &self.batches {
-            None => self.shared.take(script, wanted).await,
-            Some(groups) => {
-                let answer = groups[script as usize].join(wanted.clone()).await;
-                answer.unwrap_or_else(|| Err(Refused::Unknown(Arc::new(Refusal::Stopping))))
+            None => self.shared.take(script, request).await,
+            Some(batchers) => {
+                let result = batchers[script as usize].submit(request.clone()).await;
+                result.unwrap_or_else(|| Err(NotTaken::Unknown(Arc::new(Refusal::Stopping))))
             }
         }
     }
 
-    /// Gives the tickets of an order back to the counters of the epoch that they were taken from, if they are still that.
+    /// Adds the tickets of an order back to the counters, unless these belong to another epoch than `epoch` by now.
     ///
     /// # Errors
-    /// Redis does not answer: whether they are back is not known.
+    /// Redis does not respond: the tickets may or may not be back.
     pub async fn give_back<'a>(
         &self,
         epoch: i64,
@@ -143,11 +144,11 @@ impl Counters {
         Ok(())
     }
 
-    /// Sets all counters, of a new epoch from now on.
+    /// Sets all counters and starts a new epoch.
     ///
     /// # Errors
-    /// Redis does not answer: the epoch has to be given up.
-    pub async fn stock(&self, epoch: i64, left: &[(String, i32)]) -> redis::RedisResult<()> {
+    /// Redis does not respond: the caller must discard the epoch.
+    pub async fn set_all(&self, epoch: i64, left: &[(String, i32)]) -> redis::RedisResult<()> {
         let mut pipe = redis::pipe();
         pipe.atomic().set(EPOCH, epoch).ignore();
         for (id, left) in left {
@@ -158,69 +159,71 @@ impl Counters {
         Ok(())
     }
 
-    /// The epoch of the counters that orders are taken from; 0 before the first.
+    /// The epoch that orders are taken in; 0 before the first.
     pub fn epoch(&self) -> i64 {
         self.shared.epoch.load(Ordering::Acquire)
     }
 
-    /// Takes from the counters of this epoch from now on.
+    /// Takes orders in this epoch from now on.
     pub fn adopt(&self, epoch: i64) {
         self.shared.epoch.store(epoch, Ordering::Release);
     }
 
-    /// Whether Redis answers.
+    /// Checks that Redis responds.
     ///
     /// # Errors
-    /// It does not.
+    /// Redis does not respond.
     pub async fn ping(&self) -> redis::RedisResult<()> {
         redis::cmd("PING").query_async(&mut self.shared.redis.clone()).await
     }
 }
 
 impl Shared {
-    /// As the scripts are told: nothing when there are no epochs.
+    /// The epoch, and the argument for the scripts: empty without epochs.
     fn epoch(&self) -> (i64, String) {
         let epoch = self.epoch.load(Ordering::Acquire);
         (epoch, if epoch == 0 { String::new() } else { epoch.to_string() })
     }
 
-    async fn take(&self, script: RedisScript, Wanted { order, once }: &Wanted) -> Taken {
+    async fn take(&self, script: RedisScript, OrderRequest { order, idempotency }: &OrderRequest) -> Taken {
         let script = match script {
             RedisScript::Simple => &self.simple,
             RedisScript::Checked => &self.checked,
         };
-        let (epoch, told) = self.epoch();
+        let (epoch, epoch_argument) = self.epoch();
         let mut call = script.key(EPOCH);
-        call.arg(told).arg(once.as_ref().map_or("", |once| &once.request)).arg(self.key_age);
+        call.arg(epoch_argument)
+            .arg(idempotency.as_ref().map_or("", |idempotency| &idempotency.request))
+            .arg(self.key_age);
         for (id, count) in order.lines() {
             call.key(key(id)).arg(count);
         }
-        if let Some(once) = once {
-            call.key(format!("idempotency:{}", once.key));
+        if let Some(idempotency) = idempotency {
+            call.key(format!("idempotency:{}", idempotency.key));
         }
-        // Loads the script again when Redis has lost it in a restart.
-        let (verdict, detail): (u8, i64) =
+        // Reloads the script if Redis lost it in a restart.
+        let (status, detail): (u8, i64) =
             call.invoke_async(&mut self.redis.clone()).await.map_err(unknown)?;
-        judged(epoch, verdict, detail, order)
+        interpret(epoch, status, detail, order)
     }
 }
 
-fn unknown(error: redis::RedisError) -> Refused {
-    Refused::Unknown(Arc::new(error.into()))
+fn unknown(error: redis::RedisError) -> NotTaken {
+    NotTaken::Unknown(Arc::new(error.into()))
 }
 
-/// What the verdict of a script means for an order.
-fn judged(epoch: i64, verdict: u8, detail: i64, order: &Order) -> Taken {
+/// Converts the status of a script into the result of an order.
+fn interpret(epoch: i64, status: u8, detail: i64, order: &Order) -> Taken {
     let id = || {
         let line = usize::try_from(detail).unwrap_or(0).saturating_sub(1);
         order.lines().nth(line).map_or("", |(id, _)| id).to_owned()
     };
-    let tell = |refusal| Err(Refused::Tell(Arc::new(refusal)));
-    match verdict {
+    let refused = |refusal| Err(NotTaken::Refused(Arc::new(refusal)));
+    match status {
         0 => Ok(epoch),
-        1 => tell(Refusal::NoCounter(id())),
-        2 => tell(Refusal::Short(id())),
-        3 => tell(Refusal::KeyReused),
-        _ => Err(Refused::Stale(detail)),
+        1 => refused(Refusal::NoCounter(id())),
+        2 => refused(Refusal::NotEnoughLeft(id())),
+        3 => refused(Refusal::KeyReused),
+        _ => Err(NotTaken::Stale(detail)),
     }
 }

@@ -1,6 +1,6 @@
-//! The command line: settings in, exit code out.
+//! The command line: parses settings, runs a command, sets the exit code.
 //!
-//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
+//! Contains no sales logic. Errors are printed as `error: what, where` and a hint.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use clap::Parser;
 use tickets::config::{Cli, Command, LogFormat, SeedArgs, ServeArgs};
 use tickets::{seed, serve};
 
-// Some dozen small allocations a request: the system's allocator takes a tenth of the service's own time with them.
+// A request makes some dozens of small allocations: the system's allocator spends a tenth of the service's CPU time on them.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -21,8 +21,8 @@ fn main() -> ExitCode {
         LogFormat::Json => lines.json().init(),
     }
     let result = match cli.command {
-        Command::Seed(args) => fill(&args),
-        Command::Serve(args) => sell(&args),
+        Command::Seed(args) => run_seed(&args),
+        Command::Serve(args) => run_serve(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn fill(args: &SeedArgs) -> Result<(), (String, &'static str)> {
+fn run_seed(args: &SeedArgs) -> Result<(), (String, &'static str)> {
     runtime(1)?.block_on(seed::fill(args)).map_err(|problem| {
         let hint = match &problem {
             seed::Problem::Exists(_) => "--replace throws them away",
@@ -52,7 +52,7 @@ fn fill(args: &SeedArgs) -> Result<(), (String, &'static str)> {
     Ok(())
 }
 
-fn sell(args: &ServeArgs) -> Result<(), (String, &'static str)> {
+fn run_serve(args: &ServeArgs) -> Result<(), (String, &'static str)> {
     runtime(args.threads)?.block_on(serve::run(args)).map_err(|problem| {
         let hint = match &problem {
             serve::Problem::Listen { .. } => {

@@ -1,4 +1,4 @@
-//! What a buyer asks for: the body of a request, checked.
+//! Orders: parses and validates the body of a request.
 //!
 //! Does not know which tickets exist or how many are left.
 
@@ -7,60 +7,60 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::once::Once;
+use crate::idempotency::IdempotencyKey;
 
-/// How large an order may be.
+/// Size limits of an order.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Most lines of one order, at least 1.
+    /// Maximum number of lines per order, at least 1.
     pub lines: usize,
-    /// Most tickets of one kind in one order, at least 1.
+    /// Maximum count per ticket and order, at least 1.
     pub count: i32,
 }
 
-/// Tickets by id with how many of each, from 1 up to [`Limits::count`]; never empty.
+/// Ticket ids with their counts, 1 to [`Limits::count`] each; never empty.
 ///
-/// Lines with the same id are one line here. They come in order of id: two orders that take row locks take them in
-/// the same order, so they wait for each other instead of dead-locking.
+/// Lines with the same id are merged. Lines are sorted by id, so that two orders take row locks in the same order and cannot
+/// deadlock.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Order {
     lines: BTreeMap<String, i32>,
 }
 
-/// An order on its way to a store, with its idempotency key if it has one. Cheap to copy: it may wait in several queues.
+/// An order with its idempotency key, if it has one. Cheap to clone, because it may be in several queues.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// What is asked for.
+pub struct OrderRequest {
+    /// The order.
     pub order: Arc<Order>,
-    /// The key, if the buyer sent one.
-    pub once: Option<Arc<Once>>,
+    /// The key, if the client sent one.
+    pub idempotency: Option<Arc<IdempotencyKey>>,
 }
 
-/// Why a body is not an order.
+/// Reason why a body is not a valid order.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Not the JSON that is wanted.
+    /// Not JSON of the expected shape.
     #[error("the body has to be {{\"tickets\":[{{\"id\":\"a\",\"count\":2}}]}}: {0}")]
     Json(String),
-    /// No line.
+    /// No lines.
     #[error("the list of tickets is empty")]
     Empty,
     /// Too many lines.
     #[error("an order has at most {most} lines, this one has {lines}")]
     Lines {
-        /// How many there are.
+        /// Actual number.
         lines: usize,
-        /// How many there may be.
+        /// Maximum.
         most: usize,
     },
     /// Zero, negative or too many of one ticket.
     #[error("ticket {id}: the count has to be from 1 to {most}, not {count}")]
     Count {
-        /// Which ticket.
+        /// Ticket id.
         id: String,
-        /// All that was asked for of it.
+        /// Ordered count.
         count: i64,
-        /// How many there may be.
+        /// Maximum.
         most: i32,
     },
 }
@@ -77,10 +77,10 @@ struct Line {
 }
 
 impl Order {
-    /// Reads the body of a request.
+    /// Parses the body of a request.
     ///
     /// # Errors
-    /// It is not JSON of the right shape, or outside of the limits.
+    /// The body is not JSON of the expected shape, or exceeds a limit.
     pub fn read(body: &[u8], limits: Limits) -> Result<Self, Problem> {
         let body: Body = serde_json::from_slice(body).map_err(|error| Problem::Json(error.to_string()))?;
         if body.tickets.is_empty() {
@@ -91,7 +91,7 @@ impl Order {
         }
         let mut lines = BTreeMap::new();
         for Line { id, count } in body.tickets {
-            // Before the sum: a negative line must not be made up for by another one.
+            // Each line is checked before the sum: another line must not offset a negative one.
             let line = checked(&id, count, limits)?;
             let before = lines.get(&id).copied().unwrap_or(0);
             let sum = checked(&id, i64::from(before) + i64::from(line), limits)?;
@@ -100,7 +100,7 @@ impl Order {
         Ok(Self { lines })
     }
 
-    /// Each ticket with its count.
+    /// Ticket ids with their counts, sorted by id.
     pub fn lines(&self) -> impl Iterator<Item = (&str, i32)> {
         self.lines.iter().map(|(id, count)| (id.as_str(), *count))
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_one_ticket_are_added_up_and_sorted() {
+    fn lines_of_one_ticket_are_merged_and_sorted() {
         let order =
             read(r#"{"tickets":[{"id":"b","count":2},{"id":"a","count":1},{"id":"b","count":3}]}"#).unwrap();
         assert_eq!(order.lines().collect::<Vec<_>>(), [("a", 1), ("b", 5)]);
@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_of_one_ticket_do_not_get_around_the_limit() {
+    fn many_lines_of_one_ticket_do_not_bypass_the_limit() {
         let problem = read(r#"{"tickets":[{"id":"a","count":6},{"id":"a","count":6}]}"#).unwrap_err();
         assert_eq!(problem, Problem::Count { id: "a".to_owned(), count: 12, most: 10 });
     }
 
     #[test]
-    fn what_is_not_an_order_is_named() {
+    fn each_invalid_order_is_refused_with_its_reason() {
         assert_eq!(read(r#"{"tickets":[]}"#), Err(Problem::Empty));
         for count in ["0", "11", "9223372036854775807"] {
             let body = format!(r#"{{"tickets":[{{"id":"a","count":{count}}}]}}"#);

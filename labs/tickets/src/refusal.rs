@@ -1,6 +1,6 @@
-//! Why a request is not served, and what the buyer is told.
+//! Reasons to refuse a request, and the response for each.
 //!
-//! Does not decide when; the stores and the order do.
+//! Does not decide whether a request is refused; the stores and the order do.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::{once, order};
+use crate::{idempotency, order};
 
-/// Why a request is not served.
+/// Reason to refuse a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The body is not an order.
@@ -23,8 +23,8 @@ pub enum Refusal {
     /// The body did not arrive.
     #[error("the body could not be read: {0}")]
     Body(String),
-    /// The idempotency key is none.
-    #[error("an Idempotency-Key has from 1 to {} visible ASCII characters", once::LONGEST)]
+    /// The idempotency key is malformed.
+    #[error("an Idempotency-Key has from 1 to {} visible ASCII characters", idempotency::MAX_LENGTH)]
     BadKey,
     /// The idempotency key was used for another order.
     #[error("this Idempotency-Key was used for another order")]
@@ -32,31 +32,31 @@ pub enum Refusal {
     /// There is no order with this id.
     #[error("there is no such order")]
     NoOrder,
-    /// The order is in a state that cannot be left, or was not paid in time.
+    /// The order is in a final state, or its payment deadline has passed.
     #[error("too late: the order is {0}")]
     Closed(String),
-    /// Nobody sells such a ticket.
+    /// No such ticket is on sale.
     #[error("there is no ticket {0}")]
     Unknown(String),
-    /// Fewer are left than asked for; nothing was taken.
+    /// Fewer tickets are left than ordered; none was taken.
     #[error("not enough of ticket {0} is left")]
-    Short(String),
-    /// Redis lost the counter of a ticket that is on sale.
+    NotEnoughLeft(String),
+    /// Redis has no counter for a ticket that is on sale.
     #[error("Redis has no counter for ticket {0}")]
     NoCounter(String),
-    /// PostgreSQL failed, or a connection was not to be had in time.
+    /// PostgreSQL failed, or no connection was free in time.
     #[error("PostgreSQL: {0}")]
     Postgres(String),
-    /// The counters were rebuilt again and again while an order was taken from them.
+    /// The counters were rebuilt during every attempt to take the order.
     #[error("the counters in Redis do not come to rest")]
-    Restless,
-    /// The service stops.
+    RebuiltTooOften,
+    /// The service is stopping.
     #[error("the service stops")]
     Stopping,
-    /// One of many that were refused together.
+    /// The reason that all requests of a batch share.
     #[error(transparent)]
     Shared(#[from] Arc<Refusal>),
-    /// Redis failed or did not answer in time. Whether tickets were taken is not known.
+    /// Redis failed or did not respond in time. Tickets may have been taken.
     #[error("Redis: {0}")]
     Redis(#[from] redis::RedisError),
 }
@@ -68,10 +68,12 @@ impl Refusal {
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unknown(_) | Self::NoOrder => StatusCode::NOT_FOUND,
-            Self::Short(_) | Self::Closed(_) => StatusCode::CONFLICT,
-            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) | Self::Restless | Self::Stopping => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::NotEnoughLeft(_) | Self::Closed(_) => StatusCode::CONFLICT,
+            Self::NoCounter(_)
+            | Self::Postgres(_)
+            | Self::Redis(_)
+            | Self::RebuiltTooOften
+            | Self::Stopping => StatusCode::SERVICE_UNAVAILABLE,
             Self::Shared(refusal) => refusal.status(),
         }
     }
@@ -87,12 +89,14 @@ impl Refusal {
             Self::BadKey => "bad_key",
             Self::KeyReused => "key_reused",
             Self::Unknown(_) => "unknown_ticket",
-            Self::Short(_) => "not_enough_left",
+            Self::NotEnoughLeft(_) => "not_enough_left",
             Self::NoOrder => "unknown_order",
             Self::Closed(_) => "order_closed",
-            Self::NoCounter(_) | Self::Postgres(_) | Self::Redis(_) | Self::Restless | Self::Stopping => {
-                "store_unavailable"
-            }
+            Self::NoCounter(_)
+            | Self::Postgres(_)
+            | Self::Redis(_)
+            | Self::RebuiltTooOften
+            | Self::Stopping => "store_unavailable",
             Self::Shared(refusal) => refusal.code(),
         }
     }
@@ -100,7 +104,7 @@ impl Refusal {
 
 impl From<tokio_postgres::Error> for Refusal {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(said(&error))
+        Self::Postgres(error_text(&error))
     }
 }
 
@@ -113,8 +117,8 @@ impl From<deadpool_postgres::PoolError> for Refusal {
     }
 }
 
-/// What PostgreSQL says; the error by itself names only where it came from.
-pub fn said(error: &tokio_postgres::Error) -> String {
+/// Error text with its cause; `Display` alone names only the kind of error.
+pub fn error_text(error: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     format!("{error}{}", cause.unwrap_or_default())
 }
@@ -122,7 +126,7 @@ pub fn said(error: &tokio_postgres::Error) -> String {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = self.status();
-        // What a store says about itself is for the log, not for buyers.
+        // Store errors are logged, not shown to clients.
         let message = if status == StatusCode::SERVICE_UNAVAILABLE {
             tracing::error!(reason = %self, "a store failed");
             "a store is not available, try again".to_owned()

@@ -15,7 +15,7 @@ CREATE TABLE ticket_units (
     id serial PRIMARY KEY,
     ticket_id varchar(255) NOT NULL REFERENCES tickets (id),
     reserved boolean NOT NULL DEFAULT false,
-    -- Only of units that an order holds; /pg-reserve-ticket sells without one.
+    -- Set only for units that an order holds; /pg-reserve-ticket sells without an order.
     order_id text REFERENCES orders (id) CHECK (reserved OR order_id IS NULL)
 );
 CREATE INDEX idx_ticket_units_on_order_id ON ticket_units (order_id) WHERE order_id IS NOT NULL;
@@ -25,15 +25,15 @@ CREATE TABLE idempotency_keys (
     made_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX idx_idempotency_keys_on_made_at ON idempotency_keys (made_at);
--- What Redis sells: how many there were, and how many of them are on record as sold. The check has the last word,
--- whatever a counter in Redis says. Half-empty pages keep the new versions of these hot rows beside the old ones.
+-- Stock sold from Redis: the initial number, and how many sales are recorded. The check prevents overselling, whatever a
+-- counter in Redis says. Half-empty pages keep new versions of these hot rows on the same page.
 CREATE TABLE counters (
     ticket_id varchar(255) PRIMARY KEY REFERENCES tickets (id),
     stock int NOT NULL,
     sold int NOT NULL DEFAULT 0 CHECK (sold BETWEEN 0 AND stock)
 ) WITH (fillfactor = 50);
--- Every ticket sold from Redis, a row for each line of an order. Those of a released order are sold no more. The ticket has
--- no foreign key, which would be looked up for each row: its row in counters is changed in the same transaction.
+-- Tickets sold from Redis, one row per order line. Rows of a released order no longer count. The ticket has no foreign key,
+-- which would cost a lookup per row: its row in counters is changed in the same transaction.
 CREATE TABLE sales (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     ticket_id varchar(255) NOT NULL,
@@ -42,6 +42,6 @@ CREATE TABLE sales (
     sold_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX idx_sales_on_order_id ON sales (order_id) WHERE order_id IS NOT NULL;
--- Which rebuild of the counters in Redis is the valid one; see ledger.rs.
+-- Number of the current rebuild of the counters in Redis; see sales_record.rs.
 CREATE TABLE stock_epoch (epoch bigint NOT NULL);
 INSERT INTO stock_epoch VALUES (0);

@@ -1,58 +1,60 @@
-//! Fills both stores with tickets that nobody has bought yet.
+//! Fills both stores with unsold tickets.
 //!
-//! Does not make the index on units: that is a switch of `serve`.
+//! Does not create the index on units: that is a switch of `serve`.
 
 use std::time::Duration;
 
 use tokio_postgres::NoTls;
 
-use crate::config::{SeedArgs, shown};
+use crate::config::{SeedArgs, without_credentials};
 use crate::counter;
 use crate::refusal;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Why nothing was filled in.
+/// Reason why seeding failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Tables of an earlier seed are there.
+    /// Tables of an earlier seed exist.
     #[error("{0} holds tickets already")]
     Exists(String),
-    /// PostgreSQL says no.
+    /// PostgreSQL failed.
     #[error("PostgreSQL at {address}: {reason}")]
     Postgres {
-        /// Where.
+        /// Address without credentials.
         address: String,
-        /// Why.
+        /// Cause.
         reason: String,
     },
-    /// Redis says no.
+    /// Redis failed.
     #[error("Redis at {address}: {source}")]
     Redis {
-        /// Where.
+        /// Address without credentials.
         address: String,
-        /// Why.
+        /// Cause.
         source: redis::RedisError,
     },
 }
 
-/// Makes schema, tickets and units in PostgreSQL, then the counters in Redis.
+/// Creates schema, tickets and units in PostgreSQL, then the counters in Redis.
 ///
 /// # Errors
-/// There are tickets and they are not to be replaced; a store does not do as asked.
+/// Tickets exist and `--replace` is not given; a store fails.
 pub async fn fill(args: &SeedArgs) -> Result<(), Problem> {
     rows(args).await?;
-    counters(args).await.map_err(|source| Problem::Redis { address: shown(&args.stores.redis), source })
+    counters(args)
+        .await
+        .map_err(|source| Problem::Redis { address: without_credentials(&args.stores.redis), source })
 }
 
-/// The ids of so many tickets: a, b, c ...
+/// Ids of the given number of tickets: a, b, c ...
 pub fn ids(tickets: u8) -> impl Iterator<Item = String> {
     ('a'..='z').take(tickets.into()).map(String::from)
 }
 
 async fn rows(args: &SeedArgs) -> Result<(), Problem> {
-    let address = || shown(&args.stores.postgres);
-    let problem = |error| Problem::Postgres { address: address(), reason: refusal::said(&error) };
+    let address = || without_credentials(&args.stores.postgres);
+    let problem = |error| Problem::Postgres { address: address(), reason: refusal::error_text(&error) };
     let (mut client, connection) =
         tokio_postgres::connect(&args.stores.postgres, NoTls).await.map_err(problem)?;
     let connection = tokio::spawn(connection);
@@ -61,7 +63,7 @@ async fn rows(args: &SeedArgs) -> Result<(), Problem> {
         return Err(Problem::Exists(address()));
     }
     write(&mut client, args).await.map_err(problem)?;
-    // Outside of the transaction, where VACUUM may run: plans start from what is true.
+    // VACUUM cannot run in a transaction. Query plans need current statistics.
     client.batch_execute("VACUUM (ANALYZE) tickets, ticket_units, counters").await.map_err(problem)?;
     connection.abort();
     Ok(())
@@ -69,7 +71,7 @@ async fn rows(args: &SeedArgs) -> Result<(), Problem> {
 
 async fn write(client: &mut tokio_postgres::Client, args: &SeedArgs) -> Result<(), tokio_postgres::Error> {
     let transaction = client.transaction().await?;
-    // That there was nothing to drop is no news.
+    // Hides notices about tables that do not exist.
     transaction.batch_execute("SET LOCAL client_min_messages = warning").await?;
     transaction.batch_execute("DROP TABLE IF EXISTS sales, counters, stock_epoch, ticket_units, orders, tickets, idempotency_keys").await?;
     transaction.batch_execute(include_str!("schema.sql")).await?;

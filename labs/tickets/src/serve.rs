@@ -1,6 +1,6 @@
-//! The running service: from a free port to the last answer.
+//! The service from startup to shutdown.
 //!
-//! Does not start the stores; they have to be there.
+//! Does not start the stores; they must be running.
 
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
@@ -15,33 +15,33 @@ use tokio::sync::oneshot;
 
 use crate::booking::Bookings;
 use crate::catalogue::Catalogue;
-use crate::config::{OrderStock, Record, ServeArgs, shown};
+use crate::config::{OrderStock, Record, ServeArgs, without_credentials};
 use crate::counter::{self, Counters};
-use crate::key;
-use crate::ledger::Ledger;
+use crate::counter_sales::CounterSales;
+use crate::key_table;
 use crate::refusal::{self, Refusal};
-use crate::till::Till;
+use crate::sales_record::SalesRecord;
 use crate::unit::{self, Units};
-use crate::web::{self, BoxOffice};
+use crate::web::{self, AppState};
 
-/// How old the list of tickets may become, and how long an idempotency key may outlive its age.
-const ROUND: Duration = Duration::from_secs(5);
+/// How often the list of tickets is reloaded and expired idempotency keys are deleted.
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Most connections that wait to be accepted; the system may have a lower limit (`net.core.somaxconn`).
+/// Maximum number of connections waiting to be accepted; the system limit may be lower (`net.core.somaxconn`).
 const BACKLOG: u32 = 16_384;
 
-/// How often unpaid orders are looked for, and counters that may be wrong.
-const SETTLE_EVERY: Duration = Duration::from_secs(1);
+/// How often expired orders are released and drifted counters are rebuilt.
+const RELEASE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why the service cannot run.
+/// Reason why the service cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Nothing can listen there.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// PostgreSQL cannot be reached, or holds no tickets.
@@ -50,23 +50,23 @@ pub enum Problem {
     /// Redis cannot be reached.
     #[error("Redis at {address}: {source}")]
     Redis {
-        /// Where.
+        /// Address.
         address: String,
-        /// Why.
+        /// Cause.
         source: redis::RedisError,
     },
-    /// The switches do not go together.
+    /// The switches exclude each other.
     #[error("order-stock counters needs sales on record: a rebuild of the counters forgets all others")]
     Switches,
-    /// The counters could not be rebuilt from the record.
+    /// The counters could not be rebuilt from the sales record.
     #[error("the counters in Redis could not be made from the record: {0}")]
     Stock(Refusal),
-    /// The system denies something that the service needs.
+    /// A system call failed.
     #[error("the system says no: {0}")]
     System(#[from] io::Error),
 }
 
-/// Serves until SIGTERM or Ctrl-C, then finishes what is open.
+/// Serves until SIGTERM or Ctrl-C, then finishes open requests.
 ///
 /// # Errors
 /// The port is taken, or a store cannot be used.
@@ -75,14 +75,14 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
     let listener = listener(args.listen).map_err(listen)?;
     allow_connections();
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let (office, pool) = open(args).await?;
-    let releasing = tokio::spawn(release(Arc::clone(&office)));
-    let keeping = tokio::spawn(keep_house(Arc::clone(&office), pool, args.key_age));
+    let (state, pool) = open(args).await?;
+    let releasing = tokio::spawn(release(Arc::clone(&state)));
+    let maintaining = tokio::spawn(run_maintenance(Arc::clone(&state), pool, args.key_age));
     let address = listener.local_addr()?;
     writeln!(io::stdout(), "listening on http://{address}")?;
     tracing::info!(%address, switches = ?args.switches, "serving");
     let listener = listener.tap_io(|tcp| {
-        // Answers are written in one piece; waiting for more of them only delays the last.
+        // Responses are written in one piece; Nagle's algorithm would only delay them.
         let _ = tcp.set_nodelay(true);
     });
     let (asked, is_asked) = oneshot::channel();
@@ -94,7 +94,7 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
         tracing::info!("stopping");
         let _ = asked.send(());
     };
-    let serving = axum::serve(listener, web::router(office)).with_graceful_shutdown(stop);
+    let serving = axum::serve(listener, web::router(state)).with_graceful_shutdown(stop);
     let grace = Duration::from_secs(args.grace);
     let too_late = async move {
         let _ = is_asked.await;
@@ -104,22 +104,22 @@ pub async fn run(args: &ServeArgs) -> Result<(), Problem> {
         served = serving.into_future() => served?,
         () = too_late => tracing::warn!("requests were still open after the grace period"),
     }
-    keeping.abort();
+    maintaining.abort();
     releasing.abort();
     tracing::info!("stopped");
     Ok(())
 }
 
-/// At the start of a sale everybody connects at a time: the queue is as long as the system lets it be.
+/// Binds with the longest accept queue the system allows: at the start of a sale all clients connect at once.
 fn listener(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // So that a restart does not wait for connections of the last run.
+    // Without it, a restart would wait for connections of the last run.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// As many open files as this user may have; the usual limit of 1,024 is one for programs, not for services.
+/// Raises the limit of open files to the maximum; the usual 1,024 is too low for a service.
 fn allow_connections() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(problem) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
@@ -127,58 +127,64 @@ fn allow_connections() {
     }
 }
 
-async fn open(args: &ServeArgs) -> Result<(Arc<BoxOffice>, deadpool_postgres::Pool), Problem> {
+async fn open(args: &ServeArgs) -> Result<(Arc<AppState>, deadpool_postgres::Pool), Problem> {
     let (switches, stores) = (&args.switches, &args.stores);
     if switches.order_stock == OrderStock::Counters && switches.record == Record::None {
         return Err(Problem::Switches);
     }
-    let postgres = |problem: Refusal| Problem::Postgres(format!("{problem}, at {}", shown(&stores.postgres)));
+    let postgres = |problem: Refusal| {
+        Problem::Postgres(format!("{problem}, at {}", without_credentials(&stores.postgres)))
+    };
     unit::set_index(&stores.postgres, switches.unit_index).await.map_err(|error| {
-        Problem::Postgres(format!("PostgreSQL at {}: {}", shown(&stores.postgres), refusal::said(&error)))
+        Problem::Postgres(format!(
+            "PostgreSQL at {}: {}",
+            without_credentials(&stores.postgres),
+            refusal::error_text(&error)
+        ))
     })?;
     let pool = unit::pool(&stores.postgres, switches.pool_max, args.store_timeout()).map_err(postgres)?;
     let catalogue = Catalogue::default();
     catalogue.refresh(&pool).await.map_err(postgres)?;
-    let redis = |source| Problem::Redis { address: shown(&stores.redis), source };
+    let redis = |source| Problem::Redis { address: without_credentials(&stores.redis), source };
     let connection = counter::connect(&stores.redis, args.store_timeout()).await.map_err(redis)?;
     let counters = Counters::load(connection, switches.redis_call, args.key_age).await.map_err(redis)?;
-    let till = Till::open(counters, Ledger::new(pool.clone()), switches.record).await;
-    let till = Arc::new(till.map_err(Problem::Stock)?);
-    let office = BoxOffice {
-        till: Arc::clone(&till),
+    let counter_sales = CounterSales::open(counters, SalesRecord::new(pool.clone()), switches.record).await;
+    let counter_sales = Arc::new(counter_sales.map_err(Problem::Stock)?);
+    let state = AppState {
+        counter_sales: Arc::clone(&counter_sales),
         units: Units::new(pool.clone(), switches),
-        bookings: Bookings::new(pool.clone(), till, switches.order_stock, args.order_age),
+        bookings: Bookings::new(pool.clone(), counter_sales, switches.order_stock, args.order_age),
         catalogue,
         redis_script: switches.redis_script,
         limits: args.limits(),
         body_limit: args.body_limit,
     };
-    Ok((Arc::new(office), pool))
+    Ok((Arc::new(state), pool))
 }
 
-/// What was not paid in time goes back on sale, and counters that may be wrong are set right, about a second later.
-async fn release(office: Arc<BoxOffice>) {
+/// Releases expired orders and rebuilds drifted counters, every [`RELEASE_INTERVAL`].
+async fn release(state: Arc<AppState>) {
     loop {
-        tokio::time::sleep(SETTLE_EVERY).await;
-        match office.bookings.expire().await {
+        tokio::time::sleep(RELEASE_INTERVAL).await;
+        match state.bookings.expire().await {
             Ok(0) => {}
             Ok(tickets) => tracing::info!(tickets, "unpaid tickets are on sale again"),
             Err(problem) => tracing::warn!(reason = %problem, "unpaid tickets are not on sale yet"),
         }
-        if let Err(problem) = office.till.correct().await {
+        if let Err(problem) = state.counter_sales.rebuild_if_drifted().await {
             tracing::warn!(reason = %problem, "counters may still be wrong");
         }
     }
 }
 
-/// New tickets come on sale without a restart, and old idempotency keys are forgotten.
-async fn keep_house(office: Arc<BoxOffice>, pool: deadpool_postgres::Pool, key_age: u32) {
+/// Reloads the list of tickets and deletes expired idempotency keys, every [`MAINTENANCE_INTERVAL`].
+async fn run_maintenance(state: Arc<AppState>, pool: deadpool_postgres::Pool, key_age: u32) {
     loop {
-        tokio::time::sleep(ROUND).await;
-        if let Err(problem) = office.catalogue.refresh(&pool).await {
+        tokio::time::sleep(MAINTENANCE_INTERVAL).await;
+        if let Err(problem) = state.catalogue.refresh(&pool).await {
             tracing::warn!(reason = %problem, "the list of tickets is not fresh");
         }
-        match key::forget(&pool, key_age).await {
+        match key_table::delete_expired(&pool, key_age).await {
             Ok(0) => {}
             Ok(keys) => tracing::debug!(keys, "idempotency keys forgotten"),
             Err(problem) => tracing::warn!(reason = %problem, "old idempotency keys are still there"),

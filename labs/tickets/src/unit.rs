@@ -1,6 +1,6 @@
-//! Stock in PostgreSQL: a row for each ticket there is to sell, or one row with their number.
+//! Stock in PostgreSQL: one row per unit for sale, or one row per ticket with a count.
 //!
-//! Does not retry: a request that fails has taken nothing.
+//! Does not retry: a failed request has taken nothing.
 
 mod batch;
 
@@ -10,13 +10,13 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime, Transaction};
 use tokio_postgres::NoTls;
 
+use crate::batcher::Batcher;
 use crate::config::{Seqscan, Switches, UnitCall, UnitIndex, UnitStatement};
-use crate::group::Group;
-use crate::key::is_done;
-use crate::order::Wanted;
+use crate::key_table::is_repeated;
+use crate::order::OrderRequest;
 use crate::refusal::Refusal;
 
-/// Name of the index on ticket and whether it is reserved.
+/// Name of the index on ticket and reservation.
 pub const INDEX: &str = "idx_ticket_units_on_ticket_id_and_reserved";
 /// Name of the index of free units.
 pub const FREE_INDEX: &str = "idx_ticket_units_free";
@@ -24,13 +24,13 @@ pub const FREE_INDEX: &str = "idx_ticket_units_free";
 const MARK: &str = "UPDATE ticket_units SET reserved = true WHERE id = ANY($1)";
 const DECREMENT: &str = "UPDATE tickets SET stock = stock - $2 WHERE id = $1 AND stock >= $2";
 
-/// Most orders of one transaction: their buyers wait for one commit, and their units for its end.
-const MOST: usize = 500;
+/// Maximum number of orders per transaction. All of them wait for its commit, and it holds their unit locks until then.
+const MAX_BATCH: usize = 500;
 
-/// Makes a pool; it connects when the first connection is wanted.
+/// Creates a connection pool that connects lazily.
 ///
 /// # Errors
-/// The address is no address of PostgreSQL.
+/// The address is not a PostgreSQL address.
 pub fn pool(url: &str, max: u16, timeout: Duration) -> Result<Pool, Refusal> {
     let mut config: tokio_postgres::Config = url.parse()?;
     config.connect_timeout(timeout).application_name("tickets");
@@ -48,10 +48,10 @@ pub fn pool(url: &str, max: u16, timeout: Duration) -> Result<Pool, Refusal> {
         .map_err(|error| Refusal::Postgres(error.to_string()))
 }
 
-/// The tables of tickets and of units.
+/// The tables `tickets` and `ticket_units`.
 pub struct Units {
     shared: Arc<Shared>,
-    batches: Option<Group<Wanted, Reserved>>,
+    batches: Option<Batcher<OrderRequest, Reserved>>,
 }
 
 struct Shared {
@@ -64,16 +64,16 @@ struct Shared {
     find_and_mark_all: String,
 }
 
-/// What came of one order of many; those that failed together share the reason.
+/// Result of one order of a batch; orders that failed together share the reason.
 type Reserved = Result<(), Arc<Refusal>>;
 
 impl Units {
-    /// Sells through a pool in the way the switches say.
+    /// Sells through a pool as configured by the switches.
     pub fn new(pool: Pool, switches: &Switches) -> Self {
         let shared = Arc::new(Shared::new(pool, switches));
         let batches = (switches.unit_call == UnitCall::Batch).then(|| {
             let shared = Arc::clone(&shared);
-            Group::start(MOST, move |orders: Vec<Wanted>| {
+            Batcher::start(MAX_BATCH, move |orders: Vec<OrderRequest>| {
                 let shared = Arc::clone(&shared);
                 async move { shared.reserve_all(&orders).await }
             })
@@ -81,53 +81,51 @@ impl Units {
         Self { shared, batches }
     }
 
-    /// Reserves a unit for each ticket of an order, or none.
+    /// Reserves a unit for each ticket of an order, or none at all.
     ///
     /// # Errors
-    /// Fewer units are free, not counting those that other buyers are about to get; the key was used for another
-    /// order; PostgreSQL fails.
-    pub async fn reserve(&self, wanted: &Wanted) -> Result<(), Refusal> {
+    /// Too few units are free and not locked by other orders; the key was used for another order; PostgreSQL fails.
+    pub async fn reserve(&self, request: &OrderRequest) -> Result<(), Refusal> {
         match &self.batches {
-            None => self.shared.reserve(wanted).await,
-            Some(group) => Ok(group.join(wanted.clone()).await.ok_or(Refusal::Stopping)??),
+            None => self.shared.reserve(request).await,
+            Some(batcher) => Ok(batcher.submit(request.clone()).await.ok_or(Refusal::Stopping)??),
         }
     }
 
-    /// Lowers the one row of each ticket of an order, or none. Buyers of the same ticket wait for each other.
+    /// Lowers the stock row of each ticket of an order, or none. Orders for the same ticket wait for each other.
     ///
     /// # Errors
-    /// Fewer are left; the key was used for another order; PostgreSQL fails.
-    pub async fn decrement(&self, Wanted { order, once }: &Wanted) -> Result<(), Refusal> {
+    /// Too few are left; the key was used for another order; PostgreSQL fails.
+    pub async fn decrement(&self, OrderRequest { order, idempotency }: &OrderRequest) -> Result<(), Refusal> {
         let mut client = self.shared.pool.get().await?;
         let transaction = client.transaction().await?;
-        if is_done(&transaction, once.as_deref()).await? {
+        if is_repeated(&transaction, idempotency.as_deref()).await? {
             return Ok(());
         }
         let statement = transaction.prepare_cached(DECREMENT).await?;
         for (id, count) in order.lines() {
             if transaction.execute(&statement, &[&id, &count]).await? == 0 {
                 transaction.rollback().await?;
-                return Err(Refusal::Short(id.to_owned()));
+                return Err(Refusal::NotEnoughLeft(id.to_owned()));
             }
         }
         Ok(transaction.commit().await?)
     }
 
-    /// Whether PostgreSQL answers.
+    /// Checks that PostgreSQL responds.
     ///
     /// # Errors
-    /// It does not, or no connection was free in time.
+    /// PostgreSQL does not respond, or no connection was free in time.
     pub async fn ping(&self) -> Result<(), Refusal> {
         self.shared.pool.get().await?.simple_query("SELECT 1").await?;
         Ok(())
     }
 }
 
-/// The statement that locks free units. Which ones a buyer gets does not matter, and one that another buyer is about to
-/// get is passed over instead of waited for.
+/// The statement that locks free units. An order can get any of them; units that another transaction has locked are skipped.
 ///
-/// The index of free units has them in order of their number. To ask for that order costs nothing, and keeps PostgreSQL from
-/// collecting all free units of a ticket to take some of them. With other indexes it would have to sort.
+/// The partial index is sorted by unit id. `ORDER BY id` then costs nothing, and keeps PostgreSQL from collecting all free units
+/// of a ticket to take some of them. With other indexes PostgreSQL would have to sort.
 fn find(index: UnitIndex, ticket: &str, count: &str) -> String {
     let order = if index == UnitIndex::Partial { "ORDER BY id" } else { "" };
     format!(
@@ -136,7 +134,7 @@ fn find(index: UnitIndex, ticket: &str, count: &str) -> String {
     )
 }
 
-/// The same for many tickets.
+/// The same statement for many tickets.
 fn find_all(index: UnitIndex, columns: &str) -> String {
     let find = find(index, "wanted.ticket_id", "wanted.count");
     format!(
@@ -145,7 +143,7 @@ fn find_all(index: UnitIndex, columns: &str) -> String {
     )
 }
 
-/// Marks what a statement finds; ARRAY keeps it from being run again for each row.
+/// Marks the units that `find` returns. ARRAY prevents PostgreSQL from running `find` again for each row.
 fn marking(find: &str) -> String {
     format!("UPDATE ticket_units SET reserved = true WHERE id = ANY(ARRAY({find}))")
 }
@@ -165,11 +163,11 @@ impl Shared {
         }
     }
 
-    async fn reserve(&self, Wanted { order, once }: &Wanted) -> Result<(), Refusal> {
+    async fn reserve(&self, OrderRequest { order, idempotency }: &OrderRequest) -> Result<(), Refusal> {
         let mut client = self.pool.get().await?;
-        // Rolled back when it is dropped before it is committed.
+        // Rolled back if dropped before the commit.
         let transaction = client.transaction().await?;
-        if is_done(&transaction, once.as_deref()).await? {
+        if is_repeated(&transaction, idempotency.as_deref()).await? {
             return Ok(());
         }
         self.set_planner(&transaction).await?;
@@ -183,13 +181,13 @@ impl Shared {
             };
             if i64::try_from(taken) != Ok(i64::from(count)) {
                 transaction.rollback().await?;
-                return Err(Refusal::Short(id.to_owned()));
+                return Err(Refusal::NotEnoughLeft(id.to_owned()));
             }
         }
         Ok(transaction.commit().await?)
     }
 
-    /// How many units were found and marked; when fewer than `count` were found, none is marked.
+    /// Returns the number of units found. Marks them only if there are `count`.
     async fn find_then_mark(
         &self,
         transaction: &Transaction<'_>,
@@ -214,10 +212,10 @@ impl Shared {
     }
 }
 
-/// Makes the index that is wanted and drops the others. Takes seconds on a table of a million units.
+/// Creates the index of the switch and drops the others. Takes seconds on a table of a million units.
 ///
 /// # Errors
-/// There is no table of units, or it is not ours.
+/// The table of units is missing or belongs to another user.
 pub async fn set_index(url: &str, index: UnitIndex) -> Result<(), tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     let connection = tokio::spawn(connection);

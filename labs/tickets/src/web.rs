@@ -1,4 +1,4 @@
-//! The routes: an order in, "Success" or a refusal out.
+//! HTTP routes: parses requests, returns "Success", an order or a refusal.
 //!
 //! Does not know how a store keeps its stock.
 
@@ -15,36 +15,36 @@ use axum::{Json, Router};
 use crate::booking::{Booking, Bookings};
 use crate::catalogue::Catalogue;
 use crate::config::RedisScript;
-use crate::once::{Header, Once};
-use crate::order::{Limits, Order, Wanted};
+use crate::counter_sales::CounterSales;
+use crate::idempotency::{Header, IdempotencyKey};
+use crate::order::{Limits, Order, OrderRequest};
 use crate::refusal::Refusal;
-use crate::till::Till;
 use crate::unit::Units;
 
-/// What the routes work with.
-pub struct BoxOffice {
+/// Shared state of the routes.
+pub struct AppState {
     /// Stock in Redis.
-    pub till: Arc<Till>,
+    pub counter_sales: Arc<CounterSales>,
     /// Stock in PostgreSQL.
     pub units: Units,
-    /// Orders that have to be paid.
+    /// Orders with a payment deadline.
     pub bookings: Bookings,
-    /// What is on sale.
+    /// Tickets on sale.
     pub catalogue: Catalogue,
-    /// What /redis-decrement runs.
+    /// Script of /redis-decrement.
     pub redis_script: RedisScript,
-    /// How large an order may be.
+    /// Size limits of an order.
     pub limits: Limits,
-    /// Largest body, in bytes.
+    /// Maximum body size, in bytes.
     pub body_limit: usize,
 }
 
-type Shared = State<Arc<BoxOffice>>;
+type Shared = State<Arc<AppState>>;
 type Body = Result<Bytes, BytesRejection>;
 
 /// All routes.
-pub fn router(office: Arc<BoxOffice>) -> Router {
-    let limit = DefaultBodyLimit::max(office.body_limit);
+pub fn router(state: Arc<AppState>) -> Router {
+    let limit = DefaultBodyLimit::max(state.body_limit);
     Router::new()
         .route("/simple-redis-decrement", post(simple))
         .route("/complex-redis-decrement", post(checked))
@@ -57,68 +57,68 @@ pub fn router(office: Arc<BoxOffice>) -> Router {
         .route("/health", get(|| async { "ok" }))
         .route("/ready", get(ready))
         .layer(limit)
-        .with_state(office)
+        .with_state(state)
 }
 
-async fn simple(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Simple, &header, body).await
+async fn simple(State(state): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&state, RedisScript::Simple, &header, body).await
 }
 
-async fn checked(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, RedisScript::Checked, &header, body).await
+async fn checked(State(state): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&state, RedisScript::Checked, &header, body).await
 }
 
-async fn chosen(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
-    count_down(&office, office.redis_script, &header, body).await
+async fn chosen(State(state): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    count_down(&state, state.redis_script, &header, body).await
 }
 
 async fn count_down(
-    office: &BoxOffice,
+    state: &AppState,
     script: RedisScript,
     header: &Header,
     body: Body,
 ) -> Result<&'static str, Refusal> {
-    let wanted = office.wanted(header, "counters", body)?;
-    office.till.sell(script, &wanted).await?;
+    let request = state.request(header, "counters", body)?;
+    state.counter_sales.sell(script, &request).await?;
     Ok("Success")
 }
 
-async fn reserve(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
-    let wanted = office.wanted(&header, "units", body)?;
-    office.units.reserve(&wanted).await?;
+async fn reserve(State(state): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    let request = state.request(&header, "units", body)?;
+    state.units.reserve(&request).await?;
     Ok("Success")
 }
 
-async fn decrement(State(office): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
-    let wanted = office.wanted(&header, "row", body)?;
-    office.units.decrement(&wanted).await?;
+async fn decrement(State(state): Shared, header: Header, body: Body) -> Result<&'static str, Refusal> {
+    let request = state.request(&header, "row", body)?;
+    state.units.decrement(&request).await?;
     Ok("Success")
 }
 
 async fn open(
-    State(office): Shared,
+    State(state): Shared,
     header: Header,
     body: Body,
 ) -> Result<(StatusCode, Json<Booking>), Refusal> {
-    let wanted = office.wanted(&header, "orders", body)?;
-    Ok((StatusCode::CREATED, Json(office.bookings.open(&wanted).await?)))
+    let request = state.request(&header, "orders", body)?;
+    Ok((StatusCode::CREATED, Json(state.bookings.open(&request).await?)))
 }
 
-async fn show(State(office): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
-    Ok(Json(office.bookings.show(&id).await?))
+async fn show(State(state): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
+    Ok(Json(state.bookings.show(&id).await?))
 }
 
-async fn pay(State(office): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
-    Ok(Json(office.bookings.pay(&id).await?))
+async fn pay(State(state): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
+    Ok(Json(state.bookings.pay(&id).await?))
 }
 
-async fn cancel(State(office): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
-    Ok(Json(office.bookings.cancel(&id).await?))
+async fn cancel(State(state): Shared, Path(id): Path<String>) -> Result<Json<Booking>, Refusal> {
+    Ok(Json(state.bookings.cancel(&id).await?))
 }
 
-/// Whether both stores answer; a balancer sends no buyers here while one does not.
-async fn ready(State(office): Shared) -> Response {
-    let (postgres, redis) = tokio::join!(office.units.ping(), office.till.ping());
+/// Readiness: whether both stores respond. A load balancer sends no requests here while one does not.
+async fn ready(State(state): Shared) -> Response {
+    let (postgres, redis) = tokio::join!(state.units.ping(), state.counter_sales.ping());
     let problem = match (postgres, redis) {
         (Ok(()), Ok(())) => return "ready".into_response(),
         (Err(problem), _) | (_, Err(problem)) => problem,
@@ -128,11 +128,11 @@ async fn ready(State(office): Shared) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, format!("{store} does not answer")).into_response()
 }
 
-impl BoxOffice {
-    fn wanted(&self, header: &Header, route: &str, body: Body) -> Result<Wanted, Refusal> {
+impl AppState {
+    fn request(&self, header: &Header, route: &str, body: Body) -> Result<OrderRequest, Refusal> {
         let order = self.order(body)?;
-        let once = Once::read(header, route, &order)?;
-        Ok(Wanted { order: Arc::new(order), once })
+        let idempotency = IdempotencyKey::read(header, route, &order)?;
+        Ok(OrderRequest { order: Arc::new(order), idempotency })
     }
 
     fn order(&self, body: Body) -> Result<Order, Refusal> {

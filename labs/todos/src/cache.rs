@@ -1,10 +1,9 @@
-//! The newest todos in memory, encoded: a list is answered without a question to PostgreSQL.
+//! List cache: the newest todos in memory, encoded, so that a list needs no query.
 //!
-//! Invariant: a list that begins after a write of this process was answered shows that write. Writes of others are
-//! seen when their notification arrives; while nobody listens for them, nothing is kept. Reads no database itself.
+//! Invariant: a list requested after a write of this process was acknowledged shows that write. Writes of other processes
+//! show when their notification arrives; while no connection listens for them, nothing is cached. Does not read the database.
 //!
-//! A new todo is put in its place. Any other change, and whatever came out of order, empties the cache: a state that
-//! is never wrong.
+//! A new todo is inserted in order. Any other change, and any that arrives out of order, clears the cache, which is always safe.
 
 use std::cmp::Ordering;
 
@@ -14,10 +13,10 @@ use parking_lot::Mutex;
 
 use crate::todo::Todo;
 
-/// New todos that may arrive while a list is being read; beyond, reading begins anew.
-const MOST_PENDING: usize = 10_000;
+/// Maximum number of todos that can be created while the list is loaded; beyond it, the load starts again.
+const MAX_PENDING: usize = 10_000;
 
-/// A todo as text, and where it belongs.
+/// An encoded todo with its sort key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     at: DateTime,
@@ -26,22 +25,22 @@ pub struct Item {
 }
 
 impl Item {
-    /// A todo and its text.
+    /// A todo and its encoding.
     pub fn new(todo: &Todo, text: Bytes) -> Self {
         Self { at: todo.created_at, id: todo.id, text }
     }
 
-    /// The newest first, as PostgreSQL is asked to order them.
+    /// Newest first, as in the query.
     fn order(&self, other: &Self) -> Ordering {
         other.at.cmp(&self.at).then(other.id.cmp(&self.id))
     }
 }
 
-/// The state of the table, as far as this process knows. What was read in one is of no use in another.
+/// A state of the table as this process knows it. Data read in one epoch is invalid in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Epoch(u64);
 
-/// The list in memory.
+/// The list cache.
 #[derive(Debug)]
 pub struct Cache {
     limit: usize,
@@ -51,135 +50,135 @@ pub struct Cache {
 #[derive(Debug, Default)]
 struct State {
     epoch: u64,
-    /// Whether changes by others would be noticed.
-    is_watched: bool,
-    /// Whether a write of this process may yet be done that was given up.
-    is_in_doubt: bool,
+    /// Whether a connection listens for changes by other processes.
+    is_listening: bool,
+    /// Whether PostgreSQL may still execute a failed write of this process.
+    has_uncertain_write: bool,
     items: Option<Vec<Item>>,
     body: Option<Bytes>,
-    /// What was made since somebody began to read the list.
+    /// Todos created since the current load of the list started.
     pending: Option<Vec<Item>>,
 }
 
 impl Cache {
-    /// An empty one that keeps so many todos, and that nobody watches over yet.
+    /// An empty cache for at most `limit` todos. It stores nothing until [`Self::set_listening`].
     pub fn new(limit: Option<u32>) -> Self {
         let limit = limit.map_or(usize::MAX, |limit| limit as usize);
         Self { limit, state: Mutex::default() }
     }
 
-    /// The list as an array of JSON, if it is known.
+    /// The list as a JSON array, if it is cached.
     pub fn body(&self) -> Option<Bytes> {
         let mut state = self.state.lock();
         let State { items: Some(items), body, .. } = &mut *state else { return None };
-        Some(body.get_or_insert_with(|| joined(items)).clone())
+        Some(body.get_or_insert_with(|| json_array(items)).clone())
     }
 
-    /// Where things stand. To be asked for before a write is begun.
+    /// The current epoch. Call it before a write.
     pub fn epoch(&self) -> Epoch {
         Epoch(self.state.lock().epoch)
     }
 
-    /// Somebody is going to read the list from PostgreSQL, to keep it.
-    pub fn begin(&self) -> Epoch {
+    /// Starts to load the list from PostgreSQL.
+    pub fn begin_fill(&self) -> Epoch {
         let mut state = self.state.lock();
         state.pending = Some(Vec::new());
         Epoch(state.epoch)
     }
 
-    /// What was read. It is kept if nothing but new todos came in between.
-    pub fn keep(&self, begun: Epoch, read: Vec<Item>) {
+    /// Stores a loaded list, unless anything but new todos changed since [`Self::begin_fill`].
+    pub fn fill(&self, epoch: Epoch, read: Vec<Item>) {
         let mut state = self.state.lock();
         let Some(pending) = state.pending.take() else { return };
-        if begun != Epoch(state.epoch) || !state.is_watched {
+        if epoch != Epoch(state.epoch) || !state.is_listening {
             return;
         }
         let mut items = read;
         for item in pending {
-            put(&mut items, item, self.limit);
+            insert_sorted(&mut items, item, self.limit);
         }
         state.items = Some(items);
         state.body = None;
     }
 
-    /// New todos were written; `begun` is from before. With `pushed_out` each took the place of the oldest one.
-    pub fn made(&self, begun: Epoch, made: impl IntoIterator<Item = Item>, pushed_out: bool) {
+    /// Adds todos created by a write that started in `epoch`. With `deleted_oldest`, each replaced the oldest todo.
+    pub fn add_created(&self, epoch: Epoch, created: impl IntoIterator<Item = Item>, deleted_oldest: bool) {
         let mut state = self.state.lock();
-        let holds_the_oldest = state.items.as_ref().is_some_and(|items| items.len() < self.limit);
-        // Somebody changed or deleted a todo meanwhile, and it may have been one of these.
-        let is_late = begun != Epoch(state.epoch);
-        if is_late || (pushed_out && (holds_the_oldest || state.pending.is_some())) {
-            state.forget();
+        let shows_oldest = state.items.as_ref().is_some_and(|items| items.len() < self.limit);
+        // Another write changed or deleted a todo meanwhile, maybe one of these.
+        let is_late = epoch != Epoch(state.epoch);
+        if is_late || (deleted_oldest && (shows_oldest || state.pending.is_some())) {
+            state.clear();
             return;
         }
-        for item in made {
+        for item in created {
             if let Some(pending) = &mut state.pending {
                 pending.push(item.clone());
             }
             if let Some(items) = &mut state.items {
-                put(items, item, self.limit);
+                insert_sorted(items, item, self.limit);
                 state.body = None;
             }
         }
-        if state.pending.as_ref().is_some_and(|pending| pending.len() > MOST_PENDING) {
-            state.forget();
+        if state.pending.as_ref().is_some_and(|pending| pending.len() > MAX_PENDING) {
+            state.clear();
         }
     }
 
-    /// A todo was changed or deleted, or somebody else changed something.
-    pub fn forget(&self) {
-        self.state.lock().forget();
+    /// Clears the cache after any other change.
+    pub fn clear(&self) {
+        self.state.lock().clear();
     }
 
-    /// Somebody was told of a change. One of our own is known already, unless a write is in doubt.
-    pub fn told(&self, is_own: bool) {
+    /// Handles a notification. The cache already has changes by this process, unless a failed write is uncertain.
+    pub fn notified(&self, is_own: bool) {
         let mut state = self.state.lock();
-        if !is_own || state.is_in_doubt {
-            state.forget();
+        if !is_own || state.has_uncertain_write {
+            state.clear();
         }
     }
 
-    /// A write failed, and may yet be done: until the connection that tells of changes is a new one, even our own
-    /// changes are news.
-    pub fn doubt(&self) {
+    /// Records that a write failed which PostgreSQL may still execute: notifications of this process clear the cache too, until the
+    /// listening connection is replaced.
+    pub fn mark_uncertain(&self) {
         let mut state = self.state.lock();
-        state.is_in_doubt = true;
-        state.forget();
+        state.has_uncertain_write = true;
+        state.clear();
     }
 
-    /// Whether changes by others are noticed from now on.
-    pub fn watch(&self, is_watched: bool) {
+    /// Sets whether a connection listens for changes by other processes.
+    pub fn set_listening(&self, is_listening: bool) {
         let mut state = self.state.lock();
-        state.is_watched = is_watched;
-        state.is_in_doubt = false;
-        state.forget();
+        state.is_listening = is_listening;
+        state.has_uncertain_write = false;
+        state.clear();
     }
 }
 
 impl State {
-    fn forget(&mut self) {
+    fn clear(&mut self) {
         self.epoch += 1;
         (self.items, self.body, self.pending) = (None, None, None);
     }
 }
 
-fn put(items: &mut Vec<Item>, item: Item, limit: usize) {
-    // What is there already was read from PostgreSQL after it was written.
-    if let Err(place) = items.binary_search_by(|other| other.order(&item))
-        && place < limit
+fn insert_sorted(items: &mut Vec<Item>, item: Item, limit: usize) {
+    // An item that exists was loaded after it was written.
+    if let Err(index) = items.binary_search_by(|other| other.order(&item))
+        && index < limit
     {
-        items.insert(place, item);
+        items.insert(index, item);
         items.truncate(limit);
     }
 }
 
-/// Items as an array of JSON.
-pub fn joined(items: &[Item]) -> Bytes {
+/// Items as a JSON array.
+pub fn json_array(items: &[Item]) -> Bytes {
     let size: usize = items.iter().map(|item| item.text.len() + 1).sum();
     let mut body = BytesMut::with_capacity(size + 2);
     body.extend_from_slice(b"[");
-    for (place, item) in items.iter().enumerate() {
-        if place > 0 {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
             body.extend_from_slice(b",");
         }
         body.extend_from_slice(&item.text);
@@ -199,94 +198,94 @@ mod tests {
         Item { at, id, text: Bytes::from(id.to_string()) }
     }
 
-    fn shown(cache: &Cache) -> Option<String> {
+    fn list_text(cache: &Cache) -> Option<String> {
         cache.body().map(|body| String::from_utf8(body.to_vec()).unwrap())
     }
 
     fn filled(limit: u32, items: Vec<Item>) -> Cache {
         let cache = Cache::new(Some(limit));
-        cache.watch(true);
-        let begun = cache.begin();
-        cache.keep(begun, items);
+        cache.set_listening(true);
+        let epoch = cache.begin_fill();
+        cache.fill(epoch, items);
         cache
     }
 
     #[test]
-    fn a_new_todo_comes_first_and_pushes_out_the_last() {
+    fn a_new_todo_comes_first_and_drops_the_last() {
         let cache = filled(2, vec![item(2, 2), item(1, 1)]);
-        assert_eq!(shown(&cache).unwrap(), "[2,1]");
-        cache.made(cache.epoch(), [item(3, 3)], false);
-        assert_eq!(shown(&cache).unwrap(), "[3,2]");
-        cache.made(cache.epoch(), [item(9, 0)], false);
-        assert_eq!(shown(&cache).unwrap(), "[3,2]", "one that began long ago is not among the newest");
+        assert_eq!(list_text(&cache).unwrap(), "[2,1]");
+        cache.add_created(cache.epoch(), [item(3, 3)], false);
+        assert_eq!(list_text(&cache).unwrap(), "[3,2]");
+        cache.add_created(cache.epoch(), [item(9, 0)], false);
+        assert_eq!(list_text(&cache).unwrap(), "[3,2]", "one that began long ago is not among the newest");
     }
 
     #[test]
-    fn what_is_written_while_the_list_is_read_is_not_lost_and_not_there_twice() {
+    fn a_todo_written_while_the_list_is_loaded_appears_exactly_once() {
         let cache = Cache::new(None);
-        cache.watch(true);
-        let begun = cache.begin();
-        cache.made(cache.epoch(), [item(2, 2), item(3, 3)], false);
-        cache.keep(begun, vec![item(2, 2), item(1, 1)]);
-        assert_eq!(shown(&cache).unwrap(), "[3,2,1]");
+        cache.set_listening(true);
+        let epoch = cache.begin_fill();
+        cache.add_created(cache.epoch(), [item(2, 2), item(3, 3)], false);
+        cache.fill(epoch, vec![item(2, 2), item(1, 1)]);
+        assert_eq!(list_text(&cache).unwrap(), "[3,2,1]");
     }
 
     #[test]
-    fn a_list_that_was_read_before_a_change_is_not_kept() {
+    fn a_list_read_before_a_change_is_not_cached() {
         let cache = Cache::new(None);
-        cache.watch(true);
-        let begun = cache.begin();
-        cache.forget();
-        cache.keep(begun, vec![item(1, 1)]);
-        assert_eq!(shown(&cache), None);
+        cache.set_listening(true);
+        let epoch = cache.begin_fill();
+        cache.clear();
+        cache.fill(epoch, vec![item(1, 1)]);
+        assert_eq!(list_text(&cache), None);
     }
 
     #[test]
-    fn a_todo_that_was_perhaps_deleted_before_it_was_told_does_not_come_back() {
+    fn a_late_result_of_a_create_does_not_restore_a_deleted_todo() {
         let cache = filled(5, vec![item(1, 1)]);
         let before = cache.epoch();
-        cache.forget();
-        let begun = cache.begin();
-        cache.keep(begun, vec![item(1, 1)]);
-        cache.made(before, [item(2, 2)], false);
-        assert_eq!(shown(&cache), None);
+        cache.clear();
+        let epoch = cache.begin_fill();
+        cache.fill(epoch, vec![item(1, 1)]);
+        cache.add_created(before, [item(2, 2)], false);
+        assert_eq!(list_text(&cache), None);
     }
 
     #[test]
-    fn nothing_is_kept_while_nobody_watches() {
+    fn nothing_is_cached_without_a_listening_connection() {
         let cache = filled(5, vec![item(1, 1)]);
-        cache.watch(false);
-        let begun = cache.begin();
-        cache.keep(begun, vec![item(1, 1)]);
-        assert_eq!(shown(&cache), None);
+        cache.set_listening(false);
+        let epoch = cache.begin_fill();
+        cache.fill(epoch, vec![item(1, 1)]);
+        assert_eq!(list_text(&cache), None);
     }
 
     #[test]
-    fn our_own_changes_are_no_news_unless_a_write_is_in_doubt() {
+    fn own_notifications_are_ignored_unless_a_write_is_uncertain() {
         let cache = filled(5, vec![item(1, 1)]);
-        cache.told(true);
-        assert_eq!(shown(&cache).unwrap(), "[1]");
-        cache.told(false);
-        assert_eq!(shown(&cache), None, "a change by somebody else");
-        cache.doubt();
-        let begun = cache.begin();
-        cache.keep(begun, vec![item(1, 1)]);
-        cache.told(true);
-        assert_eq!(shown(&cache), None, "it may be the write that was given up");
+        cache.notified(true);
+        assert_eq!(list_text(&cache).unwrap(), "[1]");
+        cache.notified(false);
+        assert_eq!(list_text(&cache), None, "a change by somebody else");
+        cache.mark_uncertain();
+        let epoch = cache.begin_fill();
+        cache.fill(epoch, vec![item(1, 1)]);
+        cache.notified(true);
+        assert_eq!(list_text(&cache), None, "it may be the write that was given up");
     }
 
     #[test]
-    fn when_the_oldest_goes_a_list_that_shows_it_is_forgotten() {
+    fn deleting_the_oldest_todo_clears_a_list_that_shows_it() {
         let whole = filled(5, vec![item(1, 1)]);
-        whole.made(whole.epoch(), [item(2, 2)], true);
-        assert_eq!(shown(&whole), None);
+        whole.add_created(whole.epoch(), [item(2, 2)], true);
+        assert_eq!(list_text(&whole), None);
         let newest = filled(1, vec![item(5, 5)]);
-        newest.made(newest.epoch(), [item(6, 6)], true);
-        assert_eq!(shown(&newest).unwrap(), "[6]");
+        newest.add_created(newest.epoch(), [item(6, 6)], true);
+        assert_eq!(list_text(&newest).unwrap(), "[6]");
     }
 
     proptest! {
-        /// Whatever happens in whatever order, what is shown is what the table has.
+        /// Random events in random order: a cached list always equals the table.
         #[test]
         fn the_cache_never_differs_from_the_table(
             events in prop::collection::vec((0..4_u8, 0..30_i8), 0..40),
@@ -299,21 +298,21 @@ mod tests {
                 match kind {
                     0 => {
                         let new = item(i32::try_from(number).unwrap(), second);
-                        let begun = cache.epoch();
+                        let epoch = cache.epoch();
                         table.push(new.clone());
-                        cache.made(begun, [new], false);
+                        cache.add_created(epoch, [new], false);
                     }
                     1 if !table.is_empty() => {
                         table.swap_remove(number % table.len());
-                        cache.forget();
+                        cache.clear();
                     }
-                    2 => reading = Some((cache.begin(), newest(&table, limit))),
-                    _ => if let Some((begun, read)) = reading.take() {
-                        cache.keep(begun, read);
+                    2 => reading = Some((cache.begin_fill(), newest(&table, limit))),
+                    _ => if let Some((epoch, read)) = reading.take() {
+                        cache.fill(epoch, read);
                     },
                 }
                 if let Some(body) = cache.body() {
-                    prop_assert_eq!(body, joined(&newest(&table, limit)));
+                    prop_assert_eq!(body, json_array(&newest(&table, limit)));
                 }
             }
         }

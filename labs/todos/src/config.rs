@@ -1,7 +1,6 @@
-//! What can be asked for: commands, settings and the switches, by flag or by environment variable.
+//! Commands, settings and switches, by flag or environment variable.
 //!
-//! Does not act on any of it. Every switch is independent: any combination starts, but `replica-reads on`
-//! without a replica.
+//! Does not act on them. The switches are independent: any combination starts, except `replica-reads on` without a replica.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -20,7 +19,7 @@ pub struct Cli {
     /// Least severe log line that is written (to stderr): error, warn, info, debug
     #[arg(long, env = "TODOS_LOG_LEVEL", default_value = "info", global = true)]
     pub log_level: tracing::Level,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, env = "TODOS_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
 }
@@ -36,7 +35,7 @@ pub enum Command {
     Serve(Box<ServeArgs>),
 }
 
-/// Where the todos are.
+/// Address of the store.
 #[derive(Debug, Clone, Args)]
 pub struct StoreArgs {
     /// Address of PostgreSQL
@@ -49,55 +48,55 @@ pub struct StoreArgs {
     pub postgres: String,
 }
 
-/// An address as it may be shown: without user and password, and without what is behind `?`: that may be one, too.
-pub fn shown(address: &str) -> String {
+/// An address without user, password and query, for messages. The query can contain a password too.
+pub fn without_credentials(address: &str) -> String {
     let (address, more) = address.split_once('?').unwrap_or((address, ""));
     match (address.find("://"), address.rfind('@')) {
-        // What ends there may be a password with a `?` in it: nothing of it is sure to be harmless.
+        // The part before `?` may end within a password that contains a `?`.
         _ if more.contains('@') => "the address given".to_owned(),
         (Some(scheme), Some(at)) if scheme < at => {
             format!("{}{}", &address[..scheme + 3], &address[at + 1..])
         }
-        // So it is with words like host=... password=...
+        // The form `host=... password=...` may contain secrets anywhere.
         (None, _) => "the address given".to_owned(),
         _ => address.to_owned(),
     }
 }
 
-/// What `seed` takes.
+/// Arguments of `seed`.
 #[derive(Debug, Clone, Args)]
 pub struct SeedArgs {
     /// The store.
     #[command(flatten)]
     pub store: StoreArgs,
-    /// How many todos there are afterwards, with ids from 1
+    /// Number of todos afterwards, with ids from 1
     #[arg(long, env = "TODOS_SEED_ROWS", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(0..=10_000_000))]
     pub rows: u32,
-    /// Throw away the todos that are there
+    /// Replace existing todos
     #[arg(long)]
     pub replace: bool,
 }
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(args_override_self = true)]
 pub struct ServeArgs {
     /// The store.
     #[command(flatten)]
     pub store: StoreArgs,
-    /// Address of a replica of it; read from with --replica-reads on
+    /// Address of its replica; used with --replica-reads on
     #[arg(long, env = "TODOS_REPLICA", hide_env_values = true)]
     pub replica: Option<String>,
     /// Address to listen on; port 0 takes a free one and prints it
     #[arg(long, env = "TODOS_LISTEN", default_value = "127.0.0.1:3200")]
     pub listen: SocketAddr,
-    /// Largest request body, in bytes
+    /// Maximum size of a request body, in bytes
     #[arg(long, env = "TODOS_BODY_LIMIT", default_value_t = 16 * 1024)]
     pub body_limit: usize,
-    /// Milliseconds that a request waits for a connection, for a statement, and, twice that, for all it does
+    /// Milliseconds that a request waits for a connection or a statement; a whole request can take twice that
     #[arg(long, env = "TODOS_STORE_TIMEOUT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub store_timeout_ms: u32,
-    /// Seconds that open requests have to finish after a stop was asked for
+    /// Seconds that open requests have to finish when the service stops
     #[arg(long, env = "TODOS_GRACE", default_value_t = 10)]
     pub grace: u64,
     /// Threads that handle requests; with --handler `async_blocking` there is one
@@ -109,61 +108,61 @@ pub struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// How long a connection or a statement may take.
+    /// Timeout of a connection or a statement.
     pub fn store_timeout(&self) -> Duration {
         Duration::from_millis(self.store_timeout_ms.into())
     }
 
-    /// How long all that a request does may take: a connection, then a statement.
-    pub fn patience(&self) -> Duration {
+    /// Timeout of a whole request: a connection, then a statement.
+    pub fn request_timeout(&self) -> Duration {
         self.store_timeout() * 2
     }
 }
 
-/// What a study turns on and off. The defaults are the fastest known setting.
+/// Tuning steps that a study varies. The defaults are the fastest known setting.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Switches")]
 pub struct Switches {
-    /// Whether there is an index on `created_at`; made or dropped at the start
+    /// Whether there is an index on `created_at`; created or dropped at startup
     #[arg(long, env = "TODOS_CREATED_INDEX", default_value = "on")]
     pub created_index: Toggle,
     /// Whether reads go to the replica
     #[arg(long, env = "TODOS_REPLICA_READS", default_value = "off")]
     pub replica_reads: Toggle,
-    /// Who waits for PostgreSQL
+    /// How requests wait for PostgreSQL
     #[arg(long, env = "TODOS_HANDLER", default_value = "async")]
     pub handler: Handler,
-    /// How answers are encoded
+    /// How responses are encoded
     #[arg(long, env = "TODOS_JSON", default_value = "fast")]
     pub json: Json,
-    /// Most todos of a list: a number, or `none`
+    /// Maximum number of todos in a list, or `none`
     #[arg(long, env = "TODOS_LIST_LIMIT", default_value = "200")]
     pub list_limit: Limit,
     /// What a commit waits for: `synchronous_commit` of each session
     #[arg(long, env = "TODOS_COMMIT", default_value = "on")]
     pub commit: Commit,
-    /// Whether a new todo takes the place of the oldest one
+    /// Whether a new todo replaces the oldest one
     #[arg(long, env = "TODOS_ROW_COUNT", default_value = "growing")]
     pub row_count: RowCount,
-    /// Rows the table is brought to at the start, by new ones or by deleting the oldest: a number, or `none` to leave it
+    /// Rows of the table at startup: adds todos or deletes the oldest; `none` leaves it
     #[arg(long, env = "TODOS_ROWS", default_value = "none")]
     pub rows: Limit,
-    /// Most connections to each PostgreSQL
+    /// Maximum number of connections to each PostgreSQL
     #[arg(long, env = "TODOS_POOL_MAX", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub pool_max: u16,
-    /// Whether a connection proves with a query that it lives, each time it is taken from the pool
+    /// Whether each connection taken from the pool is checked with a query
     #[arg(long, env = "TODOS_POOL_PROBE", default_value = "off")]
     pub pool_probe: Toggle,
-    /// Whether prepared statements are kept
+    /// Whether prepared statements are cached
     #[arg(long, env = "TODOS_STATEMENT_CACHE", default_value = "on")]
     pub statement_cache: Toggle,
     /// How a new todo is written
     #[arg(long, env = "TODOS_INSERT", default_value = "group")]
     pub insert: Insert,
-    /// Whether the list is kept in memory, encoded
+    /// Whether the encoded list is cached in memory
     #[arg(long, env = "TODOS_LIST_CACHE", default_value = "on")]
     pub list_cache: Toggle,
-    /// Units of own work for each row of an answer: what an interpreter does there
+    /// Units of CPU work per row of a response, as an interpreter would spend
     #[arg(long, env = "TODOS_ROW_COST", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub row_cost: u32,
     /// Whether only one request at a time may do that work and encode
@@ -174,9 +173,9 @@ pub struct Switches {
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Toggle {
-    /// Yes
+    /// On
     On,
-    /// No
+    /// Off
     Off,
 }
 
@@ -216,18 +215,18 @@ impl FromStr for Limit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Handler {
-    /// A thread for each request that waits, 30 at most
+    /// On a thread per waiting request, at most 30
     Threadpool,
-    /// The thread that serves all requests: one at a time
+    /// On the thread that serves all requests, one at a time
     AsyncBlocking,
-    /// Nobody: requests wait without a thread
+    /// Asynchronously, without a thread
     Async,
 }
 
 /// Values of `--json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Json {
-    /// A tree of named values for each todo, then its text
+    /// A tree of named values per todo, then text
     Standard,
     /// Straight to text
     Fast,
@@ -237,18 +236,18 @@ pub enum Json {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Commit {
-    /// The disk here, and the disk of a synchronous replica
+    /// The disk of the primary and of a synchronous replica
     On,
-    /// As on, and until the replica shows it to its readers
+    /// As on, and until the replica shows it to readers
     RemoteApply,
-    /// The disk here: replication is asynchronous
+    /// The disk of the primary: replication is asynchronous
     Local,
-    /// Nothing: an answered write may be lost
+    /// Nothing: an acknowledged write can be lost
     Off,
 }
 
 impl Commit {
-    /// As PostgreSQL calls it.
+    /// Value of `synchronous_commit`.
     pub fn setting(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -262,20 +261,20 @@ impl Commit {
 /// Values of `--row-count`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RowCount {
-    /// Each new todo is one more
+    /// Each new todo adds a row
     Growing,
-    /// The oldest todo goes when a new one comes
+    /// Each new todo replaces the oldest one
     Fixed,
 }
 
 /// Values of `--insert`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Insert {
-    /// A transaction, then the row is read again: four round trips
+    /// A transaction, then a read of the row: four round trips
     Steps,
     /// One statement
     One,
-    /// One statement for all that wait
+    /// One statement for all waiting todos
     Group,
 }
 
@@ -288,12 +287,12 @@ pub enum RuntimeLock {
     None,
 }
 
-/// How log lines look.
+/// Values of `--log-format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people
     Text,
-    /// One object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -312,7 +311,7 @@ mod tests {
             ("postgres://db/x?password=ge@heim", "the address given"),
             ("host=db password=geheim", "the address given"),
         ] {
-            assert_eq!(shown(address), expected, "{address}");
+            assert_eq!(without_credentials(address), expected, "{address}");
         }
     }
 }

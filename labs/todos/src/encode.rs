@@ -1,6 +1,6 @@
-//! Todos as JSON, by either of two encoders that write the same bytes.
+//! JSON encoding of todos, by one of two encoders that write the same bytes.
 //!
-//! Does not read JSON; [`crate::todo`] does.
+//! Does not parse JSON; [`crate::todo`] does.
 
 use bytes::Bytes;
 use jiff::civil::DateTime;
@@ -11,23 +11,23 @@ use crate::interpreter::Interpreter;
 use crate::metric::Metrics;
 use crate::todo::Todo;
 
-/// What encoders have done.
+/// Work of an encoder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Nodes of trees that were built on the way.
+pub struct Stats {
+    /// Number of intermediate tree nodes.
     pub nodes: u64,
 }
 
-/// The encoder of a process, at the cost of its interpreter.
+/// The encoder of a process, with the simulated cost of an interpreter.
 #[derive(Debug)]
-pub struct Pen {
+pub struct Encoder {
     json: Json,
     interpreter: Interpreter,
     metrics: Metrics,
 }
 
-impl Pen {
-    /// Writes in the way of the switches.
+impl Encoder {
+    /// An encoder for the switches.
     pub fn new(switches: &Switches, metrics: Metrics) -> Self {
         let interpreter = Interpreter::new(switches.row_cost, switches.runtime_lock, metrics.clone());
         Self { json: switches.json, interpreter, metrics }
@@ -35,63 +35,63 @@ impl Pen {
 
     /// A list as an array.
     pub fn list(&self, todos: &[Todo]) -> Bytes {
-        self.counted(todos.len(), || list(self.json, todos))
+        self.run_counted(todos.len(), || list(self.json, todos))
     }
 
     /// One todo as an object.
     pub fn one(&self, todo: &Todo) -> Bytes {
-        self.counted(1, || one(self.json, todo))
+        self.run_counted(1, || one(self.json, todo))
     }
 
-    /// The todos of a list, each by itself.
+    /// The todos of a list, encoded one by one.
     pub fn each(&self, todos: &[Todo]) -> Vec<Bytes> {
         self.interpreter.run(todos.len(), || {
-            let (texts, work): (Vec<Bytes>, Vec<Work>) =
+            let (texts, stats): (Vec<Bytes>, Vec<Stats>) =
                 todos.iter().map(|todo| one(self.json, todo)).unzip();
-            self.metrics.nodes.inc_by(work.iter().map(|work| work.nodes).sum());
+            self.metrics.nodes.inc_by(stats.iter().map(|stats| stats.nodes).sum());
             texts
         })
     }
 
-    /// What is encoded already, at the cost of the request.
-    pub fn again(&self, text: Bytes) -> Bytes {
-        self.counted(0, || (text, Work::default()))
+    /// An encoded body, at the cost of a request without rows.
+    pub fn cached(&self, text: Bytes) -> Bytes {
+        self.run_counted(0, || (text, Stats::default()))
     }
 
-    fn counted(&self, rows: usize, encode: impl FnOnce() -> (Bytes, Work)) -> Bytes {
-        let (bytes, work) = self.interpreter.run(rows, encode);
-        self.metrics.nodes.inc_by(work.nodes);
+    fn run_counted(&self, rows: usize, encode: impl FnOnce() -> (Bytes, Stats)) -> Bytes {
+        let (bytes, stats) = self.interpreter.run(rows, encode);
+        self.metrics.nodes.inc_by(stats.nodes);
         bytes
     }
 }
 
 /// A list as an array.
-pub fn list(json: Json, todos: &[Todo]) -> (Bytes, Work) {
+pub fn list(json: Json, todos: &[Todo]) -> (Bytes, Stats) {
     match json {
-        Json::Fast => (text(&Items(todos), 160 * todos.len() + 2), Work::default()),
+        Json::Fast => (text(&Items(todos), 160 * todos.len() + 2), Stats::default()),
         Json::Standard => {
             let trees: Vec<Tree> = todos.iter().map(Tree::of).collect();
             let nodes = trees.iter().map(Tree::nodes).sum();
-            (text(&trees, 0), Work { nodes })
+            (text(&trees, 0), Stats { nodes })
         }
     }
 }
 
 /// One todo as an object.
-pub fn one(json: Json, todo: &Todo) -> (Bytes, Work) {
+pub fn one(json: Json, todo: &Todo) -> (Bytes, Stats) {
     match json {
-        Json::Fast => (text(todo, 160), Work::default()),
+        Json::Fast => (text(todo, 160), Stats::default()),
         Json::Standard => {
             let tree = Tree::of(todo);
             let nodes = tree.nodes();
-            (text(&tree, 0), Work { nodes })
+            (text(&tree, 0), Stats { nodes })
         }
     }
 }
 
 fn text(value: &impl Serialize, room: usize) -> Bytes {
     let mut bytes = Vec::with_capacity(room);
-    // Writing to memory fails only for maps whose keys are no text, and there are none.
+    // Writing to memory fails only for maps with keys that are not strings; there are none.
     let _ = serde_json::to_writer(&mut bytes, value);
     bytes.into()
 }
@@ -111,16 +111,16 @@ impl Serialize for Todo {
         fields.serialize_field("name", &self.name)?;
         fields.serialize_field("description", &self.description)?;
         fields.serialize_field("done", &self.done)?;
-        fields.serialize_field("created_at", &Stamp(self.created_at))?;
-        fields.serialize_field("updated_at", &self.updated_at.map(Stamp))?;
+        fields.serialize_field("created_at", &Timestamp(self.created_at))?;
+        fields.serialize_field("updated_at", &self.updated_at.map(Timestamp))?;
         fields.end()
     }
 }
 
 /// A time as `2020-07-01T12:34:56.123456`: always 26 characters.
-struct Stamp(DateTime);
+struct Timestamp(DateTime);
 
-impl Stamp {
+impl Timestamp {
     fn text(&self) -> [u8; 26] {
         let time = self.0;
         let mut text = *b"0000-00-00T00:00:00.000000";
@@ -141,20 +141,20 @@ impl Stamp {
     }
 }
 
-impl Serialize for Stamp {
+impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
-/// What a dynamic language makes of a row before it writes it: a table of names and values.
+/// The intermediate form of a dynamic language: a map of names and values per row.
 struct Tree(Vec<(String, Node)>);
 
 enum Node {
     Number(i64),
     Text(String),
-    Truth(bool),
-    Nothing,
+    Bool(bool),
+    Null,
 }
 
 impl Tree {
@@ -164,9 +164,9 @@ impl Tree {
             ("id", Node::Number(todo.id.into())),
             ("name", Node::Text(todo.name.clone())),
             ("description", Node::Text(todo.description.clone())),
-            ("done", Node::Truth(todo.done)),
+            ("done", Node::Bool(todo.done)),
             ("created_at", time(todo.created_at)),
-            ("updated_at", todo.updated_at.map_or(Node::Nothing, time)),
+            ("updated_at", todo.updated_at.map_or(Node::Null, time)),
         ];
         Self(fields.into_iter().map(|(name, node)| (name.to_owned(), node)).collect())
     }
@@ -191,8 +191,8 @@ impl Serialize for Node {
         match self {
             Self::Number(number) => serializer.serialize_i64(*number),
             Self::Text(text) => serializer.serialize_str(text),
-            Self::Truth(truth) => serializer.serialize_bool(*truth),
-            Self::Nothing => serializer.serialize_none(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Null => serializer.serialize_none(),
         }
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_the_published_kind_has_the_published_size() {
+    fn a_seeded_todo_has_the_published_size() {
         let mut item = todo(1234, "United todo", 5, false);
         item.description = "fourteen chars".to_owned();
         let (bytes, _) = one(Json::Fast, &item);
@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn only_the_standard_encoder_builds_trees() {
         let todos = vec![todo(1, "a", 0, true); 3];
-        assert_eq!(list(Json::Fast, &todos).1, Work { nodes: 0 });
-        assert_eq!(list(Json::Standard, &todos).1, Work { nodes: 18 });
+        assert_eq!(list(Json::Fast, &todos).1, Stats { nodes: 0 });
+        assert_eq!(list(Json::Standard, &todos).1, Stats { nodes: 18 });
     }
 
     proptest! {

@@ -1,13 +1,12 @@
 //! Todos: a small list kept in PostgreSQL, with every step of its tuning story as a switch.
 //!
-//! Knows nothing of what measures it.
+//! Does not depend on the load generator.
 
-pub mod book;
 pub mod cache;
 pub mod config;
-pub mod desk;
 pub mod encode;
-pub mod group;
+pub mod executor;
+pub mod group_writer;
 pub mod interpreter;
 pub mod metric;
 pub mod migration;
@@ -16,4 +15,5 @@ pub mod seed;
 pub mod serve;
 pub mod store;
 pub mod todo;
+pub mod todo_service;
 pub mod web;

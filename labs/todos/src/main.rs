@@ -1,17 +1,17 @@
-//! The command line: settings in, exit code out.
+//! The command line: parses settings, runs a command, sets the exit code.
 //!
-//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
+//! Contains no service logic. Errors are printed as `error: what, where` and a hint.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
-use todos::config::{Cli, Command, Handler, LogFormat, SeedArgs, ServeArgs, StoreArgs, shown};
+use todos::config::{Cli, Command, Handler, LogFormat, SeedArgs, ServeArgs, StoreArgs, without_credentials};
 use todos::{migration, refusal, seed, serve, store};
 use tokio::runtime::{Builder, Runtime};
 
-/// What went wrong, and what to do about it.
-type Wrong = (String, &'static str);
+/// An error and its hint.
+type Failure = (String, &'static str);
 
 const SYSTEM: &str = "see what the system allows this user: open files, threads";
 const START: &str = "start PostgreSQL, or name another one with --postgres URL";
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Migrate(args) => migrate(&args),
-        Command::Seed(args) => fill(&args),
-        Command::Serve(args) => keep(&args),
+        Command::Seed(args) => run_seed(&args),
+        Command::Serve(args) => run_serve(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -37,18 +37,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn migrate(args: &StoreArgs) -> Result<(), Wrong> {
+fn migrate(args: &StoreArgs) -> Result<(), Failure> {
     let steps = runtime(Builder::new_current_thread())?.block_on(async {
         let mut client = store::prepare::connect(&args.postgres).await?;
         migration::migrate(&mut client).await
     });
-    let wrong =
-        |error| (format!("PostgreSQL at {}: {}", shown(&args.postgres), refusal::said(&error)), START);
-    let _ = writeln!(io::stdout(), "{} steps applied", steps.map_err(wrong)?);
+    let failure = |error| {
+        (
+            format!("PostgreSQL at {}: {}", without_credentials(&args.postgres), refusal::error_text(&error)),
+            START,
+        )
+    };
+    let _ = writeln!(io::stdout(), "{} steps applied", steps.map_err(failure)?);
     Ok(())
 }
 
-fn fill(args: &SeedArgs) -> Result<(), Wrong> {
+fn run_seed(args: &SeedArgs) -> Result<(), Failure> {
     runtime(Builder::new_current_thread())?.block_on(seed::fill(args)).map_err(|problem| {
         let hint = match &problem {
             seed::Problem::Exists(_) => "--replace throws them away",
@@ -60,23 +64,25 @@ fn fill(args: &SeedArgs) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn keep(args: &ServeArgs) -> Result<(), Wrong> {
-    let mut front = Builder::new_multi_thread();
-    front.worker_threads(args.threads.into());
-    // Connections need somebody to serve them while the threads of requests wait.
-    let mut back = Builder::new_multi_thread();
-    back.worker_threads(1);
-    let (front, back) = match args.switches.handler {
-        Handler::Async => (runtime(front)?, None),
-        Handler::Threadpool => (runtime(front)?, Some(runtime(back)?)),
-        Handler::AsyncBlocking => (runtime(Builder::new_current_thread())?, Some(runtime(back)?)),
+fn run_serve(args: &ServeArgs) -> Result<(), Failure> {
+    let mut request_runtime = Builder::new_multi_thread();
+    request_runtime.worker_threads(args.threads.into());
+    // Connections need a thread of their own while request threads block.
+    let mut connection_runtime = Builder::new_multi_thread();
+    connection_runtime.worker_threads(1);
+    let (request_runtime, connection_runtime) = match args.switches.handler {
+        Handler::Async => (runtime(request_runtime)?, None),
+        Handler::Threadpool => (runtime(request_runtime)?, Some(runtime(connection_runtime)?)),
+        Handler::AsyncBlocking => {
+            (runtime(Builder::new_current_thread())?, Some(runtime(connection_runtime)?))
+        }
     };
-    let driver = back.as_ref().unwrap_or(&front).handle().clone();
-    let served = front.block_on(serve::run(args, driver));
-    if let Some(back) = back {
-        back.shutdown_background();
+    let driver = connection_runtime.as_ref().unwrap_or(&request_runtime).handle().clone();
+    let served = request_runtime.block_on(serve::run(args, driver));
+    if let Some(connection_runtime) = connection_runtime {
+        connection_runtime.shutdown_background();
     }
-    front.shutdown_background();
+    request_runtime.shutdown_background();
     served.map_err(|problem| {
         let hint = match &problem {
             serve::Problem::Listen { .. } => {
@@ -92,6 +98,6 @@ fn keep(args: &ServeArgs) -> Result<(), Wrong> {
     })
 }
 
-fn runtime(mut builder: Builder) -> Result<Runtime, Wrong> {
+fn runtime(mut builder: Builder) -> Result<Runtime, Failure> {
     builder.enable_all().build().map_err(|error| (error.to_string(), SYSTEM))
 }

@@ -1,6 +1,6 @@
-//! What a process counts of its own work, shown at `/metrics` as Prometheus reads it.
+//! Metrics of one process, served at `/metrics` in the format of Prometheus.
 //!
-//! Judges nothing, and knows nothing of other processes.
+//! Does not aggregate over processes.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -10,10 +10,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-/// What requests are told apart by.
+/// Labels of request counts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Request {
-    /// The route, not the path: their number does not grow.
+pub struct RequestLabels {
+    /// The route, not the path, to bound the number of labels.
     pub route: String,
     /// The method, or `other`.
     pub method: &'static str,
@@ -21,37 +21,37 @@ pub struct Request {
     pub status: u16,
 }
 
-/// What times are told apart by.
+/// Labels of durations.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct Route {
+pub struct RouteLabels {
     /// The route.
     pub route: String,
     /// The method, or `other`.
     pub method: &'static str,
 }
 
-/// The figures; all clones count on the same ones.
+/// The metrics; clones share them.
 #[derive(Debug, Clone)]
 pub struct Metrics {
-    /// Requests that were answered.
-    pub requests: Family<Request, Counter>,
-    /// Seconds from the head of a request to the head of its answer.
-    pub seconds: Family<Route, Histogram, fn() -> Histogram>,
-    /// Todos that were made.
+    /// Requests with a response.
+    pub requests: Family<RequestLabels, Counter>,
+    /// Seconds from the head of a request to the head of its response.
+    pub seconds: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    /// Todos created.
     pub created: Counter,
-    /// Statements that made todos.
+    /// Statements that created todos.
     pub insert_statements: Counter,
-    /// Statements that were prepared because no prepared one was kept.
+    /// Statements prepared because none was cached.
     pub prepared: Counter,
-    /// Lists that were answered from memory.
+    /// Lists served from the cache.
     pub list_hits: Counter,
-    /// Lists that were read to be kept in memory.
+    /// Lists loaded into the cache.
     pub list_loads: Counter,
-    /// Nodes of trees that the standard encoder built.
+    /// Tree nodes built by the standard encoder.
     pub nodes: Counter,
-    /// Units of own work, for the sake of `row-cost`.
-    pub toil: Counter,
-    /// Requests that a thread, or the one thread, waits for.
+    /// Units of work added by `row-cost`.
+    pub row_work: Counter,
+    /// Threads that wait for PostgreSQL.
     pub waiting_threads: Gauge,
     /// Connections in the pool of the primary.
     pub connections: Gauge,
@@ -68,7 +68,7 @@ impl Default for Metrics {
             list_hits: Counter::default(),
             list_loads: Counter::default(),
             nodes: Counter::default(),
-            toil: Counter::default(),
+            row_work: Counter::default(),
             waiting_threads: Gauge::default(),
             connections: Gauge::default(),
         }
@@ -81,7 +81,7 @@ fn buckets() -> Histogram {
 }
 
 impl Metrics {
-    /// All of it in the text format of Prometheus.
+    /// All metrics in the text format of Prometheus.
     pub fn text(&self) -> String {
         let mut registry = Registry::with_prefix("todos");
         registry.register("requests", "Requests answered", self.requests.clone());
@@ -96,7 +96,7 @@ impl Metrics {
         registry.register("list_hits", "Lists answered from memory", self.list_hits.clone());
         registry.register("list_loads", "Lists read to be kept in memory", self.list_loads.clone());
         registry.register("json_nodes", "Nodes of trees built to encode", self.nodes.clone());
-        registry.register("row_toil", "Units of own work for row-cost", self.toil.clone());
+        registry.register("row_toil", "Units of own work for row-cost", self.row_work.clone());
         registry.register(
             "waiting_threads",
             "Threads that wait for PostgreSQL",

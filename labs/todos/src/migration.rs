@@ -1,27 +1,27 @@
-//! The schema, brought up to date step by step, once, however many processes start at a time.
+//! Schema migrations: applies each step once, however many processes start concurrently.
 //!
-//! Does not go back, and does not make what a switch decides (see [`crate::store::prepare`]).
+//! Does not roll back, and does not create what switches control (see [`crate::store::prepare`]).
 
 use tokio_postgres::Client;
 
-/// The steps, in order. A step that was released is never changed.
+/// The steps, in order. A released step never changes.
 const STEPS: [&str; 2] =
     [include_str!("migrations/0001_todos.sql"), include_str!("migrations/0002_changed.sql")];
 
-/// Any number, as long as every process takes the same one.
+/// Advisory lock of all processes that migrate.
 const LOCK: i64 = 7_206_083;
 
-const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (\
+const MIGRATIONS_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (\
                       version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())";
 
-/// Applies the steps that are missing and says how many they were.
+/// Applies missing steps. Returns their number.
 ///
 /// # Errors
-/// PostgreSQL says no; nothing is changed then.
+/// PostgreSQL fails; then nothing is changed.
 pub async fn migrate(client: &mut Client) -> Result<usize, tokio_postgres::Error> {
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-    transaction.batch_execute(LEDGER).await?;
+    transaction.batch_execute(MIGRATIONS_TABLE).await?;
     let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM schema_migrations", &[]).await?;
     let done = usize::try_from(row.get::<_, i32>(0)).unwrap_or_default();
     for (version, step) in (1_i32..).zip(STEPS).skip(done) {

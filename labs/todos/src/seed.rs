@@ -1,10 +1,10 @@
 //! Fills the table with todos of the published size.
 //!
-//! Does not make the index on `created_at`: that is a switch of `serve`.
+//! Does not create the index on `created_at`: that is a switch of `serve`.
 
 use tokio_postgres::Client;
 
-use crate::config::{SeedArgs, shown};
+use crate::config::{SeedArgs, without_credentials};
 use crate::migration;
 use crate::refusal;
 use crate::store::prepare::{connect, lock};
@@ -17,31 +17,31 @@ const INSERT: &str = "INSERT INTO todos (name, description, done, created_at) \
 const DELETE_OLDEST: &str =
     "DELETE FROM todos WHERE id IN (SELECT id FROM todos ORDER BY created_at, id LIMIT $1)";
 
-/// Why nothing was filled in.
+/// Reason why seeding failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Todos are there.
+    /// Todos exist.
     #[error("{0} holds todos already")]
     Exists(String),
-    /// PostgreSQL says no.
+    /// PostgreSQL failed.
     #[error("PostgreSQL at {address}: {reason}")]
     Postgres {
-        /// Where.
+        /// Address without credentials.
         address: String,
-        /// Why.
+        /// Cause.
         reason: String,
     },
 }
 
-/// Makes the schema and the todos.
+/// Creates the schema and the todos.
 ///
 /// # Errors
-/// There are todos and they are not to be replaced; PostgreSQL does not do as asked.
+/// Todos exist and `--replace` is not given; PostgreSQL fails.
 pub async fn fill(args: &SeedArgs) -> Result<(), Problem> {
-    let address = || shown(&args.store.postgres);
+    let address = || without_credentials(&args.store.postgres);
     let problem = |error: tokio_postgres::Error| Problem::Postgres {
         address: address(),
-        reason: refusal::said(&error),
+        reason: refusal::error_text(&error),
     };
     let mut client = connect(&args.store.postgres).await.map_err(problem)?;
     migration::migrate(&mut client).await.map_err(problem)?;
@@ -51,21 +51,21 @@ pub async fn fill(args: &SeedArgs) -> Result<(), Problem> {
     } else if count(&client).await.map_err(problem)? > 0 {
         return Err(Problem::Exists(address()));
     }
-    bring_to(&client, args.rows).await.map_err(problem)
+    adjust_rows(&client, args.rows).await.map_err(problem)
 }
 
-/// Makes new todos or deletes the oldest until there are so many.
+/// Creates todos or deletes the oldest until there are `rows`.
 ///
 /// # Errors
-/// PostgreSQL says no.
-pub async fn bring_to(client: &Client, rows: u32) -> Result<(), tokio_postgres::Error> {
+/// PostgreSQL fails.
+pub async fn adjust_rows(client: &Client, rows: u32) -> Result<(), tokio_postgres::Error> {
     let missing = i64::from(rows) - count(client).await?;
     if missing > 0 {
         client.execute(INSERT, &[&missing]).await?;
     } else if missing < 0 {
         client.execute(DELETE_OLDEST, &[&-missing]).await?;
     }
-    // Plans start from what is true.
+    // Query plans need current statistics.
     client.batch_execute("VACUUM (ANALYZE) todos").await
 }
 

@@ -1,6 +1,6 @@
-//! The running service: from a free port to the last answer.
+//! The service from startup to shutdown.
 //!
-//! Does not start PostgreSQL; it has to be there.
+//! Does not start PostgreSQL; it must be running.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write as _};
@@ -14,39 +14,39 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::book::Book;
 use crate::cache::Cache;
-use crate::config::{ServeArgs, shown};
-use crate::desk::Desk;
+use crate::config::{ServeArgs, without_credentials};
+use crate::executor::RequestExecutor;
 use crate::metric::Metrics;
-use crate::refusal::said;
+use crate::refusal::error_text;
 use crate::store::prepare::prepare;
-use crate::store::{Store, watch};
-use crate::web::{self, Office};
+use crate::store::{Store, notifications};
+use crate::todo_service::TodoService;
+use crate::web::{self, AppState};
 
-/// Why the service cannot run.
+/// Reason why the service cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Nothing can listen there.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
-    /// PostgreSQL cannot be reached, or does not do as asked.
+    /// PostgreSQL cannot be reached, or failed.
     #[error("{0}")]
     Postgres(String),
-    /// Reads are to go to a replica, and there is none.
+    /// Reads should go to a replica, and none is given.
     #[error("reads cannot go to a replica without its address")]
     NoReplica,
-    /// The system denies something that the service needs.
+    /// A system call failed.
     #[error("the system says no: {0}")]
     System(#[from] io::Error),
 }
 
-/// Serves until SIGTERM or Ctrl-C, then finishes what is open. `driver` is where connections live.
+/// Serves until SIGTERM or Ctrl-C, then finishes open requests. `driver` is the runtime of the connections.
 ///
 /// # Errors
 /// The port is taken, or PostgreSQL cannot be used.
@@ -63,14 +63,18 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
         _ = int.recv() => return Ok(()),
     };
     prepared.map_err(|error| {
-        Problem::Postgres(format!("PostgreSQL at {}: {}", shown(&args.store.postgres), said(&error)))
+        Problem::Postgres(format!(
+            "PostgreSQL at {}: {}",
+            without_credentials(&args.store.postgres),
+            error_text(&error)
+        ))
     })?;
-    let office = open(args, &driver)?;
+    let state = build_state(args, &driver)?;
     let address = listener.local_addr()?;
     writeln!(io::stdout(), "listening on http://{address}")?;
     tracing::info!(%address, switches = ?args.switches, "serving");
     let listener = listener.tap_io(|tcp| {
-        // Answers are written in one piece; waiting for more of them only delays the last.
+        // Responses are written in one piece; Nagle's algorithm would only delay them.
         let _ = tcp.set_nodelay(true);
     });
     let (asked, is_asked) = oneshot::channel();
@@ -82,7 +86,7 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
         tracing::info!("stopping");
         let _ = asked.send(());
     };
-    let serving = axum::serve(listener, web::router(office)).with_graceful_shutdown(stop);
+    let serving = axum::serve(listener, web::router(state)).with_graceful_shutdown(stop);
     let grace = Duration::from_secs(args.grace);
     let too_late = async move {
         let _ = is_asked.await;
@@ -96,23 +100,25 @@ pub async fn run(args: &ServeArgs, driver: Handle) -> Result<(), Problem> {
     Ok(())
 }
 
-fn open(args: &ServeArgs, driver: &Handle) -> Result<Arc<Office>, Problem> {
+fn build_state(args: &ServeArgs, driver: &Handle) -> Result<Arc<AppState>, Problem> {
     let metrics = Metrics::default();
     let node = node();
-    let store = Store::new(args, &node, metrics.clone())
-        .map_err(|problem| Problem::Postgres(format!("{problem}, at {}", shown(&args.store.postgres))))?;
+    let store = Store::new(args, &node, metrics.clone()).map_err(|problem| {
+        Problem::Postgres(format!("{problem}, at {}", without_credentials(&args.store.postgres)))
+    })?;
     let cache = args.switches.list_cache.is_on().then(|| {
         let cache = Arc::new(Cache::new(args.switches.list_limit.number()));
-        driver.spawn(watch::watch(args.store.postgres.clone(), node, Arc::clone(&cache)));
+        driver.spawn(notifications::follow_changes(args.store.postgres.clone(), node, Arc::clone(&cache)));
         cache
     });
-    let book = Book::new(store, cache, &args.switches, driver, metrics.clone());
-    let desk = Desk::new(args.switches.handler, driver.clone(), args.patience(), metrics.clone());
-    Ok(Arc::new(Office { book, desk, body_limit: args.body_limit, metrics }))
+    let todo_service = TodoService::new(store, cache, &args.switches, driver, metrics.clone());
+    let executor =
+        RequestExecutor::new(args.switches.handler, driver.clone(), args.request_timeout(), metrics.clone());
+    Ok(Arc::new(AppState { todo_service, executor, body_limit: args.body_limit, metrics }))
 }
 
-/// Who this process is to others that watch the table. In containers each may be process 1, so that is not enough: the
-/// standard hasher begins with what the system has of random bits.
+/// Identifies this process to others that listen for changes. The process id is not unique over containers, so a random number
+/// is added: the standard hasher is seeded by the system.
 fn node() -> String {
     let process = std::process::id();
     format!("todos-{process}-{:016x}", RandomState::new().hash_one(process))
@@ -123,10 +129,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_nodes_are_told_apart_even_if_both_are_the_same_process_to_their_systems() {
+    fn nodes_differ_even_with_the_same_process_id() {
         let (one, other) = (node(), node());
         assert_ne!(one, other);
-        // It is handed to PostgreSQL among other options, which spaces and backslashes would end.
+        // It is one of several PostgreSQL options, which spaces and backslashes would end.
         assert!(one.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'), "{one}");
     }
 }

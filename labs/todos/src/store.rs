@@ -1,6 +1,6 @@
-//! Todos in PostgreSQL, and what of it a switch decides.
+//! Todos in PostgreSQL: statements, connections and the switches that affect them.
 //!
-//! Does not retry: whether a write that failed was done is not known.
+//! Does not retry: a failed write may have been executed.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ use crate::metric::Metrics;
 use crate::refusal::Refusal;
 use crate::todo::{Draft, Todo};
 
+pub mod notifications;
 pub mod prepare;
-pub mod watch;
 
-/// Who this process is to others that watch the table.
+/// Setting that identifies this process to others that listen for changes.
 pub const NODE: &str = "todos.node";
 
 const COLUMNS: &str = "id, name, description, done, created_at, updated_at";
 
-/// The statements, as the switches have them.
+/// The statements for the current switches.
 struct Sql {
     list: String,
     show: String,
@@ -29,12 +29,12 @@ struct Sql {
     insert_many: String,
     set: String,
     delete: &'static str,
-    /// Takes the place of the oldest; none if the table grows.
-    push_out: Option<&'static str>,
+    /// Deletes the oldest todo for a new one. None if the table grows.
+    delete_oldest: Option<&'static str>,
 }
 
-/// The oldest one is that which the list has last: the list in memory drops it without a question.
-const PUSH_OUT: &str = "DELETE FROM todos WHERE id IN \
+/// The oldest todo is the last one of the list, so that the cache can drop it without a query.
+const DELETE_OLDEST: &str = "DELETE FROM todos WHERE id IN \
                         (SELECT id FROM todos ORDER BY created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)";
 
 impl Sql {
@@ -57,7 +57,7 @@ impl Sql {
             ),
             set: format!("UPDATE todos SET done = $2, updated_at = now() WHERE id = $1 RETURNING {COLUMNS}"),
             delete: "DELETE FROM todos WHERE id = $1",
-            push_out: is_fixed.then_some(PUSH_OUT),
+            delete_oldest: is_fixed.then_some(DELETE_OLDEST),
         }
     }
 }
@@ -67,17 +67,17 @@ pub struct Store {
     primary: Pool,
     replica: Option<Pool>,
     sql: Sql,
-    keeps_statements: bool,
-    /// For all that a write does.
-    patience: Duration,
+    caches_statements: bool,
+    /// Timeout of a whole write.
+    request_timeout: Duration,
     metrics: Metrics,
 }
 
 impl Store {
-    /// Connects when the first connection is wanted. `node` is who this process is to others.
+    /// Connects lazily. `node` identifies this process to others.
     ///
     /// # Errors
-    /// An address is no address of PostgreSQL.
+    /// An address is not a PostgreSQL address.
     pub fn new(args: &ServeArgs, node: &str, metrics: Metrics) -> Result<Self, Refusal> {
         let switches = &args.switches;
         let replica = args.replica.as_ref().filter(|_| switches.replica_reads.is_on());
@@ -85,13 +85,13 @@ impl Store {
             primary: pool(&args.store.postgres, args, node)?,
             replica: replica.map(|url| pool(url, args, node)).transpose()?,
             sql: Sql::of(switches),
-            keeps_statements: switches.statement_cache.is_on(),
-            patience: args.patience(),
+            caches_statements: switches.statement_cache.is_on(),
+            request_timeout: args.request_timeout(),
             metrics,
         })
     }
 
-    /// The newest todos first, from where reads go.
+    /// The list, newest first, from the replica if reads go there.
     ///
     /// # Errors
     /// PostgreSQL fails.
@@ -99,11 +99,11 @@ impl Store {
         self.list_from(self.replica.as_ref().unwrap_or(&self.primary)).await
     }
 
-    /// The newest todos first, from the primary: with all that was ever answered.
+    /// The list, newest first, from the primary: includes every acknowledged write.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn list_of_primary(&self) -> Result<Vec<Todo>, Refusal> {
+    pub async fn list_from_primary(&self) -> Result<Vec<Todo>, Refusal> {
         self.list_from(&self.primary).await
     }
 
@@ -113,10 +113,10 @@ impl Store {
         Ok(client.query(&statement, &[]).await?.iter().map(todo).collect())
     }
 
-    /// One todo, from where reads go.
+    /// One todo, from the replica if reads go there.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails.
+    /// No such todo; PostgreSQL fails.
     pub async fn show(&self, id: i32) -> Result<Todo, Refusal> {
         let client = self.replica.as_ref().unwrap_or(&self.primary).get().await?;
         self.read(&client, id).await
@@ -127,21 +127,21 @@ impl Store {
         client.query_opt(&statement, &[&id]).await?.as_ref().map(todo).ok_or(Refusal::NoTodo)
     }
 
-    /// Makes a todo as published: a transaction, then the row is read again.
+    /// Creates a todo as published: a transaction, then a read of the row.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn insert_in_steps(&self, draft: &Draft) -> Result<Todo, Refusal> {
         let mut client = self.primary.get().await?;
         let insert = self.statement(&client, self.sql.insert).await?;
-        let push_out = match self.sql.push_out {
+        let delete_oldest = match self.sql.delete_oldest {
             Some(sql) => Some(self.statement(&client, sql).await?),
             None => None,
         };
-        // Rolled back when it is dropped before it is committed.
+        // Rolled back if dropped before the commit.
         let transaction = client.transaction().await?;
-        // First: in an empty table the oldest one would be the new one.
-        if let Some(statement) = push_out {
+        // Before the insert: otherwise the new todo of an empty table would be the oldest.
+        if let Some(statement) = delete_oldest {
             transaction.execute(&statement, &[]).await?;
         }
         let id: i32 =
@@ -152,23 +152,23 @@ impl Store {
         self.read(&client, id).await
     }
 
-    /// Makes todos in one statement; they come back in the order of the drafts. Takes no longer than twice the timeout:
-    /// others queue behind it.
+    /// Creates todos in one statement. Returns them in the order of the drafts. Takes at most twice the store timeout, because
+    /// other writes queue behind it.
     ///
     /// # Errors
-    /// PostgreSQL fails, or does not answer; then either all were made or none.
+    /// PostgreSQL fails or does not respond; then either all todos were created or none.
     pub async fn insert(&self, drafts: &[Draft]) -> Result<Vec<Todo>, Refusal> {
-        let end = Instant::now() + self.patience;
+        let end = Instant::now() + self.request_timeout;
         let Ok(client) = timeout_at(end, self.primary.get()).await else {
-            return Err(Refusal::NotBegun("no connection was free in time".to_owned()));
+            return Err(Refusal::NotStarted("no connection was free in time".to_owned()));
         };
         let client = client?;
         let Ok(rows) = timeout_at(end, self.insert_with(&client, drafts)).await else {
-            give_up(client);
-            return Err(Refusal::late());
+            cancel_and_close(client);
+            return Err(Refusal::timed_out());
         };
         let mut todos: Vec<Todo> = rows?.iter().map(todo).collect();
-        // Ids are given as the rows are read from the arrays.
+        // Ids are assigned in the order of the arrays.
         todos.sort_unstable_by_key(|todo| todo.id);
         self.metrics.insert_statements.inc();
         self.metrics.created.inc_by(todos.len() as u64);
@@ -183,10 +183,10 @@ impl Store {
         Ok(client.query(&statement, &[&names, &descriptions, &done]).await?)
     }
 
-    /// Says whether a todo is done.
+    /// Sets whether a todo is done.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails.
+    /// No such todo; PostgreSQL fails.
     pub async fn set(&self, id: i32, done: bool) -> Result<Todo, Refusal> {
         let client = self.primary.get().await?;
         let statement = self.statement(&client, &self.sql.set).await?;
@@ -196,17 +196,17 @@ impl Store {
     /// Deletes a todo.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails.
+    /// No such todo; PostgreSQL fails.
     pub async fn delete(&self, id: i32) -> Result<(), Refusal> {
         let client = self.primary.get().await?;
         let statement = self.statement(&client, self.sql.delete).await?;
         if client.execute(&statement, &[&id]).await? == 0 { Err(Refusal::NoTodo) } else { Ok(()) }
     }
 
-    /// Whether every PostgreSQL answers that is used.
+    /// Checks that every PostgreSQL in use responds.
     ///
     /// # Errors
-    /// One does not, or no connection was free in time.
+    /// One does not respond, or no connection was free in time.
     pub async fn ping(&self) -> Result<(), Refusal> {
         for pool in std::iter::once(&self.primary).chain(&self.replica) {
             pool.get().await?.simple_query("SELECT 1").await?;
@@ -214,16 +214,16 @@ impl Store {
         Ok(())
     }
 
-    /// Connections to the primary at this time.
+    /// Current number of connections to the primary.
     pub fn connections(&self) -> usize {
         self.primary.status().size
     }
 
     async fn statement(&self, client: &Client, sql: &str) -> Result<Statement, Refusal> {
-        if self.keeps_statements {
-            let kept = client.statement_cache.size();
+        if self.caches_statements {
+            let cached = client.statement_cache.size();
             let statement = client.prepare_cached(sql).await?;
-            self.metrics.prepared.inc_by(client.statement_cache.size().saturating_sub(kept) as u64);
+            self.metrics.prepared.inc_by(client.statement_cache.size().saturating_sub(cached) as u64);
             return Ok(statement);
         }
         self.metrics.prepared.inc();
@@ -242,15 +242,15 @@ fn todo(row: &Row) -> Todo {
     }
 }
 
-/// Closes a connection whose statement was not answered: whoever had it next would wait behind that. PostgreSQL is asked
-/// to end the statement, too, so that sessions which nobody waits for do not pile up there.
-fn give_up(client: Client) {
+/// Closes a connection whose statement timed out: the next user of the connection would wait for that statement. Also asks
+/// PostgreSQL to cancel the statement, so that abandoned sessions do not accumulate.
+fn cancel_and_close(client: Client) {
     let token = client.cancel_token();
     drop(Client::take(client));
     tokio::spawn(async move { token.cancel_query(NoTls).await });
 }
 
-/// Makes a pool; it connects when the first connection is wanted.
+/// Creates a connection pool that connects lazily.
 fn pool(url: &str, args: &ServeArgs, node: &str) -> Result<Pool, Refusal> {
     let timeout = args.store_timeout();
     let recycling_method = match args.switches.pool_probe {
@@ -267,7 +267,7 @@ fn pool(url: &str, args: &ServeArgs, node: &str) -> Result<Pool, Refusal> {
         .map_err(|error| Refusal::Postgres(error.to_string()))
 }
 
-/// How sessions are opened.
+/// Settings of a session.
 fn session(url: &str, args: &ServeArgs, node: &str) -> Result<tokio_postgres::Config, Refusal> {
     let timeout: Duration = args.store_timeout();
     let mut config: tokio_postgres::Config = url.parse()?;

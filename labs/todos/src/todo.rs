@@ -1,6 +1,6 @@
-//! A todo, and what somebody may ask to be one.
+//! Todos, and the validated bodies of requests that create or change them.
 //!
-//! Does not know where todos are kept.
+//! Does not know how todos are stored.
 
 use jiff::civil::DateTime;
 use serde::Deserialize;
@@ -8,36 +8,36 @@ use serde::de::DeserializeOwned;
 
 use crate::refusal::Refusal;
 
-/// Most characters of a name.
-pub const LONGEST_NAME: usize = 200;
-/// Most characters of a description.
-pub const LONGEST_DESCRIPTION: usize = 2000;
+/// Maximum length of a name, in characters.
+pub const MAX_NAME_LENGTH: usize = 200;
+/// Maximum length of a description, in characters.
+pub const MAX_DESCRIPTION_LENGTH: usize = 2000;
 
-/// Something to be done.
+/// A stored todo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Todo {
     /// From 1.
     pub id: i32,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it is about.
+    /// Description.
     pub description: String,
     /// Whether it is done.
     pub done: bool,
-    /// When it was made, UTC.
+    /// Creation time, UTC.
     pub created_at: DateTime,
-    /// When it was changed last, UTC.
+    /// Time of the last change, UTC.
     pub updated_at: Option<DateTime>,
 }
 
-/// A todo that somebody wants to be made.
+/// A todo to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with name, description and done")]
 pub struct Draft {
-    /// What it is called.
+    /// Name.
     #[serde(default = "united")]
     pub name: String,
-    /// What it is about.
+    /// Description.
     #[serde(default)]
     pub description: String,
     /// Whether it is done.
@@ -45,7 +45,7 @@ pub struct Draft {
     pub done: bool,
 }
 
-/// What somebody wants to be changed.
+/// A change of a todo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object with done")]
 pub struct Change {
@@ -58,43 +58,43 @@ fn united() -> String {
 }
 
 impl Draft {
-    /// Reads one from a body of JSON.
+    /// Parses a JSON body.
     ///
     /// # Errors
-    /// It is not JSON, something in it is of another type, missing, too long, or what PostgreSQL cannot keep.
+    /// The body is not JSON; a field has the wrong type, is too long, or contains text that PostgreSQL cannot store.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         let draft: Self = json(body)?;
-        text("name", &draft.name, 1, LONGEST_NAME)?;
-        text("description", &draft.description, 0, LONGEST_DESCRIPTION)?;
+        text("name", &draft.name, 1, MAX_NAME_LENGTH)?;
+        text("description", &draft.description, 0, MAX_DESCRIPTION_LENGTH)?;
         Ok(draft)
     }
 }
 
 impl Change {
-    /// Reads one from a body of JSON.
+    /// Parses a JSON body.
     ///
     /// # Errors
-    /// It is not JSON, or `done` is missing or no truth value.
+    /// The body is not JSON, or `done` is missing or not a boolean.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         json(body)
     }
 }
 
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
-    // A list would pass as an object whose fields come in order.
+    // serde would accept an array as an object with its fields in order.
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Err(Refusal::Bad("the body has to be a JSON object".to_owned()));
+        return Err(Refusal::BadBody("the body has to be a JSON object".to_owned()));
     }
-    serde_json::from_slice(body).map_err(|error| Refusal::Bad(format!("the body does not fit: {error}")))
+    serde_json::from_slice(body).map_err(|error| Refusal::BadBody(format!("the body does not fit: {error}")))
 }
 
 fn text(field: &str, text: &str, least: usize, most: usize) -> Result<(), Refusal> {
     let length = text.chars().count();
     if length < least || length > most {
-        return Err(Refusal::Bad(format!("{field} has from {least} to {most} characters")));
+        return Err(Refusal::BadBody(format!("{field} has from {least} to {most} characters")));
     }
     if text.contains('\0') {
-        return Err(Refusal::Bad(format!("{field} has a character that cannot be kept: U+0000")));
+        return Err(Refusal::BadBody(format!("{field} has a character that cannot be kept: U+0000")));
     }
     Ok(())
 }
@@ -106,13 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_out_has_the_published_defaults() {
+    fn missing_fields_have_the_published_defaults() {
         let draft = Draft::read(b" {}").unwrap();
         assert_eq!((draft.name.as_str(), draft.description.as_str(), draft.done), ("United todo", "", false));
     }
 
     #[test]
-    fn each_mistake_is_refused_by_its_name() {
+    fn each_invalid_body_is_refused_with_its_reason() {
         for (body, part) in [
             (&b"{\"name\": \"a\""[..], "EOF"),
             (b"", "JSON object"),
@@ -130,21 +130,21 @@ mod tests {
             let message = Draft::read(body).unwrap_err().to_string();
             assert!(message.contains(part), "{}: {message}", String::from_utf8_lossy(body));
         }
-        let long = format!("{{\"description\": \"{}\"}}", "ä".repeat(LONGEST_DESCRIPTION + 1));
+        let long = format!("{{\"description\": \"{}\"}}", "ä".repeat(MAX_DESCRIPTION_LENGTH + 1));
         assert!(Draft::read(long.as_bytes()).is_err());
         assert!(Change::read(b"{}").is_err(), "there is no default for a change");
     }
 
     proptest! {
         #[test]
-        fn whatever_arrives_is_a_draft_within_its_limits_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_body_is_refused_or_a_draft_within_the_limits(body in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Ok(draft) = Draft::read(&body) {
-                prop_assert!(draft.name.chars().count() <= LONGEST_NAME);
+                prop_assert!(draft.name.chars().count() <= MAX_NAME_LENGTH);
             }
         }
 
         #[test]
-        fn text_of_any_language_is_taken_as_it_is(name in "[^\0]{1,200}", description in "[^\0]{0,100}") {
+        fn text_of_any_language_is_accepted_unchanged(name in "[^\0]{1,200}", description in "[^\0]{0,100}") {
             let body = serde_json::json!({"name": name, "description": description}).to_string();
             let draft = Draft::read(body.as_bytes()).unwrap();
             prop_assert_eq!((draft.name, draft.description), (name, description));

@@ -1,6 +1,6 @@
-//! The routes: HTTP taken apart, todos and refusals put into answers.
+//! HTTP routes: parses requests, returns todos and refusals as responses.
 //!
-//! Does not know how todos are kept.
+//! Does not know how todos are stored.
 
 use std::error::Error;
 use std::iter::successors;
@@ -20,58 +20,58 @@ use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::{RequestBodyTimeoutLayer, TimeoutError};
 
-use crate::book::Book;
-use crate::desk::Desk;
+use crate::executor::RequestExecutor;
 use crate::metric::{self, Metrics};
 use crate::refusal::Refusal;
 use crate::todo::{Change, Draft};
+use crate::todo_service::TodoService;
 
 const PAGE: &str = include_str!("page.html");
-/// What the routes take and give, for programs.
+/// `OpenAPI` document of the routes.
 pub const OPENAPI: &str = include_str!("openapi.json");
 
-/// How long parts of a body may be apart.
-const BODY_PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time between two parts of a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the routes work with.
-pub struct Office {
-    /// The todos.
-    pub book: Book,
-    /// Who waits for them.
-    pub desk: Desk,
-    /// Largest body, in bytes.
+/// Shared state of the routes.
+pub struct AppState {
+    /// Operations on todos.
+    pub todo_service: TodoService,
+    /// Runs these operations.
+    pub executor: RequestExecutor,
+    /// Maximum body size, in bytes.
     pub body_limit: usize,
-    /// The figures.
+    /// The metrics.
     pub metrics: Metrics,
 }
 
-type Shared = State<Arc<Office>>;
-type Arrived = Result<Bytes, BytesRejection>;
-type Named = Result<Path<String>, PathRejection>;
-type Answer = Result<Response, Refusal>;
+type Shared = State<Arc<AppState>>;
+type BodyResult = Result<Bytes, BytesRejection>;
+type PathResult = Result<Path<String>, PathRejection>;
+type RouteResult = Result<Response, Refusal>;
 
 /// All routes.
-pub fn router(office: Arc<Office>) -> Router {
-    let limit = DefaultBodyLimit::max(office.body_limit);
+pub fn router(state: Arc<AppState>) -> Router {
+    let limit = DefaultBodyLimit::max(state.body_limit);
     Router::new()
         .route("/", get(root))
         .route("/todos/", get(list).post(create))
         .route("/todos/{id}", get(show).put(set).delete(delete))
         .route("/health", get(|| async { "ok" }))
         .route("/ready", get(ready))
-        .route("/metrics", get(figures))
+        .route("/metrics", get(metrics))
         .route("/openapi.json", get(|| async { json(Bytes::from_static(OPENAPI.as_bytes())) }))
         .fallback(|| async { Refusal::NoPath })
         .method_not_allowed_fallback(|| async { Refusal::Method })
-        .layer(middleware::from_fn_with_state(Arc::clone(&office), count))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), count))
         .layer(CatchPanicLayer::new())
-        .layer(RequestBodyTimeoutLayer::new(BODY_PATIENCE))
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(limit)
-        .with_state(office)
+        .with_state(state)
 }
 
-/// For people the page; for programs, as published, whether the store answers.
-async fn root(State(office): Shared, headers: HeaderMap) -> Response {
+/// For browsers the page; for other clients, as published, whether the store responds.
+async fn root(State(state): Shared, headers: HeaderMap) -> Response {
     let accepts = headers.get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
     if accepts.is_some_and(|accepts| accepts.contains("text/html")) {
         let policy = "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
@@ -80,49 +80,49 @@ async fn root(State(office): Shared, headers: HeaderMap) -> Response {
             [(header::CONTENT_TYPE, "text/html; charset=utf-8"), (header::CONTENT_SECURITY_POLICY, policy)];
         return (headers, PAGE).into_response();
     }
-    match office.desk.run(office.book.clone().ping()).await {
+    match state.executor.run(state.todo_service.clone().ping()).await {
         Ok(()) => "OK".into_response(),
         Err(problem) => problem.into_response(),
     }
 }
 
-async fn ready(State(office): Shared) -> Answer {
-    office.desk.run(office.book.clone().ping()).await?;
+async fn ready(State(state): Shared) -> RouteResult {
+    state.executor.run(state.todo_service.clone().ping()).await?;
     Ok("ready".into_response())
 }
 
-async fn list(State(office): Shared) -> Answer {
-    if let Some(kept) = office.book.kept() {
-        return Ok(json(kept));
+async fn list(State(state): Shared) -> RouteResult {
+    if let Some(cached) = state.todo_service.cached_list() {
+        return Ok(json(cached));
     }
-    Ok(json(office.desk.run(office.book.clone().list()).await?))
+    Ok(json(state.executor.run(state.todo_service.clone().list()).await?))
 }
 
-async fn show(State(office): Shared, id: Named) -> Answer {
+async fn show(State(state): Shared, id: PathResult) -> RouteResult {
     let id = number(id)?;
-    Ok(json(office.desk.run(office.book.clone().show(id)).await?))
+    Ok(json(state.executor.run(state.todo_service.clone().show(id)).await?))
 }
 
-async fn create(State(office): Shared, headers: HeaderMap, body: Arrived) -> Answer {
-    let draft = Draft::read(&office.body(&headers, body)?)?;
-    Ok(json(office.desk.run(office.book.clone().create(draft)).await?))
+async fn create(State(state): Shared, headers: HeaderMap, body: BodyResult) -> RouteResult {
+    let draft = Draft::read(&state.body(&headers, body)?)?;
+    Ok(json(state.executor.run(state.todo_service.clone().create(draft)).await?))
 }
 
-async fn set(State(office): Shared, id: Named, headers: HeaderMap, body: Arrived) -> Answer {
+async fn set(State(state): Shared, id: PathResult, headers: HeaderMap, body: BodyResult) -> RouteResult {
     let id = number(id)?;
-    let change = Change::read(&office.body(&headers, body)?)?;
-    Ok(json(office.desk.run(office.book.clone().set(id, change.done)).await?))
+    let change = Change::read(&state.body(&headers, body)?)?;
+    Ok(json(state.executor.run(state.todo_service.clone().set(id, change.done)).await?))
 }
 
-async fn delete(State(office): Shared, id: Named) -> Answer {
+async fn delete(State(state): Shared, id: PathResult) -> RouteResult {
     let id = number(id)?;
-    office.desk.run(office.book.clone().delete(id)).await?;
+    state.executor.run(state.todo_service.clone().delete(id)).await?;
     Ok(json(Bytes::from_static(b"\"OK\"")))
 }
 
-async fn figures(State(office): Shared) -> Response {
+async fn metrics(State(state): Shared) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    ([(header::CONTENT_TYPE, kind)], office.book.figures()).into_response()
+    ([(header::CONTENT_TYPE, kind)], state.todo_service.metrics_text()).into_response()
 }
 
 fn json(body: Bytes) -> Response {
@@ -131,8 +131,8 @@ fn json(body: Bytes) -> Response {
     response
 }
 
-/// An id from a path. What is a number, but no id that can be, is the id of nothing; what is not even text is no number.
-fn number(id: Named) -> Result<i32, Refusal> {
+/// Parses an id from a path. A number outside the range of ids is an unknown todo; anything else is a bad id.
+fn number(id: PathResult) -> Result<i32, Refusal> {
     let Path(id) = id.map_err(|_| Refusal::BadId)?;
     let digits = id.strip_prefix('-').unwrap_or(&id);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -141,28 +141,28 @@ fn number(id: Named) -> Result<i32, Refusal> {
     id.parse().map_err(|_| Refusal::NoTodo)
 }
 
-impl Office {
-    fn body(&self, headers: &HeaderMap, body: Arrived) -> Result<Bytes, Refusal> {
+impl AppState {
+    fn body(&self, headers: &HeaderMap, body: BodyResult) -> Result<Bytes, Refusal> {
         is_json(headers)?;
         body.map_err(|rejection| match rejection.status() {
             StatusCode::PAYLOAD_TOO_LARGE => Refusal::TooLarge(self.body_limit),
-            _ if is_late(&rejection) => Refusal::Slow,
-            _ => Refusal::Bad(format!("the body did not arrive: {}", rejection.body_text())),
+            _ if is_late(&rejection) => Refusal::BodyTimeout,
+            _ => Refusal::BadBody(format!("the body did not arrive: {}", rejection.body_text())),
         })
     }
 }
 
-/// Whether a body is refused because nothing of it came for too long. The status does not say it, one of the causes does.
+/// Whether a body is refused because it stalled. The status does not say so, but one of the causes does.
 fn is_late(rejection: &BytesRejection) -> bool {
     let mut causes = successors(rejection.source(), |&cause| cause.source());
     causes.any(<dyn Error>::is::<TimeoutError>)
 }
 
-/// Whether a body is said to be JSON in UTF-8, as it is.
+/// Checks that the headers declare a body of JSON in UTF-8.
 fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
-    let not_json = Refusal::Kind("the content-type has to be application/json");
+    let not_json = Refusal::ContentType("the content-type has to be application/json");
     if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-        return Err(Refusal::Kind("a body may have no content-encoding"));
+        return Err(Refusal::ContentType("a body may have no content-encoding"));
     }
     let Some(Ok(kind)) = headers.get(header::CONTENT_TYPE).map(HeaderValue::to_str) else {
         return Err(not_json);
@@ -177,26 +177,26 @@ fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
         }
         _ => true,
     };
-    if parts.all(is_utf8) { Ok(()) } else { Err(Refusal::Kind("the charset has to be utf-8")) }
+    if parts.all(is_utf8) { Ok(()) } else { Err(Refusal::ContentType("the charset has to be utf-8")) }
 }
 
-/// Counts and logs what was answered, after how long.
-async fn count(State(office): Shared, path: Option<MatchedPath>, request: Request, next: Next) -> Response {
-    let method = known(request.method());
-    let begun = Instant::now();
+/// Counts and logs each response with its duration.
+async fn count(State(state): Shared, path: Option<MatchedPath>, request: Request, next: Next) -> Response {
+    let method = method_label(request.method());
+    let start = Instant::now();
     let response = next.run(request).await;
-    let (time, status) = (begun.elapsed(), response.status().as_u16());
+    let (time, status) = (start.elapsed(), response.status().as_u16());
     let route = path.as_ref().map_or("none", MatchedPath::as_str);
-    let metrics = &office.metrics;
-    metrics.requests.get_or_create(&metric::Request { route: route.to_owned(), method, status }).inc();
-    let timed = metric::Route { route: route.to_owned(), method };
-    metrics.seconds.get_or_create(&timed).observe(time.as_secs_f64());
+    let metrics = &state.metrics;
+    metrics.requests.get_or_create(&metric::RequestLabels { route: route.to_owned(), method, status }).inc();
+    let labels = metric::RouteLabels { route: route.to_owned(), method };
+    metrics.seconds.get_or_create(&labels).observe(time.as_secs_f64());
     tracing::debug!(method, route, status, micros = time.as_micros() as u64, "answered");
     response
 }
 
-/// Names that may become labels: a caller can make up as many methods as it likes.
-fn known(method: &Method) -> &'static str {
+/// Label of a method. Clients can invent methods, so unknown ones share a label.
+fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::POST => "POST",

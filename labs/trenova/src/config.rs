@@ -1,6 +1,6 @@
-//! What can be asked for: commands and settings, by flag or by environment variable.
+//! Commands and settings, by flag or by environment variable.
 //!
-//! Does not act on any of it. What a study turns on and off is in [`switch`].
+//! Does not act on them. Switches for studies are in [`switch`].
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,18 +15,18 @@ pub use switch::Switches;
 #[derive(Debug, Parser)]
 #[command(name = "trenova", version, about)]
 pub struct Cli {
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub command: Command,
-    /// Least severe log line that is written (to stderr): off, error, warn, info, debug
+    /// Least severe level that is logged (to stderr): off, error, warn, info, debug
     #[arg(long, env = "TRENOVA_LOG_LEVEL", default_value = "info", global = true)]
     pub log_level: tracing_subscriber::filter::LevelFilter,
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, env = "TRENOVA_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
 }
 
-/// The commands.
+/// Commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Bring the schema up to date
@@ -40,7 +40,7 @@ pub enum Command {
     Worker(Box<WorkerArgs>),
 }
 
-/// Where tenants and workers are.
+/// Connection to PostgreSQL.
 #[derive(Debug, Clone, Args)]
 pub struct PostgresArgs {
     /// Address of PostgreSQL
@@ -53,42 +53,42 @@ pub struct PostgresArgs {
     pub postgres: String,
 }
 
-/// An address as it may be shown: without user, password and parameters, which may be passwords, too.
+/// An address for display: without user, password and parameters, which can be passwords, too.
 pub fn shown(address: &str) -> String {
     let harmless = || {
         let (scheme, rest) = address.split_once("://")?;
         let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
         let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
-        // With an @ after it the question mark may have been one of the password.
+        // With an `@` after it, the question mark can be part of the password.
         let is_sure = is_scheme && !parameters.contains('@');
         let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
         is_sure.then(|| format!("{scheme}://{place}"))
     };
-    // Words like host=... password=...: nothing of it is sure to be harmless.
+    // The form host=... password=...: no part is sure to be harmless.
     harmless().unwrap_or_else(|| "the address given".to_owned())
 }
 
-/// What `seed` takes.
+/// Arguments of `seed`.
 #[derive(Debug, Clone, Args)]
 pub struct SeedArgs {
     /// The store.
     #[command(flatten)]
     pub store: PostgresArgs,
-    /// Organizations, each in a business unit of its own
+    /// Organizations to create, each in a business unit of its own
     #[arg(long, env = "TRENOVA_SEED_TENANTS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub tenants: u32,
-    /// Users of each, `user1@org1.example` and so on, all with the password `password`
+    /// Users per organization, `user1@org1.example` and so on, all with the password `password`
     #[arg(long, env = "TRENOVA_SEED_USERS", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub users: u32,
-    /// Workers of each
+    /// Workers per organization
     #[arg(long, env = "TRENOVA_SEED_WORKERS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub workers: u32,
-    /// Throw away all tenants that are there
+    /// Delete all existing tenants first
     #[arg(long)]
     pub replace: bool,
 }
 
-/// What `serve` takes.
+/// Arguments of `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(args_override_self = true)]
 pub struct ServeArgs {
@@ -104,11 +104,11 @@ pub struct ServeArgs {
     /// Largest request body, in bytes
     #[arg(long, env = "TRENOVA_BODY_LIMIT", default_value_t = 16 * 1024)]
     pub body_limit: usize,
-    /// Milliseconds that a request waits for a connection to PostgreSQL, and as long for a statement; a connection that is
-    /// silent for twice as long is given up
+    /// Milliseconds that a request waits for a connection to PostgreSQL, and again for a statement; a connection that is
+    /// silent for twice as long is closed
     #[arg(long, env = "TRENOVA_STORE_TIMEOUT_MS", default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub store_timeout_ms: u32,
-    /// Milliseconds that a request waits for a connection to Redis, and as long for a command
+    /// Milliseconds that a request waits for a connection to Redis, and again for a command
     #[arg(long, env = "TRENOVA_REDIS_TIMEOUT_MS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=600_000))]
     pub redis_timeout_ms: u32,
     /// Seconds without a request after which a session ends
@@ -120,10 +120,10 @@ pub struct ServeArgs {
     /// Whether browsers may send the session cookie over HTTPS only
     #[arg(long, env = "TRENOVA_SECURE_COOKIE", default_value = "off")]
     pub secure_cookie: switch::Toggle,
-    /// Seconds that open requests have to finish after a stop was asked for
+    /// Seconds that open requests have to finish after a stop signal
     #[arg(long, env = "TRENOVA_GRACE", default_value_t = 10)]
     pub grace: u64,
-    /// Threads of a process that handle requests
+    /// Threads per process that handle requests
     #[arg(long, env = "TRENOVA_THREADS", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
     /// The switches.
@@ -131,20 +131,20 @@ pub struct ServeArgs {
     pub switches: Switches,
 }
 
-/// What one of several processes takes.
+/// Arguments of a server process started by `serve`.
 #[derive(Debug, Clone, Args)]
 #[command(args_override_self = true)]
 pub struct WorkerArgs {
-    /// What all of them take.
+    /// Arguments that all processes share.
     #[command(flatten)]
     pub serve: ServeArgs,
-    /// Which of them it is, from 0
+    /// Number of this process, from 0
     #[arg(long)]
     pub process: u16,
 }
 
 impl WorkerArgs {
-    /// What it serves with: its own part of what is divided.
+    /// The arguments of this process, with its own share of divided pools.
     pub fn own(&self) -> ServeArgs {
         let mut own = self.serve.clone();
         own.switches.process = self.process;
@@ -164,12 +164,12 @@ impl ServeArgs {
     }
 }
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people
     Text,
-    /// One object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -186,7 +186,7 @@ mod tests {
             ("postgres://me:geheim@h/db?user=me&password=geheim", "postgres://h/db"),
             ("redis+unix:///run/redis?pass=geheim", "redis+unix:///run/redis"),
             ("postgres://me:ge@heim@db/x", "postgres://db/x"),
-            // What could be read in two ways.
+            // Ambiguous addresses.
             ("postgres://me:ge?heim@db/x", "the address given"),
             ("postgres://h/db?password=ge@heim", "the address given"),
             ("host=db password=geheim", "the address given"),

@@ -1,6 +1,6 @@
-//! Pages of options as JSON, by either of two encoders that write the same bytes.
+//! Encodes pages of options as JSON, with one of two encoders that write the same bytes.
 //!
-//! Does not read JSON.
+//! Does not parse JSON.
 
 use std::fmt;
 
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 
 use crate::config::switch::Json;
 use crate::metric::Metrics;
-use crate::options::{Ask, Choice, Page};
+use crate::options::{Choice, Page, PageRequest};
 
 /// The encoder of a process.
-pub struct Pen {
+pub struct Encoder {
     json: Json,
     metrics: Metrics,
 }
 
-impl Pen {
-    /// Writes in the way of the switch.
+impl Encoder {
+    /// Configured by the switch.
     pub fn new(json: Json, metrics: Metrics) -> Self {
         Self { json, metrics }
     }
 
-    /// A page, in the published envelope.
-    pub fn page(&self, ask: &Ask, page: &Page) -> Bytes {
-        let envelope = Envelope { page, next: next(ask, page), prev: prev(ask) };
+    /// A page as JSON, in the published envelope.
+    pub fn page(&self, request: &PageRequest, page: &Page) -> Bytes {
+        let envelope = Envelope { page, next: next(request, page), prev: prev(request) };
         match self.json {
             Json::Fast => text(&envelope, 128 + 80 * page.choices.len()),
             Json::Standard => {
@@ -39,25 +39,24 @@ impl Pen {
     }
 }
 
-/// Where the next page is; nowhere if this one is the last.
-fn next(ask: &Ask, page: &Page) -> String {
-    let shown = i64::from(ask.offset) + page.choices.len() as i64;
+/// Path of the next page; empty on the last page.
+fn next(request: &PageRequest, page: &Page) -> String {
+    let shown = i64::from(request.offset) + page.choices.len() as i64;
     let has_more = match page.count {
         Some(count) => shown < count && !page.choices.is_empty(),
-        // Nobody knows, but a page that is not full is the last one.
-        None => page.choices.len() == ask.limit as usize,
+        // Without a count, a page that is not full is the last.
+        None => page.choices.len() == request.limit as usize,
     };
-    // The published run asks for the first page without saying so, and is told of no other.
-    if has_more { ask.next().path() } else { String::new() }
+    if has_more { request.next().path() } else { String::new() }
 }
 
-fn prev(ask: &Ask) -> String {
-    ask.prev().map(|ask| ask.path()).unwrap_or_default()
+fn prev(request: &PageRequest) -> String {
+    request.prev().map(|request| request.path()).unwrap_or_default()
 }
 
-fn text(value: &impl Serialize, room: usize) -> Bytes {
-    let mut bytes = Vec::with_capacity(room);
-    // Writing to memory fails only for maps whose keys are no text, and there are none.
+fn text(value: &impl Serialize, capacity: usize) -> Bytes {
+    let mut bytes = Vec::with_capacity(capacity);
+    // Writing to memory fails only for maps with non-string keys, and there are none.
     let _ = serde_json::to_writer(&mut bytes, value);
     bytes.into()
 }
@@ -69,7 +68,7 @@ struct Envelope<'a> {
 }
 
 impl Envelope<'_> {
-    /// As a tree of named values, in the order of their names.
+    /// As a tree of values, with fields in alphabetical order.
     fn tree(&self) -> Value {
         let result = |choice: &Choice| json!({"label": Label(choice).to_string(), "value": choice.id});
         let results: Vec<Value> = self.page.choices.iter().map(result).collect();
@@ -105,7 +104,7 @@ impl Serialize for Choice {
     }
 }
 
-/// What is shown of a worker.
+/// The display name of a worker.
 struct Label<'a>(&'a Choice);
 
 impl fmt::Display for Label<'_> {
@@ -127,8 +126,8 @@ mod tests {
     use super::*;
     use crate::session::Tenant;
 
-    fn ask(text: &str) -> Ask {
-        Ask::read(Tenant { organization: "org".into(), business_unit: "bu".into() }, text).unwrap()
+    fn request(text: &str) -> PageRequest {
+        PageRequest::read(Tenant { organization: "org".into(), business_unit: "bu".into() }, text).unwrap()
     }
 
     fn page(names: &[(String, String)], count: Option<i64>) -> Page {
@@ -140,21 +139,21 @@ mod tests {
         Page { choices: names.iter().map(choice).collect(), count }
     }
 
-    fn parsed(json: Json, ask: &Ask, page: &Page) -> Value {
-        serde_json::from_slice(&Pen::new(json, Metrics::default()).page(ask, page)).unwrap()
+    fn parsed(json: Json, request: &PageRequest, page: &Page) -> Value {
+        serde_json::from_slice(&Encoder::new(json, Metrics::default()).page(request, page)).unwrap()
     }
 
     #[test]
-    fn a_page_says_where_the_others_are() {
+    fn a_page_links_to_the_next_and_the_previous() {
         let names = vec![("Ann".to_owned(), "Lee".to_owned()); 10];
-        let first = parsed(Json::Fast, &ask(""), &page(&names, Some(25)));
+        let first = parsed(Json::Fast, &request(""), &page(&names, Some(25)));
         assert_eq!(first["next"], "/api/v1/workers/select-options?limit=10&offset=10");
         assert_eq!((&first["prev"], &first["count"]), (&json!(""), &json!(25)));
         assert_eq!(first["results"][0], json!({"value": "wrk_1", "label": "Ann Lee"}));
-        let last = parsed(Json::Fast, &ask("offset=20&query=ann"), &page(&names[..5], Some(25)));
+        let last = parsed(Json::Fast, &request("offset=20&query=ann"), &page(&names[..5], Some(25)));
         assert_eq!(last["next"], "");
         assert_eq!(last["prev"], "/api/v1/workers/select-options?query=ann&limit=10&offset=10");
-        let uncounted = parsed(Json::Fast, &ask(""), &page(&names, None));
+        let uncounted = parsed(Json::Fast, &request(""), &page(&names, None));
         assert_eq!(
             (&uncounted["count"], uncounted["next"].as_str().unwrap().is_empty()),
             (&Value::Null, false)
@@ -166,7 +165,7 @@ mod tests {
         for (json, nodes) in [(Json::Fast, 0), (Json::Standard, 5 + 3 * 2)] {
             let metrics = Metrics::default();
             let names = vec![("Ann".to_owned(), "Lee".to_owned()); 2];
-            Pen::new(json, metrics.clone()).page(&ask(""), &page(&names, Some(2)));
+            Encoder::new(json, metrics.clone()).page(&request(""), &page(&names, Some(2)));
             assert_eq!(metrics.nodes.get(), nodes);
         }
     }
@@ -174,10 +173,10 @@ mod tests {
     proptest! {
         #[test]
         fn both_encoders_write_the_same_bytes(names in prop::collection::vec((".{0,20}", ".{0,20}"), 0..5), count in 0..9_i64) {
-            let (ask, page) = (ask("limit=3"), page(&names, Some(count)));
-            let bytes = |json| Pen::new(json, Metrics::default()).page(&ask, &page);
+            let (request, page) = (request("limit=3"), page(&names, Some(count)));
+            let bytes = |json| Encoder::new(json, Metrics::default()).page(&request, &page);
             prop_assert_eq!(bytes(Json::Fast), bytes(Json::Standard));
-            let label = parsed(Json::Fast, &ask, &page)["results"][0]["label"].clone();
+            let label = parsed(Json::Fast, &request, &page)["results"][0]["label"].clone();
             if let Some((first, last)) = names.first() {
                 prop_assert_eq!(label, format!("{first} {last}"));
             }

@@ -1,20 +1,20 @@
-//! Trenova: a carrier's drivers for drop-downs, by tenant, from PostgreSQL and behind sessions and a rate limit in Redis,
-//! with every step of its tuning story as a switch.
+//! Trenova: serves a carrier's driver list to drop-down menus, per tenant, from PostgreSQL. Redis holds sessions and the
+//! rate limit. Every published tuning step is a switch.
 //!
-//! Knows nothing of what measures it.
+//! Shares no code with the load generator that measures it.
 
 pub mod account;
+pub mod admission;
+pub mod app;
+pub mod batcher;
 pub mod config;
 pub mod encode;
-pub mod group;
-pub mod link;
 pub mod metric;
 pub mod migration;
-pub mod office;
 pub mod options;
-pub mod pass;
 pub mod password;
 pub mod process;
+pub mod redis_client;
 pub mod refusal;
 pub mod seed;
 pub mod serve;

@@ -1,6 +1,6 @@
 //! The command line: settings in, exit code out.
 //!
-//! Does nothing itself; what goes wrong is printed as `error: what, where` and a hint.
+//! Serves nothing itself. Prints errors as `error: what, where` with a hint.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -10,12 +10,12 @@ use trenova::config::{Cli, Command, LogFormat, PostgresArgs, SeedArgs, shown};
 use trenova::serve::Problem;
 use trenova::{migration, process, refusal, seed, serve, store};
 
-// Some dozen small allocations a request: the system's allocator takes a tenth of the service's own time with them.
+// A request makes dozens of small allocations: the system's allocator would take a tenth of the service's CPU time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What went wrong, and what to do about it.
-type Wrong = (String, &'static str);
+/// An error message and a hint.
+type ErrorAndHint = (String, &'static str);
 
 const SYSTEM: &str = "see what the system allows this user: open files, threads, processes";
 const START: &str = "start PostgreSQL, or name another one with --postgres URL";
@@ -29,9 +29,9 @@ fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Migrate(args) => migrate(&args),
-        Command::Seed(args) => fill(&args),
-        Command::Serve(args) => process::serve(&args).map_err(|problem| told(&problem)),
-        Command::Worker(args) => process::work(&args).map_err(|problem| told(&problem)),
+        Command::Seed(args) => seed_tables(&args),
+        Command::Serve(args) => process::serve(&args).map_err(|problem| with_hint(&problem)),
+        Command::Worker(args) => process::serve_as_worker(&args).map_err(|problem| with_hint(&problem)),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -42,18 +42,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn migrate(args: &PostgresArgs) -> Result<(), Wrong> {
+fn migrate(args: &PostgresArgs) -> Result<(), ErrorAndHint> {
     let steps = runtime()?.block_on(async {
         let mut client = store::prepare::connect(&args.postgres).await?;
         migration::migrate(&mut client).await
     });
-    let wrong =
-        |error| (format!("PostgreSQL at {}: {}", shown(&args.postgres), refusal::said(&error)), START);
+    let wrong = |error| {
+        (format!("PostgreSQL at {}: {}", shown(&args.postgres), refusal::postgres_message(&error)), START)
+    };
     let _ = writeln!(io::stdout(), "{} steps applied", steps.map_err(wrong)?);
     Ok(())
 }
 
-fn fill(args: &SeedArgs) -> Result<(), Wrong> {
+fn seed_tables(args: &SeedArgs) -> Result<(), ErrorAndHint> {
     runtime()?.block_on(seed::fill(args)).map_err(|problem| {
         let hint = match &problem {
             seed::Problem::Exists(_) => "--replace throws them away",
@@ -67,7 +68,7 @@ fn fill(args: &SeedArgs) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn told(problem: &Problem) -> Wrong {
+fn with_hint(problem: &Problem) -> ErrorAndHint {
     let hint = match problem {
         Problem::Listen { .. } => "another service may have the port; --listen 127.0.0.1:0 takes a free one",
         Problem::Postgres(_) => START,
@@ -78,6 +79,6 @@ fn told(problem: &Problem) -> Wrong {
     (problem.to_string(), hint)
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Wrong> {
+fn runtime() -> Result<tokio::runtime::Runtime, ErrorAndHint> {
     serve::runtime(1).map_err(|error| (error.to_string(), SYSTEM))
 }

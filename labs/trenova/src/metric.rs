@@ -1,6 +1,6 @@
-//! What a process counts of its own work, shown at `/metrics` as Prometheus reads it.
+//! Metrics of one process, served at `/metrics` in Prometheus format.
 //!
-//! Judges nothing, and knows nothing of other processes: with several, each answer is one's of them.
+//! Does not aggregate over processes: each response has the values of the process that sent it.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
@@ -10,10 +10,10 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
-/// What requests are told apart by.
+/// Labels of the request counter.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Request {
-    /// The route, not the path: their number does not grow.
+    /// Route pattern, not the path, which keeps the number of labels bounded.
     pub route: &'static str,
     /// The method, or `other`.
     pub method: &'static str,
@@ -21,7 +21,7 @@ pub struct Request {
     pub status: u16,
 }
 
-/// What times are told apart by.
+/// Labels of the duration histogram.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct Route {
     /// The route.
@@ -30,44 +30,44 @@ pub struct Route {
     pub method: &'static str,
 }
 
-/// The figures; all clones count on the same ones.
+/// The metrics; clones share the same counters.
 #[derive(Debug, Clone)]
 pub struct Metrics {
-    /// Requests that were answered.
+    /// Responses.
     pub requests: Family<Request, Counter>,
-    /// Seconds from the head of a request to the head of its answer.
+    /// Seconds from the request headers to the response headers.
     pub seconds: Family<Route, Histogram, fn() -> Histogram>,
-    /// Writes to the sockets of callers.
+    /// Writes to client sockets.
     pub socket_writes: Counter,
-    /// Callers that were turned away because too many were there.
+    /// Connections rejected because too many were open.
     pub turned_away: Counter,
-    /// Connections of callers that are open.
+    /// Open client connections.
     pub callers: Gauge,
-    /// Times that Redis was waited for.
+    /// Round trips to Redis.
     pub redis_round_trips: Counter,
-    /// Commands that Redis got.
+    /// Commands sent to Redis.
     pub redis_commands: Counter,
-    /// Script calls for session and limit.
+    /// Script calls that check session and limit.
     pub pass_calls: Counter,
-    /// Sessions that were taken from memory.
+    /// Sessions served from memory.
     pub session_hits: Counter,
-    /// Sessions that were made up while Redis could not tell them.
+    /// Placeholder sessions used while Redis failed.
     pub sessions_made_up: Counter,
-    /// Requests that were let through uncounted while Redis could not count them.
+    /// Requests admitted uncounted while Redis failed.
     pub uncounted: Counter,
-    /// Statements that selected options or counted them.
+    /// Statements that selected or counted options.
     pub statements: Counter,
-    /// Columns that were read for options.
+    /// Columns read for options.
     pub columns: Counter,
-    /// Nodes of trees that the standard encoder built.
+    /// Nodes of trees built by the standard encoder.
     pub nodes: Counter,
-    /// Answers that were taken from memory.
+    /// Responses served from memory.
     pub answer_hits: Counter,
-    /// Connections to PostgreSQL that were closed because enough were idle.
+    /// Connections to PostgreSQL closed because of the idle limit.
     pub db_closed: Counter,
-    /// Connections to PostgreSQL.
+    /// Open connections to PostgreSQL.
     pub db_connections: Gauge,
-    /// Connections to Redis.
+    /// Open connections to Redis.
     pub redis_connections: Gauge,
 }
 
@@ -102,7 +102,7 @@ fn buckets() -> Histogram {
 }
 
 impl Metrics {
-    /// All of it in the text format of Prometheus.
+    /// All metrics in Prometheus text format.
     pub fn text(&self) -> String {
         let mut registry = Registry::with_prefix("trenova");
         registry.register("requests", "Requests answered", self.requests.clone());

@@ -1,27 +1,27 @@
-//! The schema, brought up to date step by step, once, however many processes start at a time.
+//! Schema migrations, applied once even if several processes start at a time.
 //!
-//! Does not go back, and does not make what a switch decides (see [`crate::store::prepare`]).
+//! Does not roll back. Does not apply switches; [`crate::store::prepare`] does.
 
 use tokio_postgres::Client;
 
-/// The steps, in order. A step that was released is never changed.
+/// The migrations, in order. A released migration never changes.
 const STEPS: [&str; 2] =
     [include_str!("migrations/0001_workers.sql"), include_str!("migrations/0002_counts.sql")];
 
-/// Any number, as long as every process takes the same one.
+/// Advisory lock: any number, the same in every process.
 const LOCK: i64 = 7_206_091;
 
-const LEDGER: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (\
+const CREATE_MIGRATIONS: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (\
                       version int PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())";
 
-/// Applies the steps that are missing and says how many they were.
+/// Applies missing migrations; returns how many.
 ///
 /// # Errors
-/// PostgreSQL says no; nothing is changed then.
+/// PostgreSQL reports an error; nothing is changed then.
 pub async fn migrate(client: &mut Client) -> Result<usize, tokio_postgres::Error> {
     let transaction = client.transaction().await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-    transaction.batch_execute(LEDGER).await?;
+    transaction.batch_execute(CREATE_MIGRATIONS).await?;
     let row = transaction.query_one("SELECT coalesce(max(version), 0) FROM schema_migrations", &[]).await?;
     let done = usize::try_from(row.get::<_, i32>(0)).unwrap_or_default();
     for (version, step) in (1_i32..).zip(STEPS).skip(done) {

@@ -1,9 +1,9 @@
-//! Options of a drop-down: what may be asked for, and the ways to an answer.
+//! Pages of drop-down options: cached, batched or read one by one, by the switches.
 //!
-//! Does not know who asks; what is asked for has the tenant in it.
+//! Does not check permissions; the tenant is part of the request.
 
 use std::collections::HashMap;
-use std::collections::hash_map::{DefaultHasher, Entry as Slot};
+use std::collections::hash_map::{DefaultHasher, Entry};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -11,29 +11,29 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
+use crate::batcher::Batcher;
 use crate::config::switch::{QueryCall, Switches};
-use crate::encode::Pen;
-use crate::group::Group;
+use crate::encode::Encoder;
 use crate::metric::Metrics;
 use crate::refusal::Refusal;
 use crate::session::Tenant;
 use crate::store::Store;
 
-mod ask;
-mod memory;
+mod cache;
+mod request;
 
-pub use ask::{Ask, USUAL_LIMIT};
-use memory::Memory;
+use cache::ResponseCache;
+pub use request::{DEFAULT_LIMIT, PageRequest};
 
-/// Most requests of a batch.
-const MOST: usize = 1024;
-/// Batches that may be under way at a time. A tenant's requests are all in one of them, so that those that are alike meet.
-const LANES: usize = 4;
+/// Most requests per batch.
+const MAX_BATCH: usize = 1024;
+/// Batches in progress at a time. All requests of a tenant share one batcher, so that equal requests are merged.
+const BATCHERS: usize = 4;
 
-/// One of the options.
+/// One drop-down option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
-    /// The worker's id.
+    /// Worker id.
     pub id: String,
     /// First name.
     pub first_name: String,
@@ -41,120 +41,123 @@ pub struct Choice {
     pub last_name: String,
 }
 
-/// Options that were found.
+/// A page of options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// In their order.
+    /// Options, in order.
     pub choices: Vec<Choice>,
-    /// How many there are on all pages, if that was counted.
+    /// Number of options on all pages, if counted.
     pub count: Option<i64>,
 }
 
-/// Answers to those who ask.
+/// Serves pages of options as JSON.
 pub struct Options {
-    desk: Arc<Desk>,
-    lanes: Vec<Group<Ask, Result<Bytes, Refusal>>>,
-    memory: Option<Arc<Memory>>,
+    reader: Arc<PageReader>,
+    batchers: Vec<Batcher<PageRequest, Result<Bytes, Refusal>>>,
+    cache: Option<Arc<ResponseCache>>,
     metrics: Metrics,
 }
 
-/// Store and encoder.
-struct Desk {
+/// Reads pages from the store and encodes them.
+struct PageReader {
     store: Arc<Store>,
-    pen: Pen,
-    memory: Option<Arc<Memory>>,
+    encoder: Encoder,
+    cache: Option<Arc<ResponseCache>>,
 }
 
 impl Options {
-    /// Answers in the way of the switches.
+    /// Starts the batchers that the switches ask for.
     pub fn start(store: Arc<Store>, switches: &Switches, metrics: Metrics) -> Self {
-        let memory = Memory::new(switches.answer_cache()).map(Arc::new);
-        let pen = Pen::new(switches.json, metrics.clone());
-        let desk = Arc::new(Desk { store, pen, memory: memory.clone() });
-        let lanes = match switches.query_call {
+        let cache = ResponseCache::new(switches.answer_cache()).map(Arc::new);
+        let encoder = Encoder::new(switches.json, metrics.clone());
+        let reader = Arc::new(PageReader { store, encoder, cache: cache.clone() });
+        let batchers = match switches.query_call {
             QueryCall::Each => 0,
-            QueryCall::Batch => LANES,
+            QueryCall::Batch => BATCHERS,
         };
-        let lane = |_| {
-            let desk = Arc::clone(&desk);
-            Group::start(MOST, move |asks| {
-                let desk = Arc::clone(&desk);
-                async move { desk.all(asks).await }
+        let batcher = |_| {
+            let reader = Arc::clone(&reader);
+            Batcher::start(MAX_BATCH, move |requests| {
+                let reader = Arc::clone(&reader);
+                async move { reader.read_batch(requests).await }
             })
         };
-        let lanes = (0..lanes).map(lane).collect();
-        Self { desk, lanes, memory, metrics }
+        let batchers = (0..batchers).map(batcher).collect();
+        Self { reader, batchers, cache, metrics }
     }
 
-    /// A page, as JSON.
+    /// A page as JSON, from the cache, a batch or the store.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn answer(&self, ask: Ask) -> Result<Bytes, Refusal> {
-        if let Some(kept) = self.memory.as_ref().and_then(|memory| memory.recall(&ask, Instant::now())) {
+    pub async fn answer(&self, request: PageRequest) -> Result<Bytes, Refusal> {
+        if let Some(kept) = self.cache.as_ref().and_then(|cache| cache.get(&request, Instant::now())) {
             self.metrics.answer_hits.inc();
             return Ok(kept);
         }
-        if self.lanes.is_empty() {
-            return Box::pin(self.desk.one(&ask)).await;
+        if self.batchers.is_empty() {
+            return Box::pin(self.reader.read_one(&request)).await;
         }
         let mut hasher = DefaultHasher::new();
-        ask.tenant.hash(&mut hasher);
-        let lane = &self.lanes[hasher.finish() as usize % self.lanes.len()];
-        lane.join(ask).await.unwrap_or(Err(Refusal::Stopping))
+        request.tenant.hash(&mut hasher);
+        let batcher = &self.batchers[hasher.finish() as usize % self.batchers.len()];
+        batcher.submit(request).await.unwrap_or(Err(Refusal::Stopping))
     }
 
-    /// Has nothing in memory any more that was read before this tenant's workers changed.
+    /// Drops cached pages of a tenant whose workers changed.
     pub fn changed(&self, tenant: &Tenant) {
-        if let Some(memory) = &self.memory {
-            memory.forget(tenant);
+        if let Some(cache) = &self.cache {
+            cache.forget(tenant);
         }
     }
 }
 
-impl Desk {
-    async fn one(&self, ask: &Ask) -> Result<Bytes, Refusal> {
-        let begun = self.memory.as_ref().map(|memory| memory.begin(Instant::now()));
-        let page = self.store.page(ask).await?;
-        Ok(self.written(ask, &page, begun))
+impl PageReader {
+    async fn read_one(&self, request: &PageRequest) -> Result<Bytes, Refusal> {
+        let started = self.cache.as_ref().map(|cache| cache.begin_read(Instant::now()));
+        let page = self.store.page(request).await?;
+        Ok(self.encode(request, &page, started))
     }
 
-    /// Answers to all who wait: those that are alike get the same one, the others share a connection.
-    async fn all(&self, asks: Vec<Ask>) -> Vec<Result<Bytes, Refusal>> {
-        let (alike, places) = alike(asks);
-        let begun = self.memory.as_ref().map(|memory| memory.begin(Instant::now()));
+    /// Reads a batch over one connection; equal requests share one response.
+    async fn read_batch(&self, requests: Vec<PageRequest>) -> Vec<Result<Bytes, Refusal>> {
+        let (distinct, positions) = distinct(requests);
+        let started = self.cache.as_ref().map(|cache| cache.begin_read(Instant::now()));
         let client = match self.store.get().await {
             Ok(client) => client,
-            Err(problem) => return vec![Err(problem); places.len()],
+            Err(problem) => return vec![Err(problem); positions.len()],
         };
-        let pages = alike.iter().map(|ask| client.within(self.store.page_on(&client, ask)));
+        let pages = distinct.iter().map(|request| client.with_timeout(self.store.page_on(&client, request)));
         let pages = join_all(pages).await;
         drop(client);
-        let answers: Vec<Result<Bytes, Refusal>> =
-            pages.into_iter().zip(&alike).map(|(page, ask)| Ok(self.written(ask, &page?, begun))).collect();
-        places.into_iter().map(|at| answers[at].clone()).collect()
+        let answers: Vec<Result<Bytes, Refusal>> = pages
+            .into_iter()
+            .zip(&distinct)
+            .map(|(page, request)| Ok(self.encode(request, &page?, started)))
+            .collect();
+        positions.into_iter().map(|position| answers[position].clone()).collect()
     }
 
-    fn written(&self, ask: &Ask, page: &Page, begun: Option<memory::Begun>) -> Bytes {
-        let text = self.pen.page(ask, page);
-        if let (Some(memory), Some(begun)) = (&self.memory, begun) {
-            memory.keep(begun, ask, &text);
+    fn encode(&self, request: &PageRequest, page: &Page, started: Option<cache::ReadStart>) -> Bytes {
+        let text = self.encoder.page(request, page);
+        if let (Some(cache), Some(started)) = (&self.cache, started) {
+            cache.insert(started, request, &text);
         }
         text
     }
 }
 
-/// Those that are different, and which of them each is.
-fn alike(asks: Vec<Ask>) -> (Vec<Ask>, Vec<usize>) {
-    let mut known: HashMap<Ask, usize> = HashMap::new();
-    let mut alike = Vec::new();
-    let places = asks.into_iter().map(|ask| match known.entry(ask) {
-        Slot::Occupied(slot) => *slot.get(),
-        Slot::Vacant(slot) => {
-            alike.push(slot.key().clone());
-            *slot.insert(alike.len() - 1)
+/// The distinct requests, and the index of each request among them.
+fn distinct(requests: Vec<PageRequest>) -> (Vec<PageRequest>, Vec<usize>) {
+    let mut known: HashMap<PageRequest, usize> = HashMap::new();
+    let mut distinct = Vec::new();
+    let positions = requests.into_iter().map(|request| match known.entry(request) {
+        Entry::Occupied(slot) => *slot.get(),
+        Entry::Vacant(slot) => {
+            distinct.push(slot.key().clone());
+            *slot.insert(distinct.len() - 1)
         }
     });
-    let places = places.collect();
-    (alike, places)
+    let positions = positions.collect();
+    (distinct, positions)
 }

@@ -1,13 +1,13 @@
-//! One process that serves, or several on one socket that the first one listens on and they inherit.
+//! Serves with one process, or with several that inherit the first one's listening socket.
 //!
-//! The first of several serves nobody. Each of the others has a line to it: over that it says that it is ready, and when the
-//! line ends it stops, so that none outlives the first one, however that ended. A socket each (`SO_REUSEPORT`) is not used: few
-//! connections would spread unevenly. How they spread over one socket: [`crate::socket::Places::defer`].
+//! The first of several processes only supervises. Each other one has a control stream to it: it writes a byte when ready,
+//! and stops at the end of the stream, so that none outlives the supervisor. `SO_REUSEPORT` is not used: few
+//! connections would spread unevenly. [`crate::socket::ConnectionLimit::defer`] spreads them over one socket.
 
 use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream as Line;
+use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ use tokio::task::JoinSet;
 use crate::config::{ServeArgs, WorkerArgs};
 use crate::serve::{self, Problem};
 
-/// How many processes may end before they were ready, without one that was in between.
-const FALSE_STARTS: u32 = 3;
-/// How much longer than its own grace period a process may take to stop.
-const MORE_GRACE: Duration = Duration::from_secs(3);
+/// Failed starts in a row, over all processes, before the supervisor gives up.
+const MAX_START_FAILURES: u32 = 3;
+/// Extra time to stop, beyond a process's own grace period.
+const EXTRA_GRACE: Duration = Duration::from_secs(3);
 
-/// Serves with as many processes as the switches say, until a signal.
+/// Serves until a signal, with the number of processes that the switches ask for.
 ///
 /// # Errors
 /// The address or the database cannot be used, or a process cannot be started.
@@ -33,7 +33,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Problem> {
     let listener = serve::bind(args.listen)?;
     let address = listener.local_addr()?;
     let announce = move || {
-        // Whoever started us without reading this does not need it.
+        // Stdout may be closed; the line is only for scripts that read it.
         let _ = writeln!(io::stdout(), "listening on http://{address}");
         let _ = io::stdout().flush();
     };
@@ -55,30 +55,30 @@ pub fn serve(args: &ServeArgs) -> Result<(), Problem> {
     served
 }
 
-/// Serves as one of several, on the socket and the line that the first process left at standard input and output.
+/// Serves as one of several, on the socket and control stream inherited as stdin and stdout.
 ///
 /// # Errors
-/// It was not started by `serve`, or an address of a store is none.
-pub fn work(args: &WorkerArgs) -> Result<(), Problem> {
+/// Not started by `serve`, or a store's address is malformed.
+pub fn serve_as_worker(args: &WorkerArgs) -> Result<(), Problem> {
     let args = args.own();
     let listener = TcpListener::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // As long as it is the standard input, too, it would take callers whom nobody serves any more.
+    // A second descriptor at stdin would keep the socket open and accept connections after the stop.
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?).map_err(io::Error::from)?;
-    let line = Line::from(io::stdout().as_fd().try_clone_to_owned()?);
-    line.set_nonblocking(true)?;
-    let mut own = line.try_clone()?;
+    let control = StdUnixStream::from(io::stdout().as_fd().try_clone_to_owned()?);
+    control.set_nonblocking(true)?;
+    let mut own = control.try_clone()?;
     let runtime = serve::runtime(args.threads)?;
     let served = runtime.block_on(async {
-        let mut line = UnixStream::from_std(line)?;
+        let mut control = UnixStream::from_std(control)?;
         let ready = move || {
-            // If nobody hears it, nobody is there any more, and the line's end tells us.
+            // A failed write means that the supervisor is gone; the end of the stream stops this process.
             let _ = own.write_all(b"r");
         };
-        // Ctrl-C in a terminal reaches all processes; these wait for the first one.
+        // Ctrl-C in a terminal reaches all processes; these wait for the supervisor.
         let _signals = serve::signals()?;
         let stop = async move {
-            // Nothing is ever sent: a read ends when the first process hangs up or is gone.
-            let _ = line.read(&mut [0]).await;
+            // Nothing is ever sent: the read ends when the supervisor closes the stream or exits.
+            let _ = control.read(&mut [0]).await;
         };
         serve::run(&args, listener, ready, stop).await
     });
@@ -86,23 +86,23 @@ pub fn work(args: &WorkerArgs) -> Result<(), Problem> {
     served
 }
 
-/// One of several processes, as the first one sees it.
-struct Worker {
+/// A server process, as seen by the supervisor.
+struct ServerProcess {
     child: Child,
-    line: UnixStream,
+    control: UnixStream,
 }
 
-/// What the first process hears.
-enum Heard {
-    /// It takes requests.
-    Ready(u16, Box<Worker>),
-    /// It is gone; whether it had been ready.
-    Gone(u16, bool),
+/// What happened to a server process.
+enum WorkerEvent {
+    /// It accepts requests.
+    Ready(u16, Box<ServerProcess>),
+    /// It exited; whether it had been ready.
+    Exited(u16, bool),
 }
 
-impl Worker {
+impl ServerProcess {
     fn start(listener: &TcpListener, number: u16) -> io::Result<Self> {
-        let (ours, theirs) = Line::pair()?;
+        let (ours, theirs) = StdUnixStream::pair()?;
         ours.set_nonblocking(true)?;
         let child = Command::new(std::env::current_exe()?)
             .args(std::env::args_os().skip(1).map(as_worker))
@@ -111,56 +111,56 @@ impl Worker {
             .stdout(Stdio::from(OwnedFd::from(theirs)))
             .kill_on_drop(true)
             .spawn()?;
-        Ok(Self { child, line: UnixStream::from_std(ours)? })
+        Ok(Self { child, control: UnixStream::from_std(ours)? })
     }
 
-    async fn until_ready(mut self, number: u16, mut stopping: watch::Receiver<bool>) -> Heard {
+    async fn until_ready(mut self, number: u16, mut stopping: watch::Receiver<bool>) -> WorkerEvent {
         let mut byte = [0];
         let heard = tokio::select! {
-            heard = self.line.read(&mut byte) => heard.unwrap_or(0),
+            heard = self.control.read(&mut byte) => heard.unwrap_or(0),
             () = async { drop(stopping.wait_for(|stop| *stop).await) } => 0,
         };
         if heard == 1 {
-            return Heard::Ready(number, Box::new(self));
+            return WorkerEvent::Ready(number, Box::new(self));
         }
-        drop(self.line);
+        drop(self.control);
         let _ = self.child.wait().await;
-        Heard::Gone(number, false)
+        WorkerEvent::Exited(number, false)
     }
 
-    async fn until_gone(mut self, number: u16, mut stopping: watch::Receiver<bool>) -> Heard {
+    async fn until_exited(mut self, number: u16, mut stopping: watch::Receiver<bool>) -> WorkerEvent {
         let status = tokio::select! {
             status = self.child.wait() => Some(status),
-            // An error says that the first process is ending, which is the same.
+            // An error means that the supervisor is ending: stop as well.
             () = async { drop(stopping.wait_for(|stop| *stop).await) } => None,
         };
         if let Some(status) = status {
             tracing::error!(process = number, ?status, "a process ended");
         } else {
-            drop(self.line);
+            drop(self.control);
             let _ = self.child.wait().await;
         }
-        Heard::Gone(number, true)
+        WorkerEvent::Exited(number, true)
     }
 }
 
-/// Processes that ended before they were ready, since one was.
+/// Failed starts since a process was last ready.
 #[derive(Debug, Default)]
-struct FalseStarts(u32);
+struct StartFailures(u32);
 
-impl FalseStarts {
+impl StartFailures {
     fn ready(&mut self) {
         self.0 = 0;
     }
 
-    /// Whether there have been too many to start another one.
-    fn gone(&mut self, was_ready: bool) -> bool {
+    /// Records an exit; true if there were too many failed starts to try again.
+    fn exited(&mut self, was_ready: bool) -> bool {
         self.0 += u32::from(!was_ready);
-        self.0 >= FALSE_STARTS
+        self.0 >= MAX_START_FAILURES
     }
 }
 
-/// The same command line, for a worker. Flags may stand before the command.
+/// Replaces the command in the command line. Flags can precede it.
 fn as_worker(argument: std::ffi::OsString) -> std::ffi::OsString {
     if argument == "serve" { "worker".into() } else { argument }
 }
@@ -171,22 +171,22 @@ async fn supervise(
     announce: impl FnOnce(),
     mut stop: impl Future<Output = ()> + Unpin,
 ) -> Result<(), Problem> {
-    let (tell, stopping) = watch::channel(false);
+    let (stop_workers, stopping) = watch::channel(false);
     let mut heard = JoinSet::new();
     for number in 0..args.switches.prefork {
-        heard.spawn(Worker::start(&listener, number)?.until_ready(number, stopping.clone()));
+        heard.spawn(ServerProcess::start(&listener, number)?.until_ready(number, stopping.clone()));
     }
     let (mut announce, mut waiting) = (Some(announce), args.switches.prefork);
-    let mut false_starts = FalseStarts::default();
+    let mut start_failures = StartFailures::default();
     loop {
-        let what = tokio::select! {
+        let event = tokio::select! {
             () = &mut stop => break,
-            Some(Ok(what)) = heard.join_next() => what,
+            Some(Ok(event)) = heard.join_next() => event,
         };
-        match what {
-            Heard::Ready(number, worker) => {
-                false_starts.ready();
-                heard.spawn(worker.until_gone(number, stopping.clone()));
+        match event {
+            WorkerEvent::Ready(number, worker) => {
+                start_failures.ready();
+                heard.spawn(worker.until_exited(number, stopping.clone()));
                 waiting = waiting.saturating_sub(1);
                 if waiting == 0
                     && let Some(announce) = announce.take()
@@ -194,22 +194,22 @@ async fn supervise(
                     announce();
                 }
             }
-            Heard::Gone(number, was_ready) => {
-                if false_starts.gone(was_ready) {
+            WorkerEvent::Exited(number, was_ready) => {
+                if start_failures.exited(was_ready) {
                     return Err(Problem::Process(number));
                 }
                 tracing::warn!(process = number, "another one is started");
-                heard.spawn(Worker::start(&listener, number)?.until_ready(number, stopping.clone()));
+                heard.spawn(ServerProcess::start(&listener, number)?.until_ready(number, stopping.clone()));
             }
         }
     }
-    // New callers are refused as soon as all have let go of the socket.
+    // Connections are refused once all processes have closed the socket.
     drop(listener);
-    let _ = tell.send(true);
-    // Each has its own grace period; what is left after it is killed as the set is dropped.
-    let patience = Duration::from_secs(args.grace) + MORE_GRACE;
+    let _ = stop_workers.send(true);
+    // Each has its own grace period; dropping the set kills the rest.
+    let stop_timeout = Duration::from_secs(args.grace) + EXTRA_GRACE;
     let all = async { while heard.join_next().await.is_some() {} };
-    if tokio::time::timeout(patience, all).await.is_err() {
+    if tokio::time::timeout(stop_timeout, all).await.is_err() {
         tracing::warn!("a process did not stop and is killed");
     }
     Ok(())
@@ -220,12 +220,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn false_starts_are_counted_from_the_last_process_that_was_ready() {
-        let mut starts = FalseStarts::default();
-        assert!(!starts.gone(false) && !starts.gone(false));
-        starts.ready();
-        assert!(!starts.gone(true), "it had been ready");
-        assert!(!starts.gone(false) && !starts.gone(false), "a service that runs for months may have some");
-        assert!(starts.gone(false), "but not one after the other");
+    fn start_failures_are_counted_since_the_last_process_was_ready() {
+        let mut failures = StartFailures::default();
+        assert!(!failures.exited(false) && !failures.exited(false));
+        failures.ready();
+        assert!(!failures.exited(true), "it had been ready");
+        assert!(
+            !failures.exited(false) && !failures.exited(false),
+            "a service that runs for months may have some"
+        );
+        assert!(failures.exited(false), "but not one after the other");
     }
 }

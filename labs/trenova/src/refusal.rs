@@ -1,6 +1,6 @@
-//! Why a request is not served, and what the caller is told.
+//! Why a request is refused, and the response to it.
 //!
-//! Does not decide when; the routes and the stores do.
+//! Does not decide when to refuse; the routes and the stores do.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -8,16 +8,16 @@ use serde_json::json;
 
 use crate::web::head;
 
-/// Why a request is not served.
+/// Why a request is refused.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Refusal {
-    /// The body is not what the route takes.
+    /// The body is malformed.
     #[error("{0}")]
     Bad(String),
-    /// Something in the path or after the question mark is not what the route takes.
+    /// The path or the query string is malformed.
     #[error("{0}")]
     BadQuery(String),
-    /// The body is of another kind, or in another encoding.
+    /// Unsupported content type or encoding.
     #[error("{0}")]
     Kind(&'static str),
     /// The body is larger than allowed.
@@ -26,50 +26,50 @@ pub enum Refusal {
     /// The body did not arrive in time.
     #[error("the request did not arrive in time")]
     Slow,
-    /// Nobody has signed in, or no longer.
+    /// No valid session.
     #[error("sign in first: {0}")]
     SignIn(&'static str),
-    /// There is no such user, or the password is another one.
+    /// Unknown user or wrong password.
     #[error("e-mail address and password do not go together")]
     Password,
     /// An operator has blocked the user or the address.
     #[error("this user or address is blocked")]
     Blocked,
-    /// The limit of the window is used up.
+    /// The rate limit of the window is exceeded.
     #[error("more requests than the {limit} of a window; the next one begins at {reset_ms} ms since 1970")]
     Limited {
-        /// Requests of a window.
+        /// Requests per window.
         limit: u32,
         /// When the next window begins, in milliseconds since 1970.
         reset_ms: u64,
         /// Seconds until then.
-        after: u64,
+        retry_after: u64,
     },
     /// The tenant has no worker with this id.
     #[error("there is no such worker")]
     NoWorker,
-    /// There is nothing at this path.
+    /// Unknown path.
     #[error("there is nothing here; /openapi.json says what there is")]
     NoPath,
     /// The path does not take this method.
     #[error("this path does not take this method; /openapi.json says which it takes")]
     Method,
-    /// Redis failed while the session was looked for.
+    /// Redis failed during the session check.
     #[error("sessions in Redis: {0}")]
     Session(String),
-    /// Redis failed while the request was to be counted.
+    /// Redis failed during the rate-limit check.
     #[error("the rate limit in Redis: {0}")]
     Limiter(String),
-    /// PostgreSQL failed, or a connection was not to be had in time. Whether something was written is not known.
+    /// PostgreSQL failed, or no connection was free in time. A write may have been done.
     #[error("PostgreSQL: {0}")]
     Postgres(String),
-    /// What served the request came to an end before it.
+    /// The service stopped before the request was served.
     #[error("the service is stopping")]
     Stopping,
 }
 
 impl Refusal {
-    /// The status it is answered with.
+    /// Status of the response.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Bad(_) | Self::BadQuery(_) => StatusCode::BAD_REQUEST,
@@ -107,8 +107,8 @@ impl Refusal {
         }
     }
 
-    /// What callers are told: what a store says about itself is for the log.
-    fn told(&self) -> String {
+    /// Message for the client. Details of store errors go to the log only.
+    fn public_message(&self) -> String {
         match self {
             Self::Session(_) => "sessions cannot be checked at this time, try again".to_owned(),
             Self::Limiter(_) => "requests cannot be counted at this time, try again".to_owned(),
@@ -117,10 +117,10 @@ impl Refusal {
         }
     }
 
-    /// Seconds after which it is worth another try.
-    fn after(&self) -> Option<u64> {
+    /// Seconds for `Retry-After`, if a retry can help.
+    fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::Limited { after, .. } => Some(*after),
+            Self::Limited { retry_after, .. } => Some(*retry_after),
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(1),
             _ => None,
         }
@@ -129,7 +129,7 @@ impl Refusal {
 
 impl From<tokio_postgres::Error> for Refusal {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(said(&error))
+        Self::Postgres(postgres_message(&error))
     }
 }
 
@@ -142,8 +142,8 @@ impl From<deadpool_postgres::PoolError> for Refusal {
     }
 }
 
-/// What PostgreSQL says; the error by itself names only where it came from.
-pub fn said(error: &tokio_postgres::Error) -> String {
+/// PostgreSQL's message; the error's own text has only its kind.
+pub fn postgres_message(error: &tokio_postgres::Error) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     format!("{error}{}", cause.unwrap_or_default())
 }
@@ -156,12 +156,12 @@ impl IntoResponse for Refusal {
         } else {
             tracing::debug!(reason = %self, "refused");
         }
-        let body = json!({"error": {"code": self.code(), "message": self.told()}}).to_string();
+        let body = json!({"error": {"code": self.code(), "message": self.public_message()}}).to_string();
         let mut response = (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
         if let Self::Limited { limit, reset_ms, .. } = self {
-            head::limits(response.headers_mut(), limit, 0, reset_ms);
+            head::limit_headers(response.headers_mut(), limit, 0, reset_ms);
         }
-        if let Some(seconds) = self.after() {
+        if let Some(seconds) = self.retry_after() {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response

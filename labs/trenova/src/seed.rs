@@ -1,6 +1,6 @@
-//! Fills the tables with tenants, users and workers that come out the same each time.
+//! Fills the tables with tenants, users and workers, the same on every run.
 //!
-//! Does not make the index that the story is about: that is a switch of `serve`.
+//! Does not create the measured index: that is a switch of `serve`.
 
 use tokio_postgres::Client;
 
@@ -22,7 +22,7 @@ const USERS: &str = "\
     SELECT 'usr_01J' || upper(lpad(to_hex(n * 1000 + u), 23, '0')), 'org_01J' || upper(lpad(to_hex(n), 23, '0')),
            'bu_01J' || upper(lpad(to_hex(n), 23, '0')), 'Dispatcher ' || u, 'user' || u || '@org' || n || '.example', $3
     FROM generate_series(1, $1::bigint) n, generate_series(1, $2::bigint) u";
-/// So many more workers of one tenant, with the first numbers that it does not have; a minute apart, so that their order is one.
+/// Adds `$4` workers to a tenant, with its first unused numbers, a minute apart so that their order is unique.
 const WORKERS: &str = "\
     INSERT INTO workers (id, organization_id, business_unit_id, state_id, status, type, first_name, last_name,
                          address_line1, city, postal_code, gender, created_at, updated_at)
@@ -45,18 +45,18 @@ const DELETE_OLDEST: &str = "\
         (SELECT id FROM workers WHERE organization_id = $1 AND business_unit_id = $2
          ORDER BY created_at DESC, id OFFSET $3)";
 
-/// Why nothing was filled in.
+/// Why seeding failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Tenants are there.
+    /// Tenants exist already.
     #[error("{0} holds tenants already")]
     Exists(String),
-    /// PostgreSQL says no.
+    /// PostgreSQL reports an error.
     #[error("PostgreSQL at {address}: {reason}")]
     Postgres {
-        /// Where.
+        /// Address.
         address: String,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// The system gives no random bytes.
@@ -64,15 +64,15 @@ pub enum Problem {
     Password(String),
 }
 
-/// Makes schema, tenants, users and workers.
+/// Creates schema, tenants, users and workers.
 ///
 /// # Errors
-/// There are tenants and they are not to be replaced; PostgreSQL does not do as asked.
+/// Tenants exist and `replace` is not set, or PostgreSQL reports an error.
 pub async fn fill(args: &SeedArgs) -> Result<(), Problem> {
     let address = || shown(&args.store.postgres);
     let problem = |error: tokio_postgres::Error| Problem::Postgres {
         address: address(),
-        reason: refusal::said(&error),
+        reason: refusal::postgres_message(&error),
     };
     let mut client = connect(&args.store.postgres).await.map_err(problem)?;
     migration::migrate(&mut client).await.map_err(problem)?;
@@ -84,37 +84,37 @@ pub async fn fill(args: &SeedArgs) -> Result<(), Problem> {
     } else if !tenants(&client).await.map_err(problem)?.is_empty() {
         return Err(Problem::Exists(address()));
     }
-    // One digest for all: each takes a while to make, and the password is known to everybody.
+    // One digest for all: it is slow to compute, and the password is public.
     let digest = password::digest("password").map_err(|error| Problem::Password(error.to_string()))?;
     let (count, users) = (i64::from(args.tenants), i64::from(args.users));
     client.execute(BUSINESS_UNITS, &[&count]).await.map_err(problem)?;
     client.execute(ORGANIZATIONS, &[&count]).await.map_err(problem)?;
     client.execute(USERS, &[&count, &users, &digest]).await.map_err(problem)?;
-    bring_to(&client, args.workers).await.map_err(problem)
+    set_worker_count(&client, args.workers).await.map_err(problem)
 }
 
-/// Makes new workers or deletes the oldest until each tenant has so many.
+/// Creates workers or deletes the oldest until each tenant has `workers` of them.
 ///
 /// # Errors
-/// PostgreSQL says no.
-pub async fn bring_to(client: &Client, workers: u32) -> Result<(), tokio_postgres::Error> {
+/// PostgreSQL reports an error.
+pub async fn set_worker_count(client: &Client, workers: u32) -> Result<(), tokio_postgres::Error> {
     let wanted = i64::from(workers);
     for (number, (organization, business_unit)) in (1_i64..).zip(tenants(client).await?) {
         let count = "SELECT count(*) FROM workers WHERE organization_id = $1 AND business_unit_id = $2";
         let there: i64 = client.query_one(count, &[&organization, &business_unit]).await?.get(0);
         if there < wanted {
-            // Up to the wanted number no more are taken than workers are there, so that enough are left.
+            // At most `there` of the numbers up to `wanted` are in use, so enough are free.
             let more = wanted - there;
             client.execute(WORKERS, &[&organization, &business_unit, &number, &more, &wanted]).await?;
         } else if there > wanted {
             client.execute(DELETE_OLDEST, &[&organization, &business_unit, &wanted]).await?;
         }
     }
-    // Plans start from what is true.
+    // The planner needs current statistics.
     client.batch_execute("VACUUM (ANALYZE) workers, worker_counts").await
 }
 
-/// All tenants, in the order in which they were made.
+/// All tenants, in the order of their creation.
 async fn tenants(client: &Client) -> Result<Vec<(String, String)>, tokio_postgres::Error> {
     let rows = client.query("SELECT id, business_unit_id FROM organizations ORDER BY id", &[]).await?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())

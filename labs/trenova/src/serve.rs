@@ -1,6 +1,6 @@
-//! One serving process: from a listening socket to the last answer.
+//! One serving process, from the listening socket to the last response.
 //!
-//! Does not start other processes; [`crate::process`] does. Does not start the stores; PostgreSQL has to be there.
+//! Does not start other processes; [`crate::process`] does. Does not start the stores; PostgreSQL must be running.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -22,54 +22,54 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tower::ServiceExt as _;
 
+use crate::app::App;
 use crate::config::{ServeArgs, shown};
 use crate::metric::Metrics;
-use crate::office::Office;
-use crate::refusal::said;
-use crate::socket::{Places, Socket};
+use crate::refusal::postgres_message;
+use crate::socket::{ConnectionLimit, Socket};
 use crate::store::prepare;
 use crate::web::{self, Peer};
 
-/// Most connections that wait to be accepted; the system may have a lower limit (`net.core.somaxconn`).
+/// Accept backlog; the system may have a lower limit (`net.core.somaxconn`).
 const BACKLOG: i32 = 16_384;
-/// How long the head of a request may take to arrive.
-const HEAD_PATIENCE: Duration = Duration::from_secs(30);
-/// How long after a connection could not be accepted the next one is tried.
-const AGAIN: Duration = Duration::from_millis(50);
+/// Time-out for the headers of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Delay after a failed accept.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Why the service cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Nothing can listen there.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Where.
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Reason.
         source: io::Error,
     },
-    /// PostgreSQL cannot be reached, or does not do as asked.
+    /// PostgreSQL cannot be reached or reports an error.
     #[error("{0}")]
     Postgres(String),
-    /// The address of Redis is none.
+    /// The address of Redis is malformed.
     #[error("{0}")]
     Redis(String),
-    /// The system denies something that the service needs.
+    /// The system denies a resource that the service needs.
     #[error("the system says no: {0}")]
     System(#[from] io::Error),
-    /// A process of several ended again and again.
+    /// A server process ended repeatedly before it was ready.
     #[error("process {0} keeps ending before it is ready")]
     Process(u16),
 }
 
-/// Binds the address, so that a taken port is found before anything else is done.
+/// Binds the address first, so that a taken port is reported before any other work.
 ///
 /// # Errors
-/// The port is taken, or not ours to take.
+/// The port is taken or not permitted.
 pub fn bind(address: SocketAddr) -> Result<TcpListener, Problem> {
     let bound = || -> io::Result<TcpListener> {
         let listener = TcpListener::bind(address)?;
-        // Load tools connect all their users at a time: the queue is as long as the system lets it be.
+        // Load generators open all connections at once: the backlog is as long as the system allows.
         rustix::net::listen(&listener, BACKLOG)?;
         listener.set_nonblocking(true)?;
         Ok(listener)
@@ -77,20 +77,24 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, Problem> {
     bound().map_err(|source| Problem::Listen { address, source })
 }
 
-/// Brings the database to what the switches say.
+/// Applies the schema, rows and indexes that the switches ask for.
 ///
 /// # Errors
-/// PostgreSQL is not there, or says no.
+/// PostgreSQL cannot be reached or reports an error.
 pub async fn prepare(args: &ServeArgs) -> Result<(), Problem> {
     prepare::prepare(args).await.map_err(|error| {
-        Problem::Postgres(format!("PostgreSQL at {}: {}", shown(&args.store.postgres), said(&error)))
+        Problem::Postgres(format!(
+            "PostgreSQL at {}: {}",
+            shown(&args.store.postgres),
+            postgres_message(&error)
+        ))
     })
 }
 
-/// Threads to serve with. One alone needs no way to hand work to others.
+/// A runtime with this many threads. A single thread needs no work stealing.
 ///
 /// # Errors
-/// The system gives none.
+/// The system cannot create it.
 pub fn runtime(threads: u16) -> io::Result<Runtime> {
     let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     if threads > 1 {
@@ -99,10 +103,10 @@ pub fn runtime(threads: u16) -> io::Result<Runtime> {
     builder.enable_all().build()
 }
 
-/// Serves until `stop`, then finishes what is open. `ready` is called when requests are taken.
+/// Serves until `stop`, then finishes open requests. Calls `ready` once it accepts requests.
 ///
 /// # Errors
-/// An address of a store is none, or the system says no.
+/// A store's address is malformed, or the system denies a resource.
 pub async fn run(
     args: &ServeArgs,
     listener: TcpListener,
@@ -111,7 +115,7 @@ pub async fn run(
 ) -> Result<(), Problem> {
     allow_connections();
     let metrics = Metrics::default();
-    let office = Office::open(args, metrics.clone()).await.map_err(|refusal| match refusal {
+    let app = App::open(args, metrics.clone()).await.map_err(|refusal| match refusal {
         crate::refusal::Refusal::Session(_) => {
             Problem::Redis(format!("Redis at {}: {refusal}", shown(&args.redis)))
         }
@@ -120,22 +124,22 @@ pub async fn run(
     let listener = tokio::net::TcpListener::from_std(listener)?;
     ready();
     tracing::info!(switches = ?args.switches, "serving");
-    let door = Door {
-        router: web::router(Arc::clone(&office), args),
+    let acceptor = Acceptor {
+        router: web::router(Arc::clone(&app), args),
         builder: builder(args),
         graceful: GracefulShutdown::new(),
-        places: Places::new(args.switches.server_concurrency, metrics.clone()),
+        connection_limit: ConnectionLimit::new(args.switches.server_concurrency, metrics.clone()),
         http_buffers: args.switches.http_buffers,
         is_one_of_several: args.switches.prefork > 1,
         metrics,
     };
-    door.accept(&listener, stop).await;
+    acceptor.accept(&listener, stop).await;
     drop(listener);
     tracing::info!("stopping");
-    if tokio::time::timeout(Duration::from_secs(args.grace), door.graceful.shutdown()).await.is_err() {
+    if tokio::time::timeout(Duration::from_secs(args.grace), acceptor.graceful.shutdown()).await.is_err() {
         tracing::warn!("requests were still open after the grace period");
     }
-    office.pass.finish().await;
+    app.admission.finish().await;
     tracing::info!("stopped");
     Ok(())
 }
@@ -144,23 +148,23 @@ fn builder(args: &ServeArgs) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
+        .header_read_timeout(HEADER_TIMEOUT)
         .max_header_size(args.switches.http_buffers as usize);
     builder
 }
 
-/// Where callers come in.
-struct Door {
+/// Accepts connections and serves each in a task.
+struct Acceptor {
     router: Router,
     builder: http1::Builder,
     graceful: GracefulShutdown,
-    places: Places,
+    connection_limit: ConnectionLimit,
     http_buffers: u32,
     is_one_of_several: bool,
     metrics: Metrics,
 }
 
-impl Door {
+impl Acceptor {
     async fn accept(&self, listener: &tokio::net::TcpListener, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         loop {
@@ -169,10 +173,10 @@ impl Door {
                 () = &mut stop => return,
             };
             match accepted {
-                Ok((stream, address)) => self.welcome(stream, address),
+                Ok((stream, address)) => self.spawn_connection(stream, address),
                 Err(error) => {
                     tracing::warn!(%error, "a connection was not accepted");
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 }
             }
         }
@@ -180,19 +184,19 @@ impl Door {
 
     async fn next(&self, listener: &tokio::net::TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
         if self.is_one_of_several {
-            self.places.defer().await;
+            self.connection_limit.defer().await;
         }
         listener.accept().await
     }
 
-    fn welcome(&self, stream: TcpStream, address: SocketAddr) {
-        let Some(place) = self.places.take() else {
-            self.places.turn_away(stream);
+    fn spawn_connection(&self, stream: TcpStream, address: SocketAddr) {
+        let Some(slot) = self.connection_limit.take() else {
+            self.connection_limit.reject(stream);
             return;
         };
-        // Answers are written in one piece; waiting for more of them only delays the last.
+        // Responses are written in one piece; Nagle's algorithm would only delay them.
         let _ = stream.set_nodelay(true);
-        let socket = Socket::new(stream, self.http_buffers, self.metrics.clone(), place);
+        let socket = Socket::new(stream, self.http_buffers, self.metrics.clone(), slot);
         let (router, peer) = (self.router.clone(), Peer(address.ip().to_string().into()));
         let service = service_fn(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer.clone());
@@ -209,7 +213,7 @@ impl Door {
     }
 }
 
-/// As many open files as this user may have; the usual limit of 1,024 is one for programs, not for services.
+/// Raises the open-file limit to its maximum: the usual 1,024 is too low for a server.
 fn allow_connections() {
     let limit = getrlimit(Resource::Nofile);
     if let Err(problem) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
@@ -220,7 +224,7 @@ fn allow_connections() {
 /// Waits for SIGTERM or Ctrl-C.
 ///
 /// # Errors
-/// The system does not deliver signals.
+/// The system cannot install signal handlers.
 pub fn signals() -> io::Result<impl Future<Output = ()>> {
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     Ok(async move {

@@ -1,6 +1,6 @@
-//! Somebody who has signed in: what Redis keeps of them, and when it still counts.
+//! Sessions as stored in Redis, and when they are valid.
 //!
-//! Does not talk to Redis; [`crate::pass`] does.
+//! Does not talk to Redis; [`crate::admission`] does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// Bytes of a session's id: more than anybody can guess.
+/// Bytes of a session id, too many to guess.
 const ID_BYTES: usize = 32;
 
-/// The secret that a cookie carries.
+/// The secret in the session cookie.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId([u8; ID_BYTES]);
 
 impl SessionId {
-    /// One that nobody else has.
+    /// A new random id.
     pub fn new() -> Self {
         let mut bytes = [0; ID_BYTES];
         bytes[..16].copy_from_slice(uuid::Uuid::new_v4().as_bytes());
@@ -26,12 +26,12 @@ impl SessionId {
         Self(bytes)
     }
 
-    /// Where Redis keeps the session.
+    /// Redis key of the session.
     pub fn key(&self) -> String {
         format!("session:{self}")
     }
 
-    /// Where Redis keeps what became of it.
+    /// Redis key of the session's events.
     pub fn events_key(&self) -> String {
         format!("session-events:{self}")
     }
@@ -86,7 +86,7 @@ fn digit(byte: u8) -> Result<u8, ()> {
     }
 }
 
-/// Whose data a request may see.
+/// The tenant: whose data a request may see.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Tenant {
     /// The organization.
@@ -102,41 +102,41 @@ impl Tenant {
     }
 }
 
-/// A session as Redis keeps it, as JSON. Times are seconds since 1970.
+/// A session, stored as JSON in Redis. Times are seconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
-    /// The secret, as the cookie has it.
+    /// The secret, as in the cookie.
     pub id: String,
-    /// Who signed in.
+    /// User.
     pub user_id: Arc<str>,
-    /// For which business unit.
+    /// Business unit.
     pub business_unit_id: Arc<str>,
-    /// For which organization.
+    /// Organization.
     pub organization_id: Arc<str>,
-    /// `active`, or it does not count.
+    /// `active`; any other value makes the session invalid.
     pub status: String,
-    /// From which address; requests from another one are not of this session.
+    /// Client address; requests from other addresses are refused.
     pub ip: String,
-    /// With which program.
+    /// User agent.
     pub user_agent: String,
-    /// When it was used last, as far as that was written down.
+    /// Last recorded use.
     pub last_accessed_at: i64,
-    /// When it ends however much it is used.
+    /// Expiry, regardless of use.
     pub expires_at: i64,
-    /// When it was ended before that.
+    /// When it was revoked, if it was.
     pub revoked_at: Option<i64>,
-    /// When it began.
+    /// Time of the sign-in.
     pub created_at: i64,
-    /// When it was written last.
+    /// Last write.
     pub updated_at: i64,
 }
 
 impl Session {
-    /// Whether it counts now, for a request from this address.
+    /// Checks that the session is valid now, for a request from this address.
     ///
     /// # Errors
-    /// It was ended, is over, was not used for `idle` seconds, or is another address's.
+    /// Revoked, expired, idle for more than `idle` seconds, or from another address.
     pub fn check(&self, now: i64, ip: &str, idle: u32) -> Result<(), Refusal> {
         if self.status != "active" || self.revoked_at.is_some() {
             return Err(Refusal::SignIn("the session was ended"));
@@ -150,13 +150,13 @@ impl Session {
         Ok(())
     }
 
-    /// The same, used now.
+    /// A copy with `now` as the time of last use.
     #[must_use]
     pub fn used(&self, now: i64) -> Self {
         Self { last_accessed_at: now, updated_at: now, ..self.clone() }
     }
 
-    /// Whose data it may see.
+    /// The session's tenant.
     pub fn tenant(&self) -> Tenant {
         Tenant {
             organization: Arc::clone(&self.organization_id),
@@ -164,8 +164,8 @@ impl Session {
         }
     }
 
-    /// What published failing open makes up: somebody of no organization that exists.
-    pub fn made_up(ip: &str, now: i64) -> Self {
+    /// The placeholder used when failing open, as published: its organization does not exist.
+    pub fn placeholder(ip: &str, now: i64) -> Self {
         Self {
             id: String::new(),
             user_id: "usr_unknown".into(),
@@ -195,11 +195,11 @@ mod tests {
     use super::*;
 
     fn session() -> Session {
-        Session { expires_at: 5000, ..Session::made_up("127.0.0.1", 1000) }
+        Session { expires_at: 5000, ..Session::placeholder("127.0.0.1", 1000) }
     }
 
     #[test]
-    fn a_session_counts_until_it_is_idle_over_or_ended_and_for_its_address() {
+    fn a_session_is_valid_for_its_address_until_idle_expired_or_revoked() {
         let check = |session: Session, now, ip| session.check(now, ip, 100).is_ok();
         assert!(check(session(), 1000, "127.0.0.1"));
         assert!(check(session(), 1100, "127.0.0.1"), "idle for as long as it may");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn redis_has_it_under_the_published_names() {
+    fn redis_stores_the_published_field_names() {
         let json = serde_json::to_value(session()).unwrap();
         for name in ["id", "userId", "businessUnitId", "organizationId", "status", "ip", "userAgent"] {
             assert!(json.get(name).is_some(), "{name}");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_hard_to_guess_and_not_shown_by_accident() {
+    fn ids_differ_and_are_not_shown_in_debug_output() {
         let (one, other) = (SessionId::new(), SessionId::new());
         assert_ne!(one, other);
         assert_eq!(format!("{one:?}"), "SessionId");
@@ -229,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_id_reads_as_it_was_written_and_nothing_else_does(text in "[0-9a-fA-F]{60,68}") {
+        fn an_id_parses_as_it_was_written_and_nothing_else_does(text in "[0-9a-fA-F]{60,68}") {
             match text.parse::<SessionId>() {
                 Ok(id) => prop_assert_eq!(id.to_string(), text),
                 Err(()) => prop_assert!(text.len() != 64 || text.bytes().any(|byte| byte.is_ascii_uppercase())),

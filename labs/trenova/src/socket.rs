@@ -1,6 +1,6 @@
-//! A caller's socket: how much is written at a time, and how many callers there may be.
+//! Client sockets: limits the size of a write and the number of connections.
 //!
-//! Does not know HTTP, but for the one sentence that turns somebody away.
+//! Does not know HTTP, except for the response that rejects a connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,29 +14,29 @@ use tokio::net::TcpStream;
 
 use crate::metric::Metrics;
 
-const FULL: &[u8] =
+const REJECTION: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n\
     connection: close\r\ncontent-length: 81\r\n\r\n\
     {\"error\":{\"code\":\"too_many_connections\",\"message\":\"too many callers, try again\"}}";
-/// Callers from which on a process no longer minds having more than others.
-const EVEN: u32 = 64;
-/// Longest wait for other processes, in milliseconds: more than it takes them to wake up.
-const LONGEST: u32 = 5;
-/// How long somebody may take to read that.
-const GOODBYE: Duration = Duration::from_secs(1);
+/// Connections from which on a process no longer defers to others.
+const BALANCED_FROM: u32 = 64;
+/// Longest wait for other processes, in ms: more than they need to wake up.
+const MAX_DEFER_MS: u32 = 5;
+/// Time-out for sending the rejection.
+const REJECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection whose writes have a largest size.
+/// A connection with a maximum write size.
 pub struct Socket {
     stream: TcpStream,
-    most: usize,
+    max: usize,
     metrics: Metrics,
-    _place: Place,
+    _slot: ConnectionSlot,
 }
 
 impl Socket {
-    /// Writes at most `most` bytes at a time.
-    pub fn new(stream: TcpStream, most: u32, metrics: Metrics, place: Place) -> Self {
-        Self { stream, most: most as usize, metrics, _place: place }
+    /// Writes at most `max` bytes at a time.
+    pub fn new(stream: TcpStream, max: u32, metrics: Metrics, slot: ConnectionSlot) -> Self {
+        Self { stream, max: max as usize, metrics, _slot: slot }
     }
 }
 
@@ -56,7 +56,7 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let piece = &bytes[..bytes.len().min(self.most)];
+        let piece = &bytes[..bytes.len().min(self.max)];
         let written = Pin::new(&mut self.stream).poll_write(context, piece);
         if matches!(written, Poll::Ready(Ok(_))) {
             self.metrics.socket_writes.inc();
@@ -69,7 +69,7 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if slices.iter().map(|slice| slice.len()).sum::<usize>() > self.most {
+        if slices.iter().map(|slice| slice.len()).sum::<usize>() > self.max {
             let first = slices.iter().find(|slice| !slice.is_empty()).map_or(&[][..], |slice| slice);
             return self.poll_write(context, first);
         }
@@ -93,55 +93,55 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// Places for callers.
+/// Limits the number of client connections.
 #[derive(Clone)]
-pub struct Places {
+pub struct ConnectionLimit {
     taken: Arc<AtomicU32>,
-    most: u32,
+    max: u32,
     metrics: Metrics,
 }
 
-/// A caller's place, free again when it is dropped.
-pub struct Place(Places);
+/// A slot for one connection, freed on drop.
+pub struct ConnectionSlot(ConnectionLimit);
 
-impl Places {
-    /// So many.
-    pub fn new(most: u32, metrics: Metrics) -> Self {
-        Self { taken: Arc::default(), most, metrics }
+impl ConnectionLimit {
+    /// At most `max` connections.
+    pub fn new(max: u32, metrics: Metrics) -> Self {
+        Self { taken: Arc::default(), max, metrics }
     }
 
-    /// A place, if one is left.
-    pub fn take(&self) -> Option<Place> {
+    /// A slot, if one is free.
+    pub fn take(&self) -> Option<ConnectionSlot> {
         let taken = self.taken.fetch_add(1, Ordering::AcqRel) + 1;
         self.metrics.callers.set(taken.into());
-        let place = Place(self.clone());
-        // Given back as it is dropped if it is one too many.
-        (taken <= self.most).then_some(place)
+        let slot = ConnectionSlot(self.clone());
+        // A slot beyond the limit is dropped, which frees it.
+        (taken <= self.max).then_some(slot)
     }
 
-    /// Waits before the next caller is taken, if other processes wait for callers, too: the longer, the more are here already.
+    /// Waits before the next accept, longer the more connections this process has.
     ///
-    /// The kernel wakes all of them, and the first to run may take everybody who waits; whoever has fewer is given the time to be
-    /// there first. With many callers the shares are even enough, and a rush must not be held up.
+    /// The kernel wakes all processes, and the first to run could accept every waiting connection. The wait lets processes
+    /// with fewer connections go first. With many connections the shares are even enough, and bursts must not be delayed.
     pub async fn defer(&self) {
         let taken = self.taken.load(Ordering::Acquire);
-        let millis = if taken < EVEN { taken.min(LONGEST) } else { 1 };
+        let millis = if taken < BALANCED_FROM { taken.min(MAX_DEFER_MS) } else { 1 };
         if millis > 0 {
             tokio::time::sleep(Duration::from_millis(millis.into())).await;
         }
     }
 
-    /// Tells somebody for whom there was no place.
-    pub fn turn_away(&self, mut stream: TcpStream) {
+    /// Responds 503 and closes the connection.
+    pub fn reject(&self, mut stream: TcpStream) {
         self.metrics.turned_away.inc();
-        tokio::spawn(tokio::time::timeout(GOODBYE, async move {
-            let _ = stream.write_all(FULL).await;
+        tokio::spawn(tokio::time::timeout(REJECT_TIMEOUT, async move {
+            let _ = stream.write_all(REJECTION).await;
             let _ = stream.shutdown().await;
         }));
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let before = self.0.taken.fetch_sub(1, Ordering::AcqRel);
         self.0.metrics.callers.set((before - 1).into());
@@ -153,19 +153,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_without_a_place_is_told_is_as_long_as_it_says() {
-        let text = std::str::from_utf8(FULL).unwrap();
+    fn the_rejection_has_its_announced_length() {
+        let text = std::str::from_utf8(REJECTION).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         assert!(head.contains(&format!("content-length: {}", body.len())), "{}", body.len());
         serde_json::from_str::<serde_json::Value>(body).unwrap();
     }
 
     #[test]
-    fn a_place_is_free_again_when_its_caller_leaves() {
-        let places = Places::new(2, Metrics::default());
-        let (one, other) = (places.take(), places.take());
-        assert!(one.is_some() && other.is_some() && places.take().is_none());
+    fn a_slot_is_free_again_when_its_connection_closes() {
+        let limit = ConnectionLimit::new(2, Metrics::default());
+        let (one, other) = (limit.take(), limit.take());
+        assert!(one.is_some() && other.is_some() && limit.take().is_none());
         drop(one);
-        assert!(places.take().is_some());
+        assert!(limit.take().is_some());
     }
 }

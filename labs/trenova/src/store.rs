@@ -1,6 +1,6 @@
-//! Workers and users in PostgreSQL, and what of it a switch decides.
+//! Workers and users in PostgreSQL; the switches choose the statements.
 //!
-//! Does not retry: whether a write that failed was done is not known. Every statement about workers names their tenant.
+//! Does not retry: a failed write may have been done. Every statement on workers has their tenant as a condition.
 
 use deadpool_postgres::Client;
 use tokio_postgres::Row;
@@ -9,7 +9,7 @@ use tokio_postgres::types::{ToSql, Type};
 use crate::config::ServeArgs;
 use crate::config::switch::{Columns, CountQuery};
 use crate::metric::Metrics;
-use crate::options::{Ask, Choice, Page};
+use crate::options::{Choice, Page, PageRequest};
 use crate::refusal::Refusal;
 use crate::session::Tenant;
 use crate::worker::{Draft, Worker};
@@ -18,22 +18,22 @@ pub mod pool;
 pub mod prepare;
 mod sql;
 
-use pool::{Database, Held};
+use pool::{Database, PooledClient};
 use sql::{Select, Sql};
 
 /// Parameters of a statement, each with its type.
 type Parameters<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
 
-/// Somebody who may sign in.
+/// A user who can sign in.
 #[derive(Debug, Clone)]
 pub struct User {
-    /// Their id.
+    /// User id.
     pub id: String,
-    /// What they are called.
+    /// Name.
     pub name: String,
-    /// The digest of their password.
+    /// Digest of the password.
     pub password: String,
-    /// Where they belong.
+    /// Tenant.
     pub tenant: Tenant,
 }
 
@@ -48,10 +48,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// Connects when the first connection is wanted.
+    /// Connects on first use.
     ///
     /// # Errors
-    /// The address is no address of PostgreSQL.
+    /// The address is not a PostgreSQL address.
     pub fn new(args: &ServeArgs, metrics: Metrics) -> Result<Self, Refusal> {
         let switches = &args.switches;
         Ok(Self {
@@ -67,57 +67,61 @@ impl Store {
     /// A connection.
     ///
     /// # Errors
-    /// None is to be had in time.
-    pub async fn get(&self) -> Result<Held, Refusal> {
+    /// No connection was free in time.
+    pub async fn get(&self) -> Result<PooledClient, Refusal> {
         self.database.get().await
     }
 
-    /// A page of options, over a connection of its own, or over two at a time.
+    /// A page of options, over one connection or over two in parallel.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn page(&self, ask: &Ask) -> Result<Page, Refusal> {
+    pub async fn page(&self, request: &PageRequest) -> Result<Page, Refusal> {
         if self.count == CountQuery::Parallel {
             let choices = async {
-                let held = self.get().await?;
-                held.within(self.choices(&held, ask)).await
+                let client = self.get().await?;
+                client.with_timeout(self.choices(&client, request)).await
             };
             let count = async {
-                let held = self.get().await?;
-                held.within(self.number(&held, ask)).await
+                let client = self.get().await?;
+                client.with_timeout(self.count_matches(&client, request)).await
             };
             let ((choices, _), count) = tokio::try_join!(choices, count)?;
             return Ok(Page { choices, count: Some(count) });
         }
-        let held = self.get().await?;
-        held.within(self.page_on(&held, ask)).await
+        let client = self.get().await?;
+        client.with_timeout(self.page_on(&client, request)).await
     }
 
-    /// A page of options over a connection that others may use at the same time.
+    /// A page of options over a connection that other statements can use at the same time.
     ///
     /// # Errors
     /// PostgreSQL fails.
-    pub async fn page_on(&self, client: &Client, ask: &Ask) -> Result<Page, Refusal> {
+    pub async fn page_on(&self, client: &Client, request: &PageRequest) -> Result<Page, Refusal> {
         if self.count == CountQuery::Parallel {
             let ((choices, _), count) =
-                tokio::try_join!(self.choices(client, ask), self.number(client, ask))?;
+                tokio::try_join!(self.choices(client, request), self.count_matches(client, request))?;
             return Ok(Page { choices, count: Some(count) });
         }
-        let (choices, count) = self.choices(client, ask).await?;
+        let (choices, count) = self.choices(client, request).await?;
         let count = match (self.count, count) {
             (CountQuery::Off, _) => None,
-            // No row has it where no row is.
-            (_, None) if ask.offset > 0 => Some(self.number(client, ask).await?),
+            // Without rows no row carries the count.
+            (_, None) if request.offset > 0 => Some(self.count_matches(client, request).await?),
             (_, count) => Some(count.unwrap_or(0)),
         };
         Ok(Page { choices, count })
     }
 
-    async fn choices(&self, client: &Client, ask: &Ask) -> Result<(Vec<Choice>, Option<i64>), Refusal> {
-        let Select { text, with_page } = self.sql.select(ask);
-        let (limit, offset) = (i64::from(ask.limit), i64::from(ask.offset));
-        let words = ask.words();
-        let of = ask.tenant.texts();
+    async fn choices(
+        &self,
+        client: &Client,
+        request: &PageRequest,
+    ) -> Result<(Vec<Choice>, Option<i64>), Refusal> {
+        let Select { text, with_page } = self.sql.select(request);
+        let (limit, offset) = (i64::from(request.limit), i64::from(request.offset));
+        let words = request.words();
+        let of = request.tenant.texts();
         let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = tenant(&of).to_vec();
         if with_page {
             parameters.push((&limit, Type::INT8));
@@ -135,7 +139,7 @@ impl Store {
         Ok((rows.iter().map(|row| self.choice(row)).collect(), count))
     }
 
-    /// What is shown of a row; with all columns, all of them are taken out of it first.
+    /// The option of a row; with all columns, all of them are decoded first.
     fn choice(&self, row: &Row) -> Choice {
         if self.columns == Columns::All {
             let worker = worker(row);
@@ -144,14 +148,14 @@ impl Store {
         Choice { id: row.get(0), first_name: row.get(1), last_name: row.get(2) }
     }
 
-    async fn number(&self, client: &Client, ask: &Ask) -> Result<i64, Refusal> {
-        let words = ask.words();
-        let of = ask.tenant.texts();
+    async fn count_matches(&self, client: &Client, request: &PageRequest) -> Result<i64, Refusal> {
+        let words = request.words();
+        let of = request.tenant.texts();
         let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = tenant(&of).to_vec();
         if let Some(words) = &words {
             parameters.push((words, Type::TEXT));
         }
-        let rows = self.query(client, self.sql.count(ask), &parameters).await?;
+        let rows = self.query(client, self.sql.count(request), &parameters).await?;
         rows.first().map(|row| row.get(0)).ok_or_else(|| Refusal::Postgres("no count came".to_owned()))
     }
 
@@ -177,20 +181,20 @@ impl Store {
     /// One worker of a tenant.
     ///
     /// # Errors
-    /// The tenant has none of this id; PostgreSQL fails.
+    /// The tenant has no worker with this id, or PostgreSQL fails.
     pub async fn worker(&self, of: &Tenant, id: &str) -> Result<Worker, Refusal> {
         let client = self.get().await?;
         let of = of.texts();
         let [organization, business_unit] = tenant(&of);
         let parameters = [organization, business_unit, (&id as &(dyn ToSql + Sync), Type::TEXT)];
-        let rows = client.within(client.query_typed(&self.sql.show, &parameters)).await?;
+        let rows = client.with_timeout(client.query_typed(&self.sql.show, &parameters)).await?;
         rows.first().map(worker).ok_or(Refusal::NoWorker)
     }
 
-    /// Makes a worker of a tenant.
+    /// Creates a worker of a tenant.
     ///
     /// # Errors
-    /// PostgreSQL fails: whether it was made is not known.
+    /// PostgreSQL fails; the worker may have been created.
     pub async fn create(&self, of: &Tenant, draft: &Draft) -> Result<Worker, Refusal> {
         let client = self.get().await?;
         let id = format!("wrk_{}", ulid::Ulid::new());
@@ -201,19 +205,19 @@ impl Store {
             [&id, &status, &kind, &draft.first_name, &draft.last_name, &draft.city, &draft.postal_code];
         let texts = texts.map(|text| (text as &(dyn ToSql + Sync), Type::TEXT));
         let parameters: Vec<_> = [organization, business_unit].into_iter().chain(texts).collect();
-        let rows = client.within(client.query_typed(&self.sql.insert, &parameters)).await?;
+        let rows = client.with_timeout(client.query_typed(&self.sql.insert, &parameters)).await?;
         rows.first().map(worker).ok_or_else(|| Refusal::Postgres("no row came back".to_owned()))
     }
 
     /// Deletes a worker of a tenant.
     ///
     /// # Errors
-    /// The tenant has none of this id; PostgreSQL fails.
+    /// The tenant has no worker with this id, or PostgreSQL fails.
     pub async fn delete(&self, of: &Tenant, id: &str) -> Result<(), Refusal> {
         let client = self.get().await?;
         let sql = "DELETE FROM workers WHERE organization_id = $1 AND business_unit_id = $2 AND id = $3";
         let [organization, business_unit] = of.texts();
-        let deleted = client.within(client.execute(sql, &[&organization, &business_unit, &id])).await?;
+        let deleted = client.with_timeout(client.execute(sql, &[&organization, &business_unit, &id])).await?;
         if deleted == 0 { Err(Refusal::NoWorker) } else { Ok(()) }
     }
 
@@ -225,7 +229,7 @@ impl Store {
         let client = self.get().await?;
         let sql = "SELECT id, name, password, organization_id, business_unit_id FROM users \
                    WHERE lower(email) = lower($1)";
-        let row = client.within(client.query_opt(sql, &[&email])).await?;
+        let row = client.with_timeout(client.query_opt(sql, &[&email])).await?;
         Ok(row.map(|row| User {
             id: row.get(0),
             name: row.get(1),
@@ -237,23 +241,23 @@ impl Store {
         }))
     }
 
-    /// Whether PostgreSQL answers.
+    /// Checks that PostgreSQL responds.
     ///
     /// # Errors
     /// It does not, or no connection was free in time.
     pub async fn ping(&self) -> Result<(), Refusal> {
         let client = self.get().await?;
-        client.within(client.simple_query("SELECT 1")).await?;
+        client.with_timeout(client.simple_query("SELECT 1")).await?;
         Ok(())
     }
 
-    /// Connections at this time.
+    /// Open connections.
     pub fn connections(&self) -> usize {
         self.database.connections()
     }
 }
 
-/// The first two parameters of every statement about workers.
+/// The first two parameters of every statement on workers.
 fn tenant<'a>([organization, business_unit]: &'a [&'a str; 2]) -> [(&'a (dyn ToSql + Sync), Type); 2] {
     [(organization, Type::TEXT), (business_unit, Type::TEXT)]
 }

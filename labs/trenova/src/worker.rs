@@ -1,25 +1,25 @@
-//! A worker, and what somebody may ask to be one.
+//! Workers, and the request bodies of the API.
 //!
-//! Does not know where workers are kept.
+//! Does not access the store.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Refusal;
 
-/// Somebody who drives for a carrier.
+/// A driver of a carrier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Worker {
     /// `wrk_` and a ULID.
     pub id: String,
-    /// Whose.
+    /// Organization.
     pub organization_id: String,
-    /// Of which business unit.
+    /// Business unit.
     pub business_unit_id: String,
-    /// Where from.
+    /// State of residence.
     pub state_id: Option<String>,
-    /// Of which fleet.
+    /// Fleet.
     pub fleet_code_id: Option<String>,
     /// `Active` or `Inactive`.
     pub status: String,
@@ -31,7 +31,7 @@ pub struct Worker {
     pub last_name: String,
     /// Street.
     pub address_line1: String,
-    /// More of it.
+    /// Second line of the street address.
     pub address_line2: String,
     /// City.
     pub city: String,
@@ -39,27 +39,27 @@ pub struct Worker {
     pub postal_code: String,
     /// `Male`, `Female` or `Other`.
     pub gender: String,
-    /// Whether a load may be assigned.
+    /// Whether loads can be assigned.
     pub can_be_assigned: bool,
-    /// Why not.
+    /// Reason if they cannot.
     pub assignment_blocked: String,
-    /// A picture.
+    /// Address of a picture.
     pub profile_pic_url: String,
-    /// How often it was changed.
+    /// Number of changes.
     pub version: i64,
-    /// When it was made, in seconds since 1970.
+    /// Creation time, in seconds since 1970.
     pub created_at: i64,
-    /// When it was changed last.
+    /// Time of the last change, in seconds since 1970.
     pub updated_at: i64,
 }
 
 /// `Active` or `Inactive`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Status {
-    /// Drives.
+    /// Available.
     #[default]
     Active,
-    /// Does not at this time.
+    /// Not available at present.
     Inactive,
 }
 
@@ -73,7 +73,7 @@ pub enum Kind {
     Contractor,
 }
 
-/// A worker that somebody wants to be made.
+/// Request body that creates a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", expecting = "an object with firstName and lastName")]
 pub struct Draft {
@@ -81,10 +81,10 @@ pub struct Draft {
     pub first_name: String,
     /// Last name.
     pub last_name: String,
-    /// Whether they drive.
+    /// Active unless given.
     #[serde(default)]
     pub status: Status,
-    /// On what terms.
+    /// Employee unless given.
     #[serde(default)]
     pub r#type: Kind,
     /// City.
@@ -95,7 +95,7 @@ pub struct Draft {
     pub postal_code: String,
 }
 
-/// What somebody signs in with.
+/// Request body of a sign-in.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -105,15 +105,15 @@ pub struct Draft {
 pub struct SignIn {
     /// Who.
     pub email_address: String,
-    /// What only they know.
+    /// Password.
     pub password: String,
 }
 
 impl Draft {
-    /// Reads one from a body of JSON.
+    /// Parses a JSON body.
     ///
     /// # Errors
-    /// It is not JSON, something in it is of another type, missing, too long, or what PostgreSQL cannot keep.
+    /// Not JSON; or a field has the wrong type, is missing, too long, or has characters that PostgreSQL cannot store.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         let draft: Self = json(body)?;
         text("firstName", &draft.first_name, 1, 100)?;
@@ -125,10 +125,10 @@ impl Draft {
 }
 
 impl SignIn {
-    /// Reads one from a body of JSON.
+    /// Parses a JSON body.
     ///
     /// # Errors
-    /// It is not JSON, or something in it is of another type, missing or too long.
+    /// Not JSON; or a field has the wrong type, is missing or too long.
     pub fn read(body: &[u8]) -> Result<Self, Refusal> {
         let sign_in: Self = json(body)?;
         text("emailAddress", &sign_in.email_address, 1, 255)?;
@@ -138,7 +138,7 @@ impl SignIn {
 }
 
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
-    // A list would pass as an object whose fields come in order.
+    // serde would accept an array as a struct whose fields come in order.
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(Refusal::Bad("the body has to be a JSON object".to_owned()));
     }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mistake_is_refused_by_its_name() {
+    fn each_mistake_is_refused_with_its_field() {
         for (body, part) in [
             (&b"{\"firstName\": \"a\""[..], "EOF"),
             (b"", "JSON object"),
@@ -186,14 +186,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_arrives_is_a_draft_within_its_limits_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_body_is_a_draft_within_its_limits_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Ok(draft) = Draft::read(&body) {
                 prop_assert!(draft.first_name.chars().count() <= 100);
             }
         }
 
         #[test]
-        fn names_of_any_language_are_taken_as_they_are(first in "[^\0]{1,100}", last in "[^\0]{1,100}") {
+        fn names_of_any_language_are_accepted_unchanged(first in "[^\0]{1,100}", last in "[^\0]{1,100}") {
             let body = serde_json::json!({"firstName": first, "lastName": last}).to_string();
             let draft = Draft::read(body.as_bytes()).unwrap();
             prop_assert_eq!((draft.first_name, draft.last_name), (first, last));

@@ -1,6 +1,6 @@
-// What a load tool believes that looks at nothing but that an answer came: whatever its status and its body, it is a success.
-// AS says who asks: `user` with a session if one can be had, `stranger` with a session that nobody has, `nobody` without one.
-// The counters at the end tell what was answered.
+// What a load generator measures that counts every response as a success, whatever its status and body.
+// AS selects the client: `user` with a session if sign-in works, `stranger` with an unknown session, `nobody` without.
+// The counters at the end report the real responses.
 import http from 'k6/http';
 import { Counter } from 'k6/metrics';
 import { ask, signIn, stranger, users } from './drop_down.js';
@@ -18,7 +18,7 @@ export function setup() {
   try {
     return { session: signIn(1) };
   } catch (problem) {
-    // Without Redis nobody can sign in; who fails open does not mind.
+    // Without Redis sign-in fails; a service that fails open accepts any session.
     return { session: stranger };
   }
 }

@@ -1,4 +1,4 @@
-// What the workloads share: where the service is, signing in, what a whole drop-down is, and what becomes of a wrong one.
+// Shared by the workloads: base URL, sign-in, the check of a drop-down, and the handling of a wrong one.
 import http from 'k6/http';
 import { check, fail } from 'k6';
 
@@ -6,7 +6,7 @@ export const base = __ENV.BASE_URL || 'http://127.0.0.1:3001';
 const path = '/api/v1/workers/select-options';
 const name = `GET ${path}`;
 
-// So many users who wait for their answers and never pause. VUS and DURATION change both.
+// Closed model without pauses. VUS and DURATION override both.
 export function users(vus, duration) {
   return {
     scenarios: {
@@ -17,16 +17,16 @@ export function users(vus, duration) {
         gracefulStop: '10s',
       },
     },
-    // The session is sent as a header of the script's own.
+    // The script sends the session cookie as a header.
     noCookiesReset: true,
     setupTimeout: '60s',
   };
 }
 
-// A session that nobody has.
+// An unknown session.
 export const stranger = { Cookie: `trenova_session=${'0123456789abcdef'.repeat(4)}` };
 
-// Signs a user of a tenant in, and comes back with the headers of the session.
+// Signs in a user of a tenant; returns the headers with the session.
 export function signIn(tenant, user = 1) {
   const body = JSON.stringify({ emailAddress: `user${user}@org${tenant}.example`, password: 'password' });
   const answer = http.post(`${base}/api/v1/auth/login`, body, {
@@ -44,8 +44,8 @@ export function ask(headers, query = '', callback = null) {
   return http.get(`${base}${path}?query=${encodeURIComponent(query)}`, options);
 }
 
-// What a session's drop-down is as long as nobody changes workers. It is looked at closely here, once; every later answer has to
-// be the same, byte for byte.
+// Fetches the expected drop-down, which stays the same while no worker changes, and checks it in full. Every later
+// response must equal it byte for byte.
 export function expected(headers) {
   const answer = ask(headers);
   const page = answer.status === 200 ? answer.json() : { results: [] };
@@ -61,7 +61,7 @@ export function expected(headers) {
   return answer.body;
 }
 
-// A wrong answer with a good status is followed by a request that fails, so that the share of errors knows of it.
+// Sends a failing request after a wrong response with status 200, so that the error rate includes it.
 export function whole(answer, isWhole) {
   if (answer.status === 200 && !check(answer, { 'the whole drop-down': isWhole })) {
     http.get(`${base}/wrong`, { tags: { name: 'the drop-down was wrong' } });

@@ -1,4 +1,4 @@
-// What the drop-down is for: people type a name letter by letter, and every worker that is shown has to match.
+// Search as you type: users type a name letter by letter, and every worker shown must match.
 import { ask, signIn, users, whole } from './drop_down.js';
 
 const names = ['ann', 'cara', 'hank', 'mona', 'adams', 'evans', 'green', 'king', 'olga f', 'finn jo'];

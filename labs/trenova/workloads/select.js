@@ -1,4 +1,4 @@
-// The published load: users who never pause, all with one session, as many as connections. Every body is compared.
+// The published load: users without pauses, one connection each, all with one session. Compares every body.
 import { ask, expected, signIn, stranger, users, whole } from './drop_down.js';
 
 export const options = users(100, '30s');
@@ -8,7 +8,7 @@ export function setup() {
     const session = signIn(1);
     return { session, drop_down: expected(session) };
   } catch (problem) {
-    // Whatever is answered to somebody who could not sign in, it is no drop-down.
+    // Without a session no response counts as a drop-down.
     console.error(String(problem));
     return { session: stranger, drop_down: 'none' };
   }

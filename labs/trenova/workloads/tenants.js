@@ -1,5 +1,5 @@
-// What the published load left out: many users, 2 of each of 10 tenants, each with a session. Everybody has to see the workers of
-// their own tenant and of no other.
+// Many users, which the published load left out: 2 of each of 10 tenants, each with a session. Every user must see the
+// workers of their own tenant only.
 import { ask, expected, signIn, users, whole } from './drop_down.js';
 
 export const options = users(100, '30s');

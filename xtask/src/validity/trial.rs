@@ -150,12 +150,9 @@ impl Trial {
 
     /// Runs `command` under the disturbance; what it printed, or nothing if it had to be ended.
     fn measure(&self, command: Command) -> Result<Option<String>> {
-        let (mut running, _held) = match &self.disturbance {
-            Some(disturbance) => disturbance.start(command)?,
-            None => {
-                let mut command = command;
-                (process::spawn(&mut command)?, Vec::new())
-            }
+        let (mut running, _held) = if let Some(disturbance) = &self.disturbance { disturbance.start(command)? } else {
+            let mut command = command;
+            (process::spawn(&mut command)?, Vec::new())
         };
         let mut stdout = running.child().stdout.take().context("the pipe is missing")?;
         let reader = thread::spawn(move || {

@@ -4,13 +4,10 @@
 
 use knee_core::fixture::Replication;
 
-use super::{CONFIGURATION, Cluster, Server, USER};
+use super::{CONFIGURATION, Cluster, REPLICA, Server, USER};
 use crate::error::Error;
 use crate::folder;
 use crate::launcher::Launcher;
-
-/// Its name on the primary, as application and as slot.
-pub(super) const NAME: &str = "knee_replica";
 
 /// How long it may take to catch up, in seconds.
 const CAUGHT_UP_WITHIN_S: f64 = 120.0;
@@ -20,13 +17,13 @@ impl Cluster {
     pub(super) fn follow(&mut self, launcher: &Launcher) -> Result<(), Error> {
         let Some(data) = self.replica.as_ref().map(|replica| replica.data.clone()) else { return Ok(()) };
         let source = format!(
-            "host={} port={} user={USER} application_name={NAME}",
+            "host={} port={} user={USER} application_name={REPLICA}",
             self.folder.display(),
             self.primary.port
         );
         let mut args = vec![format!("--pgdata={}", data.display()), format!("--dbname={source}")];
         args.extend(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast"].map(str::to_owned));
-        args.extend(["--no-sync", "--create-slot", "--slot", NAME].map(str::to_owned));
+        args.extend(["--no-sync", "--create-slot", "--slot", REPLICA].map(str::to_owned));
         let launch = self.tool("pg_basebackup", args, "basebackup");
         launcher.run_well(&launch, &format!("copying PostgreSQL `{}` to its replica", self.name))?;
         self.start_replica(launcher)?;
@@ -49,7 +46,7 @@ impl Cluster {
         let text = self.configuration(&self.settings)?;
         // A primary that was started anew may have another port; the last line wins.
         let source = format!(
-            "host={} port={} user={USER} application_name={NAME}",
+            "host={} port={} user={USER} application_name={REPLICA}",
             self.folder.display(),
             self.primary.port
         );
@@ -75,7 +72,7 @@ impl Cluster {
     fn wait_until_streaming(&self, launcher: &Launcher, also: &str) -> Result<(), Error> {
         let query = format!(
             "SELECT count(*) FROM pg_stat_replication \
-             WHERE application_name = '{NAME}' AND state = 'streaming' AND {also}"
+             WHERE application_name = '{REPLICA}' AND state = 'streaming' AND {also}"
         );
         let mut failed = Ok(());
         let what = format!("waiting for the replica of PostgreSQL `{}`", self.name);
@@ -105,6 +102,7 @@ impl Cluster {
 
 /// Writes where the replica reads from. The file is the server's own; it is not running.
 fn write_source(server: &Server, source: &str, cluster: &Cluster) -> Result<(), Error> {
-    let text = format!("primary_conninfo = '{}'\nprimary_slot_name = '{NAME}'\n", source.replace('\'', "''"));
+    let text =
+        format!("primary_conninfo = '{}'\nprimary_slot_name = '{REPLICA}'\n", source.replace('\'', "''"));
     folder::write(&server.data.join("postgresql.auto.conf"), &text, cluster.user)
 }

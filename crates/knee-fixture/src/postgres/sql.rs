@@ -27,6 +27,7 @@ const PLACE_PACE: Duration = Duration::from_millis(50);
 pub(crate) struct Endpoint {
     pub(crate) sockets: PathBuf,
     pub(crate) port: u16,
+    pub(crate) user: &'static str,
 }
 
 impl Endpoint {
@@ -34,7 +35,7 @@ impl Endpoint {
     /// the last one. An error is what the server said.
     pub(crate) fn ask(&self, database: &str, statements: &[String]) -> Result<Option<String>, String> {
         let mut config = Config::new();
-        config.host_path(&self.sockets).port(self.port).user(super::USER).dbname(database);
+        config.host_path(&self.sockets).port(self.port).user(self.user).dbname(database);
         config.application_name("knee fixture").connect_timeout(CONNECT_WITHIN);
         let done = thread::scope(|scope| scope.spawn(|| on_a_runtime(&config, statements)).join());
         done.unwrap_or_else(|_| Err("the client panicked".to_owned()))

@@ -1,11 +1,11 @@
-//! CommonJS modules, with `module.exports`: as a text that is compiled like any module, and by name.
+//! `CommonJS` modules, with `module.exports`: as a text that is compiled like any module, and by name.
 //!
 //! Such a file becomes the body of a function. Does not run it; see [`super::require`].
 
 use super::trouble::Trouble;
 use crate::runtime::thrown::Thrown;
 
-/// Prefix of the module name for the exports of a CommonJS file.
+/// Prefix of the module name for the exports of a `CommonJS` file.
 const PREFIX: &str = "commonjs:";
 
 /// The source as a module whose default export holds the function that runs it. Nothing is put before its first
@@ -16,7 +16,7 @@ pub fn wrap(source: &str) -> String {
     format!("export default [function (module, exports) {{{comment}{source}\n}}];")
 }
 
-/// The name under which files import a CommonJS module.
+/// The name under which files import a `CommonJS` module.
 pub fn shown(name: &str) -> String {
     format!("{PREFIX}{name}")
 }

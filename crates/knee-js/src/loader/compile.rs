@@ -37,7 +37,7 @@ const HTTP_ALONE: &str = "this version supports only HTTP: remove the functions 
 /// Without anything in particular.
 const WITHOUT: &str = "remove the import and what uses it";
 
-/// The name under which a module is imported: that of a CommonJS file stands for its exports.
+/// The name under which a module is imported: that of a `CommonJS` file stands for its exports.
 pub fn importable(ctx: &Ctx<'_>, state: &State, name: String) -> Result<String> {
     let is_file = specifier::path_of(&name).is_some() || name.starts_with("https://");
     if !is_file || is_json(&name) || typescript::is_typescript(&name) {
@@ -50,7 +50,7 @@ pub fn importable(ctx: &Ctx<'_>, state: &State, name: String) -> Result<String> 
     Ok(if is_commonjs { commonjs::shown(&name) } else { name })
 }
 
-/// The function that runs a CommonJS file.
+/// The function that runs a `CommonJS` file.
 pub fn body<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Function<'js>> {
     let (_, module) = declared(ctx, state, name)?;
     let (module, promise) = module.eval()?;

@@ -1,4 +1,4 @@
-//! `require`, and what CommonJS modules export.
+//! `require`, and what `CommonJS` modules export.
 //!
 //! The exports of such a file are there when it has run, so it runs when it is asked for first, and an
 //! `import` of it is answered by a module that holds them. As in k6, `require` works while a script is
@@ -57,7 +57,7 @@ fn refuse(ctx: &Ctx<'_>, state: &State, trouble: Trouble) -> Error {
     compile::refuse(ctx, &state.program, trouble)
 }
 
-/// Exports of a CommonJS file; it runs once per VU.
+/// Exports of a `CommonJS` file; it runs once per VU.
 fn run<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Value<'js>> {
     let ran = ran(ctx, state)?;
     if let Some(module) = ran.get::<_, Option<Object<'js>>>(name)? {
@@ -87,7 +87,7 @@ fn ran<'js>(ctx: &Ctx<'js>, state: &State) -> Result<Object<'js>> {
     Ok(object)
 }
 
-/// A module that exports what a CommonJS file does: `default` is all of it, unless it has a `default`
+/// A module that exports what a `CommonJS` file does: `default` is all of it, unless it has a `default`
 /// of its own.
 pub fn show<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js, Declared>> {
     let exports = run(ctx, state, name)?;

@@ -13,17 +13,18 @@ use crate::number;
 
 /// Trials by validity, in a sentence.
 pub(super) fn totals(totals: &Totals) -> String {
-    let mut text = format!(
-        "{}: {} valid, {} suspect, {} invalid",
+    let broken = if totals.broken > 0 {
+        format!(", {} without a service", number::count(totals.broken as u64))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}: {} valid, {} suspect, {} invalid{broken}",
         figure::counted(totals.trials, "trial"),
         number::count(totals.valid as u64),
         number::count(totals.suspect as u64),
         number::count(totals.invalid as u64),
-    );
-    if totals.broken > 0 {
-        text.push_str(&format!(", {} without a service", number::count(totals.broken as u64)));
-    }
-    text
+    )
 }
 
 /// Trials of each variant and workload by validity.

@@ -156,10 +156,10 @@ fn trust(comparison: &Comparison) -> Vec<String> {
     let totals = &comparison.totals;
     let mut points = vec![
         format!(
-            "{} in {}, A and B alternate, order by seed {}",
-            accounting::totals(totals),
+            "{}, A and B alternate, order by seed {}; {}",
             figure::counted(comparison.blocks, "block"),
-            comparison.seed
+            comparison.seed,
+            accounting::totals(totals)
         ),
         format!("{} requests in usable trials", number::count(totals.requests)),
         "intervals and verdicts are over blocks, not requests; MDE: the smallest change that this many blocks detect \

@@ -319,10 +319,10 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
     let totals = &conclusion.totals;
     let mut points = vec![
         format!(
-            "{} in {}, order by seed {}",
-            accounting::totals(totals),
+            "{}, order by seed {}; {}",
             figure::counted(conclusion.blocks, "block"),
-            conclusion.seed
+            conclusion.seed,
+            accounting::totals(totals)
         ),
         format!("{} requests in usable trials", number::count(totals.requests)),
         "intervals and verdicts are over blocks, not requests; MDE: the smallest change that this many blocks detect \

@@ -51,7 +51,9 @@ pub fn answer(view: &View, style: &Style) -> Vec<String> {
     let first = format!("{}: ", worst.validity.name());
     let mut lines = wrap_words(&first, &said(worst), style.width);
     let tone = tone(worst.validity);
-    lines.iter_mut().for_each(|line| *line = style.palette.paint(tone, line));
+    for line in &mut lines {
+        *line = style.palette.paint(tone, line);
+    }
     lines
 }
 
@@ -85,6 +87,8 @@ fn headline(validity: Validity, warnings: usize, style: &Style) -> String {
         warnings => format!("{warnings} warnings"),
     };
     let heading = style.palette.paint(Tone::Strong, "Validity:");
+    let plain = "Validity: , ".len() + validity.name().len() + count.len() + meaning.len();
+    let meaning = if plain <= style.width { meaning } else { "" };
     format!("{heading} {}, {count}{meaning}", style.palette.paint(tone(validity), validity.name()))
 }
 

@@ -167,7 +167,7 @@ fn a_study_that_measured_nothing_says_so() {
     let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
     let study = Study::new(definition, Options::default(), None).unwrap();
     let shown = text(&Document::of(&study.conclude(), &Provenance::default(), &[]), 100, Palette::None);
-    assert!(shown.contains("2 undecided, 1 cannot be tested here"), "{shown}");
+    assert!(shown.contains("2 undecided, 1 not testable"), "{shown}");
     assert!(shown.contains("unfinished: 16 trials left"), "{shown}");
     assert!(plot::all(&study.conclude()).is_empty(), "there is nothing to draw");
 }

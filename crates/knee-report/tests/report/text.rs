@@ -35,7 +35,7 @@ fn a_healthy_open_run() {
       Data        97.3 MiB received, 9.73 MiB/s, 7.78 MiB sent, 1 distinct body
       Connections 50 opened
 
-    TimeSummary in ms, over all 120,000 requests
+    Times in ms, over all 120,000 requests
               response time   service time      lag
       mean            1.002          0.998   0.0040
       min             0.302          0.300   0.0020
@@ -59,7 +59,7 @@ fn a_healthy_open_run() {
       3.529  [   674]  ■
       8.444  [ 1,197]  ■
 
-    Phases in ms, where they took position
+    Phases in ms, where they took place
                 average           p50     max   requests
       connect     0.115   – (n < 200)   0.139         50
       send        0.006         0.006   0.006    120,000
@@ -90,7 +90,7 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
       Data        166 KiB received, 26.3 MiB/s, 13.3 KiB sent, 1 distinct body
       Connections 50 opened
 
-    TimeSummary in us, over all 200 requests
+    Times in us, over all 200 requests
                 response time      service time               lag
       mean               76.4              74.9              1.50
       min                46.6              45.1              1.50
@@ -114,7 +114,7 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
       281.8  [  0]
       305.3  [  1]  ■
 
-    Phases in us, where they took position
+    Phases in us, where they took place
                 average           p50      max   requests
       connect    114.50   – (n < 200)   139.00         50
       send         6.00          6.00     6.00        200
@@ -148,7 +148,7 @@ fn an_overloaded_server() {
       Data        11.3 MiB received, 995 KiB/s, 1.03 MiB sent, 1 distinct body
       Connections 50 opened
 
-    TimeSummary in s, over all 20,000 requests
+    Times in s, over all 20,000 requests
                 response time      service time               lag
       mean             ≥ 1.85          ≥ 0.3180              1.49
       min                0.02            0.0200              0.00
@@ -176,7 +176,7 @@ fn an_overloaded_server() {
        3.99  [1,800]  □□□□□□□□□
       32.99  [   35]  □
 
-    Phases in ms, where they took position
+    Phases in ms, where they took place
                 average           p50      max   requests
       connect     0.115   – (n < 200)    0.139         50
       send        0.006         0.006    0.006     14,000
@@ -218,7 +218,7 @@ fn a_server_that_refuses_every_connection() {
       Data        0 B received, 0 B/s, 33.2 KiB sent
       Connections 0 opened
 
-    TimeSummary in us, over all 500 requests
+    Times in us, over all 500 requests
                 response time      service time               lag
       mean               81.0              80.0              1.00
       min                81.0              80.0              1.00
@@ -279,7 +279,7 @@ fn a_record_without_an_end() {
       Ending      the record has no end: its writer was killed. The figures cover
                   the first 4.00 s
 
-    TimeSummary in ms, over all 48,000 requests
+    Times in ms, over all 48,000 requests
                 response time      service time               lag
       mean            ≥ 0.999             0.996            0.0040
       min             ≥ 0.000             0.300            0.0020
@@ -305,7 +305,7 @@ fn a_record_without_an_end() {
       3.492  [   305]  ■
       8.444  [   480]  ■
 
-    Phases in ms, where they took position
+    Phases in ms, where they took place
                 average           p50     max   requests
       connect     0.115   – (n < 200)   0.139         50
       send        0.006         0.006   0.006     47,987
@@ -336,10 +336,10 @@ fn three_endpoints_after_a_warm_up() {
       Rate        2,916.7/s achieved, 3,000.0/s offered
       Duration    10.0 s
       Data        24.3 MiB received, 2.43 MiB/s, 1.95 MiB sent, 1 distinct body
-      Connections 0 opened
+      Connections 50 opened, 50 of them in the warm-up
       Warm-up     2.00 s, 6,000 requests, 167 of them not ok, not in these figures
 
-    TimeSummary in ms, over all 30,000 requests
+    Times in ms, over all 30,000 requests
                 response time      service time               lag
       mean               5.16              5.15            0.0040
       min                0.20              0.20            0.0040
@@ -363,7 +363,7 @@ fn three_endpoints_after_a_warm_up() {
        55.54  [   100]  ■
       191.24  [   299]  ■
 
-    Phases in ms, where they took position
+    Phases in ms, where they took place
                 average     p50       max   requests
       send        0.006   0.006     0.006     30,000
       wait        5.146   1.442   191.232     30,000

@@ -228,7 +228,7 @@ fn margins(
 fn metrics(raw: Option<Spanned<Vec<Text>>>, finder: &mut Finder<'_>) -> Vec<Metric> {
     let Some(raw) = raw else { return METRICS.to_vec() };
     if raw.get_ref().is_empty() {
-        finder.note(raw.span(), "a study needs a metric", "as in [\"rate\", \"p95\"]");
+        finder.note(raw.span(), "a study needs a metric", "as in [\"goodput\", \"p95\"]");
     }
     let mut metrics = Vec::new();
     for name in raw.into_inner() {

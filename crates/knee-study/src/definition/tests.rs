@@ -162,7 +162,7 @@ fn every_mistake_is_named_with_its_line_and_column() {
         ("\"more\"]", "\"mare\"]", "there is no variant `mare`, study.toml:52:32"),
         ("blocks = 12", "blocks = 3", "`blocks = 3` is outside of 8 to 1000, study.toml:53:10"),
         ("margin = \"4%\"", "margin = 0", "`margin` is a share above 0 and below 100 %, study.toml:54:10"),
-        ("\"p95\", \"errors\"]", "\"p96\", \"errors\"]", "there is no metric `p96`, study.toml:56:20"),
+        ("\"p95\", \"errors\"]", "\"p96\", \"errors\"]", "there is no metric `p96`, study.toml:56:23"),
         ("below = \"0.1%\"", "below = \"fast\"", "`fast` is no figure for errors"),
         ("below = \"0.1%\"", "", "claim `C1` needs either `expect` or a bound, study.toml:58:9"),
         ("against = \"stock\"", "", "claim `C2` does not say what it is compared with, study.toml:65:9"),

@@ -146,6 +146,6 @@ mod tests {
         let words = calibration().words(&[Metric::P50, Metric::Goodput], 10);
         assert_eq!(words, "noise floor of this machine over 10 blocks (a server): p50 ±3.6 %");
         let words = calibration().words(&[Metric::Goodput], 10);
-        assert_eq!(words, "the noise of this machine (a server) was not measured by these metrics");
+        assert_eq!(words, "noise floor of this machine (a server): not measured for these metrics");
     }
 }

@@ -133,7 +133,7 @@ pub struct Totals {
 impl Conclusion {
     /// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
     pub fn confidence(&self) -> Option<f64> {
-        (!self.quick).then(|| 1.0 - self.alpha)
+        (!self.quick).then_some(1.0 - self.alpha)
     }
 }
 

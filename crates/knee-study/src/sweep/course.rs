@@ -6,7 +6,6 @@ use super::measured::StepResult;
 use super::rule::{self, Context, Outcome};
 use super::search::{self, below, between, round, tenth_above};
 use super::{Config, FinishedStep, Ladder, LoadKind, Purpose, Step, StepLoad};
-use crate::random::Random;
 
 /// Probes double their connections until that brings less than this share more.
 const PROBE_GAIN: f64 = 1.15;
@@ -221,9 +220,14 @@ impl Sweep {
         }
     }
 
-    /// Different for every step, the same for every sweep with this seed. A reader of JSON with doubles has it exactly.
+    /// Different for every step and the same for every sweep with this seed: one step of the generator `SplitMix64`
+    /// (Steele, Lea, Flood, 2014), so that saved sweeps can be repeated.
     fn seed(&self, number: usize) -> u64 {
-        Random::for_purpose(self.config.seed, number as u64).bits() >> 11
+        let mut z = self.config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        // A reader of JSON with doubles still has it exactly.
+        (z ^ (z >> 31)) >> 11
     }
 
     fn context(&self, step: &Step) -> Context {

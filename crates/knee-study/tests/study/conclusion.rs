@@ -12,7 +12,7 @@ use knee_study::study::{
 
 use crate::bench::{around, definition, invalid, result, run, study, study_with};
 
-const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\", \"errors\"]\n";
+const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"goodput\", \"errors\"]\n";
 
 /// Milliseconds: a fine lock saves 20 %, a cache does nothing.
 fn planted(variant: &Variant) -> f64 {
@@ -205,7 +205,7 @@ fn a_claim_of_no_errors_needs_enough_requests() {
 
 #[test]
 fn growth_has_its_exponent_and_its_word() {
-    let rest = "[design]\nkind = \"growth\"\norder = [\"stock\", \"fine\"]\nmetrics = [\"p50\", \"rate\"]\n\
+    let rest = "[design]\nkind = \"growth\"\norder = [\"stock\", \"fine\"]\nmetrics = [\"p50\", \"goodput\"]\n\
                 growth = { switch = \"rows\", sizes = [1000, 2000, 4000, 8000] }\n";
     let conclusion = run(study(rest), |trial, variant, workload| {
         let rows: f64 = variant.switches["rows"].parse().unwrap();
@@ -366,7 +366,7 @@ metric = "p50"
 expect = "faster"
 "#;
     let options = Options { blocks: Some(1), ..Options::default() };
-    let text = format!("[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"rate\"]\n{claims}");
+    let text = format!("[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"goodput\"]\n{claims}");
     let conclusion = run(study_with(&text, options, None), |_, variant, _| {
         result(&[(Metric::P50, planted(variant) * 1e6), (Metric::Goodput, 100.0)])
     });

@@ -136,7 +136,7 @@ fn some_variants_can_run_alone_beside_the_baseline() {
     assert_eq!(names, ["stock", "cached"]);
     assert_eq!(study.remaining(), 8 * 2 * 2);
     let unknown = Study::new(definition(LADDER), only("cachet"), None).unwrap_err();
-    assert_eq!(unknown.to_string(), "no variant `cachet` takes part; these do: stock, fine, cached");
+    assert_eq!(unknown.to_string(), "no variant `cachet` takes part; variants: stock, fine, cached");
     let alone = Study::new(definition(LADDER), only("stock"), None).unwrap_err();
     assert!(matches!(alone, Refusal::NothingToCompare(_)));
 }

@@ -5,7 +5,10 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 
+use jiff::Timestamp;
 use knee_core::clock;
+use knee_core::unit::Nanos;
+use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::study::comparison as shown;
@@ -13,13 +16,14 @@ use knee_study::compare::A;
 use knee_study::study::{Calibration, Options, Study};
 
 use super::build;
-use super::compare::{Sides, drive, render};
-use super::trials::{Failed, refusal_of};
+use super::compare::{drive, render};
+use super::failed::{Failed, driver_failed, failed, refused};
+use super::noise;
+use super::sides::Sides;
 use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
 use crate::demo::Demo;
 use crate::demo::server::Service;
 use crate::exit::Exit;
-use crate::noise::{DAYS, Kept, Shelf, day};
 use crate::problem::{Problem, printable};
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
@@ -30,7 +34,7 @@ use crate::settings::output::open_result;
 ///
 /// What is wrong with what was typed, or what failed on this machine.
 pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
-    let shelf = Shelf::of_process().ok_or_else(|| {
+    let shelf = noise::saved().ok_or_else(|| {
         refused(Problem::new("nothing says where a calibration is kept", "set HOME or KNEE_HOME"))
     })?;
     // It serves until the end of this function.
@@ -48,7 +52,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     let load = driver.words(asked.measure, asked.warm_up).map_err(refused)?;
     let options = Options { aa: Some(A.to_owned()), ..Options::default() };
     let mut study =
-        Study::new(asked.definition(), options, None).map_err(|refusal| refused(refusal_of(&refusal)))?;
+        Study::new(asked.definition(), options, None).map_err(|refusal| driver_failed(refusal.into()))?;
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
     narrate(&format!("{of}, against itself: {load}"));
     let control = Control::new();
@@ -68,14 +72,19 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
             Exit::Invalid,
         ));
     };
-    let kept = Kept::new(clock::wall(), build(), host::machine(), calibration);
-    let path = shelf.keep(&kept).map_err(failed)?;
+    let kept = SavedCalibration::new(clock::wall(), build(), host::machine(), calibration);
+    let path = shelf.keep(&kept).map_err(driver_failed)?;
     let rendered = rendered(&kept, conclusion.notes, &path, &args.output);
     sink.write(rendered.as_bytes()).map_err(failed)?;
     Ok(Exit::Ok)
 }
 
-fn rendered(kept: &Kept, mut notes: Vec<String>, path: &Path, output: &CompareOutputFlags) -> String {
+fn rendered(
+    kept: &SavedCalibration,
+    mut notes: Vec<String>,
+    path: &Path,
+    output: &CompareOutputFlags,
+) -> String {
     if output.output_format == Some(CompareFormat::Json) {
         // Names for keys and numbers always serialise.
         return serde_json::to_string_pretty(kept).unwrap_or_default() + "\n";
@@ -93,10 +102,8 @@ fn demo() -> Result<Demo, Problem> {
         .map_err(|error| Problem::new(format!("the demo server cannot be started: {error}"), "give a URL"))
 }
 
-fn refused(problem: Problem) -> Failed {
-    (problem, Exit::Configuration)
-}
-
-fn failed(problem: Problem) -> Failed {
-    (problem, Exit::Failure)
+/// The day of a wall-clock time, in UTC.
+fn day(time: Nanos) -> String {
+    let time = Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(Timestamp::UNIX_EPOCH);
+    time.strftime("%Y-%m-%d").to_string()
 }

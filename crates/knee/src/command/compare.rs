@@ -3,8 +3,9 @@
 //! Which trial comes next and what they showed is decided by `knee_study`, as in a study of two variants. Does not
 //! calculate.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use knee_driver::study::run_unsaved;
 use knee_engine::control::{Control, Request};
 use knee_report::study::{Document, comparison as shown, markdown, text};
 use knee_report::text::Palette;
@@ -12,21 +13,19 @@ use knee_study::compare::Comparison;
 use knee_study::record_pair::RecordPair;
 use knee_study::study::{Options, Study};
 
+use super::failed::{Failed, driver_failed, failed, refused};
+use super::noise;
+use super::progress::Progress;
 use super::report::open;
-use super::trials::{Bench, Course, Failed, Standing, refusal_of};
+use super::sides::Sides;
 use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
 use crate::exit::Exit;
-use crate::noise;
 use crate::problem::{Problem, printable};
 use crate::settings::Surroundings;
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
 use crate::signals;
 use crate::store::Store;
-
-mod sides;
-
-pub(super) use sides::Sides;
 
 /// Width of a text, whatever the terminal's: results are pasted.
 const COLUMNS: usize = 100;
@@ -78,21 +77,25 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
     let noise = noise::of_this_machine(narrate);
     let definition = asked.definition();
     let mut study =
-        Study::new(definition, Options::default(), noise).map_err(|refusal| refused(refusal_of(&refusal)))?;
+        Study::new(definition, Options::default(), noise).map_err(|refusal| driver_failed(refusal.into()))?;
     let mut sink = open_result(args.output.output.as_deref()).map_err(refused)?;
     let control = Control::new();
     let fault = drive(&mut study, driver, &control, args.output.quiet, narrate)?;
     let comparison = Comparison::of(&study, load);
-    if let Some(fault) = fault.clone().filter(|_| comparison.totals.trials == 0) {
-        return Err(fault);
-    }
+    let fault = match fault {
+        Some(fault) if comparison.totals.trials == 0 => return Err(fault),
+        Some((problem, exit)) => {
+            narrate(&problem.to_string());
+            Some(exit)
+        }
+        None => None,
+    };
     let rendered = match args.output.output_format.unwrap_or_default() {
         CompareFormat::Json => shown::comparison_json(&comparison),
         _ => render(&shown::comparison(&comparison), &args.output),
     };
     sink.write(rendered.as_bytes()).map_err(failed)?;
-    // What failed was told when it did.
-    Ok(fault.map_or_else(|| exit_of(&comparison, control.request() != Request::Run), |(_, exit)| exit))
+    Ok(fault.unwrap_or_else(|| exit_of(&comparison, control.request() != Request::Run)))
 }
 
 /// Runs the trials of a study whose sides are driven as `driver` does; what ended them early is returned.
@@ -105,12 +108,11 @@ pub(super) fn drive(
 ) -> Result<Option<Failed>, Failed> {
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let declared = &study.definition().fixture;
-    let starts = !declared.service.is_empty();
-    let standing = starts.then(|| Standing::up(declared, &PathBuf::from("."), control)).transpose()?;
-    let bench = Bench::new(standing, Box::new(driver), control.clone());
-    let interrupted = "interrupted: the result is drawn from the trials that were made";
-    Course { control, quiet, narrate, interrupted, keep: &mut |_, _| Ok(()) }.run(study, bench)
+    let interrupted = "interrupted: the result is drawn from the trials that were run";
+    let mut progress = Progress::new(narrate, quiet, interrupted);
+    let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
+    let fault = run_unsaved(study, Box::new(driver), control, &mut observe).map_err(driver_failed)?;
+    Ok(fault.map(driver_failed))
 }
 
 /// A document as text or Markdown.
@@ -134,14 +136,6 @@ fn exit_of(comparison: &Comparison, interrupted: bool) -> Exit {
         () if comparison.regressions.is_empty() => Exit::Ok,
         () => Exit::Slower,
     }
-}
-
-fn refused(problem: Problem) -> Failed {
-    (problem, Exit::Configuration)
-}
-
-fn failed(problem: Problem) -> Failed {
-    (problem, Exit::Failure)
 }
 
 #[cfg(test)]

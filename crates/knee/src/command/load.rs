@@ -11,6 +11,7 @@ use knee_core::clock;
 use knee_core::outcome::Fault;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::validity::Validity;
+use knee_driver::Loaded;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
@@ -18,6 +19,7 @@ use knee_engine::http::tls;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
 
+use super::failed::{Failed, failed, refused};
 use super::journal::{FileJournal, Trouble};
 use super::{build, incomplete, render, why_invalid};
 use crate::args::{Format, LoadArgs};
@@ -27,9 +29,6 @@ use crate::problem::{Problem, on_one_line, printable, reason};
 use crate::settings::{self, Load, Surroundings, target};
 use crate::signals;
 use crate::store::{self, Kind, NewRecord, Store};
-
-/// A load that failed: with the code to end with.
-type Failed = (Problem, Exit);
 
 /// Does it.
 ///
@@ -98,6 +97,16 @@ pub(super) fn take(
 ) -> Result<(Run, Option<PathBuf>), Failed> {
     take_as(Kind::Trial, load, way, control, narrate)
         .map(|Taken { run, record }| (run, record.map(|record| record.path)))
+}
+
+/// The same for the driver of trials, without a word on the screen.
+///
+/// # Errors
+///
+/// As [`take`].
+pub(super) fn loaded(load: &Load, way: &HttpConfig, control: &Control) -> Result<Loaded, Failed> {
+    let (run, record) = take(load, way, control, |_| {})?;
+    Ok(Loaded { run, record: record.map(|path| printable(&path.display().to_string())) })
 }
 
 fn take_as(
@@ -219,14 +228,6 @@ fn exit_of(ending: &Ending, state: Validity) -> Exit {
         (Ending::Interrupted | Ending::Aborted, _) => Exit::Interrupted,
         _ => Exit::Ok,
     }
-}
-
-fn refused(problem: Problem) -> Failed {
-    (problem, Exit::Configuration)
-}
-
-fn failed(problem: Problem) -> Failed {
-    (problem, Exit::Failure)
 }
 
 #[cfg(test)]

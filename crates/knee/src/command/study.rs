@@ -1,38 +1,30 @@
-//! `knee study`: bring up what a study declares, run its trials one after the other, and say what they showed.
+//! `knee study`: runs the trials of a study, or reads its saved ones, and writes what they showed.
 //!
-//! Which trial comes next and what all of them mean is decided by `knee_study`; services and databases are
-//! brought up by `knee_fixture`. What each trial measured is kept before the next begins, so that a study that was
-//! stopped goes on with `--resume`, and its document is made again without running anything. Does not calculate.
+//! `knee_driver` runs the trials, `knee_study` decides which comes next and concludes. Does not calculate.
 
 use std::path::{Path, PathBuf};
 
-use knee_core::clock;
+use knee_driver::study::{self as driver, Start};
 use knee_engine::control::{Control, Request};
-use knee_engine::host;
 use knee_report::study::Session;
 use knee_study::definition::Definition;
-use knee_study::study::{Conclusion, Options, Refusal, Study, Trial, TrialResult};
+use knee_study::study::{Conclusion, Options, Study};
 
-use super::build;
-use super::trials::{Bench, Course, Failed, Standing, refusal_of};
+use super::failed::{Failed, driver_failed, failed, refused};
+use super::progress::{Progress, plan};
+use super::{build, noise};
 use crate::args::StudyArgs;
 use crate::exit::Exit;
-use crate::noise;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::Surroundings;
 use crate::signals;
 
-mod declared;
-
 mod document;
 
-mod kept;
+mod source;
 
-pub(super) mod result;
-
-use declared::Declared;
 use document::Writer;
-use kept::Kept;
+use source::Declared;
 
 /// The file that says what a study is.
 const FILE: &str = "study.toml";
@@ -52,7 +44,8 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
         Definition::read(&text, &file, &exists).map_err(|problems| refused(problem_of(&problems)))?;
     let (mut study, mut sessions) = begin(&definition, args, &folder, narrate)?;
     if args.extent.dry_run {
-        for line in result::plan(&study) {
+        driver::check(&study).map_err(driver_failed)?;
+        for line in plan(&study) {
             narrate(&line);
         }
         return Ok(Exit::Ok);
@@ -60,50 +53,36 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let mut writer = Writer::open(args, color).map_err(refused)?;
     let control = Control::new();
     if !(args.extent.report_only || study.is_over()) {
-        let order = Order { folder: &folder, control: &control, quiet: args.output.quiet, narrate };
-        order.measure(&mut study, &mut sessions)?;
+        measure(&mut study, &mut sessions, &folder, &control, args.output.quiet, narrate)?;
     }
     let conclusion = study.conclude();
     writer.write(&conclusion, study.options(), sessions).map_err(failed)?;
     Ok(exit_of(&conclusion, &control))
 }
 
-/// How trials of a study are run.
-struct Order<'a> {
-    folder: &'a Path,
-    control: &'a Control,
+/// Runs the trials that are left. What ended them early is an error only if there is no trial at all.
+fn measure(
+    study: &mut Study,
+    sessions: &mut Vec<Session>,
+    folder: &Path,
+    control: &Control,
     quiet: bool,
     narrate: fn(&str),
-}
-
-impl Order<'_> {
-    /// Runs the trials that are left and adds when that was. What failed is an error only if nothing at all was measured.
-    fn measure(&self, study: &mut Study, sessions: &mut Vec<Session>) -> Result<(), Failed> {
-        let _signals = signals::watch(self.control.clone())
-            .map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-        sessions.push(Session {
-            started: clock::wall(),
-            first_trial: study.entries().len(),
-            build: build(),
-            machine: host::machine(),
-        });
-        let fault = self.run(study, sessions)?;
-        fault.filter(|_| study.entries().is_empty()).map_or(Ok(()), Err)
-    }
-
-    /// Runs all trials that are left; what ended it before its time is returned.
-    fn run(&self, study: &mut Study, sessions: &[Session]) -> Result<Option<Failed>, Failed> {
-        let Self { folder, control, quiet, narrate } = *self;
-        narrate("bringing up what the study declares");
-        let standing = Standing::up(&study.definition().fixture, folder, control)?;
-        standing.check(&study.definition().workloads)?;
-        // Not before: it takes the place of the trials that were kept.
-        let mut journal = Kept::at(folder).open(study, sessions).map_err(refused)?;
-        let driver = Declared { folder: standing.fixture.study().to_owned() };
-        let bench = Bench::new(Some(standing), Box::new(driver), control.clone());
-        let interrupted = "interrupted: the result is drawn from the trials that were made; --resume goes on";
-        let mut keep = |trial: &Trial, result: &TrialResult| journal.add(trial, result);
-        Course { control, quiet, narrate, interrupted, keep: &mut keep }.run(study, bench)
+) -> Result<(), Failed> {
+    let _signals =
+        signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let interrupted = "interrupted: the result is drawn from the trials that were run; --resume goes on";
+    let mut progress = Progress::new(narrate, quiet, interrupted);
+    let source = |folder: &Path| Box::new(Declared { folder: folder.to_owned() }) as Box<_>;
+    let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
+    let fault = driver::run(study, sessions, folder, build(), source, control, &mut observe);
+    match fault.map_err(driver_failed)?.map(driver_failed) {
+        Some(fault) if study.entries().is_empty() => Err(fault),
+        Some((problem, _)) => {
+            narrate(&problem.to_string());
+            Ok(())
+        }
+        None => Ok(()),
     }
 }
 
@@ -119,14 +98,13 @@ fn read(given: &Path) -> Result<(PathBuf, String, String), Problem> {
     Ok((folder.to_owned(), text, shown))
 }
 
-/// The study before its next trial, from the beginning or from where it was stopped, and when it was made until then.
+/// The study before its next trial, from the beginning or from where it was stopped, and its sessions until then.
 fn begin(
     definition: &Definition,
     args: &StudyArgs,
     folder: &Path,
     narrate: fn(&str),
 ) -> Result<(Study, Vec<Session>), Failed> {
-    let refuse = |refusal: Refusal| refused(refusal_of(&refusal));
     let extent = &args.extent;
     let options = Options {
         quick: extent.quick,
@@ -134,20 +112,18 @@ fn begin(
         blocks: extent.blocks,
         aa: extent.aa.clone(),
     };
-    let noise = noise::of_this_machine(narrate);
-    let kept = Kept::at(folder);
-    let stored = if extent.report_only {
-        kept.read(definition).map_err(refused)?
-    } else if extent.resume {
-        let stored = kept.resumed(definition, &options).map_err(refused)?;
-        narrate(&format!("going on after {} trials", stored.entries.len()));
-        stored
-    } else {
-        let study = Study::new(definition.clone(), options, noise).map_err(refuse)?;
-        return Ok((study, Vec::new()));
+    let start = match (extent.report_only, extent.resume) {
+        (true, _) => Start::Saved,
+        (false, true) => Start::Resumed,
+        (false, false) => Start::New,
     };
-    let study = Study::resume(definition.clone(), stored.options, noise, stored.entries).map_err(refuse)?;
-    Ok((study, stored.sessions))
+    let noise = noise::of_this_machine(narrate);
+    let (study, sessions) =
+        driver::begin(definition, options, start, noise, folder).map_err(driver_failed)?;
+    if start == Start::Resumed {
+        narrate(&format!("going on after {} trials", study.entries().len()));
+    }
+    Ok((study, sessions))
 }
 
 /// How a study ends the program: trials that measured nothing count more than how it came to its end.
@@ -161,12 +137,4 @@ fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
 
 fn problem_of(problems: &knee_study::definition::Problems) -> Problem {
     Problem::new(problems.to_string(), "every key is described in docs/reference/study-toml.md")
-}
-
-fn refused(problem: Problem) -> Failed {
-    (problem, Exit::Configuration)
-}
-
-fn failed(problem: Problem) -> Failed {
-    (problem, Exit::Failure)
 }

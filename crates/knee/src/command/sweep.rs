@@ -6,9 +6,10 @@
 
 use std::path::PathBuf;
 
-use knee_core::clock::{self, MonotonicClock};
-use knee_core::record::Run;
+use knee_core::clock;
 use knee_core::validity::Validity;
+use knee_driver::process;
+use knee_driver::sweep::climb;
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::SweepView;
@@ -16,41 +17,25 @@ use knee_report::sweep::{About, json, markdown, svg, text};
 use knee_report::text::{Palette, Style};
 use knee_study::sweep::conclusion::Facts;
 use knee_study::sweep::course::Ended;
-use knee_study::sweep::{Report, Step, StepResult, Sweep};
+use knee_study::sweep::{Report, Sweep};
 
 use super::build;
+use super::failed::{Failed, driver_failed, failed, refused};
 use crate::args::{SweepArgs, SweepFormat};
 use crate::exit::Exit;
-use crate::problem::{Problem, printable};
-use crate::process;
+use crate::problem::Problem;
 use crate::settings::output::{Sink, open_result};
 use crate::settings::sweep::{self as settings, SweepSettings};
 use crate::settings::{Surroundings, target};
 use crate::signals;
 
+mod loader;
+
 mod script;
 
 mod url;
 
-/// A sweep that failed: with the code to end with.
-type Failed = (Problem, Exit);
-
-/// Makes the steps of a sweep.
-trait Loader {
-    /// Makes one, and returns what was measured.
-    fn take(&mut self, step: &Step, control: &Control, narrate: fn(&str)) -> Result<Taken, Failed>;
-
-    /// What is loaded, for a title.
-    fn title(&self) -> String;
-
-    /// Whether it is on this machine; `None` if that cannot be told.
-    fn co_located(&self) -> Option<bool>;
-
-    /// After the last step.
-    fn end(&mut self) -> Result<(), Failed> {
-        Ok(())
-    }
-}
+use loader::Loader;
 
 /// Where the result goes. Opened before the first step: a file that cannot be written must not cost a sweep.
 struct Sinks {
@@ -67,14 +52,6 @@ impl Sinks {
     }
 }
 
-/// A step that was made.
-struct Taken {
-    run: Run,
-    record: Option<PathBuf>,
-    /// Requests that one arrival makes.
-    requests_per_arrival: f64,
-}
-
 /// Does it.
 ///
 /// # Errors
@@ -85,7 +62,7 @@ pub fn sweep(args: &SweepArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let script = args.target.as_deref().is_some_and(settings::is_script);
     let settings = settings::settings(args, &surroundings).map_err(refused)?;
     settings::refuse_misplaced(args, script).map_err(refused)?;
-    process::check(&settings.pids).map_err(refused)?;
+    process::check(&settings.pids).map_err(driver_failed)?;
     if script {
         let mut loader = script::ScriptLoader::begin(args, &settings, narrate)?;
         return conduct(&settings, &mut loader, narrate);
@@ -108,65 +85,22 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
         started: clock::wall(),
         co_located: loader.co_located(),
     };
-    let (sweep, fault) = climb(settings, loader, &control, narrate);
-    let fault = fault.or(loader.end().err());
+    let mut observe = |sweep: &Sweep| {
+        if let Some(trial) = sweep.trials().last().filter(|_| settings.progress) {
+            narrate(&text::step_line(trial, settings.config.kind, sweep.left(), settings.time_unit));
+        }
+    };
+    let (sweep, fault) = climb(&settings.config, &settings.pids, loader, &control, &mut observe);
+    if control.request() != Request::Run {
+        narrate("interrupted: the result is drawn from the steps that were run");
+    }
+    let fault = fault.map(driver_failed).or(loader.end().err());
     let report = sweep.conclude(facts(settings, &about));
     // What was measured before something failed is told all the same.
     if fault.is_none() || !report.trials.is_empty() {
         write(settings, &report, &about, &mut sinks).map_err(failed)?;
     }
     fault.map_or_else(|| Ok(exit_of(&report)), Err)
-}
-
-/// Makes step after step until there is none left, or somebody ends it, or one fails.
-fn climb(
-    settings: &SweepSettings,
-    loader: &mut dyn Loader,
-    control: &Control,
-    narrate: fn(&str),
-) -> (Sweep, Option<Failed>) {
-    let mut sweep = Sweep::new(settings.config.clone());
-    while control.request() == Request::Run
-        && let Some(step) = sweep.next()
-    {
-        match measure(settings, loader, &step, control, narrate) {
-            Ok(result) => {
-                sweep.record_result(result);
-            }
-            Err(fault) => return (sweep, Some(fault)),
-        }
-        if control.request() != Request::Run {
-            break;
-        }
-        let left = sweep.left();
-        if let Some(trial) = sweep.trials().last().filter(|_| settings.progress) {
-            narrate(&text::step_line(trial, settings.config.kind, left, settings.time_unit));
-        }
-    }
-    // Here and not in the loop, because it may also be left between two steps.
-    if control.request() != Request::Run {
-        narrate("interrupted: the result is drawn from the steps that were made");
-        sweep.interrupt();
-    }
-    (sweep, None)
-}
-
-fn measure(
-    settings: &SweepSettings,
-    loader: &mut dyn Loader,
-    step: &Step,
-    control: &Control,
-    narrate: fn(&str),
-) -> Result<StepResult, Failed> {
-    let clock = MonotonicClock::start();
-    let before = process::used_by_all(&settings.pids);
-    let Taken { run, record, requests_per_arrival } = loader.take(step, control, narrate)?;
-    let after = process::used_by_all(&settings.pids);
-    let mut result = StepResult::of(&run, requests_per_arrival);
-    result.took = clock.now().as_secs_f64();
-    result.cpu = before.zip(after).map(|(before, after)| after.cpu.since(before.cpu).as_secs_f64());
-    result.record = record.map(|path| printable(&path.display().to_string()));
-    Ok(result)
 }
 
 fn facts(settings: &SweepSettings, about: &About) -> Facts {
@@ -200,12 +134,4 @@ fn exit_of(report: &Report) -> Exit {
         (_, Ended::Interrupted) => Exit::Interrupted,
         _ => Exit::Ok,
     }
-}
-
-fn refused(problem: Problem) -> Failed {
-    (problem, Exit::Configuration)
-}
-
-fn failed(problem: Problem) -> Failed {
-    (problem, Exit::Failure)
 }

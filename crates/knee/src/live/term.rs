@@ -95,7 +95,7 @@ fn show(
         let now = clock.now();
         if screen.is_changed() || now >= next_frame {
             // An interval or a key is shown at once; the progress between them moves once a frame.
-            terminal.draw(|frame| screen.render(frame, now))?;
+            terminal.draw(|frame| draw::frame(screen, frame, now))?;
             next_frame = now + frame;
         }
         if event::poll(WAIT)? {

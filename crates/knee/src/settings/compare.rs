@@ -328,8 +328,8 @@ mod tests {
             !shown(secret, &of(secret).unwrap()).unwrap().contains("secret"),
             "a result is shown to others"
         );
-        assert!(of("last").unwrap_err().what.starts_with("no run has been kept yet"));
-        assert!(of("gone.knee").unwrap_err().what.contains("there is no record"));
+        assert!(of("last").unwrap_err().what.starts_with("there is no saved run"));
+        assert!(of("gone.knee").unwrap_err().what.contains("there is no saved run"));
         assert!(of("./server --port 80").unwrap_err().hint.contains("{port}"));
         assert!(of("shop.js").unwrap_err().hint.contains("--script shop.js"));
     }

@@ -10,8 +10,8 @@ use knee_engine::http::settings::{AddressFamily, ConnectTo, Settings, TlsSetting
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use super::file::read_file;
 use super::number::{size, span_above_zero, whole};
-use super::read_file;
 use crate::args::{ConnectionFlags, RequestFlags};
 use crate::problem::{Problem, reason};
 

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::read_file;
+use super::file::read_file;
 use crate::problem::Problem;
 
 /// One field, read.

@@ -11,7 +11,8 @@ use knee_core::plan::EndpointId;
 use knee_engine::requests::{RequestBody, RequestTemplate};
 use url::Url;
 
-use super::{form, number, read_file};
+use super::file::read_file;
+use super::{form, number};
 use crate::args::RequestFlags;
 use crate::problem::Problem;
 use crate::secret::{redacted, shown};

@@ -11,7 +11,7 @@ use knee_k6::options::layer::FlagError;
 use knee_k6::output::Target;
 use knee_k6::read::Read;
 
-use super::read_file;
+use super::file::read_file;
 use crate::args::{RunArgs, RunForeignFlags, RunReportFlags};
 use crate::problem::Problem;
 

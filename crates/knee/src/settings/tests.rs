@@ -275,7 +275,7 @@ fn a_user_who_asks_for_useless_connections_is_told() {
     assert_eq!(good("http://localhost/ -n 3").notes, [""; 0]);
     assert_eq!(
         good("http://localhost/ -n 3 -c 5").notes,
-        ["3 connections for 3 requests: each of the others would have nothing to send"]
+        ["3 connections instead of 5: there are only 3 requests"]
     );
     assert_eq!(good("http://localhost/ -n 3").plan.workers, 3);
 }
@@ -363,7 +363,7 @@ fn a_public_host_takes_a_little_load_or_a_confirmation() {
 fn flags_of_peers_that_mean_nothing_here_are_explained() {
     assert_eq!(good("http://localhost/ --http-version 1.1 -p 1").notes, [""; 0]);
     let notes = good("http://localhost/ --latency-correction").notes;
-    assert!(notes[0].contains("response time always counts from when a request was due"), "{notes:?}");
+    assert!(notes[0].contains("response time always counts from the scheduled send"), "{notes:?}");
 }
 
 #[test]

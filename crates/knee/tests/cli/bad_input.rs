@@ -126,7 +126,7 @@ const BAD: &[(&str, &str, &str)] = &[
         "`http://127.0.0.1:0/` has port 0, where nothing can listen",
         "give the port that the server listens on",
     ),
-    ("ftp://127.0.0.1/", "`ftp://127.0.0.1/` has the scheme `ftp`", "only `http` and `https` can be loaded"),
+    ("ftp://127.0.0.1/", "`ftp://127.0.0.1/` has the scheme `ftp`", "knee loads `http` and `https` only"),
     (
         "http://no-such-host.invalid/ --record new",
         "the name `no-such-host.invalid` does not resolve",

@@ -28,7 +28,7 @@ fn one_signal_ends_the_run_in_order() {
         running.send(signal);
         let finished = running.finish();
         assert!(
-            finished.stderr.contains("interrupted: requests in flight may finish"),
+            finished.stderr.contains("interrupted: waiting for requests in flight"),
             "{}",
             finished.stderr
         );

@@ -103,6 +103,67 @@ fn a_mistake_in_a_study_is_told_with_its_line_and_nothing_is_started() {
     assert!(output.stdout.is_empty() && !folder.path().join(".knee").exists(), "{told}");
 }
 
+/// The study of the demo server with one text replaced; how its run ended.
+fn changed(from: &str, to: &str, flags: &[&str]) -> (tempfile::TempDir, Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    study_of_the_demo_server(folder.path());
+    let file = folder.path().join("study.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(&file, text.replace(from, to)).unwrap();
+    let output = knee(folder.path(), flags);
+    (folder, output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn a_study_whose_first_responses_are_all_404_stops_and_says_so() {
+    let (_folder, code, stderr) = changed("path = \"/\"", "path = \"/nothing-here\"", &["--blocks", "2"]);
+    assert_eq!(code, Some(120), "{stderr}");
+    assert!(stderr.contains("every response of the first trial of `page` was 404"), "{stderr}");
+    assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
+}
+
+#[test]
+fn a_service_that_is_not_passed_its_port_is_refused_at_once() {
+    let (folder, code, stderr) = changed("127.0.0.1:{port}", "127.0.0.1:1", &[]);
+    assert_eq!(code, Some(104), "{stderr}");
+    assert!(stderr.contains("`service.main.command` has no `{port}`"), "{stderr}");
+    assert!(stderr.contains("hint: write {port} where"), "{stderr}");
+    assert!(!folder.path().join(".knee/trials.jsonl").exists());
+}
+
+#[test]
+fn the_last_words_of_a_service_that_does_not_come_up_are_shown_once_with_their_line_breaks() {
+    let crash =
+        "command = [\"sh\", \"-c\", \"echo first; echo second; exit 3\", \"{port}\"]\nbuild = \"true\" #";
+    let (_folder, _, stderr) = changed("command = ", crash, &["--blocks", "1"]);
+    let shown = stderr.matches("\n  | first\n  | second").count();
+    assert!(shown >= 2 && shown == stderr.matches("warning: ").count(), "once per variant: {stderr}");
+    assert!(stderr.contains("ended before it was up (exit code 3)"), "{stderr}");
+}
+
+#[test]
+fn a_second_study_in_the_same_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    study_of_the_demo_server(folder.path());
+    fs::create_dir(folder.path().join(".knee")).unwrap();
+    let lock = fs::File::create(folder.path().join(".knee/lock")).unwrap();
+    lock.lock().unwrap();
+    let output = knee(folder.path(), &["--blocks", "1"]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(104), "{stderr}");
+    assert!(stderr.contains("another `knee study` runs the study in this folder"), "{stderr}");
+}
+
+#[test]
+fn a_dry_run_lists_the_trials_in_their_order_with_the_time_they_take() {
+    let (folder, code, stderr) = changed("path", "path", &["--blocks", "2", "--dry-run"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("trials:    ") && stderr.contains("time:      "), "{stderr}");
+    assert!(stderr.contains("    1. block 1: page on "), "{stderr}");
+    assert!(!folder.path().join(".knee").exists());
+}
+
 #[test]
 fn a_script_is_told_where_another_service_is_and_the_generator_has_a_cpu_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
@@ -148,13 +209,14 @@ fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
-    let broken = "[variants.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\"]\n";
+    let broken =
+        "[variants.blue]\ncommand = [\"/bin/sh\", \"-c\", \"echo no such color >&2; exit 3\", \"{port}\"]\n";
     let text = fs::read_to_string(&file).unwrap().replace("[variants.blue]\n", broken);
     fs::write(&file, text).unwrap();
     let output = knee(folder.path(), &["--blocks", "1", "--output-format", "json"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let conclusion: Value = serde_json::from_slice(&output.stdout).expect(&told);
-    let blue = conclusion["variants"].as_array().unwrap().iter().find(|arm| arm["name"] == "blue").unwrap();
+    let blue = conclusion["variants"].as_array().unwrap().iter().find(|variant| variant["name"] == "blue").unwrap();
     assert!(blue["lost"].as_str().unwrap().contains("no such color"), "{blue:#}");
     assert!(conclusion["trials"].as_array().unwrap().iter().any(|entry| entry["trial"]["variant"] == "red"));
 }

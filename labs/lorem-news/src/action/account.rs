@@ -1,6 +1,6 @@
 //! Signing up, in and out.
 //!
-//! Passwords are digested here and nowhere else; the benchmark routes sign in without one.
+//! Does not serve the benchmark routes, which sign in without a password. Passwords are digested only here.
 
 use std::sync::LazyLock;
 
@@ -9,16 +9,16 @@ use crate::engine::Db;
 use crate::page::{Field, Form, Viewer};
 use crate::password;
 use crate::store::Failure;
-use crate::store::write::{Write, Written};
+use crate::store::write::{Write, WriteOutcome};
 
-/// Characters of a name.
+/// Length of a name, in characters.
 const NAME: std::ops::RangeInclusive<usize> = 3..=30;
-/// Characters of a password. The upper end bounds the work that a request can ask for.
+/// Length of a password, in characters. The maximum bounds the work per request.
 const PASSWORD: std::ops::RangeInclusive<usize> = 8..=200;
-/// Characters of what users say of themselves.
+/// Maximum length of a self-description, in characters.
 const ABOUT_MAX: usize = 2_000;
 
-/// Checked when the name is unknown, so that the answer takes as long as for a name that is known.
+/// Verified for unknown names, so that the response takes as long as for a known name.
 static NOBODY: LazyLock<String> = LazyLock::new(|| password::digest("nobody's").unwrap_or_default());
 
 /// The form to sign in.
@@ -27,7 +27,7 @@ pub fn sign_in_form(db: &mut Db<'_>, viewer: &Viewer, status: u16, name: &str, e
     account_form(db, viewer, status, ("Sign in", "/sign_in"), &fields, errors)
 }
 
-/// The form to sign up, with name and self-description of the last try.
+/// The form to sign up, with name and self-description of the last attempt.
 pub fn sign_up_form(
     db: &mut Db<'_>,
     viewer: &Viewer,
@@ -49,11 +49,11 @@ pub fn sign_up_form(
     account_form(db, viewer, status, ("Sign up", "/sign_up"), &fields, errors)
 }
 
-/// A user signs in.
+/// Signs a user in.
 pub async fn sign_in(db: &mut Db<'_>, form: AccountForm, visitor: Visitor) -> Result<Reply, Failure> {
     let AccountForm { screen_name, password, .. } = form;
     let name = screen_name.trim().to_owned();
-    let known = db.read(|reading| reading.store.credentials(&name))?;
+    let known = db.read(|context| context.store.credentials(&name))?;
     let fits = PASSWORD.contains(&password.chars().count());
     let user = db
         .compute(move || {
@@ -71,7 +71,7 @@ pub async fn sign_in(db: &mut Db<'_>, form: AccountForm, visitor: Visitor) -> Re
     Ok(sign_in_form(db, &anonymous(visitor), 422, &name, &errors))
 }
 
-/// A new user, who is signed in at once.
+/// Creates a user and signs it in.
 pub async fn sign_up(db: &mut Db<'_>, form: AccountForm, visitor: Visitor) -> Result<Reply, Failure> {
     let AccountForm { screen_name, password, about } = form;
     let (name, about) = (screen_name.trim().to_owned(), about.trim().to_owned());
@@ -87,14 +87,14 @@ pub async fn sign_up(db: &mut Db<'_>, form: AccountForm, visitor: Visitor) -> Re
         password_digest: digest.into(),
         about: about.as_str().into(),
     };
-    if let Some(Written::New(user)) = db.write(vec![write]).await?.pop() {
+    if let Some(WriteOutcome::New(user)) = db.write(vec![write]).await?.pop() {
         return open_session(db, user, visitor).await;
     }
     let errors = ["The name belongs to somebody else".to_owned()];
     Ok(sign_up_form(db, &anonymous(visitor), 422, (&name, &about), &errors))
 }
 
-/// A user signs out: the session ends on the server too.
+/// Signs a user out; deletes the session on the server too.
 pub async fn sign_out(db: &mut Db<'_>, viewer: &Viewer) -> Result<Reply, Failure> {
     if let Some(id) = viewer.session {
         db.write(vec![Write::DeleteSession { id }]).await?;
@@ -115,7 +115,7 @@ pub fn sign_in_writes(user: i64, visitor: &Visitor) -> [Write; 2] {
 async fn open_session(db: &mut Db<'_>, user: i64, visitor: Visitor) -> Result<Reply, Failure> {
     let written = db.write(sign_in_writes(user, &visitor).into()).await?;
     match written.first() {
-        Some(Written::New(session)) => {
+        Some(WriteOutcome::New(session)) => {
             Ok(Reply { session: SessionChange::Set(*session), ..Reply::redirect("/".into()) })
         }
         _ => Err(Failure::Stopped),

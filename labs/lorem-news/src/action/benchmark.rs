@@ -1,16 +1,16 @@
-//! The ten benchmark routes: a random user signs in, then something happens, as the published load tests have it.
+//! The ten benchmark routes: a random user signs in, then acts, as in the published load tests.
 //!
-//! No password, no ownership. `comment_create` does what its name says; the published service always failed there.
+//! Does not check passwords or ownership. `comment_create` creates a comment; in the published service it always failed.
 
 use super::account::sign_in_writes;
 use super::{Reply, SessionChange, Visitor, view};
 use crate::engine::Db;
-use crate::page::{Known, Viewer};
+use crate::page::{SignedInUser, Viewer};
 use crate::store::Failure;
-use crate::store::read::{Table, Which};
-use crate::store::write::{Write, Written};
+use crate::store::read::{PostSelection, Table};
+use crate::store::write::{Write, WriteOutcome};
 
-/// How often a row is drawn anew when another request was faster to delete it.
+/// Maximum number of retries if another request deleted the drawn row.
 const DRAWS_MAX: u32 = 8;
 
 /// The routes.
@@ -20,26 +20,26 @@ pub enum Benchmark {
     PostCreate,
     /// A new comment below a random post, shown.
     CommentCreate,
-    /// A random post goes; a list.
+    /// Deletes a random post; shows a list.
     PostDestroy,
-    /// A random comment goes; its post.
+    /// Deletes a random comment; shows its post.
     CommentDestroy,
     /// A random post.
     PostShow,
-    /// Up to a hundred posts from a random one on.
+    /// Up to 100 posts, from a random one on.
     PostsIndex,
-    /// A random user with all posts.
+    /// A random user with all its posts.
     UserShow,
-    /// A random one of the seven, mostly reading.
+    /// One of the seven plain routes at random, mostly reads.
     ReadHeavy,
-    /// A random one of the seven, mostly writing.
+    /// One of the seven plain routes at random, mostly writes.
     WriteHeavy,
-    /// A random one of the seven.
+    /// One of the seven plain routes at random.
     Balanced,
 }
 
-/// The seven, in the order of the shares below.
-const SEVEN: [Benchmark; 7] = [
+/// The seven plain routes, in the order of [`Benchmark::shares`].
+const PLAIN_ROUTES: [Benchmark; 7] = [
     Benchmark::PostCreate,
     Benchmark::CommentCreate,
     Benchmark::PostDestroy,
@@ -50,7 +50,7 @@ const SEVEN: [Benchmark; 7] = [
 ];
 
 impl Benchmark {
-    /// The route of a name.
+    /// The route with a name.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "post_create" => Self::PostCreate,
@@ -67,7 +67,7 @@ impl Benchmark {
         })
     }
 
-    /// Shares of the seven in a mixed route, in per cent; they add up to 100.
+    /// Shares of the plain routes in a mixed route, in percent; their sum is 100.
     fn shares(self) -> Option<[u32; 7]> {
         match self {
             Self::ReadHeavy => Some([10, 10, 2, 3, 25, 25, 25]),
@@ -77,10 +77,10 @@ impl Benchmark {
         }
     }
 
-    /// What a mixed route does this time, for a number from 0 to 99; the others do what they are.
-    fn at(self, mut drawn: u32) -> Self {
+    /// The plain route that a mixed route runs for a random number from 0 to 99; a plain route returns itself.
+    fn resolve(self, mut drawn: u32) -> Self {
         let Some(shares) = self.shares() else { return self };
-        for (which, share) in SEVEN.into_iter().zip(shares) {
+        for (which, share) in PLAIN_ROUTES.into_iter().zip(shares) {
             if drawn < share {
                 return which;
             }
@@ -90,14 +90,14 @@ impl Benchmark {
     }
 }
 
-/// Carries out one of the routes.
+/// Executes a route.
 pub async fn run(
     db: &mut Db<'_>,
     which: Benchmark,
     headers: String,
     visitor: Visitor,
 ) -> Result<Reply, Failure> {
-    let which = which.at(fastrand::u32(0..100));
+    let which = which.resolve(fastrand::u32(0..100));
     let Some((user, name, target)) = draw(db, which)? else { return Ok(empty()) };
     let mut writes = Vec::with_capacity(3);
     if db.switches().sign_in_writes.is_on() {
@@ -106,29 +106,29 @@ pub async fn run(
     writes.extend(change(which, user, target, headers));
     let mut written = if writes.is_empty() { Vec::new() } else { db.write(writes).await? };
     let session = match written.first() {
-        Some(Written::New(session)) if db.switches().sign_in_writes.is_on() => Some(*session),
+        Some(WriteOutcome::New(session)) if db.switches().sign_in_writes.is_on() => Some(*session),
         _ => None,
     };
     let (target, changed) = match written.pop() {
-        Some(Written::Missing) if is_change(which) => again(db, which, user).await?,
+        Some(WriteOutcome::Missing) if is_change(which) => retry_with_new_rows(db, which, user).await?,
         last => (target, last),
     };
-    let viewer = Viewer { user: Some(Known { id: user, name }), session, token: visitor.token };
+    let viewer = Viewer { user: Some(SignedInUser { id: user, name }), session, token: visitor.token };
     let reply = show(db, which, (user, target), changed, &viewer)?;
     Ok(Reply { session: session.map_or(SessionChange::Keep, SessionChange::Set), ..reply })
 }
 
-/// A random user, and the row that the route is about: a post, a comment, or none.
+/// Draws a random user and the target row of a route: a post, a comment or none.
 fn draw(db: &mut Db<'_>, which: Benchmark) -> Result<Option<(i64, String, i64)>, Failure> {
-    db.read(|reading| {
-        let Some((user, name)) = reading.store.random_user()? else { return Ok(None) };
+    db.read(|context| {
+        let Some((user, name)) = context.store.random_user()? else { return Ok(None) };
         let target = match which {
             Benchmark::CommentCreate
             | Benchmark::PostDestroy
             | Benchmark::PostShow
-            | Benchmark::PostsIndex => reading.store.random_id(Table::Posts)?,
-            Benchmark::CommentDestroy => reading.store.random_id(Table::Comments)?,
-            Benchmark::UserShow => reading.store.random_id(Table::Users)?,
+            | Benchmark::PostsIndex => context.store.random_id(Table::Posts)?,
+            Benchmark::CommentDestroy => context.store.random_id(Table::Comments)?,
+            Benchmark::UserShow => context.store.random_id(Table::Users)?,
             _ => Some(0),
         };
         Ok(target.map(|target| (user, name, target)))
@@ -139,7 +139,7 @@ fn is_change(which: Benchmark) -> bool {
     matches!(which, Benchmark::CommentCreate | Benchmark::PostDestroy | Benchmark::CommentDestroy)
 }
 
-/// The change that a route makes, if it makes one.
+/// The change of a route, if any.
 fn change(which: Benchmark, user: i64, target: i64, headers: String) -> Option<Write> {
     match which {
         Benchmark::PostCreate => Some(Write::CreatePost {
@@ -156,45 +156,49 @@ fn change(which: Benchmark, user: i64, target: i64, headers: String) -> Option<W
     }
 }
 
-/// Draws other rows until one is still there; returns it with what came of the change.
-async fn again(db: &mut Db<'_>, which: Benchmark, user: i64) -> Result<(i64, Option<Written>), Failure> {
+/// Draws other rows until one still exists. Returns it with the outcome of the change.
+async fn retry_with_new_rows(
+    db: &mut Db<'_>,
+    which: Benchmark,
+    user: i64,
+) -> Result<(i64, Option<WriteOutcome>), Failure> {
     for _ in 0..DRAWS_MAX {
         let Some((_, _, target)) = draw(db, which)? else { break };
         let Some(write) = change(which, user, target, String::new()) else { break };
         let written = db.write(vec![write]).await?.pop();
-        if written != Some(Written::Missing) {
+        if written != Some(WriteOutcome::Missing) {
             return Ok((target, written));
         }
     }
     Ok((0, None))
 }
 
-/// The page that the route ends with.
+/// The page that a route returns.
 fn show(
     db: &mut Db<'_>,
     which: Benchmark,
     (user, target): (i64, i64),
-    changed: Option<Written>,
+    changed: Option<WriteOutcome>,
     viewer: &Viewer,
 ) -> Result<Reply, Failure> {
-    let page = db.read(|reading| match (which, changed) {
-        (Benchmark::PostCreate, Some(Written::New(post)))
-        | (Benchmark::CommentDestroy, Some(Written::Done(post))) => view::show(reading, post, viewer),
-        (Benchmark::CommentCreate, Some(Written::New(_))) | (Benchmark::PostShow, _) => {
-            view::show(reading, target, viewer)
+    let page = db.read(|context| match (which, changed) {
+        (Benchmark::PostCreate, Some(WriteOutcome::New(post)))
+        | (Benchmark::CommentDestroy, Some(WriteOutcome::Done(post))) => view::show(context, post, viewer),
+        (Benchmark::CommentCreate, Some(WriteOutcome::New(_))) | (Benchmark::PostShow, _) => {
+            view::show(context, target, viewer)
         }
-        (Benchmark::PostDestroy, Some(Written::Done(_))) => {
-            let from = reading.store.random_id(Table::Posts)?.unwrap_or(0);
-            view::list(reading, Which::From(from), viewer).map(Some)
+        (Benchmark::PostDestroy, Some(WriteOutcome::Done(_))) => {
+            let from = context.store.random_id(Table::Posts)?.unwrap_or(0);
+            view::list(context, PostSelection::From(from), viewer).map(Some)
         }
-        (Benchmark::PostsIndex, _) => view::list(reading, Which::From(target), viewer).map(Some),
-        (Benchmark::UserShow, _) => view::user(reading, if target == 0 { user } else { target }, viewer),
+        (Benchmark::PostsIndex, _) => view::list(context, PostSelection::From(target), viewer).map(Some),
+        (Benchmark::UserShow, _) => view::user(context, if target == 0 { user } else { target }, viewer),
         _ => Ok(None),
     })?;
     Ok(page.map_or_else(Reply::missing, |page| Reply::page(200, page)))
 }
 
-/// Only has to differ from the others, so it need not come from the system's source of randomness.
+/// A unique id. It need not be unpredictable, so a fast random generator suffices.
 fn uuid() -> uuid::Uuid {
     uuid::Builder::from_random_bytes(fastrand::u128(..).to_ne_bytes()).into_uuid()
 }
@@ -209,20 +213,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mixed_routes_do_each_of_the_seven_by_its_published_share() {
+    fn mixed_routes_run_each_plain_route_with_its_published_share() {
         for (mixed, shares) in [
             (Benchmark::ReadHeavy, [10, 10, 2, 3, 25, 25, 25]),
             (Benchmark::WriteHeavy, [25, 25, 5, 20, 5, 15, 5]),
             (Benchmark::Balanced, [17, 17, 5, 11, 17, 17, 16]),
         ] {
-            let drawn: Vec<_> = (0..100).map(|n| mixed.at(n)).collect();
-            let counted = SEVEN.map(|which| drawn.iter().filter(|drawn| **drawn == which).count());
+            let drawn: Vec<_> = (0..100).map(|n| mixed.resolve(n)).collect();
+            let counted = PLAIN_ROUTES.map(|which| drawn.iter().filter(|drawn| **drawn == which).count());
             assert_eq!(counted, shares, "{mixed:?}");
         }
     }
 
     #[test]
-    fn a_plain_route_is_always_itself() {
-        assert!((0..100).all(|n| Benchmark::PostShow.at(n) == Benchmark::PostShow));
+    fn a_plain_route_resolves_to_itself() {
+        assert!((0..100).all(|n| Benchmark::PostShow.resolve(n) == Benchmark::PostShow));
     }
 }

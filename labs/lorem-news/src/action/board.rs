@@ -1,22 +1,22 @@
-//! Writing, changing and deleting posts and comments: signed in, and only one's own.
+//! Creates, changes and deletes posts and comments of the signed-in user.
 //!
-//! The store checks the owner again, in the transaction that changes the row.
+//! Does not rely on its own ownership check: the store repeats it in the transaction that changes the row.
 
 use super::{PostForm, Reply};
 use crate::engine::Db;
-use crate::page::{Field, Form, Known, Viewer};
+use crate::page::{Field, Form, SignedInUser, Viewer};
 use crate::store::Failure;
 use crate::store::read::Post;
-use crate::store::write::{Write, Written};
+use crate::store::write::{Write, WriteOutcome};
 
-/// Characters of a title.
+/// Length of a title, in characters.
 const TITLE: std::ops::RangeInclusive<usize> = 5..=200;
-/// Characters of a post.
+/// Maximum length of a post, in characters.
 const DESCRIPTION_MAX: usize = 50_000;
-/// Characters of a comment.
+/// Length of a comment, in characters.
 const BODY: std::ops::RangeInclusive<usize> = 5..=10_000;
 
-/// A form's heading, target and button.
+/// Heading, target and button of a form.
 struct Target {
     heading: &'static str,
     action: String,
@@ -46,9 +46,9 @@ pub fn new_post(db: &mut Db<'_>, viewer: &Viewer) -> Reply {
     post_form(db, viewer, 200, &Target::new_post(), empty, &[])
 }
 
-/// A new post.
+/// Creates a post.
 pub async fn create_post(db: &mut Db<'_>, viewer: &Viewer, form: PostForm) -> Result<Reply, Failure> {
-    let Some(Known { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
+    let Some(SignedInUser { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
     let form = trimmed(&form);
     let errors = check_post(&form);
     if !errors.is_empty() {
@@ -59,9 +59,9 @@ pub async fn create_post(db: &mut Db<'_>, viewer: &Viewer, form: PostForm) -> Re
         title: form.title.as_str().into(),
         description: form.description.as_str().into(),
     };
-    match one(db, write).await? {
-        Written::New(id) => Ok(Reply::redirect(format!("/posts/{id}"))),
-        Written::Taken => Ok(taken(db, viewer, &Target::new_post(), form)),
+    match write_one(db, write).await? {
+        WriteOutcome::New(id) => Ok(Reply::redirect(format!("/posts/{id}"))),
+        WriteOutcome::Taken => Ok(title_taken(db, viewer, &Target::new_post(), form)),
         other => Ok(refused(other)),
     }
 }
@@ -71,7 +71,7 @@ pub fn edit_post(db: &mut Db<'_>, viewer: &Viewer, id: i64) -> Result<Reply, Fai
     if viewer.user.is_none() {
         return Ok(Reply::sign_in_first());
     }
-    match db.read(|reading| reading.store.post(id))? {
+    match db.read(|context| context.store.post(id))? {
         None => Ok(Reply::missing()),
         Some(post) if !viewer.is(&post.user) => Ok(Reply::not_yours()),
         Some(Post { title, description, .. }) => {
@@ -80,14 +80,14 @@ pub fn edit_post(db: &mut Db<'_>, viewer: &Viewer, id: i64) -> Result<Reply, Fai
     }
 }
 
-/// Another title or text.
+/// Changes the title or text of a post.
 pub async fn update_post(
     db: &mut Db<'_>,
     viewer: &Viewer,
     id: i64,
     form: PostForm,
 ) -> Result<Reply, Failure> {
-    let Some(Known { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
+    let Some(SignedInUser { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
     let form = trimmed(&form);
     let errors = check_post(&form);
     if !errors.is_empty() {
@@ -99,36 +99,36 @@ pub async fn update_post(
         title: form.title.as_str().into(),
         description: form.description.as_str().into(),
     };
-    match one(db, write).await? {
-        Written::Done(_) => Ok(Reply::redirect(format!("/posts/{id}"))),
-        Written::Taken => Ok(taken(db, viewer, &Target::post(id), form)),
+    match write_one(db, write).await? {
+        WriteOutcome::Done(_) => Ok(Reply::redirect(format!("/posts/{id}"))),
+        WriteOutcome::Taken => Ok(title_taken(db, viewer, &Target::post(id), form)),
         other => Ok(refused(other)),
     }
 }
 
-/// A post goes.
+/// Deletes a post.
 pub async fn delete_post(db: &mut Db<'_>, viewer: &Viewer, id: i64) -> Result<Reply, Failure> {
-    let Some(Known { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
-    match one(db, Write::DeletePost { id, owner: Some(user) }).await? {
-        Written::Done(_) => Ok(Reply::redirect("/".into())),
+    let Some(SignedInUser { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
+    match write_one(db, Write::DeletePost { id, owner: Some(user) }).await? {
+        WriteOutcome::Done(_) => Ok(Reply::redirect("/".into())),
         other => Ok(refused(other)),
     }
 }
 
-/// A new comment.
+/// Creates a comment.
 pub async fn create_comment(
     db: &mut Db<'_>,
     viewer: &Viewer,
     post: i64,
     body: String,
 ) -> Result<Reply, Failure> {
-    let Some(Known { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
+    let Some(SignedInUser { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
     let body = body.trim();
     if let Some(error) = check_length("The comment", body, &BODY) {
         return Ok(Reply::message(422, "Not a comment yet", &error));
     }
-    match one(db, Write::CreateComment { post, user, body: body.into() }).await? {
-        Written::New(id) => Ok(Reply::redirect(format!("/posts/{post}#comment-{id}"))),
+    match write_one(db, Write::CreateComment { post, user, body: body.into() }).await? {
+        WriteOutcome::New(id) => Ok(Reply::redirect(format!("/posts/{post}#comment-{id}"))),
         other => Ok(refused(other)),
     }
 }
@@ -138,59 +138,59 @@ pub fn edit_comment(db: &mut Db<'_>, viewer: &Viewer, id: i64) -> Result<Reply, 
     if viewer.user.is_none() {
         return Ok(Reply::sign_in_first());
     }
-    match db.read(|reading| reading.store.comment(id))? {
+    match db.read(|context| context.store.comment(id))? {
         None => Ok(Reply::missing()),
         Some(comment) if !viewer.is(&comment.user) => Ok(Reply::not_yours()),
         Some(comment) => Ok(comment_form(db, viewer, 200, id, comment.body, &[])),
     }
 }
 
-/// Another text.
+/// Changes the text of a comment.
 pub async fn update_comment(
     db: &mut Db<'_>,
     viewer: &Viewer,
     id: i64,
     body: String,
 ) -> Result<Reply, Failure> {
-    let Some(Known { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
+    let Some(SignedInUser { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
     let body = body.trim();
     if let Some(error) = check_length("The comment", body, &BODY) {
         return Ok(comment_form(db, viewer, 422, id, body.to_owned(), &[error]));
     }
-    match one(db, Write::UpdateComment { id, owner: Some(user), body: body.into() }).await? {
-        Written::Done(post) => Ok(Reply::redirect(format!("/posts/{post}#comment-{id}"))),
+    match write_one(db, Write::UpdateComment { id, owner: Some(user), body: body.into() }).await? {
+        WriteOutcome::Done(post) => Ok(Reply::redirect(format!("/posts/{post}#comment-{id}"))),
         other => Ok(refused(other)),
     }
 }
 
-/// A comment goes.
+/// Deletes a comment.
 pub async fn delete_comment(db: &mut Db<'_>, viewer: &Viewer, id: i64) -> Result<Reply, Failure> {
-    let Some(Known { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
-    match one(db, Write::DeleteComment { id, owner: Some(user) }).await? {
-        Written::Done(post) => Ok(Reply::redirect(format!("/posts/{post}#comments"))),
+    let Some(SignedInUser { id: user, .. }) = viewer.user else { return Ok(Reply::sign_in_first()) };
+    match write_one(db, Write::DeleteComment { id, owner: Some(user) }).await? {
+        WriteOutcome::Done(post) => Ok(Reply::redirect(format!("/posts/{post}#comments"))),
         other => Ok(refused(other)),
     }
 }
 
-/// One change by itself.
-async fn one(db: &mut Db<'_>, write: Write) -> Result<Written, Failure> {
+/// Applies a single change.
+async fn write_one(db: &mut Db<'_>, write: Write) -> Result<WriteOutcome, Failure> {
     db.write(vec![write]).await?.pop().ok_or(Failure::Stopped)
 }
 
-fn refused(written: Written) -> Reply {
+fn refused(written: WriteOutcome) -> Reply {
     match written {
-        Written::NotYours => Reply::not_yours(),
+        WriteOutcome::NotYours => Reply::not_yours(),
         _ => Reply::missing(),
     }
 }
 
-fn taken(db: &mut Db<'_>, viewer: &Viewer, target: &Target, form: PostForm) -> Reply {
+fn title_taken(db: &mut Db<'_>, viewer: &Viewer, target: &Target, form: PostForm) -> Reply {
     let errors = ["There is a post of this title already".to_owned()];
     post_form(db, viewer, 422, target, form, &errors)
 }
 
 fn trimmed(form: &PostForm) -> PostForm {
-    // Browsers send line ends of their own kind.
+    // Browsers send CRLF line ends.
     let description = form.description.trim().replace("\r\n", "\n");
     PostForm { title: form.title.trim().to_owned(), description }
 }
@@ -205,7 +205,7 @@ fn check_post(form: &PostForm) -> Vec<String> {
     .collect()
 }
 
-/// What is wrong with the length of a text, in characters.
+/// The error if the length of a text, in characters, is not allowed.
 pub fn check_length(what: &str, text: &str, allowed: &std::ops::RangeInclusive<usize>) -> Option<String> {
     let n = text.chars().count();
     (!allowed.contains(&n))

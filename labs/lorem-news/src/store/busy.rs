@@ -1,6 +1,6 @@
 //! How a connection waits while another one writes: the switch `busy_wait`.
 //!
-//! Does not decide whether SQLite asks at all: for a deferred transaction that has read before, it does not.
+//! Does not apply to deferred transactions that have read before: SQLite fails them without calling the busy handler.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use crate::config::BusyWait;
 use crate::counter::Counters;
 use crate::runtime_lock;
 
-/// How long either way waits at the most.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// The pause of the yielding way.
-const PAUSE: Duration = Duration::from_micros(60);
+/// Maximum wait.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+/// Pause between attempts of the yielding wait.
+const RETRY_INTERVAL: Duration = Duration::from_micros(60);
 
-/// Tells a connection how to wait.
+/// Installs the busy handler of a connection.
 ///
 /// # Errors
-/// SQLite does not take the setting.
+/// SQLite rejects the setting.
 pub fn install(conn: &mut Connection, wait: BusyWait, counters: &Arc<Counters>) -> rusqlite::Result<()> {
     match wait {
-        // SQLite's own: it sleeps 1, 2, 5, 10 ... 100 ms, inside the call, so the runtime lock stays where it is.
-        BusyWait::BlockingTimeout5000 => conn.busy_timeout(PATIENCE),
+        // SQLite's own handler sleeps 1, 2, 5, 10 ... 100 ms inside the call, with the runtime lock held.
+        BusyWait::BlockingTimeout5000 => conn.busy_timeout(MAX_WAIT),
         BusyWait::Yielding60us => {
             let counters = Arc::clone(counters);
             let mut since = now();
@@ -31,9 +31,9 @@ pub fn install(conn: &mut Connection, wait: BusyWait, counters: &Arc<Counters>) 
                 if before == 0 {
                     since = now();
                 }
-                counters.yields.one();
-                runtime_lock::give_away(|| std::thread::sleep(PAUSE));
-                now().duration_since(since) < PATIENCE
+                counters.yields.increment();
+                runtime_lock::release_during(|| std::thread::sleep(RETRY_INTERVAL));
+                now().duration_since(since) < MAX_WAIT
             }))
         }
     }

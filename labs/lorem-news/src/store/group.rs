@@ -1,7 +1,7 @@
-//! One thread that writes for all: what waits at the moment shares a transaction.
+//! Group commit: one writer thread, whose waiting changes share a transaction.
 //!
-//! Does not wait for a group to fill: the first change is taken at once, and while it is being committed others gather.
-//! A change is acknowledged after the commit that holds it.
+//! Does not wait for a group to fill: the first change starts at once, and changes that arrive during its commit form the next
+//! group. A change is acknowledged after its commit.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -9,21 +9,21 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use super::write::{Write, Written};
+use super::write::{Write, WriteOutcome};
 use super::{Failure, Store};
 use crate::counter::Counters;
 
-/// Requests that share a transaction at the most: bounds how long the lock is held.
+/// Maximum number of requests per transaction; bounds how long the write lock is held.
 const GROUP_MAX: usize = 256;
 
-/// Changes of one request, made together, and who waits for them.
+/// Changes of one request, applied together, and the channel for their result.
 #[derive(Debug)]
 struct Job {
     writes: Vec<Write>,
-    reply: oneshot::Sender<Result<Vec<Written>, Failure>>,
+    reply: oneshot::Sender<Result<Vec<WriteOutcome>, Failure>>,
 }
 
-/// The way to the writer. The thread ends when the last one is dropped, after it has written what waits.
+/// A handle to the writer thread, which writes the queue and ends when the last handle is dropped.
 #[derive(Debug, Clone)]
 pub struct GroupWriter {
     jobs: Sender<Job>,
@@ -34,7 +34,7 @@ impl GroupWriter {
     /// Starts the thread on a connection of its own.
     ///
     /// # Errors
-    /// The system has no thread to give.
+    /// The system cannot start a thread.
     pub fn start(store: Store, counters: Arc<Counters>) -> std::io::Result<(Self, JoinHandle<()>)> {
         let (jobs, waiting) = mpsc::channel();
         let asked = Arc::clone(&counters);
@@ -44,11 +44,11 @@ impl GroupWriter {
         Ok((Self { jobs, counters: asked }, thread))
     }
 
-    /// Hands changes in; the answer comes after their commit.
-    pub fn submit(&self, writes: Vec<Write>) -> oneshot::Receiver<Result<Vec<Written>, Failure>> {
+    /// Queues changes. The result arrives after their commit.
+    pub fn submit(&self, writes: Vec<Write>) -> oneshot::Receiver<Result<Vec<WriteOutcome>, Failure>> {
         let (reply, answer) = oneshot::channel();
         let n = writes.len() as u64;
-        // A writer that is gone drops the reply, and the receiver says so.
+        // If the writer has ended, the reply is dropped and the receiver returns an error.
         let _ = self.jobs.send(Job { writes, reply });
         self.counters.writes.add(n);
         answer
@@ -68,20 +68,20 @@ fn write_until_closed(mut store: Store, waiting: &Receiver<Job>, counters: &Coun
     }
 }
 
-/// One transaction for all. If it fails for a reason that may be one request's own, one for each, so that nobody suffers
-/// from another's failure; a busy database is everybody's.
+/// Applies a group in one transaction. If that fails because of one request, retries with a transaction per request; a busy database
+/// fails all of them.
 fn write_group(store: &mut Store, group: &mut Vec<Job>, counters: &Counters) {
     match store.write_all(group.iter().flat_map(|job| &job.writes)) {
         Ok(written) => {
             let mut written = written.into_iter();
             for job in group.drain(..) {
                 let of_job = written.by_ref().take(job.writes.len()).collect();
-                // Whoever asked may have gone away; the change is made all the same.
+                // A failed send means that the request was cancelled; its change is committed all the same.
                 let _ = job.reply.send(Ok(of_job));
             }
         }
         Err(Failure::Busy) => {
-            counters.busy.one();
+            counters.busy.increment();
             for job in group.drain(..) {
                 let _ = job.reply.send(Err(Failure::Busy));
             }

@@ -1,49 +1,49 @@
-//! What pages need to know, as queries.
+//! Queries for pages.
 //!
-//! Changes nothing, so each of them runs on a read-only connection as well.
+//! Does not change anything: every query works on a read-only connection.
 
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{Failure, Store};
 
-/// Who is signed in, or whose page it is.
+/// A user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// Its row.
+    /// Row id.
     pub id: i64,
-    /// How it is shown.
+    /// Screen name.
     pub screen_name: String,
-    /// What it says of itself.
+    /// Self-description.
     pub about: String,
-    /// Posts it has.
+    /// Number of posts.
     pub posts_count: i64,
     /// Day of the first sign-up, in UTC.
     pub since: String,
 }
 
-/// A post, whole or for a list.
+/// A post, complete or as shown in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
-    /// Its row.
+    /// Row id.
     pub id: i64,
     /// Its author.
     pub user: i64,
     /// Its title.
     pub title: String,
-    /// The text; the beginning of it in a list.
+    /// The text; only its beginning in a list.
     pub description: String,
     /// When, in UTC, to the minute.
     pub published: String,
     /// Comments below it.
     pub comments_count: i64,
-    /// Grows with each change of what is shown.
+    /// Revision: grows with each change of the rendered content.
     pub revision: i64,
 }
 
 /// A comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comment {
-    /// Its row.
+    /// Row id.
     pub id: i64,
     /// The post it belongs to.
     pub post: i64,
@@ -55,7 +55,7 @@ pub struct Comment {
     pub created: String,
 }
 
-/// A post as it was at one time: enough to find what was rendered of it.
+/// A version of a post: the key of its rendered fragments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version {
     /// The post.
@@ -75,9 +75,9 @@ pub enum Table {
     Comments,
 }
 
-/// Which posts a list shows, and in which order.
+/// Selection and order of the posts of a list.
 #[derive(Debug, Clone, Copy)]
-pub enum Which {
+pub enum PostSelection {
     /// The newest below an id.
     Before(i64),
     /// The first of at least an id.
@@ -86,7 +86,7 @@ pub enum Which {
     Of(i64),
 }
 
-/// What a list shows of a post, as the beginning of a query.
+/// Start of a query for the columns that a list shows.
 macro_rules! listed_columns {
     () => {
         "SELECT id, user_id, title, substr(description, 1, 360), \
@@ -94,7 +94,7 @@ macro_rules! listed_columns {
     };
 }
 
-impl Which {
+impl PostSelection {
     fn key(self) -> i64 {
         match self {
             Self::Before(id) | Self::From(id) | Self::Of(id) => id,
@@ -103,35 +103,35 @@ impl Which {
 }
 
 impl Store {
-    /// The posts of a list, each with the beginning of its text.
+    /// The posts of a list, with the beginning of each text.
     ///
     /// # Errors
-    /// Of the database.
-    pub fn posts(&self, which: Which) -> Result<Vec<Post>, Failure> {
+    /// The database fails.
+    pub fn posts(&self, which: PostSelection) -> Result<Vec<Post>, Failure> {
         let sql = match which {
-            Which::Before(_) => concat!(listed_columns!(), "WHERE id < ?1 ORDER BY id DESC LIMIT 50"),
-            Which::From(_) => concat!(listed_columns!(), "WHERE id >= ?1 ORDER BY id LIMIT 100"),
-            Which::Of(_) => concat!(listed_columns!(), "WHERE user_id = ?1 ORDER BY id DESC"),
+            PostSelection::Before(_) => concat!(listed_columns!(), "WHERE id < ?1 ORDER BY id DESC LIMIT 50"),
+            PostSelection::From(_) => concat!(listed_columns!(), "WHERE id >= ?1 ORDER BY id LIMIT 100"),
+            PostSelection::Of(_) => concat!(listed_columns!(), "WHERE user_id = ?1 ORDER BY id DESC"),
         };
         let mut statement = self.conn().prepare_cached(sql)?;
         let rows = statement.query_map(params![which.key()], post)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The same list, of versions alone.
+    /// The versions of the posts of a list.
     ///
     /// # Errors
-    /// Of the database.
-    pub fn versions(&self, which: Which) -> Result<Vec<Version>, Failure> {
-        // The index has all of it; of itself SQLite would go through the posts, text and all.
+    /// The database fails.
+    pub fn versions(&self, which: PostSelection) -> Result<Vec<Version>, Failure> {
+        // The index covers the query; by default SQLite would read the posts with their text.
         let sql = match which {
-            Which::Before(_) => {
+            PostSelection::Before(_) => {
                 "SELECT id, revision FROM posts INDEXED BY posts_versions WHERE id < ?1 ORDER BY id DESC LIMIT 50"
             }
-            Which::From(_) => {
+            PostSelection::From(_) => {
                 "SELECT id, revision FROM posts INDEXED BY posts_versions WHERE id >= ?1 ORDER BY id LIMIT 100"
             }
-            Which::Of(_) => {
+            PostSelection::Of(_) => {
                 "SELECT id, revision FROM posts INDEXED BY posts_user_id WHERE user_id = ?1 ORDER BY id DESC"
             }
         };
@@ -143,15 +143,15 @@ impl Store {
     /// One post as a list shows it.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn listed_post(&self, id: i64) -> Result<Option<Post>, Failure> {
         self.post_by(concat!(listed_columns!(), "WHERE id = ?1"), id)
     }
 
-    /// One whole post.
+    /// One complete post.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn post(&self, id: i64) -> Result<Option<Post>, Failure> {
         self.post_by(
             "SELECT id, user_id, title, description, \
@@ -168,7 +168,7 @@ impl Store {
     /// The version of a post, its author and its title.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn version(&self, id: i64) -> Result<Option<(Version, i64, String)>, Failure> {
         Ok(self
             .conn()
@@ -180,7 +180,7 @@ impl Store {
     /// The comments of a post, oldest first.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn comments(&self, post: i64) -> Result<Vec<Comment>, Failure> {
         let mut statement = self.conn().prepare_cached(
             "SELECT id, post_id, user_id, body, strftime('%Y-%m-%d %H:%M', created_at, 'unixepoch') \
@@ -193,7 +193,7 @@ impl Store {
     /// One comment.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn comment(&self, id: i64) -> Result<Option<Comment>, Failure> {
         Ok(self
             .conn()
@@ -208,7 +208,7 @@ impl Store {
     /// Whether a user has comments below a post.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn has_commented(&self, post: i64, user: i64) -> Result<bool, Failure> {
         Ok(self
             .conn()
@@ -219,7 +219,7 @@ impl Store {
     /// A user by its id.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn user(&self, id: i64) -> Result<Option<User>, Failure> {
         Ok(self
             .conn()
@@ -230,10 +230,10 @@ impl Store {
             .optional()?)
     }
 
-    /// The name of a user, for a page that shows what it wrote.
+    /// The screen name of a user.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn screen_name(&self, id: i64) -> Result<Option<String>, Failure> {
         Ok(self
             .conn()
@@ -242,10 +242,10 @@ impl Store {
             .optional()?)
     }
 
-    /// Id and password digest of the user of a name.
+    /// Id and password digest of the user with a name.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn credentials(&self, screen_name: &str) -> Result<Option<(i64, String)>, Failure> {
         Ok(self
             .conn()
@@ -257,7 +257,7 @@ impl Store {
     /// Id and name of the user of a session.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn session_user(&self, session: i64) -> Result<Option<(i64, String)>, Failure> {
         Ok(self
             .conn()
@@ -271,9 +271,9 @@ impl Store {
     /// Smallest and largest id of a table; `None` when it is empty.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn id_range(&self, table: Table) -> Result<Option<(i64, i64)>, Failure> {
-        // Two subqueries: asked for both at once, SQLite would read the whole table.
+        // Two subqueries: with min and max in one query, SQLite would read the whole table.
         let sql = match table {
             Table::Users => "SELECT (SELECT min(id) FROM users), (SELECT max(id) FROM users)",
             Table::Posts => "SELECT (SELECT min(id) FROM posts), (SELECT max(id) FROM posts)",
@@ -287,7 +287,7 @@ impl Store {
     /// A random user: id and name.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn random_user(&self) -> Result<Option<(i64, String)>, Failure> {
         let Some((min, max)) = self.id_range(Table::Users)? else { return Ok(None) };
         Ok(self
@@ -297,10 +297,10 @@ impl Store {
             .optional()?)
     }
 
-    /// A random id of a table's range, and the first row from there on.
+    /// The id of a random row: the first one from a random id on.
     ///
     /// # Errors
-    /// Of the database.
+    /// The database fails.
     pub fn random_id(&self, table: Table) -> Result<Option<i64>, Failure> {
         let Some((min, max)) = self.id_range(table)? else { return Ok(None) };
         let sql = match table {

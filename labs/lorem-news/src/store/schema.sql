@@ -1,5 +1,5 @@
--- The board. A post's revision grows whenever anything changes that a page shows of it, whoever changes it, also
--- another program: rendered pieces are kept under (id, revision). AUTOINCREMENT: an id is never used again, so neither is such a pair.
+-- The board. A post's revision grows with every change of its rendered content, also by another program: rendered fragments are
+-- cached under (id, revision). AUTOINCREMENT: an id is never reused, so neither is such a pair.
 CREATE TABLE users (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     screen_name TEXT NOT NULL COLLATE NOCASE UNIQUE,
@@ -22,7 +22,7 @@ CREATE TABLE posts (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
 ) STRICT;
--- Both hold all that is needed to find kept pieces, so that a list does not read a hundred texts for it.
+-- Both indexes cover the keys of cached fragments, so that a list does not read a hundred texts.
 CREATE INDEX posts_versions ON posts (id, revision);
 CREATE INDEX posts_user_id ON posts (user_id, id, revision);
 

@@ -1,38 +1,38 @@
-//! Every change the board knows, as data, and what it does to the tables.
+//! All changes of the board as data, and their effect on the tables.
 //!
-//! Opens no transaction: whether changes share one is decided by who applies them.
+//! Does not open transactions: the caller decides whether changes share one.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-/// A change. The owner of an update or a deletion is who asks for it; `None` may change what belongs to others.
+/// A change. `owner` of an update or deletion is the requesting user; `None` can change rows of any user.
 #[derive(Debug, Clone)]
 pub enum Write {
     /// A user signs in.
     InsertSession {
-        /// Who.
+        /// The user.
         user: i64,
-        /// The browser's name for itself.
+        /// User agent.
         user_agent: Box<str>,
-        /// Where from.
+        /// IP address.
         ip_address: Box<str>,
     },
-    /// A user was seen.
+    /// Update the time a user was last seen.
     TouchUser {
-        /// Who.
+        /// The user.
         user: i64,
     },
     /// A user signs out.
     DeleteSession {
-        /// Which session.
+        /// The session.
         id: i64,
     },
     /// A new user.
     CreateUser {
-        /// Unique, whatever the case of its letters.
+        /// Unique, case-insensitive.
         screen_name: Box<str>,
         /// As a PHC string.
         password_digest: Box<str>,
-        /// What users say of themselves.
+        /// Self-description.
         about: Box<str>,
     },
     /// A new post.
@@ -44,75 +44,75 @@ pub enum Write {
         /// The text.
         description: Box<str>,
     },
-    /// Another title or text.
+    /// Change the title or text of a post.
     UpdatePost {
-        /// Which post.
+        /// The post.
         id: i64,
-        /// Who asks.
+        /// The requesting user.
         owner: Option<i64>,
         /// Unique.
         title: Box<str>,
         /// The text.
         description: Box<str>,
     },
-    /// A post goes, with its comments.
+    /// Delete a post with its comments.
     DeletePost {
-        /// Which post.
+        /// The post.
         id: i64,
-        /// Who asks.
+        /// The requesting user.
         owner: Option<i64>,
     },
     /// A new comment.
     CreateComment {
-        /// Below which post.
+        /// The post.
         post: i64,
         /// Its author.
         user: i64,
         /// The text.
         body: Box<str>,
     },
-    /// Another text.
+    /// Change the text of a comment.
     UpdateComment {
-        /// Which comment.
+        /// The comment.
         id: i64,
-        /// Who asks.
+        /// The requesting user.
         owner: Option<i64>,
         /// The text.
         body: Box<str>,
     },
-    /// A comment goes.
+    /// Delete a comment.
     DeleteComment {
-        /// Which comment.
+        /// The comment.
         id: i64,
-        /// Who asks.
+        /// The requesting user.
         owner: Option<i64>,
     },
 }
 
-/// What came of a change.
+/// Outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Written {
+pub enum WriteOutcome {
     /// A row was added: its id.
     New(i64),
-    /// The row was changed or removed. For a comment: the id of its post; otherwise the row's own.
+    /// The row was changed or deleted. The id of the row, or of the post for a comment.
     Done(i64),
-    /// The title or the name belongs to another row; nothing changed.
+    /// Another row has this title or name; nothing changed.
     Taken,
-    /// There is no such row; nothing changed.
+    /// No such row; nothing changed.
     Missing,
-    /// The row belongs to somebody else; nothing changed.
+    /// The row belongs to another user; nothing changed.
     NotYours,
 }
 
-/// What a slower program does inside its transactions. Called in each change, between its checks and its first
-/// write: there, a deferred transaction does not have the lock yet and an immediate one does.
+/// Simulated work of a slower program. Called in each change between its checks and its first write: there, a deferred
+/// transaction does not have the write lock yet and an immediate one does.
 pub type Work<'a> = &'a dyn Fn();
 
-/// Makes one change. Everything that can be refused is checked before the first row is touched.
+/// Applies one change. All checks precede the first write.
 ///
 /// # Errors
-/// Whatever SQLite says; the transaction has to be rolled back then.
-pub fn apply(conn: &Connection, write: &Write, work: Work<'_>) -> rusqlite::Result<Written> {
+/// An SQLite error; the caller must roll the transaction back.
+pub fn apply(conn: &Connection, write: &Write, work: Work<'_>) -> rusqlite::Result<WriteOutcome> {
     match write {
         Write::InsertSession { user, user_agent, ip_address } => {
             insert_session(conn, work, *user, user_agent, ip_address)
@@ -139,28 +139,28 @@ fn insert_session(
     user: i64,
     agent: &str,
     address: &str,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<WriteOutcome> {
     work();
     conn.prepare_cached(
         "INSERT INTO sessions (user_id, user_agent, ip_address, created_at, updated_at) \
          VALUES (?1, ?2, ?3, unixepoch(), unixepoch())",
     )?
     .insert(params![user, agent, address])
-    .map(Written::New)
+    .map(WriteOutcome::New)
 }
 
-fn touch_user(conn: &Connection, work: Work<'_>, user: i64) -> rusqlite::Result<Written> {
+fn touch_user(conn: &Connection, work: Work<'_>, user: i64) -> rusqlite::Result<WriteOutcome> {
     work();
     let n = conn
         .prepare_cached("UPDATE users SET last_seen_at = unixepoch() WHERE id = ?1")?
         .execute(params![user])?;
-    Ok(if n == 0 { Written::Missing } else { Written::Done(user) })
+    Ok(if n == 0 { WriteOutcome::Missing } else { WriteOutcome::Done(user) })
 }
 
-fn delete_session(conn: &Connection, work: Work<'_>, id: i64) -> rusqlite::Result<Written> {
+fn delete_session(conn: &Connection, work: Work<'_>, id: i64) -> rusqlite::Result<WriteOutcome> {
     work();
     let n = conn.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute(params![id])?;
-    Ok(if n == 0 { Written::Missing } else { Written::Done(id) })
+    Ok(if n == 0 { WriteOutcome::Missing } else { WriteOutcome::Done(id) })
 }
 
 fn create_user(
@@ -169,9 +169,9 @@ fn create_user(
     name: &str,
     digest: &str,
     about: &str,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<WriteOutcome> {
     if conn.prepare_cached("SELECT 1 FROM users WHERE screen_name = ?1")?.exists(params![name])? {
-        return Ok(Written::Taken);
+        return Ok(WriteOutcome::Taken);
     }
     work();
     conn.prepare_cached(
@@ -179,7 +179,7 @@ fn create_user(
          VALUES (?1, ?2, ?3, unixepoch(), unixepoch())",
     )?
     .insert(params![name, digest, about])
-    .map(Written::New)
+    .map(WriteOutcome::New)
 }
 
 fn create_post(
@@ -188,9 +188,9 @@ fn create_post(
     user: i64,
     title: &str,
     description: &str,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<WriteOutcome> {
     if conn.prepare_cached("SELECT 1 FROM posts WHERE title = ?1")?.exists(params![title])? {
-        return Ok(Written::Taken);
+        return Ok(WriteOutcome::Taken);
     }
     work();
     let id = conn
@@ -201,7 +201,7 @@ fn create_post(
         .insert(params![user, title, description])?;
     conn.prepare_cached("UPDATE users SET posts_count = posts_count + 1 WHERE id = ?1")?
         .execute(params![user])?;
-    Ok(Written::New(id))
+    Ok(WriteOutcome::New(id))
 }
 
 fn update_post(
@@ -211,7 +211,7 @@ fn update_post(
     owner: Option<i64>,
     title: &str,
     description: &str,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<WriteOutcome> {
     let author = conn
         .prepare_cached("SELECT user_id FROM posts WHERE id = ?1")?
         .query_row(params![id], |row| row.get(0))
@@ -223,17 +223,22 @@ fn update_post(
         .prepare_cached("SELECT 1 FROM posts WHERE title = ?1 AND id <> ?2")?
         .exists(params![title, id])?;
     if taken {
-        return Ok(Written::Taken);
+        return Ok(WriteOutcome::Taken);
     }
     work();
     conn.prepare_cached(
         "UPDATE posts SET title = ?2, description = ?3, updated_at = unixepoch() WHERE id = ?1",
     )?
     .execute(params![id, title, description])?;
-    Ok(Written::Done(id))
+    Ok(WriteOutcome::Done(id))
 }
 
-fn delete_post(conn: &Connection, work: Work<'_>, id: i64, owner: Option<i64>) -> rusqlite::Result<Written> {
+fn delete_post(
+    conn: &Connection,
+    work: Work<'_>,
+    id: i64,
+    owner: Option<i64>,
+) -> rusqlite::Result<WriteOutcome> {
     let author = conn
         .prepare_cached("SELECT user_id FROM posts WHERE id = ?1")?
         .query_row(params![id], |row| row.get(0))
@@ -246,7 +251,7 @@ fn delete_post(conn: &Connection, work: Work<'_>, id: i64, owner: Option<i64>) -
     conn.prepare_cached("DELETE FROM posts WHERE id = ?1")?.execute(params![id])?;
     conn.prepare_cached("UPDATE users SET posts_count = posts_count - 1 WHERE id = ?1")?
         .execute(params![author])?;
-    Ok(Written::Done(id))
+    Ok(WriteOutcome::Done(id))
 }
 
 fn create_comment(
@@ -255,9 +260,9 @@ fn create_comment(
     post: i64,
     user: i64,
     body: &str,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<WriteOutcome> {
     if !conn.prepare_cached("SELECT 1 FROM posts WHERE id = ?1")?.exists(params![post])? {
-        return Ok(Written::Missing);
+        return Ok(WriteOutcome::Missing);
     }
     work();
     let id = conn
@@ -267,7 +272,7 @@ fn create_comment(
         )?
         .insert(params![post, user, body])?;
     count_comments(conn, post, 1)?;
-    Ok(Written::New(id))
+    Ok(WriteOutcome::New(id))
 }
 
 fn update_comment(
@@ -276,7 +281,7 @@ fn update_comment(
     id: i64,
     owner: Option<i64>,
     body: &str,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<WriteOutcome> {
     let (post, author) = comment_of(conn, id)?;
     if let Err(refusal) = allowed(author, owner) {
         return Ok(refusal);
@@ -284,7 +289,7 @@ fn update_comment(
     work();
     conn.prepare_cached("UPDATE comments SET body = ?2, updated_at = unixepoch() WHERE id = ?1")?
         .execute(params![id, body])?;
-    Ok(Written::Done(post))
+    Ok(WriteOutcome::Done(post))
 }
 
 fn delete_comment(
@@ -292,7 +297,7 @@ fn delete_comment(
     work: Work<'_>,
     id: i64,
     owner: Option<i64>,
-) -> rusqlite::Result<Written> {
+) -> rusqlite::Result<WriteOutcome> {
     let (post, author) = comment_of(conn, id)?;
     if let Err(refusal) = allowed(author, owner) {
         return Ok(refusal);
@@ -300,7 +305,7 @@ fn delete_comment(
     work();
     conn.prepare_cached("DELETE FROM comments WHERE id = ?1")?.execute(params![id])?;
     count_comments(conn, post, -1)?;
-    Ok(Written::Done(post))
+    Ok(WriteOutcome::Done(post))
 }
 
 fn count_comments(conn: &Connection, post: i64, change: i64) -> rusqlite::Result<usize> {
@@ -308,7 +313,7 @@ fn count_comments(conn: &Connection, post: i64, change: i64) -> rusqlite::Result
         .execute(params![post, change])
 }
 
-/// Post and author of a comment; post 0 and no author when there is none.
+/// Post and author of a comment; post 0 and no author if it does not exist.
 fn comment_of(conn: &Connection, id: i64) -> rusqlite::Result<(i64, Option<i64>)> {
     conn.prepare_cached("SELECT post_id, user_id FROM comments WHERE id = ?1")?
         .query_row(params![id], |row| Ok((row.get(0)?, Some(row.get(1)?))))
@@ -316,11 +321,11 @@ fn comment_of(conn: &Connection, id: i64) -> rusqlite::Result<(i64, Option<i64>)
         .map(|found| found.unwrap_or((0, None)))
 }
 
-/// The author of a row, if it exists and `owner` may change it.
-fn allowed(author: Option<i64>, owner: Option<i64>) -> Result<i64, Written> {
+/// The author of a row, if it exists and `owner` can change it.
+fn allowed(author: Option<i64>, owner: Option<i64>) -> Result<i64, WriteOutcome> {
     match (author, owner) {
-        (None, _) => Err(Written::Missing),
-        (Some(author), Some(owner)) if author != owner => Err(Written::NotYours),
+        (None, _) => Err(WriteOutcome::Missing),
+        (Some(author), Some(owner)) if author != owner => Err(WriteOutcome::NotYours),
         (Some(author), _) => Ok(author),
     }
 }

@@ -1,13 +1,13 @@
-//! Signed cookies and what forms carry against forgery.
+//! Signed session cookies and CSRF tokens of forms.
 //!
-//! Keeps nothing: a session's row in the database decides whether it still counts.
+//! Stores nothing: the row of a session in the database decides whether it is still valid.
 
 use std::fmt::Write;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Signs, and checks what was signed.
+/// Signs cookies and tokens, and verifies them.
 #[derive(Clone)]
 pub struct Signer {
     keyed: Hmac<Sha256>,
@@ -36,23 +36,23 @@ impl Signer {
         format!("{id}.{signature}")
     }
 
-    /// The session of a cookie whose signature is good.
+    /// The session of a cookie with a valid signature.
     pub fn session_of(&self, cookie: &str) -> Option<i64> {
         let (id, signature) = cookie.split_once('.')?;
         self.fits("session", id, signature).then(|| id.parse().ok())?
     }
 
-    /// What forms carry for a browser that has this cookie.
+    /// The form token for a browser with this cookie.
     pub fn form_token(&self, seed: &str) -> String {
         hex(&self.sign("form", seed))
     }
 
-    /// Whether a form came from a page that was made for this browser.
+    /// Whether a form token is valid for this browser.
     pub fn form_fits(&self, seed: &str, token: &str) -> bool {
         !seed.is_empty() && self.fits("form", seed, token)
     }
 
-    /// The purpose is signed too: what was signed for one is worth nothing for another.
+    /// The purpose is signed too, so that a signature for one is invalid for another.
     fn mac(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
         let mut mac = self.keyed.clone();
         mac.update(purpose.as_bytes());
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_cookie_cannot_be_made_up_or_changed() {
+    fn a_session_cookie_cannot_be_forged_or_changed() {
         let signer = Signer::new(b"key").unwrap();
         let cookie = signer.session_cookie(41);
         assert_eq!(signer.session_of(&cookie), Some(41));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_counts_for_one_purpose_and_one_browser() {
+    fn a_signature_is_valid_for_one_purpose_and_one_browser() {
         let signer = Signer::new(b"key").unwrap();
         let token = signer.form_token("41");
         assert!(signer.form_fits("41", &token));

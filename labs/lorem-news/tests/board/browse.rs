@@ -1,6 +1,6 @@
-//! The board as people see it.
+//! The board as seen in a browser.
 
-use crate::support::{Board, Browser, token_of};
+use crate::fixture::{Board, Browser, token_of};
 
 #[test]
 fn a_person_signs_up_writes_edits_and_deletes() {
@@ -14,13 +14,13 @@ fn a_person_signs_up_writes_edits_and_deletes() {
     assert!(ada.get("/").body.contains("A title of mine"), "the newest post is on the front page");
 
     let edit = format!("{post}/edit");
-    let answer = ada.submit(&edit, &post, &[("title", "Another title"), ("description", "Text")]);
-    assert_eq!((answer.status, answer.location.as_str()), (303, post.as_str()));
+    let response = ada.submit(&edit, &post, &[("title", "Another title"), ("description", "Text")]);
+    assert_eq!((response.status, response.location.as_str()), (303, post.as_str()));
     assert!(ada.get("/").body.contains("Another title"));
 
     let comments = format!("{post}/comments");
-    let answer = ada.submit(&post, &comments, &[("body", "A comment of mine")]);
-    let (_, comment) = answer.location.split_once("#comment-").unwrap();
+    let response = ada.submit(&post, &comments, &[("body", "A comment of mine")]);
+    let (_, comment) = response.location.split_once("#comment-").unwrap();
     assert!(ada.get(&post).body.contains("1 comments"));
     let path = format!("/comments/{comment}");
     assert_eq!(ada.submit(&format!("{path}/edit"), &path, &[("body", "Better words")]).status, 303);
@@ -35,7 +35,7 @@ fn a_person_signs_up_writes_edits_and_deletes() {
 }
 
 #[test]
-fn only_who_wrote_it_can_change_it() {
+fn only_the_author_can_change_a_post_or_comment() {
     let board = Board::start(&[]);
     let (mut ada, mut bob) = (Browser::new(&board), Browser::new(&board));
     ada.sign_up("ada");
@@ -62,7 +62,7 @@ fn only_who_wrote_it_can_change_it() {
 }
 
 #[test]
-fn a_stranger_reads_everything_and_writes_nothing() {
+fn an_anonymous_visitor_reads_everything_and_writes_nothing() {
     let board = Board::start(&[]);
     let mut stranger = Browser::new(&board);
     let list = stranger.get("/posts");
@@ -71,11 +71,11 @@ fn a_stranger_reads_everything_and_writes_nothing() {
     assert_eq!(stranger.get(&format!("/posts?before={older}")).body.matches("<article").count(), 50);
     assert_eq!(stranger.get("/posts/1").status, 200);
     assert_eq!(stranger.get("/users/1").status, 200);
-    let answer = stranger.get("/posts/new");
-    assert_eq!((answer.status, answer.location.as_str()), (303, "/sign_in"));
+    let response = stranger.get("/posts/new");
+    assert_eq!((response.status, response.location.as_str()), (303, "/sign_in"));
     let before = board.number("SELECT count(*) FROM posts");
-    let answer = stranger.submit("/sign_in", "/posts", &[("title", "A stranger's"), ("description", "x")]);
-    assert_eq!((answer.status, answer.location.as_str()), (303, "/sign_in"));
+    let response = stranger.submit("/sign_in", "/posts", &[("title", "A stranger's"), ("description", "x")]);
+    assert_eq!((response.status, response.location.as_str()), (303, "/sign_in"));
     assert_eq!(board.number("SELECT count(*) FROM posts"), before);
 }
 
@@ -95,7 +95,7 @@ fn a_form_of_another_site_is_refused() {
 }
 
 #[test]
-fn signing_in_needs_the_password_and_signing_out_ends_the_session_for_good() {
+fn signing_in_needs_the_password_and_signing_out_ends_the_session() {
     let board = Board::start(&[]);
     let mut ada = Browser::new(&board);
     ada.sign_up("ada");
@@ -121,7 +121,7 @@ fn signing_in_needs_the_password_and_signing_out_ends_the_session_for_good() {
 }
 
 #[test]
-fn what_cannot_be_taken_is_refused_with_a_reason_and_kept_in_the_form() {
+fn invalid_input_is_refused_with_a_reason_and_stays_in_the_form() {
     let board = Board::start(&["--body-limit", "4096"]);
     let mut ada = Browser::new(&board);
     ada.sign_up("ada");
@@ -129,12 +129,12 @@ fn what_cannot_be_taken_is_refused_with_a_reason_and_kept_in_the_form() {
         board.database().query_row("SELECT title FROM posts WHERE id = 1", [], |row| row.get(0)).unwrap();
     for (title, reason) in [("Tiny", "The title has 4 characters"), (taken.as_str(), "of this title already")]
     {
-        let answer = ada.submit("/posts/new", "/posts", &[("title", title), ("description", "My text")]);
-        assert_eq!(answer.status, 422);
-        assert!(answer.body.contains(reason) && answer.body.contains("My text"), "{}", answer.body);
+        let response = ada.submit("/posts/new", "/posts", &[("title", title), ("description", "My text")]);
+        assert_eq!(response.status, 422);
+        assert!(response.body.contains(reason) && response.body.contains("My text"), "{}", response.body);
     }
-    let answer = ada.submit("/posts/1", "/posts/1/comments", &[("body", "Hey")]);
-    assert_eq!(answer.status, 422);
+    let response = ada.submit("/posts/1", "/posts/1/comments", &[("body", "Hey")]);
+    assert_eq!(response.status, 422);
     let long = "x".repeat(5000);
     assert_eq!(
         ada.submit("/posts/new", "/posts", &[("title", "A title"), ("description", &long)]).status,
@@ -151,7 +151,7 @@ fn what_cannot_be_taken_is_refused_with_a_reason_and_kept_in_the_form() {
 }
 
 #[test]
-fn what_does_not_exist_is_a_clear_4xx() {
+fn missing_pages_and_bad_paths_are_a_4xx() {
     let board = Board::start(&[]);
     let mut browser = Browser::new(&board);
     for (path, status) in [

@@ -1,4 +1,4 @@
-//! What was acknowledged is there after the process was killed.
+//! Acknowledged posts survive a kill of the process.
 //!
 //! `LOREM_KILLS=50 cargo test -p lorem-news durability` is the long form.
 
@@ -6,35 +6,35 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
 
-use crate::support::{Board, Browser, file_in, wait};
+use crate::fixture::{Board, Browser, database_path, wait};
 
-/// Posts while the board lives, and returns the titles it was shown.
+/// Posts until the board is dead. Returns the acknowledged titles.
 fn post_until_dead(url: &str, dead: &AtomicBool) -> Vec<String> {
     let mut titles = Vec::new();
     let mut browser = Browser::at(url);
     while !dead.load(Ordering::Relaxed) {
-        let Ok(answer) = browser.try_post("/benchmarking/post_create", &[]) else { continue };
-        assert_eq!(answer.status, 200, "{}", answer.body);
-        let title = answer.body.split("<title>").nth(1).unwrap().split(" - Lorem News").next().unwrap();
+        let Ok(response) = browser.try_post("/benchmarking/post_create", &[]) else { continue };
+        assert_eq!(response.status, 200, "{}", response.body);
+        let title = response.body.split("<title>").nth(1).unwrap().split(" - Lorem News").next().unwrap();
         titles.push(title.to_owned());
     }
     titles
 }
 
-/// Ends the users when it is dropped, whatever becomes of the test: else they would wait for ever.
-struct End<'a>(&'a AtomicBool);
+/// Stops the virtual users when dropped; otherwise a failed test would hang.
+struct StopOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for End<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Lets users post, kills the board when it has done some work, and returns what was acknowledged.
+/// Kills the board under load. Returns the acknowledged titles.
 fn kill_under_load(board: &mut Board, posts: u64) -> Vec<String> {
     let dead = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let end = End(&dead);
+        let end = StopOnDrop(&dead);
         let users: Vec<_> = (0..8).map(|_| scope.spawn(|| post_until_dead(&board.url, &dead))).collect();
         wait("posts are acknowledged", || acknowledged(&board.url) >= posts);
         board.child.kill().unwrap();
@@ -56,15 +56,15 @@ fn every_acknowledged_post_survives_a_kill_under_load() {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut folder = crate::support::seeded();
+    let mut folder = crate::fixture::seeded();
     let mut acknowledged = Vec::new();
     for kill in 0..kills {
-        // Both ways to commit take turns on the same file.
+        // Both writers alternate on the same file.
         let writer = if kill % 2 == 0 { "group" } else { "direct" };
         let mut board = Board::start_in(folder, &["--benchmarking", "on", "--writer", writer]);
         acknowledged.extend(kill_under_load(&mut board, random.u64(20..200)));
         folder = std::mem::replace(&mut board.folder, tempfile::tempdir().unwrap());
-        check(&Connection::open(file_in(folder.path())).unwrap(), &acknowledged);
+        check(&Connection::open(database_path(folder.path())).unwrap(), &acknowledged);
     }
 }
 

@@ -1,11 +1,11 @@
-//! What people, load generators and operators get from a running board.
+//! A running board as seen by people, load generators and operators.
 //!
-//! Each test starts the real program on a free port and a folder of its own. None asserts how long something takes.
+//! Each test starts the real program on a free port with its own folder. No test asserts a duration.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 
 mod browse;
 mod durability;
+mod fixture;
 mod operate;
-mod support;
 mod switch;

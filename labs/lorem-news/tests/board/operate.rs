@@ -1,14 +1,14 @@
-//! The board as operators and load generators see it.
+//! The board as seen by operators and load generators.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::Barrier;
 
-use crate::support::{Board, Browser, file_in, fill, signal, wait};
+use crate::fixture::{Board, Browser, database_path, fill, signal, wait};
 
 #[test]
-fn every_benchmark_route_answers_with_a_page() {
+fn every_benchmark_route_returns_a_page() {
     let board = Board::start(&[]);
     let before = board.number("SELECT count(*) FROM comments");
     for route in [
@@ -23,12 +23,12 @@ fn every_benchmark_route_answers_with_a_page() {
         "write_heavy",
         "balanced",
     ] {
-        let answer = board.benchmark(route);
-        assert_eq!(answer.status, 200, "{route}: {}", answer.body);
-        assert!(answer.body.trim_end().ends_with("</html>"), "{route}");
+        let response = board.benchmark(route);
+        assert_eq!(response.status, 200, "{route}: {}", response.body);
+        assert!(response.body.trim_end().ends_with("</html>"), "{route}");
     }
     assert_eq!(board.number("SELECT count(*) FROM sessions"), 10, "each of them signs in");
-    // One comment is added, one goes, and a post takes five or more along.
+    // One comment is added, one deleted, and a deleted post takes five or more with it.
     assert!(board.number("SELECT count(*) FROM comments") < before);
     let wrong = "SELECT count(*) FROM posts WHERE comments_count <> \
                  (SELECT count(*) FROM comments WHERE post_id = posts.id)";
@@ -39,7 +39,7 @@ fn every_benchmark_route_answers_with_a_page() {
 }
 
 #[test]
-fn pages_are_as_large_as_the_published_ones() {
+fn pages_have_the_published_size() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), &[]);
     let board = Board::start_in(folder, &["--benchmarking", "on"]);
@@ -51,21 +51,21 @@ fn pages_are_as_large_as_the_published_ones() {
 }
 
 #[test]
-fn the_benchmark_routes_are_closed_unless_they_are_asked_for() {
-    let board = Board::start_in(crate::support::seeded(), &[]);
-    let answer = board.benchmark("post_destroy");
-    assert_eq!(answer.status, 404);
-    assert!(answer.body.contains("--benchmarking on"));
+fn the_benchmark_routes_are_off_by_default() {
+    let board = Board::start_in(crate::fixture::seeded(), &[]);
+    let response = board.benchmark("post_destroy");
+    assert_eq!(response.status, 404);
+    assert!(response.body.contains("--benchmarking on"));
     assert_eq!(board.number("SELECT count(*) FROM posts"), 200);
 }
 
 #[test]
-fn an_empty_folder_becomes_an_empty_board_that_says_what_is_missing() {
+fn an_empty_folder_becomes_an_empty_board_with_a_hint() {
     let board = Board::start_in(tempfile::tempdir().unwrap(), &["--benchmarking", "on"]);
     assert_eq!(Browser::new(&board).get("/").status, 200);
-    let answer = board.benchmark("post_create");
-    assert_eq!(answer.status, 409);
-    assert!(answer.body.contains("lorem-news seed"));
+    let response = board.benchmark("post_create");
+    assert_eq!(response.status, 409);
+    assert!(response.body.contains("lorem-news seed"));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_same_seed_writes_the_same_board_and_another_one_does_not() {
     let rows = |seed: &str| {
         let folder = tempfile::tempdir().unwrap();
         fill(folder.path(), &["--posts", "50", "--seed", seed]);
-        let database = rusqlite::Connection::open(file_in(folder.path())).unwrap();
+        let database = rusqlite::Connection::open(database_path(folder.path())).unwrap();
         let mut all = Vec::new();
         for sql in [
             "SELECT screen_name || about || password_digest || posts_count FROM users ORDER BY id",
@@ -92,7 +92,7 @@ fn the_same_seed_writes_the_same_board_and_another_one_does_not() {
 }
 
 #[test]
-fn a_board_is_not_written_over_by_accident() {
+fn a_board_is_not_overwritten_by_accident() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), &["--posts", "5"]);
     let again = |more: &[&str]| {
@@ -110,7 +110,7 @@ fn a_board_is_not_written_over_by_accident() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn a_port_in_use_is_reported() {
     let board = Board::start(&[]);
     let address = board.url.strip_prefix("http://").unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -124,7 +124,7 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
-fn a_stop_finishes_what_is_open() {
+fn a_shutdown_finishes_open_requests() {
     for flags in [&[][..], &["--processes", "2"], &["--dispatch", "threads"]] {
         let mut board = Board::start(flags);
         let lock = board.database();
@@ -147,23 +147,23 @@ fn a_stop_finishes_what_is_open() {
         assert!(board.child.wait().unwrap().success(), "{flags:?}");
         assert_eq!(board.number("SELECT count(*) FROM posts"), before + 1);
         drop(lock);
-        let mut log = file_in(board.folder.path()).into_os_string();
+        let mut log = database_path(board.folder.path()).into_os_string();
         log.push("-wal");
-        // The last connection that closes empties the log and removes it.
+        // The last connection to close checkpoints the log and removes it.
         assert!(!std::path::Path::new(&log).exists(), "{flags:?}");
     }
 }
 
-/// Which process these metrics are of.
+/// The process id of metrics.
 fn process_of(text: &str) -> u32 {
     text.split("process=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
 }
 
-/// The processes that have answered.
+/// The ids of the processes that responded.
 fn answering(board: &Board, at_least: usize) -> HashSet<u32> {
     let mut seen = HashSet::new();
     wait("processes answer", || {
-        // Each question on a connection of its own, because a connection stays with its process.
+        // One connection per request, because a connection stays with its process.
         let text = Browser::new(board).get("/metrics").body;
         seen.insert(process_of(&text));
         seen.len() >= at_least
@@ -185,7 +185,7 @@ fn several_processes_share_the_port_and_one_that_is_killed_is_replaced() {
     });
     assert_eq!(later.difference(&first).count(), 1);
     assert_eq!(board.benchmark("post_create").status, 200);
-    // Killed, it can say nothing to the others; they notice all the same.
+    // A killed process cannot notify the supervisor, which must notice.
     board.child.kill().unwrap();
     board.child.wait().unwrap();
     let agent = ureq::Agent::config_builder().build().new_agent();
@@ -193,7 +193,7 @@ fn several_processes_share_the_port_and_one_that_is_killed_is_replaced() {
 }
 
 #[test]
-fn connections_that_come_at_once_spread_over_the_processes() {
+fn concurrent_connections_spread_over_the_processes() {
     let board = Board::start(&["--processes", "5", "--log-level", "error"]);
     let together = Barrier::new(20);
     let served: Vec<u32> = std::thread::scope(|scope| {
@@ -203,7 +203,7 @@ fn connections_that_come_at_once_spread_over_the_processes() {
                     let mut browser = Browser::new(&board);
                     together.wait();
                     let text = browser.get("/metrics").body;
-                    // Nobody hangs up before everybody has been answered.
+                    // No client disconnects before all have a response.
                     together.wait();
                     process_of(&text)
                 })
@@ -211,16 +211,16 @@ fn connections_that_come_at_once_spread_over_the_processes() {
             .collect();
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
-    let mut held = HashMap::new();
+    let mut write_lock = HashMap::new();
     for process in served {
-        *held.entry(process).or_insert(0) += 1;
+        *write_lock.entry(process).or_insert(0) += 1;
     }
-    // Four each would be even. How even it is depends on who is woken how fast; that one takes nearly all does not.
-    assert!(held.len() >= 3 && held.values().all(|n| *n <= 12), "{held:?}");
+    // Four each would be even. Scheduling varies the numbers, but must not let one process take nearly all.
+    assert!(write_lock.len() >= 3 && write_lock.values().all(|n| *n <= 12), "{write_lock:?}");
 }
 
 #[test]
-fn health_is_about_the_process_and_ready_about_the_database() {
+fn health_checks_the_process_and_ready_the_database() {
     let board = Board::start(&["--log-level", "error"]);
     let mut probe = Browser::new(&board);
     assert_eq!((probe.get("/health").status, probe.get("/ready").status), (200, 200));
@@ -229,12 +229,12 @@ fn health_is_about_the_process_and_ready_about_the_database() {
 }
 
 #[test]
-fn log_lines_are_json_when_asked_for_and_name_every_request_on_debug() {
+fn log_lines_can_be_json_and_name_every_request_on_debug() {
     for (level, expected) in [
         ("info", vec!["serving", "stopping", "stopped"]),
         ("debug", vec!["serving", "answered /posts/1 200", "stopping", "stopped"]),
     ] {
-        let folder = crate::support::seeded();
+        let folder = crate::fixture::seeded();
         let mut child = Command::new(env!("CARGO_BIN_EXE_lorem-news"))
             .args([
                 "serve",
@@ -258,13 +258,13 @@ fn log_lines_are_json_when_asked_for_and_name_every_request_on_debug() {
         assert_eq!(Browser::at(url).get("/posts/1").status, 200);
         signal(child.id(), "TERM");
         let log = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
-        let told: Vec<_> = log.lines().filter_map(told).collect();
-        assert_eq!(told, expected);
+        let message_of: Vec<_> = log.lines().filter_map(message_of).collect();
+        assert_eq!(message_of, expected);
     }
 }
 
-/// What the program itself said in a line of the log.
-fn told(line: &str) -> Option<String> {
+/// The message in a log line of the program itself.
+fn message_of(line: &str) -> Option<String> {
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
     let fields = &line["fields"];
     let ours = line["target"].as_str().unwrap().starts_with("lorem_news");

@@ -1,6 +1,6 @@
-//! Each switch changes what it says, and nothing else is needed for it.
+//! Each switch has its documented effect, independent of the others.
 //!
-//! Where something must wait, the test itself holds SQLite's write lock, so that nothing depends on who is faster.
+//! Does not depend on timing: where a request must wait, the test itself holds SQLite's write lock.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
-use crate::support::{Answer, Board, Browser};
+use crate::fixture::{Board, Browser, Response};
 
-/// What the document ran: everything on, nothing improved.
-const DOCUMENT: &[&str] = &[
+/// The published configuration without any tuning step.
+const PUBLISHED: &[&str] = &[
     "--tx-mode",
     "immediate",
     "--dispatch",
@@ -33,7 +33,7 @@ fn start(flags: &[&[&str]]) -> Board {
     Board::start(&flags.concat())
 }
 
-/// SQLite's write lock, until it is committed.
+/// Takes SQLite's write lock until [`release`].
 fn lock(board: &Board) -> Connection {
     let lock = board.database();
     lock.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -44,99 +44,99 @@ fn release(lock: &Connection) {
     lock.execute_batch("COMMIT").unwrap();
 }
 
-fn in_background(board: &Board, route: &str) -> JoinHandle<Answer> {
+fn in_background(board: &Board, route: &str) -> JoinHandle<Response> {
     let (url, path) = (board.url.clone(), format!("/benchmarking/{route}"));
     std::thread::spawn(move || Browser::at(&url).post(&path, &[]))
 }
 
-/// The status of a request that is at the board when this comes back: what holds it up from there on is the board.
-fn sent(board: &Board, route: &str) -> JoinHandle<u16> {
+/// Sends a request. It has reached the board when this returns, so only the board delays it from then on.
+fn send_request(board: &Board, route: &str) -> JoinHandle<u16> {
     let mut stream = TcpStream::connect(board.url.strip_prefix("http://").unwrap()).unwrap();
     let headers = "host: board\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
     let request = format!("POST /benchmarking/{route} HTTP/1.1\r\n{headers}");
     stream.write_all(request.as_bytes()).unwrap();
     std::thread::spawn(move || {
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer.split(' ').nth(1).unwrap().parse().unwrap()
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response.split(' ').nth(1).unwrap().parse().unwrap()
     })
 }
 
-/// Enough round trips for any request that is not held up to be answered in.
-fn ask_around(board: &Board) {
+/// Enough round trips for any unblocked request to finish meanwhile.
+fn round_trips(board: &Board) {
     for _ in 0..50 {
         assert_eq!(Browser::new(board).get("/health").status, 200);
     }
 }
 
 #[test]
-fn a_deferred_transaction_fails_at_once_beside_a_writer_and_an_immediate_one_waits() {
+fn a_deferred_transaction_fails_at_once_during_a_write_and_an_immediate_one_waits() {
     let flags: &[&str] = &["--sign-in-writes", "off", "--writer", "direct", "--dispatch", "threads"];
     let deferred = start(&[flags, &["--tx-mode", "deferred", "--log-level", "error"]]);
-    let held = lock(&deferred);
-    let answer = deferred.benchmark("post_create");
-    assert_eq!(answer.status, 500, "{}", answer.body);
+    let write_lock = lock(&deferred);
+    let response = deferred.benchmark("post_create");
+    assert_eq!(response.status, 500, "{}", response.body);
     assert_eq!(deferred.counter("lorem_yields_total"), 0, "SQLite does not even ask whether to wait");
     assert_eq!(deferred.counter("lorem_busy_total"), 1);
-    release(&held);
+    release(&write_lock);
     assert_eq!(deferred.benchmark("post_create").status, 200, "alone, a deferred one goes through");
 
     let immediate = start(&[flags, &["--tx-mode", "immediate"]]);
-    let held = lock(&immediate);
+    let write_lock = lock(&immediate);
     let waiting = in_background(&immediate, "post_create");
     immediate.wait_for("lorem_yields_total", 3);
-    release(&held);
+    release(&write_lock);
     assert_eq!(waiting.join().unwrap().status, 200);
     assert_eq!(immediate.counter("lorem_busy_total"), 0);
 }
 
 #[test]
-fn a_blocking_wait_stops_unrelated_reads_of_its_process_and_a_yielding_one_does_not() {
+fn a_blocking_wait_blocks_unrelated_reads_of_its_process_and_a_yielding_one_does_not() {
     let two: &[&str] = &["--threads", "2", "--sign-in-writes", "off"];
-    let yielding = start(&[DOCUMENT, two, &["--busy-wait", "yielding_60us"]]);
-    let held = lock(&yielding);
+    let yielding = start(&[PUBLISHED, two, &["--busy-wait", "yielding_60us"]]);
+    let write_lock = lock(&yielding);
     let writing = in_background(&yielding, "post_create");
     yielding.wait_for("lorem_yields_total", 1);
     assert_eq!(yielding.benchmark("post_show").status, 200, "a read goes on while the writer waits");
-    release(&held);
+    release(&write_lock);
     assert_eq!(writing.join().unwrap().status, 200);
 
-    let blocking = start(&[DOCUMENT, two, &["--busy-wait", "blocking_timeout_5000"]]);
-    let held = lock(&blocking);
+    let blocking = start(&[PUBLISHED, two, &["--busy-wait", "blocking_timeout_5000"]]);
+    let write_lock = lock(&blocking);
     let writing = in_background(&blocking, "post_create");
     blocking.wait_for("lorem_begun_total", 1);
-    let reading = sent(&blocking, "post_show");
-    ask_around(&blocking);
+    let reading = send_request(&blocking, "post_show");
+    round_trips(&blocking);
     assert!(!reading.is_finished(), "the read had to wait for a writer of another request");
-    release(&held);
+    release(&write_lock);
     assert_eq!((writing.join().unwrap().status, reading.join().unwrap()), (200, 200));
 }
 
 #[test]
-fn without_the_runtime_lock_a_blocking_wait_stops_only_its_own_request() {
+fn without_the_runtime_lock_a_blocking_wait_blocks_only_its_own_request() {
     let flags: &[&str] =
         &["--threads", "2", "--sign-in-writes", "off", "--busy-wait", "blocking_timeout_5000"];
-    let board = start(&[DOCUMENT, flags, &["--runtime-lock", "none"]]);
-    let held = lock(&board);
+    let board = start(&[PUBLISHED, flags, &["--runtime-lock", "none"]]);
+    let write_lock = lock(&board);
     let writing = in_background(&board, "post_create");
     board.wait_for("lorem_begun_total", 1);
     assert_eq!(board.benchmark("post_show").status, 200);
-    release(&held);
+    release(&write_lock);
     assert_eq!(writing.join().unwrap().status, 200);
 }
 
 #[test]
-fn a_writer_that_loses_its_turn_meets_a_blocking_wait_and_both_stand_still_until_the_wait_gives_up() {
-    // Two users of one process. The clock ticks inside nearly every transaction, so a writer has to let the other user go on,
-    // who wants to write as well, and waits with the runtime lock that the writer needs for its commit.
+fn a_writer_that_loses_the_runtime_lock_and_a_blocking_wait_stall_until_the_wait_times_out() {
+    // Two virtual users of one process. A time slice ends inside nearly every transaction, so a writer must yield to the other
+    // user, which writes too and waits while holding the runtime lock that the first writer needs for its commit.
     let two: &[&str] = &["--threads", "2", "--sign-in-writes", "off", "--log-level", "error"];
     let often: &[&str] = &["--transaction-cost", "5000", "--runtime-slice", "1"];
     let refused = |wait: &str| {
-        let board = start(&[DOCUMENT, two, often, &["--busy-wait", wait]]);
+        let board = start(&[PUBLISHED, two, often, &["--busy-wait", wait]]);
         let refused = AtomicBool::new(false);
         let posts = || {
             for _ in 0..10 {
-                // One is enough: each takes as long as a wait lasts.
+                // One is enough: each takes as long as a full wait.
                 if board.benchmark("post_create").status == 500 || refused.load(Ordering::Relaxed) {
                     return refused.store(true, Ordering::Relaxed);
                 }
@@ -153,22 +153,22 @@ fn a_writer_that_loses_its_turn_meets_a_blocking_wait_and_both_stand_still_until
 }
 
 #[test]
-fn with_one_thread_a_request_that_waits_keeps_others_out_and_with_two_it_does_not() {
+fn with_one_thread_a_waiting_request_blocks_others_and_with_two_it_does_not() {
     let flags: &[&str] = &["--sign-in-writes", "off", "--runtime-lock", "none"];
     for threads in ["1", "2"] {
-        let board = start(&[DOCUMENT, flags, &["--threads", threads]]);
-        let held = lock(&board);
+        let board = start(&[PUBLISHED, flags, &["--threads", threads]]);
+        let write_lock = lock(&board);
         let writing = in_background(&board, "post_create");
         board.wait_for("lorem_yields_total", 1);
-        let reading = sent(&board, "post_show");
+        let reading = send_request(&board, "post_show");
         if threads == "1" {
-            ask_around(&board);
+            round_trips(&board);
             assert!(!reading.is_finished());
-            release(&held);
+            release(&write_lock);
             assert_eq!(reading.join().unwrap(), 200);
         } else {
             assert_eq!(reading.join().unwrap(), 200, "answered while the other one waits");
-            release(&held);
+            release(&write_lock);
         }
         assert_eq!(writing.join().unwrap().status, 200);
     }
@@ -179,17 +179,17 @@ fn an_inline_request_needs_no_thread_while_its_write_waits_for_the_group() {
     let flags: &[&str] = &["--threads", "1", "--writer", "group", "--sign-in-writes", "off"];
     for dispatch in ["inline", "threads"] {
         let board = start(&[flags, &["--dispatch", dispatch]]);
-        let held = lock(&board);
+        let write_lock = lock(&board);
         let writing = in_background(&board, "post_create");
         board.wait_for("lorem_yields_total", 1);
-        let reading = sent(&board, "post_show");
+        let reading = send_request(&board, "post_show");
         if dispatch == "inline" {
             assert_eq!(reading.join().unwrap(), 200, "answered on the only thread there is");
-            release(&held);
+            release(&write_lock);
         } else {
-            ask_around(&board);
+            round_trips(&board);
             assert!(!reading.is_finished());
-            release(&held);
+            release(&write_lock);
             assert_eq!(reading.join().unwrap(), 200);
         }
         assert_eq!(writing.join().unwrap().status, 200);
@@ -197,13 +197,13 @@ fn an_inline_request_needs_no_thread_while_its_write_waits_for_the_group() {
 }
 
 #[test]
-fn a_group_commits_fewer_times_than_it_has_posts_and_a_direct_writer_once_a_change() {
+fn a_group_commits_fewer_times_than_it_has_posts_and_a_direct_writer_once_per_change() {
     let group = start(&[&["--writer", "group"]]);
-    let held = lock(&group);
+    let write_lock = lock(&group);
     let waiting: Vec<_> = (0..10).map(|_| in_background(&group, "post_create")).collect();
     // Session, last seen and post of ten requests.
     group.wait_for("lorem_writes_total", 30);
-    release(&held);
+    release(&write_lock);
     for request in waiting {
         assert_eq!(request.join().unwrap().status, 200);
     }
@@ -233,7 +233,7 @@ fn sign_in_writes_can_be_left_out() {
 }
 
 #[test]
-fn the_cookie_of_a_benchmark_is_a_session_that_counts() {
+fn the_cookie_of_a_benchmark_is_a_valid_session() {
     let board = start(&[]);
     let mut browser = Browser::new(&board);
     browser.post("/benchmarking/posts_index", &[]);
@@ -241,7 +241,7 @@ fn the_cookie_of_a_benchmark_is_a_session_that_counts() {
 }
 
 #[test]
-fn a_render_cost_of_five_renders_five_times_and_sends_the_same_page() {
+fn a_render_cost_of_five_renders_five_times_and_returns_the_same_page() {
     let page = |cost: &str| {
         let board = start(&[&["--render-cost", cost, "--fragment-cache", "off"]]);
         let body = Browser::new(&board).get("/posts").body;
@@ -253,7 +253,7 @@ fn a_render_cost_of_five_renders_five_times_and_sends_the_same_page() {
 }
 
 #[test]
-fn a_transaction_cost_is_paid_for_each_change_inside_its_transaction() {
+fn transaction_cost_applies_per_change_inside_its_transaction() {
     for (cost, toil) in [("0", 0), ("7", 21)] {
         for writer in ["direct", "group"] {
             let board = start(&[&["--transaction-cost", cost, "--writer", writer]]);
@@ -261,7 +261,7 @@ fn a_transaction_cost_is_paid_for_each_change_inside_its_transaction() {
             assert_eq!(board.counter("lorem_toil_total"), toil, "session, last seen and post");
         }
     }
-    // Who holds the lock longer lets a deferred transaction of another process fail more often; here it must.
+    // A longer transaction makes a deferred one of another process fail more often; here it must fail.
     let flags: &[&str] = &["--tx-mode", "deferred", "--writer", "direct", "--processes", "2"];
     let board = start(&[
         flags,
@@ -277,7 +277,7 @@ fn a_transaction_cost_is_paid_for_each_change_inside_its_transaction() {
 }
 
 #[test]
-fn the_log_is_moved_into_the_file_by_a_thread_of_its_own_or_by_the_requests() {
+fn the_log_is_checkpointed_by_a_background_thread_or_by_the_requests() {
     let background = start(&[&["--checkpoint", "background", "--writer", "direct"]]);
     let mut posts = 0;
     while background.counter("lorem_checkpoints_total") == 0 {
@@ -289,15 +289,15 @@ fn the_log_is_moved_into_the_file_by_a_thread_of_its_own_or_by_the_requests() {
         assert_eq!(inline.benchmark("post_create").status, 200);
     }
     assert_eq!(inline.counter("lorem_checkpoints_total"), 0);
-    // The log of the one that checkpoints by itself has started anew: a file never shrinks, but is used again.
-    let mut log = crate::support::file_in(inline.folder.path()).into_os_string();
+    // With inline checkpoints the log has restarted: its file does not shrink, but is reused.
+    let mut log = crate::fixture::database_path(inline.folder.path()).into_os_string();
     log.push("-wal");
     let bytes = std::fs::metadata(log).unwrap().len();
     assert!(bytes < 2 * 1_000 * 4_200, "{bytes} bytes of log after {} posts", posts * 2);
 }
 
 #[test]
-fn a_kept_fragment_is_used_again_and_never_after_a_change() {
+fn a_cached_fragment_is_reused_and_never_after_a_change() {
     let board = start(&[]);
     let mut ada = Browser::new(&board);
     ada.sign_up("ada");
@@ -320,7 +320,7 @@ fn a_kept_fragment_is_used_again_and_never_after_a_change() {
     ada.submit(&post, &format!("{post}/comments"), &[("body", "A comment of mine")]);
     assert!(reader.get("/").body.contains("1 comments"));
     assert!(reader.get(&post).body.contains("A comment of mine"));
-    // By another program: what it changes shows at once too.
+    // A change by another program shows at once too.
     board
         .database()
         .execute("UPDATE users SET screen_name = 'countess' WHERE screen_name = 'ada'", [])
@@ -337,7 +337,7 @@ fn a_change_in_one_process_shows_in_the_fragments_of_another() {
     let mut ada = Browser::new(&board);
     ada.sign_up("ada");
     let post = ada.write_post("The first title", "Text");
-    // A browser keeps its connection, and so its process: eight of them reach both before long.
+    // A browser keeps its connection, and so its process: eight browsers reach both.
     let mut readers: Vec<_> = (0..8).map(|_| Browser::new(&board)).collect();
     for reader in &mut readers {
         assert!(reader.get("/").body.contains("The first title"));
@@ -349,7 +349,7 @@ fn a_change_in_one_process_shows_in_the_fragments_of_another() {
 }
 
 #[test]
-fn without_the_fragment_cache_nothing_is_kept() {
+fn without_the_fragment_cache_nothing_is_cached() {
     let board = start(&[&["--fragment-cache", "off"]]);
     let mut reader = Browser::new(&board);
     let first = reader.get("/").body;

@@ -16,7 +16,7 @@ fn read(mut body: Value) -> Result<Draft, Refusal> {
 }
 
 #[test]
-fn the_first_of_cron_delay_and_run_at_says_when_and_without_them_it_is_now() {
+fn the_first_of_cron_delay_and_run_at_sets_the_time_and_the_default_is_now() {
     let at = |text: &str| When::At(text.parse().unwrap());
     let first = "2030-01-31T12:05:00Z".parse().unwrap();
     let rows = [
@@ -38,7 +38,7 @@ fn the_first_of_cron_delay_and_run_at_says_when_and_without_them_it_is_now() {
 }
 
 #[test]
-fn what_is_no_time_is_refused_by_name() {
+fn an_invalid_time_is_refused_by_name() {
     for delay in [
         json!(0),
         json!(-1),
@@ -64,7 +64,7 @@ fn what_is_no_time_is_refused_by_name() {
 }
 
 #[test]
-fn wrong_parts_are_told_by_field() {
+fn invalid_fields_are_reported_by_name() {
     let rows = [
         ("url", json!("ftp://host/")),
         ("url", json!("http://")),
@@ -101,7 +101,7 @@ fn wrong_parts_are_told_by_field() {
 }
 
 #[test]
-fn a_change_says_what_goes_and_what_stays() {
+fn a_change_sets_clears_or_keeps_fields() {
     let change = Change::read(br#"{"task": {"queue": null, "enabled": false}}"#, now()).unwrap();
     assert_eq!(change.cleared, ["queue"]);
     assert_eq!((change.parts.enabled, change.parts.url, change.when), (Some(false), None, None));

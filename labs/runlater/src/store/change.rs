@@ -1,19 +1,19 @@
-//! Changes of tasks that are there: other parts, an end, one more execution.
+//! Changes of existing tasks: update, delete, trigger.
 //!
-//! Does not check what it writes; [`crate::draft`] did.
+//! Does not validate; [`crate::draft`] did.
 
 use deadpool_postgres::Transaction;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::deed::Deed;
 use super::list::{of_one, task};
+use super::transaction::RequestTransaction;
 use crate::draft::{Change, When};
 use crate::recurrence::Recurrence;
 use crate::refusal::Refusal;
 use crate::task::Task;
 
-/// What is not said stays; what is to be empty is named in $16.
+/// Fields that are NULL stay; $16 names the columns to clear.
 const CHANGE: &str = "UPDATE tasks SET name = coalesce($3, name), url = coalesce($4, url), \
     method = coalesce($5, method), headers = coalesce($6::text::jsonb, headers), \
     body = CASE WHEN 'body' = ANY ($16::text[]) THEN NULL ELSE coalesce($7, body) END, \
@@ -26,26 +26,26 @@ const CHANGE: &str = "UPDATE tasks SET name = coalesce($3, name), url = coalesce
     queue = CASE WHEN 'queue' = ANY ($16::text[]) THEN NULL ELSE coalesce($14, queue) END, \
     callback_url = CASE WHEN 'callback_url' = ANY ($16::text[]) THEN NULL ELSE coalesce($15, callback_url) END, \
     updated_at = now() WHERE id = $1 AND organization_id = $2";
-/// $2 the expression, $3 the first time; and the same of a time alone, whose $2 is null.
+/// $2: cron expression, $3: first time. [`ONCE`] takes the same parameters with $2 null.
 const RECUR: &str = "UPDATE tasks SET schedule_type = 'cron', cron_expression = $2, next_run_at = $3, \
     scheduled_at = NULL WHERE id = $1";
 const ONCE: &str = "UPDATE tasks SET schedule_type = 'once', cron_expression = $2, next_run_at = NULL, \
     scheduled_at = $3 WHERE id = $1";
 const EXECUTION: &str = "INSERT INTO executions (id, task_id, scheduled_for) VALUES ($1, $2, $3)";
-/// A task that is to run at another time has only that one before it.
-const DROP_PENDING: &str = "DELETE FROM executions WHERE task_id = $1 AND status = 'pending'";
+/// A rescheduled task has no other pending executions.
+const DELETE_PENDING: &str = "DELETE FROM executions WHERE task_id = $1 AND status = 'pending'";
 /// Executions of a task, if it is the organization's.
-const DROP: &str =
+const DELETE_EXECUTIONS: &str =
     "DELETE FROM executions e USING tasks t WHERE t.id = $1 AND t.organization_id = $2 AND e.task_id = $1";
-const LANE: &str = "UPDATE executions e SET lane = CASE WHEN t.queue IS NOT NULL \
+const SET_QUEUE: &str = "UPDATE executions e SET lane = CASE WHEN t.queue IS NOT NULL \
     THEN t.organization_id || '/' || t.queue END FROM tasks t \
     WHERE t.id = $1 AND e.task_id = $1 AND e.status = 'pending'";
 
-impl Deed<'_> {
+impl RequestTransaction<'_> {
     /// Changes a task.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails.
+    /// There is no such task; PostgreSQL fails.
     pub async fn change(&self, id: Uuid, change: &Change, now: Timestamp) -> Result<Task, Refusal> {
         let transaction = &self.transaction;
         let parts = &change.parts;
@@ -79,20 +79,20 @@ impl Deed<'_> {
         if let Some(when) = &change.when {
             reschedule(transaction, id, when).await?;
         }
-        transaction.execute(&transaction.prepare_cached(LANE).await?, &[&id]).await?;
+        transaction.execute(&transaction.prepare_cached(SET_QUEUE).await?, &[&id]).await?;
         if change.parts.enabled == Some(true) {
-            go_on(transaction, id, now).await?;
+            resume(transaction, id, now).await?;
         }
         self.show(id).await
     }
 
-    /// Deletes a task and its executions. A call that is under way is not stopped; its result is refused.
+    /// Deletes a task and its executions. A call in progress continues; its result is refused.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails.
+    /// There is no such task; PostgreSQL fails.
     pub async fn delete(&self, id: Uuid) -> Result<(), Refusal> {
-        // In the order in which a result takes them, executions before their task, and then what came in between.
-        let statement = self.transaction.prepare_cached(DROP).await?;
+        // Locks in the order of result writes, executions before their task; then deletes executions that came in between.
+        let statement = self.transaction.prepare_cached(DELETE_EXECUTIONS).await?;
         self.transaction.execute(&statement, &[&id, &self.organization]).await?;
         let sql = "DELETE FROM tasks WHERE id = $1 AND organization_id = $2";
         let statement = self.transaction.prepare_cached(sql).await?;
@@ -120,10 +120,10 @@ impl Deed<'_> {
         Ok(execution)
     }
 
-    /// A task as it stands now.
+    /// The current state of a task.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails.
+    /// There is no such task; PostgreSQL fails.
     pub async fn show(&self, id: Uuid) -> Result<Task, Refusal> {
         let statement = self.transaction.prepare_cached(&of_one()).await?;
         let row = self.transaction.query_opt(&statement, &[&id, &self.organization]).await?;
@@ -131,7 +131,7 @@ impl Deed<'_> {
     }
 }
 
-/// The task is executed at another time, and only then.
+/// Reschedules a task to a new time only.
 async fn reschedule(transaction: &Transaction<'_>, id: Uuid, when: &When) -> Result<(), Refusal> {
     let (sql, cron, time) = match when {
         When::Cron(text, first) => (RECUR, Some(text.as_str()), *first),
@@ -140,7 +140,7 @@ async fn reschedule(transaction: &Transaction<'_>, id: Uuid, when: &When) -> Res
     };
     let statement = transaction.prepare_cached(sql).await?;
     transaction.execute(&statement, &[&id, &cron, &time]).await?;
-    transaction.execute(&transaction.prepare_cached(DROP_PENDING).await?, &[&id]).await?;
+    transaction.execute(&transaction.prepare_cached(DELETE_PENDING).await?, &[&id]).await?;
     if cron.is_none() {
         let statement = transaction.prepare_cached(EXECUTION).await?;
         transaction.execute(&statement, &[&Uuid::now_v7(), &id, &time]).await?;
@@ -148,8 +148,8 @@ async fn reschedule(transaction: &Transaction<'_>, id: Uuid, when: &When) -> Res
     Ok(())
 }
 
-/// A recurring task that is turned on goes on from now: what it did not do meanwhile was not missed.
-async fn go_on(transaction: &Transaction<'_>, id: Uuid, now: Timestamp) -> Result<(), Refusal> {
+/// Resumes a re-enabled recurring task from now: times while disabled do not count as missed.
+async fn resume(transaction: &Transaction<'_>, id: Uuid, now: Timestamp) -> Result<(), Refusal> {
     let sql = "SELECT cron_expression FROM tasks WHERE id = $1 AND schedule_type = 'cron'";
     let row = transaction.query_opt(&transaction.prepare_cached(sql).await?, &[&id]).await?;
     let cron = row.and_then(|row| Recurrence::read(row.get(0)));

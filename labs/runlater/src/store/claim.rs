@@ -1,4 +1,4 @@
-//! Claims: executions that are due become those of one worker, and of nobody else.
+//! Claims: assigns due executions to exactly one node.
 //!
 //! A claim counts up `claim`; a result with an older count is refused ([`super::result`]). Does not wait for work.
 
@@ -6,13 +6,13 @@ use jiff::Timestamp;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{Store, kept};
+use super::{Store, prepared};
 use crate::config::switch::{ClaimQuery, Switches};
 use crate::job::{Job, Work};
 use crate::refusal::Refusal;
 
-/// Any number, as long as every node takes the same one: queues are looked at by one node at a time.
-const LANES_LOCK: i64 = 7_206_085;
+/// Advisory lock: any number, the same on every node; one node at a time claims from queues.
+const QUEUES_LOCK: i64 = 7_206_085;
 
 /// Columns of the work of a job, in the order that [`work`] reads them.
 const WORK: &str = "t.organization_id, o.webhook_secret, t.enabled, t.schedule_type = 'cron', t.url, t.method, \
@@ -22,29 +22,29 @@ const WORK: &str = "t.organization_id, o.webhook_secret, t.enabled, t.schedule_t
     CASE WHEN o.notify_on_recovery AND NOT t.muted THEN o.notification_webhook_url END";
 const TASK: &str =
     "LEFT JOIN tasks t ON t.id = c.task_id LEFT JOIN organizations o ON o.id = t.organization_id";
-/// What a claim changes, and what comes back.
-const TAKE: &str = "UPDATE executions e SET status = 'running', started_at = clock_timestamp(), node = $1, \
+/// What a claim changes and returns.
+const CLAIM: &str = "UPDATE executions e SET status = 'running', started_at = clock_timestamp(), node = $1, \
     claim = e.claim + 1 FROM due d WHERE e.id = d.id AND e.scheduled_for = d.scheduled_for \
     RETURNING e.id, e.task_id, e.scheduled_for, e.attempt, e.claim, e.lane";
 const CLAIMED: &str = "c.id, c.task_id, c.scheduled_for, c.attempt, c.claim, c.lane";
 
-/// A job whose task is still to be loaded, or there already.
+/// A claimed job, with or without its work loaded.
 #[derive(Debug)]
 pub struct Claimed {
     /// The job; its work is empty if it is not loaded.
     pub job: Job,
-    /// Whether the work is there.
+    /// Whether the work is loaded.
     pub is_loaded: bool,
-    /// Whether the task is gone.
+    /// Whether the task was deleted.
     pub is_orphan: bool,
 }
 
-/// The statements, as the switches have them.
+/// The statements, built from the switches.
 pub(super) struct Sql {
-    /// Of the work that needs no queue: $1 the node, $2 how many, and in a batch $3, before which nothing is due.
-    take: String,
-    lanes: String,
-    /// Of one task: $1.
+    /// Claims unqueued executions. $1: node, $2: how many, in a batch $3: earliest due time to scan.
+    claim: String,
+    queued: String,
+    /// Loads the work of task $1.
     load: String,
     preloads: bool,
     is_batch: bool,
@@ -72,8 +72,8 @@ impl Sql {
                  FOR UPDATE SKIP LOCKED"
             }
         };
-        // Of each queue the first one that is due, if none of it runs and none of it waits to be tried again.
-        let lanes = "SELECT e.id, e.scheduled_for FROM (SELECT DISTINCT ON (lane) id, scheduled_for, lane, attempt \
+        // The first due execution per queue, unless one of the queue runs or waits for a retry.
+        let queued = "SELECT e.id, e.scheduled_for FROM (SELECT DISTINCT ON (lane) id, scheduled_for, lane, attempt \
              FROM executions WHERE lane IS NOT NULL AND status = 'pending' \
              ORDER BY lane, attempt = 1, scheduled_for) f JOIN executions e ON e.id = f.id \
              AND e.scheduled_for = f.scheduled_for \
@@ -83,25 +83,27 @@ impl Sql {
         let joined = if preloads && is_batch { (format!(", {WORK}"), TASK) } else { (String::new(), "") };
         let claim = |due: &str| {
             let (columns, join) = &joined;
-            format!("WITH due AS MATERIALIZED ({due}), c AS ({TAKE}) SELECT {CLAIMED}{columns} FROM c {join}")
+            format!(
+                "WITH due AS MATERIALIZED ({due}), c AS ({CLAIM}) SELECT {CLAIMED}{columns} FROM c {join}"
+            )
         };
         let load = format!(
             "SELECT {WORK} FROM tasks t JOIN organizations o ON o.id = t.organization_id WHERE t.id = $1"
         );
-        Self { take: claim(due), lanes: claim(lanes), load, preloads, is_batch }
+        Self { claim: claim(due), queued: claim(queued), load, preloads, is_batch }
     }
 }
 
 impl Store {
-    /// Takes up to `most` executions that are due, none of which is in a queue and was due before `since`.
+    /// Claims up to `most` due executions without a queue, due at `since` or later.
     ///
     /// # Errors
-    /// PostgreSQL fails. Whether something was taken is not known then.
+    /// PostgreSQL fails; executions may have been claimed.
     pub async fn claim(&self, node: i64, most: usize, since: Timestamp) -> Result<Vec<Claimed>, Refusal> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let claimed = if self.claim.is_batch {
-            let client = self.get_own().await?;
-            let statement = kept(&client, &self.claim.take).await?;
+            let client = self.get_background().await?;
+            let statement = prepared(&client, &self.claim.claim).await?;
             let rows = client.query(&statement, &[&node, &most, &since]).await?;
             rows.iter().map(|row| claimed(row, self.claim.preloads)).collect()
         } else {
@@ -112,11 +114,11 @@ impl Store {
         Ok(claimed)
     }
 
-    /// As published: a transaction that takes, and loads what was taken by statements of their own.
+    /// As published: a transaction that claims, and loads the work with separate statements.
     async fn claim_one(&self, node: i64, most: i64) -> Result<Vec<Claimed>, Refusal> {
-        let mut client = self.get_at_last().await?;
+        let mut client = self.get_for_worker().await?;
         let transaction = client.transaction().await?;
-        let statement = transaction.prepare_cached(&self.claim.take).await?;
+        let statement = transaction.prepare_cached(&self.claim.claim).await?;
         let rows = transaction.query(&statement, &[&node, &most]).await?;
         let mut taken: Vec<Claimed> = rows.iter().map(|row| claimed(row, false)).collect();
         if self.claim.preloads {
@@ -130,19 +132,19 @@ impl Store {
         Ok(taken)
     }
 
-    /// Takes up to `most` executions that are due and first in their queues, none of whose queue runs.
+    /// Claims up to `most` due executions that are first in an idle queue.
     ///
     /// # Errors
-    /// PostgreSQL fails. Whether something was taken is not known then.
-    pub async fn claim_lanes(&self, node: i64, most: usize) -> Result<Vec<Claimed>, Refusal> {
-        let mut client = self.get_own().await?;
+    /// PostgreSQL fails; executions may have been claimed.
+    pub async fn claim_queued(&self, node: i64, most: usize) -> Result<Vec<Claimed>, Refusal> {
+        let mut client = self.get_background().await?;
         let transaction = client.transaction().await?;
         let sql = "SELECT pg_try_advisory_xact_lock($1)";
         let statement = transaction.prepare_cached(sql).await?;
-        if !transaction.query_one(&statement, &[&LANES_LOCK]).await?.get::<_, bool>(0) {
+        if !transaction.query_one(&statement, &[&QUEUES_LOCK]).await?.get::<_, bool>(0) {
             return Ok(Vec::new());
         }
-        let statement = transaction.prepare_cached(&self.claim.lanes).await?;
+        let statement = transaction.prepare_cached(&self.claim.queued).await?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let rows = transaction.query(&statement, &[&node, &most]).await?;
         transaction.commit().await?;
@@ -151,48 +153,48 @@ impl Store {
         Ok(rows.iter().map(|row| claimed(row, is_loaded)).collect())
     }
 
-    /// Loads the work of a job; none if its task is gone.
+    /// Loads the work of a job; `None` if its task was deleted.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn load(&self, task: Uuid) -> Result<Option<Work>, Refusal> {
-        let client = self.get_at_last().await?;
+        let client = self.get_for_worker().await?;
         self.metrics.job_loads.inc();
-        let row = client.query_opt(&kept(&client, &self.claim.load).await?, &[&task]).await?;
+        let row = client.query_opt(&prepared(&client, &self.claim.load).await?, &[&task]).await?;
         Ok(row.as_ref().and_then(|row| work(row, 0)))
     }
 
-    /// When the next execution is due that needs no queue, after now.
+    /// Due time of the next unqueued execution after now.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn next_due(&self) -> Result<Option<Timestamp>, Refusal> {
-        let client = self.get_own().await?;
+        let client = self.get_background().await?;
         let sql = "SELECT scheduled_for FROM executions WHERE status = 'pending' AND lane IS NULL \
                    AND scheduled_for > now() ORDER BY scheduled_for LIMIT 1";
-        Ok(client.query_opt(&kept(&client, sql).await?, &[]).await?.map(|row| row.get(0)))
+        Ok(client.query_opt(&prepared(&client, sql).await?, &[]).await?.map(|row| row.get(0)))
     }
 
-    /// Whether anything is due: what an idle worker asks before it tries to claim.
+    /// Whether anything is due: a cheap check before a claim.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn is_pending(&self) -> Result<bool, Refusal> {
-        let client = self.get_at_last().await?;
+        let client = self.get_for_worker().await?;
         let sql = "SELECT EXISTS (SELECT FROM executions WHERE status = 'pending' AND lane IS NULL \
                    AND scheduled_for <= now())";
-        Ok(client.query_one(&kept(&client, sql).await?, &[]).await?.get(0))
+        Ok(client.query_one(&prepared(&client, sql).await?, &[]).await?.get(0))
     }
 
-    /// How many executions wait, counted up to `most`.
+    /// Number of waiting executions, counted up to `most`.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn pending(&self, most: i64) -> Result<i64, Refusal> {
-        let client = self.get_own().await?;
+        let client = self.get_background().await?;
         let sql = "SELECT count(*) FROM (SELECT FROM executions WHERE status = 'pending' AND lane IS NULL \
                    AND scheduled_for <= now() LIMIT $1) p";
-        Ok(client.query_one(&kept(&client, sql).await?, &[&most]).await?.get(0))
+        Ok(client.query_one(&prepared(&client, sql).await?, &[&most]).await?.get(0))
     }
 }
 
@@ -203,7 +205,7 @@ fn claimed(row: &Row, is_loaded: bool) -> Claimed {
         due: row.get(2),
         attempt: row.get(3),
         claim: row.get(4),
-        lane: row.get(5),
+        queue_key: row.get(5),
         work: Work::default(),
     };
     let mut claimed = Claimed { job, is_loaded: false, is_orphan: false };

@@ -1,51 +1,51 @@
 //! New tasks and their first executions.
 //!
-//! Does not check what it writes; [`crate::draft`] did.
+//! Does not validate; [`crate::draft`] did.
 
 use deadpool_postgres::Transaction;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::deed::Deed;
-use super::{Store, kept};
+use super::transaction::RequestTransaction;
+use super::{Store, prepared};
 use crate::refusal::Refusal;
 
-/// A task that is to be written.
+/// A task to write.
 #[derive(Debug, Clone)]
 pub struct NewTask {
     /// Its id.
     pub id: Uuid,
-    /// Id of its first execution; a task that runs again and again has none yet.
+    /// Id of its first execution; `None` for recurring tasks.
     pub execution: Option<Uuid>,
-    /// Whose it is.
+    /// Organization.
     pub organization: Uuid,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What it calls.
+    /// Target address.
     pub url: String,
-    /// How.
+    /// Method.
     pub method: String,
-    /// Headers, as a JSON object of texts.
+    /// Headers, as a JSON object of strings.
     pub headers: String,
     /// The body.
     pub body: Option<String>,
-    /// When it runs again and again.
+    /// Cron expression of a recurring task.
     pub cron: Option<String>,
-    /// When it is due, or is due first.
+    /// First due time.
     pub due: Timestamp,
     /// Whether it is executed.
     pub enabled: bool,
-    /// How often it is tried.
+    /// Most attempts.
     pub retry_attempts: i32,
     /// How long a call may take, in milliseconds.
     pub timeout_ms: i32,
-    /// Whether nobody is told of failures.
+    /// Whether notifications are off.
     pub muted: bool,
-    /// Who is told of results.
+    /// Address for callbacks with results.
     pub callback_url: Option<String>,
-    /// Statuses that are successes.
+    /// Status codes that count as success.
     pub expected_status_codes: Option<String>,
-    /// A text that the answer has to have in it.
+    /// Text that the response must contain.
     pub expected_body_pattern: Option<String>,
     /// The queue.
     pub queue: Option<String>,
@@ -53,7 +53,7 @@ pub struct NewTask {
 
 impl NewTask {
     /// Organization and queue.
-    pub fn lane(&self) -> Option<String> {
+    pub fn queue_key(&self) -> Option<String> {
         self.queue.as_ref().map(|queue| format!("{}/{queue}", self.organization))
     }
 }
@@ -76,13 +76,13 @@ const MANY: &str = "WITH new AS (SELECT * FROM unnest($1::uuid[], $2::uuid[], $3
     INSERT INTO executions (id, task_id, scheduled_for, lane) SELECT execution, id, scheduled_at, lane FROM new";
 
 impl Store {
-    /// Writes tasks that run once, and their executions, by one statement: all or none.
+    /// Writes one-time tasks and their executions in one statement: all or none.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn create_many(&self, tasks: &[NewTask]) -> Result<(), Refusal> {
-        let client = self.get_own().await?;
-        let statement = kept(&client, MANY).await?;
+        let client = self.get_background().await?;
+        let statement = prepared(&client, MANY).await?;
         client
             .execute(
                 &statement,
@@ -104,7 +104,7 @@ impl Store {
                     &each(tasks, |task| task.expected_status_codes.as_deref()),
                     &each(tasks, |task| task.expected_body_pattern.as_deref()),
                     &each(tasks, |task| task.queue.as_deref()),
-                    &each(tasks, NewTask::lane),
+                    &each(tasks, NewTask::queue_key),
                 ],
             )
             .await?;
@@ -114,7 +114,7 @@ impl Store {
     }
 }
 
-impl Deed<'_> {
+impl RequestTransaction<'_> {
     /// Writes one task, and its execution if it has one. `again` writes a task that runs once another time, as was
     /// published first.
     ///
@@ -164,12 +164,12 @@ async fn insert(transaction: &Transaction<'_>, task: &NewTask) -> Result<(), Ref
         .await?;
     if let Some(execution) = task.execution {
         let statement = transaction.prepare_cached(EXECUTION).await?;
-        transaction.execute(&statement, &[&execution, &task.id, &task.due, &task.lane()]).await?;
+        transaction.execute(&statement, &[&execution, &task.id, &task.due, &task.queue_key()]).await?;
     }
     Ok(())
 }
 
-/// A column of an array for each task.
+/// One array element per task.
 pub(super) fn each<'a, T, R>(items: &'a [T], column: impl Fn(&'a T) -> R) -> Vec<R> {
     items.iter().map(column).collect()
 }

@@ -5,19 +5,19 @@
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use super::{Store, kept};
+use super::{Store, prepared};
 use crate::refusal::Refusal;
 
-/// A key as it is kept.
+/// A stored key.
 #[derive(Debug, Clone)]
 pub struct KeyRow {
     /// Its id in the table.
     pub id: Uuid,
     /// SHA-256 of the secret, in hex.
     pub hash: String,
-    /// Whose it is.
+    /// Organization.
     pub organization: Uuid,
-    /// When it was used last, as far as that is written.
+    /// Last recorded use.
     pub last_used_at: Option<Timestamp>,
 }
 
@@ -30,25 +30,25 @@ impl Store {
         let client = self.get().await?;
         self.metrics.key_lookups.inc();
         let sql = "SELECT id, key_hash, organization_id, last_used_at FROM api_keys WHERE key_id = $1";
-        let Some(row) = client.query_opt(&kept(&client, sql).await?, &[&key_id]).await? else {
+        let Some(row) = client.query_opt(&prepared(&client, sql).await?, &[&key_id]).await? else {
             return Ok(None);
         };
         let organization: Uuid = row.get(2);
         let sql = "SELECT id FROM organizations WHERE id = $1";
-        if client.query_opt(&kept(&client, sql).await?, &[&organization]).await?.is_none() {
+        if client.query_opt(&prepared(&client, sql).await?, &[&organization]).await?.is_none() {
             return Ok(None);
         }
         Ok(Some(KeyRow { id: row.get(0), hash: row.get(1), organization, last_used_at: row.get(3) }))
     }
 
-    /// Writes down that a key was used.
+    /// Records the use of a key.
     ///
     /// # Errors
     /// PostgreSQL fails; no connection is free.
     pub async fn touch(&self, key: Uuid, now: Timestamp) -> Result<(), Refusal> {
         let client = self.get().await?;
         let sql = "UPDATE api_keys SET last_used_at = $2 WHERE id = $1";
-        client.execute(&kept(&client, sql).await?, &[&key, &now]).await?;
+        client.execute(&prepared(&client, sql).await?, &[&key, &now]).await?;
         self.metrics.key_touches.inc();
         Ok(())
     }

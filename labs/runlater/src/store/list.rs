@@ -1,4 +1,4 @@
-//! Lists and single rows, as callers see them.
+//! Lists and single rows, as shown to clients.
 //!
 //! Does not encode them.
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use super::{Store, kept};
+use super::{Store, prepared};
 use crate::config::switch::{ListQuery, ListTotal, Switches};
 use crate::metric::Backlog;
 use crate::refusal::Refusal;
@@ -21,14 +21,14 @@ const COLUMNS: &str = "t.id, t.name, t.url, t.method, t.headers::text, t.body, t
     t.expected_status_codes, t.expected_body_pattern, t.queue, t.callback_url, t.next_run_at, \
     t.last_execution_at, t.inserted_at, t.updated_at";
 
-/// Which tasks of an organization are wanted.
+/// Filter by queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Queue {
     /// All.
     Any,
-    /// Those without a queue.
+    /// Tasks without a queue.
     None,
-    /// Those of a queue.
+    /// Tasks of a queue.
     Named(String),
 }
 
@@ -37,13 +37,13 @@ pub enum Queue {
 pub struct Page {
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// Whether there are more behind them.
+    /// Whether more tasks follow.
     pub has_more: bool,
-    /// How many there are, if they were counted.
+    /// Number of tasks, if counted.
     pub total: Option<i64>,
 }
 
-/// The statements, as the switches have them.
+/// The statements, built from the switches.
 pub(super) struct Sql {
     join: &'static str,
     order: &'static str,
@@ -94,7 +94,7 @@ impl Queue {
 }
 
 impl Store {
-    /// A page of the tasks of an organization, those that ran last first.
+    /// A page of an organization's tasks, latest run first.
     ///
     /// # Errors
     /// PostgreSQL fails; no connection is free.
@@ -113,7 +113,7 @@ impl Store {
         );
         let wanted = if *counts { limit } else { limit + 1 };
         let rows = client
-            .query(&kept(&client, &sql).await?, &[&organization, &queue.name(), &wanted, &offset])
+            .query(&prepared(&client, &sql).await?, &[&organization, &queue.name(), &wanted, &offset])
             .await?;
         let length = usize::try_from(limit).unwrap_or_default();
         let tasks: Vec<Task> = rows.iter().take(length).map(task).collect();
@@ -122,17 +122,17 @@ impl Store {
         }
         let sql = format!("SELECT count(*) FROM tasks t WHERE t.organization_id = $1 {condition}");
         let total: i64 =
-            client.query_one(&kept(&client, &sql).await?, &[&organization, &queue.name()]).await?.get(0);
+            client.query_one(&prepared(&client, &sql).await?, &[&organization, &queue.name()]).await?.get(0);
         Ok(Page { has_more: offset.saturating_add(limit) < total, tasks, total: Some(total) })
     }
 
     /// One task.
     ///
     /// # Errors
-    /// There is none; PostgreSQL fails; no connection is free.
+    /// There is no such task; PostgreSQL fails; no connection is free.
     pub async fn show(&self, organization: Uuid, id: Uuid) -> Result<Task, Refusal> {
         let client = self.get().await?;
-        let row = client.query_opt(&kept(&client, &of_one()).await?, &[&id, &organization]).await?;
+        let row = client.query_opt(&prepared(&client, &of_one()).await?, &[&id, &organization]).await?;
         row.as_ref().map(task).ok_or(Refusal::NoTask)
     }
 
@@ -151,12 +151,12 @@ impl Store {
         let sql = "SELECT id, status, scheduled_for, started_at, finished_at, status_code, duration_ms, \
                    error_message, attempt FROM executions WHERE task_id = $1 \
                    ORDER BY scheduled_for DESC, attempt DESC LIMIT $2";
-        let rows = client.query(&kept(&client, sql).await?, &[&id, &limit]).await?;
+        let rows = client.query(&prepared(&client, sql).await?, &[&id, &limit]).await?;
         Ok(rows.iter().map(execution).collect())
     }
 
-    /// How executions stand, over all nodes. Whoever asks while it is counted has the next count, with all others who do:
-    /// it reads all that waits, and anybody may ask.
+    /// The backlog over all nodes. Requests that arrive during a count share the next one:
+    /// a count reads everything that waits, and needs no key.
     ///
     /// # Errors
     /// PostgreSQL fails.
@@ -175,7 +175,7 @@ impl Store {
     }
 
     async fn count_backlog(&self) -> Result<Backlog, Refusal> {
-        let client = self.get_own().await?;
+        let client = self.get_background().await?;
         let sql = "SELECT count(*) FILTER (WHERE scheduled_for <= now()), \
                    count(*) FILTER (WHERE scheduled_for > now()), \
                    coalesce(greatest(extract(epoch FROM now() - min(scheduled_for)) * 1000, 0), 0)::bigint, \
@@ -183,7 +183,7 @@ impl Store {
                    FROM (SELECT scheduled_for FROM executions WHERE status = 'pending' AND lane IS NULL \
                    UNION ALL SELECT scheduled_for FROM executions \
                    WHERE lane IS NOT NULL AND status = 'pending') p";
-        let row = client.query_one(&kept(&client, sql).await?, &[]).await?;
+        let row = client.query_one(&prepared(&client, sql).await?, &[]).await?;
         Ok(Backlog { due: row.get(0), later: row.get(1), oldest_ms: row.get(2), running: row.get(3) })
     }
 }

@@ -1,6 +1,6 @@
-//! What the switches want of the database before the first request: schema and indexes.
+//! Prepares the database before the first request: schema and indexes.
 //!
-//! Serves nobody.
+//! Serves no requests.
 
 use tokio_postgres::{Client, NoTls};
 
@@ -12,7 +12,7 @@ use crate::migration;
 pub const ID_INDEX: &str = "tasks_default_pkey";
 /// The index for the list, as published.
 pub const LIST_INDEX: &str = "tasks_org_last_execution_idx";
-/// Published, and needed by nothing here: name, table, rest.
+/// Published indexes that nothing here needs: name, table, rest.
 const SPARE: [(&str, &str, &str); 7] = [
     ("tasks_organization_id_index", "tasks_default", "(organization_id)"),
     ("tasks_enabled_index", "tasks_default", "(enabled) WHERE enabled"),
@@ -27,16 +27,16 @@ const SPARE: [(&str, &str, &str); 7] = [
     ("executions_status_index", "executions_default", "(status) WHERE status = 'pending'"),
 ];
 
-/// Brings the database to what the switches say. Of several nodes the last one to start has its way.
+/// Applies the schema and indexes that the switches ask for. With several nodes, the last to start wins.
 ///
 /// # Errors
-/// PostgreSQL says no.
+/// PostgreSQL reports an error.
 pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
     let mut client = connect(&args.store.postgres).await?;
     let steps = migration::migrate(&mut client).await?;
     tracing::info!(steps, "the schema is up to date");
     let transaction = client.transaction().await?;
-    // Nodes that start at a time do this one after the other.
+    // Nodes that start together do this one after the other.
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&migration::LOCK]).await?;
     transaction.batch_execute(&wanted(&args.switches)).await?;
     transaction.commit().await
@@ -70,10 +70,10 @@ fn wanted(switches: &Switches) -> String {
     statements.join(";")
 }
 
-/// A connection outside of the pools, for what takes longer than a request may.
+/// A connection outside the pools, for statements without the request time-out.
 ///
 /// # Errors
-/// PostgreSQL is not there, or says no.
+/// PostgreSQL cannot be reached or reports an error.
 pub async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);

@@ -1,6 +1,6 @@
-//! Tasks that run again and again: their next executions are written, by one node at a time.
+//! Recurring tasks: writes their next executions, on one node at a time.
 //!
-//! Does not know when a cron expression comes true; [`crate::recurrence`] does.
+//! Does not evaluate cron expressions; [`crate::recurrence`] does.
 
 use jiff::Timestamp;
 use uuid::Uuid;
@@ -9,39 +9,39 @@ use super::Store;
 use crate::recurrence::Recurrence;
 use crate::refusal::Refusal;
 
-/// Any number, as long as every node takes the same one: only one of them schedules.
+/// Advisory lock: any number, the same on every node; only one node schedules.
 const SCHEDULER_LOCK: i64 = 7_206_086;
-/// Tasks of one round.
+/// Most tasks per round.
 const ROUND: i64 = 1000;
-/// Executions in a month after which tasks of the free tier are not executed.
+/// Monthly executions after which tasks of the free tier are not executed.
 const FREE_MAX: i32 = 5000;
 
-/// What a round of the scheduler did.
+/// Result of a scheduler round.
 #[derive(Debug)]
 pub struct Round {
-    /// How many executions it wrote.
+    /// Executions written.
     pub executions: usize,
-    /// Whether there may be more tasks than one round takes.
+    /// Whether more tasks may be waiting.
     pub is_full: bool,
 }
 
-/// An execution that is to be written.
+/// An execution to write.
 struct Coming {
     task: Uuid,
     at: Timestamp,
     is_missed: bool,
     why: Option<&'static str>,
-    lane: Option<String>,
+    queue_key: Option<String>,
 }
 
 impl Store {
-    /// Writes the executions of recurring tasks that are due until then, and those that were missed. None if another node
-    /// is at it.
+    /// Writes the executions of recurring tasks due until `soon`, and missed ones. `None` if another node
+    /// is scheduling.
     ///
     /// # Errors
     /// PostgreSQL fails; nothing is written then.
     pub async fn schedule(&self, now: Timestamp, soon: Timestamp) -> Result<Option<Round>, Refusal> {
-        let mut client = self.get_own().await?;
+        let mut client = self.get_background().await?;
         let transaction = client.transaction().await?;
         let statement = transaction.prepare_cached("SELECT pg_try_advisory_xact_lock($1)").await?;
         if !transaction.query_one(&statement, &[&SCHEDULER_LOCK]).await?.get::<_, bool>(0) {
@@ -73,13 +73,13 @@ impl Store {
     }
 }
 
-/// What becomes of the times of one task. All but the last were missed; the last is executed if it is not too late.
+/// Executions for a task's past times: all but the last were missed; the last runs if it is not too late.
 fn plan(
     task: Uuid,
     cron: Option<&Recurrence>,
     times: &[Timestamp],
     now: Timestamp,
-    lane: Option<&str>,
+    queue_key: Option<&str>,
     is_blocked: bool,
 ) -> Vec<Coming> {
     let mut coming: Vec<Coming> = times
@@ -94,10 +94,16 @@ fn plan(
             } else {
                 None
             };
-            Coming { task, at: *time, is_missed: why.is_some(), why, lane: lane.map(ToOwned::to_owned) }
+            Coming {
+                task,
+                at: *time,
+                is_missed: why.is_some(),
+                why,
+                queue_key: queue_key.map(ToOwned::to_owned),
+            }
         })
         .collect();
-    // Of several times that passed only the last one is made up for.
+    // Only the last of several past times is executed.
     let passed = coming.iter().rposition(|execution| execution.at <= now);
     for execution in coming.iter_mut().take(passed.unwrap_or_default()) {
         execution.is_missed = true;
@@ -124,8 +130,9 @@ async fn write(
     let why: Vec<Option<&str>> = coming.iter().map(|execution| execution.why).collect();
     let ended: Vec<Option<Timestamp>> =
         coming.iter().map(|execution| execution.is_missed.then_some(execution.at)).collect();
-    let lanes: Vec<Option<&str>> = coming.iter().map(|execution| execution.lane.as_deref()).collect();
-    transaction.execute(&statement, &[&ids, &of, &at, &status, &why, &ended, &lanes]).await?;
+    let queue_keys: Vec<Option<&str>> =
+        coming.iter().map(|execution| execution.queue_key.as_deref()).collect();
+    transaction.execute(&statement, &[&ids, &of, &at, &status, &why, &ended, &queue_keys]).await?;
     let sql = "UPDATE tasks t SET next_run_at = n.next FROM unnest($1::uuid[], $2::timestamptz[]) AS n(id, next) \
                WHERE t.id = n.id";
     let statement = transaction.prepare_cached(sql).await?;
@@ -138,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_times_that_passed_the_last_is_made_up_for_if_it_is_not_too_late() {
+    fn the_last_of_the_past_times_is_executed_if_it_is_not_too_late() {
         let hourly = Recurrence::read("0 * * * *").unwrap();
         let time = |text: &str| -> Timestamp { text.parse().unwrap() };
         let times = ["10", "11", "12"].map(|hour| time(&format!("2030-01-31T{hour}:00:00Z")));

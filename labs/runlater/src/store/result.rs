@@ -1,7 +1,7 @@
 //! Results of executions, and what is counted with them.
 //!
-//! Invariant: a result is written only by whoever has the execution: it still runs, and was claimed no more since.
-//! The next try of a call that failed is written in the same statement.
+//! Invariant: only the owner of an execution writes its result: it still runs and was not claimed again.
+//! The same statement writes the retry of a failed call.
 
 use std::collections::HashSet;
 
@@ -9,25 +9,25 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::create::each;
-use super::{Store, kept};
+use super::{Store, prepared};
 use crate::config::switch::{LastExecWrite, StoreResult, Switches};
-use crate::job::{Job, Verdict};
+use crate::job::{ExecutionResult, Job};
 use crate::refusal::Refusal;
 
-/// A result that is to be written.
+/// A result to write.
 #[derive(Debug, Clone)]
 pub struct Record {
-    /// Whose.
+    /// Job.
     pub job: std::sync::Arc<Job>,
-    /// What.
-    pub verdict: Verdict,
-    /// When it was known.
+    /// Result.
+    pub result: ExecutionResult,
+    /// Time of the result.
     pub at: Timestamp,
-    /// Id of the next try, if there is one.
+    /// Id of the retry, if any.
     pub next: Option<Uuid>,
 }
 
-/// The statement, as the switches have it.
+/// The statement, built from the switches.
 pub(super) struct Sql {
     write: String,
     is_alone: bool,
@@ -35,12 +35,12 @@ pub(super) struct Sql {
 
 impl Sql {
     pub(super) fn of(switches: &Switches) -> Self {
-        // Whoever has it is its node, and nobody is when it does not run. Its status would say the same, and lead by way of all
-        // that run, and of all that ran and are not cleaned away yet. Everything else comes from what was accepted: a join of
-        // two lists without an index takes the square of their length.
+        // Matches by node, which is NULL unless the execution runs. Matching by status would scan all
+        // running executions, and those that ran until vacuum. All else derives from the accepted rows: a join of
+        // two lists without an index takes quadratic time.
         let touched = if switches.last_exec_write == LastExecWrite::WithResult {
-            // A task may have ended twice in a batch, and an older end comes late. All nodes take tasks in the same order, so that
-            // none waits for one that waits for it.
+            // A task can end twice in a batch, and out of order. All nodes lock tasks in the same order, which avoids
+            // deadlocks.
             ", touched AS (UPDATE tasks t SET last_execution_at = l.at FROM \
              (SELECT task_id, max(at) AS at FROM done GROUP BY task_id ORDER BY task_id) l \
              WHERE t.id = l.task_id AND (t.last_execution_at IS NULL OR t.last_execution_at < l.at))"
@@ -65,13 +65,14 @@ impl Sql {
 }
 
 impl Store {
-    /// Writes results, all or none, and says which claims' were accepted. The others belong to somebody else by now.
+    /// Writes results, all or none; returns the accepted claims. The others belong to other nodes by now.
     ///
     /// # Errors
-    /// PostgreSQL fails. Whether they were written is not known then; they may be written again.
+    /// PostgreSQL fails; the results may have been written. Writing again is safe.
     pub async fn write_results(&self, records: &[Record]) -> Result<HashSet<(Uuid, i32)>, Refusal> {
-        let client = if self.result.is_alone { self.get_at_last().await? } else { self.get_own().await? };
-        let statement = kept(&client, &self.result.write).await?;
+        let client =
+            if self.result.is_alone { self.get_for_worker().await? } else { self.get_background().await? };
+        let statement = prepared(&client, &self.result.write).await?;
         let rows = client
             .query(
                 &statement,
@@ -79,16 +80,16 @@ impl Store {
                     &each(records, |record| record.job.id),
                     &each(records, |record| record.job.due),
                     &each(records, |record| record.job.claim),
-                    &each(records, |record| record.verdict.status),
-                    &each(records, |record| record.verdict.status_code),
-                    &each(records, |record| record.verdict.duration_ms),
-                    &each(records, |record| record.verdict.response_body.as_deref()),
-                    &each(records, |record| record.verdict.error_message.as_deref()),
+                    &each(records, |record| record.result.status),
+                    &each(records, |record| record.result.status_code),
+                    &each(records, |record| record.result.duration_ms),
+                    &each(records, |record| record.result.response_body.as_deref()),
+                    &each(records, |record| record.result.error_message.as_deref()),
                     &each(records, |record| record.at),
                     &each(records, |record| record.next),
-                    &each(records, |record| record.verdict.retry_at),
+                    &each(records, |record| record.result.retry_at),
                     &each(records, |record| record.job.attempt),
-                    &each(records, |record| record.job.lane.as_deref()),
+                    &each(records, |record| record.job.queue_key.as_deref()),
                 ],
             )
             .await?;
@@ -96,30 +97,30 @@ impl Store {
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
-    /// Which of these ended as these records say: asked when it is not known whether they were written.
+    /// Which of these results are in the table already, if an earlier write may have succeeded.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn written(&self, records: &[Record]) -> Result<HashSet<(Uuid, i32)>, Refusal> {
-        let client = self.get_own().await?;
+        let client = self.get_background().await?;
         let sql = "SELECT e.id, e.claim FROM unnest($1::uuid[], $2::timestamptz[], $3::int[]) AS r(id, due, claim) \
                    JOIN executions e ON e.id = r.id AND e.scheduled_for = r.due AND e.claim = r.claim \
                    WHERE e.finished_at IS NOT NULL";
-        let statement = kept(&client, sql).await?;
+        let statement = prepared(&client, sql).await?;
         let (ids, due) = (each(records, |record| record.job.id), each(records, |record| record.job.due));
         let rows = client.query(&statement, &[&ids, &due, &each(records, |record| record.job.claim)]).await?;
         Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
-    /// Writes when one task last ran.
+    /// Writes the last execution of a task.
     ///
     /// # Errors
     /// PostgreSQL fails.
     pub async fn write_last_execution(&self, task: Uuid, at: Timestamp) -> Result<(), Refusal> {
-        let client = self.get_at_last().await?;
+        let client = self.get_for_worker().await?;
         let sql = "UPDATE tasks SET last_execution_at = $2 WHERE id = $1 \
                    AND (last_execution_at IS NULL OR last_execution_at < $2)";
-        client.execute(&kept(&client, sql).await?, &[&task, &at]).await?;
+        client.execute(&prepared(&client, sql).await?, &[&task, &at]).await?;
         self.metrics.last_exec_writes.inc();
         Ok(())
     }
@@ -129,10 +130,10 @@ impl Store {
     /// # Errors
     /// PostgreSQL fails.
     pub async fn count_executions(&self, organization: Uuid, count: i32) -> Result<(), Refusal> {
-        let client = self.get_at_last().await?;
+        let client = self.get_for_worker().await?;
         let sql =
             "UPDATE organizations SET monthly_execution_count = monthly_execution_count + $2 WHERE id = $1";
-        client.execute(&kept(&client, sql).await?, &[&organization, &count]).await?;
+        client.execute(&prepared(&client, sql).await?, &[&organization, &count]).await?;
         self.metrics.month_writes.inc();
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! One call and its answer.
+//! One call and the stub's response.
 //!
-//! What a call asks for in its query goes before what the target was started with.
+//! Query parameters of a call override the target's flags.
 
 use std::convert::Infallible;
 use std::str::FromStr;
@@ -18,19 +18,19 @@ use serde_json::json;
 use sha2::Sha256;
 use uuid::Uuid;
 
-use super::ledger::Ledger;
-use super::{Problem, TargetArgs, span};
+use super::call_log::CallLog;
+use super::{Problem, TargetArgs, parse_duration};
 
-/// The largest body of a call that is read, in bytes.
+/// Most bytes read of a call's body.
 const BODY_MAX: usize = 1024 * 1024;
 
-type Answer = Response<Full<Bytes>>;
+type StubResponse = Response<Full<Bytes>>;
 
-/// What all calls share.
-pub struct Desk {
-    /// The counts.
-    pub ledger: Ledger,
-    usual: Wish,
+/// State shared by all calls.
+pub struct StubServer {
+    /// The calls received.
+    pub call_log: CallLog,
+    default_plan: ResponsePlan,
     spread: Duration,
     error_rate: f64,
     error_status: StatusCode,
@@ -39,28 +39,28 @@ pub struct Desk {
     draws: AtomicU64,
 }
 
-/// How a call is to be answered.
+/// How to respond to a call.
 #[derive(Debug, Clone)]
-struct Wish {
+struct ResponsePlan {
     delay: Duration,
     status: StatusCode,
-    /// Whether a status was asked for by the call: then there are no errors by chance.
+    /// Whether the call asked for a status: then there are no random errors.
     is_exact: bool,
     retry_after: Option<HeaderValue>,
 }
 
-impl Desk {
-    /// As the arguments say.
+impl StubServer {
+    /// Configured by the arguments.
     ///
     /// # Errors
-    /// `--retry-after` cannot be a header.
+    /// `--retry-after` is not a valid header value.
     pub fn new(args: &TargetArgs) -> Result<Self, Problem> {
         let retry_after = args.retry_after.as_deref().map(|text| {
             HeaderValue::from_str(text).map_err(|_| Problem::RetryAfter(text.escape_debug().to_string()))
         });
         Ok(Self {
-            ledger: Ledger::new(args.remember),
-            usual: Wish {
+            call_log: CallLog::new(args.remember),
+            default_plan: ResponsePlan {
                 delay: args.delay,
                 status: status(args.status),
                 is_exact: false,
@@ -70,20 +70,20 @@ impl Desk {
             error_rate: args.error_rate,
             error_status: status(args.error_status),
             body: Bytes::from(args.body.clone()),
-            // A key of any length will do.
+            // HMAC accepts keys of any length.
             secret: args.secret.as_ref().and_then(|secret| Hmac::new_from_slice(secret.as_bytes()).ok()),
             draws: AtomicU64::new(args.seed << 32),
         })
     }
 
-    /// Answers a call, or what is asked about calls.
+    /// Responds to a call, or to a query about calls.
     ///
     /// # Errors
     /// Never.
-    pub async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Answer, Infallible> {
+    pub async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<StubResponse, Infallible> {
         let path = request.uri().path();
         if path == "/counts" {
-            return Ok(told(StatusCode::OK, &json!(self.ledger.counts())));
+            return Ok(json_response(StatusCode::OK, &json!(self.call_log.counts())));
         }
         if path == "/health" {
             return Ok(Response::new(Full::from("ok")));
@@ -94,28 +94,28 @@ impl Desk {
         Ok(self.call(request).await)
     }
 
-    /// The calls for an execution; with `?wait=` for so long until there is one.
-    async fn seen(&self, id: &str, query: Option<&str>) -> Answer {
+    /// Calls for an execution; `?wait=` waits for the first one.
+    async fn seen(&self, id: &str, query: Option<&str>) -> StubResponse {
         let Ok(id) = Uuid::from_str(id) else {
             return refusal(StatusCode::BAD_REQUEST, "an execution is named by its UUID");
         };
         let mut asked = url::form_urlencoded::parse(query.unwrap_or_default().as_bytes());
-        let seen = match asked.find(|(name, _)| name == "wait").map(|(_, value)| span(&value)) {
-            None => self.ledger.seen(id),
-            Some(Ok(patience)) => self.ledger.wait(id, patience).await,
+        let seen = match asked.find(|(name, _)| name == "wait").map(|(_, value)| parse_duration(&value)) {
+            None => self.call_log.seen(id),
+            Some(Ok(timeout)) => self.call_log.wait(id, timeout).await,
             Some(Err(reason)) => return refusal(StatusCode::BAD_REQUEST, &reason),
         };
         match seen {
-            Some(seen) => told(StatusCode::OK, &json!(seen)),
+            Some(seen) => json_response(StatusCode::OK, &json!(seen)),
             None => refusal(StatusCode::NOT_FOUND, "there was no call for this execution"),
         }
     }
 
-    async fn call(&self, request: Request<Incoming>) -> Answer {
+    async fn call(&self, request: Request<Incoming>) -> StubResponse {
         let (head, body) = request.into_parts();
-        let _open = self.ledger.call(execution(&head.headers));
-        let wish = match self.usual.clone().with(head.uri.query()) {
-            Ok(wish) => wish,
+        let _open = self.call_log.call(execution(&head.headers));
+        let plan = match self.default_plan.clone().with(head.uri.query()) {
+            Ok(plan) => plan,
             Err(reason) => return self.refuse(StatusCode::BAD_REQUEST, &reason),
         };
         let body = match whole(body).await {
@@ -125,28 +125,28 @@ impl Desk {
         if self.secret.as_ref().is_some_and(|secret| !is_signed(secret, &head.headers, &body)) {
             return self.refuse(StatusCode::UNAUTHORIZED, "the signature is missing or wrong");
         }
-        let is_error = !wish.is_exact && self.draw() < self.error_rate;
-        let delay = wish.delay + self.spread.mul_f64(self.draw());
+        let is_error = !plan.is_exact && self.next_random() < self.error_rate;
+        let delay = plan.delay + self.spread.mul_f64(self.next_random());
         if !delay.is_zero() {
             tokio::time::sleep(delay).await;
         }
-        self.ledger.answered(is_error, false);
+        self.call_log.answered(is_error, false);
         let mut answer = Response::new(Full::new(self.body.clone()));
-        *answer.status_mut() = if is_error { self.error_status } else { wish.status };
+        *answer.status_mut() = if is_error { self.error_status } else { plan.status };
         answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
-        if let Some(value) = wish.retry_after.filter(|_| answer.status().as_u16() >= 400) {
+        if let Some(value) = plan.retry_after.filter(|_| answer.status().as_u16() >= 400) {
             answer.headers_mut().insert(RETRY_AFTER, value);
         }
         answer
     }
 
-    fn refuse(&self, status: StatusCode, reason: &str) -> Answer {
-        self.ledger.answered(false, true);
+    fn refuse(&self, status: StatusCode, reason: &str) -> StubResponse {
+        self.call_log.answered(false, true);
         refusal(status, reason)
     }
 
-    /// A number from 0 to 1, without 1: each one the hash of a count (splitmix64), so that a seed decides all of them.
-    fn draw(&self) -> f64 {
+    /// A number in [0, 1): the hash of a counter (splitmix64), so that the seed determines the sequence.
+    fn next_random(&self) -> f64 {
         let mut x = self.draws.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -154,12 +154,12 @@ impl Desk {
     }
 }
 
-impl Wish {
-    /// With what a query asks for. Names that mean nothing here are the caller's own.
+impl ResponsePlan {
+    /// Applies the query's parameters. Unknown names are ignored.
     fn with(mut self, query: Option<&str>) -> Result<Self, String> {
         for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             match &*name {
-                "delay" => self.delay = span(&value)?,
+                "delay" => self.delay = parse_duration(&value)?,
                 "status" => {
                     let known = value.parse().ok().filter(|status| (200..=599).contains(status));
                     self.status = status(known.ok_or("a status is from 200 to 599")?);
@@ -176,12 +176,12 @@ impl Wish {
     }
 }
 
-/// A status whose range was checked before.
+/// A status code in the valid range.
 fn status(number: u16) -> StatusCode {
     StatusCode::from_u16(number).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// The execution that a call is for.
+/// Execution id from the headers.
 fn execution(headers: &HeaderMap) -> Option<Uuid> {
     Uuid::from_str(headers.get("x-runlater-execution-id")?.to_str().ok()?).ok()
 }
@@ -194,7 +194,7 @@ async fn whole(body: Incoming) -> Result<Bytes, String> {
     read.map(http_body_util::Collected::to_bytes).map_err(|error| format!("the body: {error}"))
 }
 
-/// Whether the signature of a body is the one that the secret makes; compared in constant time.
+/// Verifies the signature of a body, in constant time.
 fn is_signed(secret: &Hmac<Sha256>, headers: &HeaderMap, body: &[u8]) -> bool {
     let signature = headers.get("x-runlater-signature").and_then(|value| value.to_str().ok());
     let Some(bytes) = signature.and_then(|text| unhex(text.strip_prefix("sha256=")?)) else {
@@ -209,35 +209,35 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     text.as_bytes().chunks(2).map(pair).collect()
 }
 
-fn told(status: StatusCode, body: &serde_json::Value) -> Answer {
+fn json_response(status: StatusCode, body: &serde_json::Value) -> StubResponse {
     let mut answer = Response::new(Full::from(body.to_string()));
     *answer.status_mut() = status;
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
 }
 
-fn refusal(status: StatusCode, reason: &str) -> Answer {
-    told(status, &json!({"error": {"code": "refused", "message": reason}}))
+fn refusal(status: StatusCode, reason: &str) -> StubResponse {
+    json_response(status, &json!({"error": {"code": "refused", "message": reason}}))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn usual() -> Wish {
+    fn default_plan() -> ResponsePlan {
         let (delay, status) = (Duration::from_millis(100), StatusCode::OK);
-        Wish { delay, status, is_exact: false, retry_after: None }
+        ResponsePlan { delay, status, is_exact: false, retry_after: None }
     }
 
     #[test]
-    fn a_call_can_ask_for_its_own_answer() {
-        let wish = usual().with(Some("delay=7ms&status=429&retry_after=3&mine=1")).unwrap();
-        assert_eq!((wish.delay.as_millis(), wish.status.as_u16(), wish.is_exact), (7, 429, true));
-        assert_eq!(wish.retry_after.unwrap(), "3");
-        let wish = usual().with(None).unwrap();
-        assert_eq!((wish.delay.as_millis(), wish.status.as_u16(), wish.is_exact), (100, 200, false));
+    fn a_call_can_set_its_own_response() {
+        let plan = default_plan().with(Some("delay=7ms&status=429&retry_after=3&mine=1")).unwrap();
+        assert_eq!((plan.delay.as_millis(), plan.status.as_u16(), plan.is_exact), (7, 429, true));
+        assert_eq!(plan.retry_after.unwrap(), "3");
+        let plan = default_plan().with(None).unwrap();
+        assert_eq!((plan.delay.as_millis(), plan.status.as_u16(), plan.is_exact), (100, 200, false));
         for query in ["delay=never", "status=99", "status=600", "status=ok", "retry_after=%0a"] {
-            assert!(usual().with(Some(query)).is_err(), "{query}");
+            assert!(default_plan().with(Some(query)).is_err(), "{query}");
         }
     }
 

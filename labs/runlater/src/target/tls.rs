@@ -1,6 +1,6 @@
-//! TLS of the target: a certificate of its own, made at the start.
+//! TLS for the target, with a self-signed certificate created at the start.
 //!
-//! The key never leaves the process. Nobody but those who are given the file trusts it.
+//! The key never leaves the process; only clients that load the certificate file trust it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// Names and addresses that the certificate is for.
+/// Names and addresses in the certificate.
 const NAMES: [&str; 2] = ["localhost", "127.0.0.1"];
 
-/// Makes a certificate and writes it to `file`, for callers to trust.
+/// Creates a certificate and writes it to `file`, for clients to trust.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -30,7 +30,7 @@ pub fn acceptor(file: &Path) -> Result<TlsAcceptor, String> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Writes beside it and renames: whoever looks sees a whole certificate.
+/// Writes a temporary file and renames it, so that readers never see a partial certificate.
 fn write(file: &Path, pem: &str) -> std::io::Result<()> {
     let beside = file.with_extension(format!("new-{}", std::process::id()));
     std::fs::write(&beside, pem)?;

@@ -1,20 +1,20 @@
-//! What a path is followed by: names and values, with all that is wrong with them collected.
+//! Query strings: named values, with all errors collected.
 //!
-//! Does not know what they mean.
+//! Does not know their meaning.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use crate::refusal::Refusal;
 
-/// The values of a query.
-pub struct Asked {
+/// Values of a query string.
+pub struct Query {
     values: HashMap<String, String>,
     wrong: Vec<String>,
 }
 
-impl Asked {
-    /// Reads a query. Of what is not in `names` nothing is wanted.
+impl Query {
+    /// Parses a query string. Ignores names that are not in `names`.
     ///
     /// # Errors
     /// A name is given twice.
@@ -30,9 +30,9 @@ impl Asked {
         Ok(Self { values, wrong: Vec::new() })
     }
 
-    /// A whole number, or the usual one.
-    pub fn number(&mut self, name: &'static str, range: RangeInclusive<i64>, usual: i64) -> i64 {
-        let Some(text) = self.values.remove(name) else { return usual };
+    /// A whole number, or the default.
+    pub fn number(&mut self, name: &'static str, range: RangeInclusive<i64>, default: i64) -> i64 {
+        let Some(text) = self.values.remove(name) else { return default };
         match text.parse() {
             Ok(number) if range.contains(&number) => number,
             _ => {
@@ -40,16 +40,16 @@ impl Asked {
                     name,
                     &format!("has to be a whole number from {} to {}", range.start(), range.end()),
                 );
-                usual
+                default
             }
         }
     }
 
-    /// A text, of up to `most` bytes.
-    pub fn text(&mut self, name: &'static str, most: usize) -> Option<String> {
+    /// A text of up to `max` bytes.
+    pub fn text(&mut self, name: &'static str, max: usize) -> Option<String> {
         let text = self.values.remove(name)?;
-        if text.is_empty() || text.len() > most || text.contains('\0') {
-            self.refuse(name, &format!("has to be a text of 1 to {most} bytes"));
+        if text.is_empty() || text.len() > max || text.contains('\0') {
+            self.refuse(name, &format!("has to be a text of 1 to {max} bytes"));
             return None;
         }
         Some(text)
@@ -59,10 +59,10 @@ impl Asked {
         self.wrong.push(format!("`{name}` {what}"));
     }
 
-    /// The end of reading.
+    /// Ends parsing.
     ///
     /// # Errors
-    /// Something was wrong.
+    /// One or more values are invalid.
     pub fn finish(self) -> Result<(), Refusal> {
         if self.wrong.is_empty() { Ok(()) } else { Err(Refusal::Bad(self.wrong.join("; "))) }
     }
@@ -74,21 +74,20 @@ mod tests {
 
     #[test]
     fn numbers_and_texts_are_bounded() {
-        let read = |query| Asked::read(Some(query), &["limit", "queue"]).unwrap();
+        let read = |query| Query::read(Some(query), &["limit", "queue"]).unwrap();
         assert_eq!(read("limit=7&other=x&other=y").number("limit", 1..=100, 50), 7);
         assert_eq!(read("").number("limit", 1..=100, 50), 50);
         assert_eq!(read("queue=a%20b").text("queue", 9).as_deref(), Some("a b"));
-        for query in ["limit=0", "limit=101", "limit=x", "limit=", "limit=1e2", "limit=99999999999999999999"]
-        {
-            let mut asked = read(query);
-            asked.number("limit", 1..=100, 50);
-            assert!(asked.finish().is_err(), "{query}");
+        for text in ["limit=0", "limit=101", "limit=x", "limit=", "limit=1e2", "limit=99999999999999999999"] {
+            let mut query = read(text);
+            query.number("limit", 1..=100, 50);
+            assert!(query.finish().is_err(), "{text}");
         }
-        for query in ["queue=", "queue=%00", "queue=0123456789"] {
-            let mut asked = read(query);
-            assert_eq!(asked.text("queue", 9), None);
-            assert!(asked.finish().is_err(), "{query}");
+        for text in ["queue=", "queue=%00", "queue=0123456789"] {
+            let mut query = read(text);
+            assert_eq!(query.text("queue", 9), None);
+            assert!(query.finish().is_err(), "{text}");
         }
-        assert!(Asked::read(Some("limit=1&limit=1"), &["limit"]).is_err());
+        assert!(Query::read(Some("limit=1&limit=1"), &["limit"]).is_err());
     }
 }

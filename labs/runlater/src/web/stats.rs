@@ -1,25 +1,25 @@
-//! How the service stands: for Prometheus, and as JSON for those who ask once.
+//! State of the service: Prometheus metrics and a JSON summary.
 //!
-//! Whose the executions are is not told, so neither needs a key.
+//! Needs no key: the numbers are not per organization.
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use super::{Answer, Shared, encode};
+use super::{AppState, HandlerResult, encode};
 use crate::metric::Ended;
 
-pub(super) async fn figures(State(office): Shared) -> Response {
+pub(super) async fn figures(State(app): AppState) -> Response {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    // Without the store there are still the figures of the process.
-    let backlog = office.store.backlog().await.ok();
-    ([(header::CONTENT_TYPE, kind)], office.metrics.text(backlog)).into_response()
+    // Without the store, the metrics of the process are still served.
+    let backlog = app.store.backlog().await.ok();
+    ([(header::CONTENT_TYPE, kind)], app.metrics.text(backlog)).into_response()
 }
 
-pub(super) async fn stats(State(office): Shared) -> Answer {
-    let backlog = office.store.backlog().await?;
-    let metrics = &office.metrics;
+pub(super) async fn stats(State(app): AppState) -> HandlerResult {
+    let backlog = app.store.backlog().await?;
+    let metrics = &app.metrics;
     let ended = |status| metrics.ended.get_or_create(&Ended { status }).get();
     encode(&json!({
         "backlog": {

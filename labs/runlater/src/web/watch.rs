@@ -1,6 +1,6 @@
-//! What happens, told to those who watch: server-sent events, four times a second at the most.
+//! Server-sent events of tasks and executions, at most four messages per second.
 //!
-//! A watcher sees what this node does. Of more than it can read the latest are told, and how many were left out.
+//! Covers this node only. A slow client gets the latest events and the number of skipped ones.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -18,13 +18,13 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{Answer, Shared};
+use super::{AppState, HandlerResult};
 use crate::event::Event;
 
-/// The least time between two messages.
-const PACE: Duration = Duration::from_millis(250);
-/// Events of a message.
-const MOST: usize = 100;
+/// Least time between two messages.
+const MIN_INTERVAL: Duration = Duration::from_millis(250);
+/// Most events per message.
+const MAX_EVENTS: usize = 100;
 
 #[derive(Debug, Serialize)]
 struct Message {
@@ -32,29 +32,29 @@ struct Message {
     skipped: u64,
 }
 
-struct Watcher {
+struct EventStream {
     happens: Receiver<(Uuid, Event)>,
     organization: Uuid,
     stop: CancellationToken,
 }
 
 pub(super) async fn events(
-    State(office): Shared,
+    State(app): AppState,
     ConnectInfo(client): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
-) -> Answer {
-    let organization = office.admit(client, &headers, Timestamp::now()).await?;
-    let watcher = Watcher { happens: office.events.watch(), organization, stop: office.stop.clone() };
-    let messages = stream::unfold(watcher, async |mut watcher| {
-        let message = watcher.next().await?;
+) -> HandlerResult {
+    let organization = app.admit(client, &headers, Timestamp::now()).await?;
+    let stream = EventStream { happens: app.events.subscribe(), organization, stop: app.stop.clone() };
+    let messages = stream::unfold(stream, async |mut stream| {
+        let message = stream.next().await?;
         let text = serde_json::to_string(&message).unwrap_or_default();
-        Some((Ok::<_, Infallible>(sse::Event::default().event("events").data(text)), watcher))
+        Some((Ok::<_, Infallible>(sse::Event::default().event("events").data(text)), stream))
     });
     Ok(Sse::new(messages).keep_alive(KeepAlive::default()).into_response())
 }
 
-impl Watcher {
-    /// What happened, as soon as something did; none when the node stops.
+impl EventStream {
+    /// The next message; `None` when the node stops.
     async fn next(&mut self) -> Option<Message> {
         let mut message = Message { events: Vec::new(), skipped: 0 };
         while message.events.is_empty() {
@@ -68,7 +68,7 @@ impl Watcher {
                 Err(RecvError::Closed) => return None,
             }
         }
-        tokio::time::sleep(PACE).await;
+        tokio::time::sleep(MIN_INTERVAL).await;
         loop {
             match self.happens.try_recv() {
                 Ok((organization, event)) => self.add(&mut message, organization, event),
@@ -76,7 +76,7 @@ impl Watcher {
                 Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
         }
-        let old = message.events.len().saturating_sub(MOST);
+        let old = message.events.len().saturating_sub(MAX_EVENTS);
         message.events.drain(..old);
         message.skipped += old as u64;
         Some(message)

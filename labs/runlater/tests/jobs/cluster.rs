@@ -1,4 +1,4 @@
-//! A private PostgreSQL that lives for one test.
+//! A private PostgreSQL for one test.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// How long anything may take before a test gives up.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Time-out of every wait in the tests.
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A process that dies with the test.
+/// A process that is killed when dropped.
 pub struct Running(pub Child);
 
 impl Running {
-    /// SIGKILL: it has no time to do anything about it.
+    /// Sends SIGKILL.
     pub fn kill(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -27,7 +27,7 @@ impl Drop for Running {
     }
 }
 
-/// A cluster of PostgreSQL in a folder of its own.
+/// A PostgreSQL cluster in a temporary folder.
 pub struct Cluster {
     pub port: u16,
     process: Running,
@@ -50,12 +50,12 @@ fn launch(folder: &Path, port: u16, flags: &[String]) -> Running {
 }
 
 impl Cluster {
-    /// An empty one that waits for the disk at each commit, as one that is used does.
+    /// Starts it empty, with durable commits as in production.
     pub fn start() -> Self {
         Self::serve(&["-c", "max_connections=200", "-c", "autovacuum=off", "-c", "log_statement=all"])
     }
 
-    /// One that says nothing of what it executes, for trials of many jobs.
+    /// Starts it without a statement log, for trials of many jobs.
     pub fn start_quiet() -> Self {
         Self::serve(&["-c", "max_connections=200"])
     }
@@ -71,12 +71,12 @@ impl Cluster {
         Self { port, process, folder, flags }
     }
 
-    /// Its address.
+    /// Its URL.
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
     }
 
-    /// What services have executed on it since it was started, a line each.
+    /// Statements executed since the start, one per line.
     pub fn statements(&self) -> Vec<String> {
         let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
         let of_service = log.lines().filter(|line| line.starts_with("runlater: "));
@@ -86,13 +86,13 @@ impl Cluster {
             .collect()
     }
 
-    /// Ends it without warning: no checkpoint, no goodbye to those who are connected.
+    /// Kills it: no checkpoint, no message to clients.
     pub fn die(&mut self) {
         signal(self.process.0.id(), "QUIT");
         let _ = self.process.0.wait();
     }
 
-    /// SIGKILL, for it and for those that serve somebody, who would do so until they notice.
+    /// Sends SIGKILL to it and to its backends, which would otherwise run on for a while.
     pub fn kill(&mut self) {
         let parent = self.process.0.id().to_string();
         let children = Command::new("pgrep").args(["-P", &parent]).output().unwrap().stdout;
@@ -102,10 +102,10 @@ impl Cluster {
         }
     }
 
-    /// Starts it again, on the same port. Processes of the last one may still be ending; until then it does not start.
+    /// Starts it again, on the same port. Retries while processes of the last one are still ending.
     pub fn restart(&mut self) {
         let address = ("127.0.0.1", self.port);
-        let until = tokio::time::Instant::now() + PATIENCE;
+        let until = tokio::time::Instant::now() + TEST_TIMEOUT;
         loop {
             self.process = launch(self.folder.path(), self.port, &self.flags);
             while matches!(self.process.0.try_wait(), Ok(None)) {
@@ -119,7 +119,7 @@ impl Cluster {
         }
     }
 
-    /// A connection of the test's own, as soon as PostgreSQL has one.
+    /// Connects, once PostgreSQL accepts connections.
     pub async fn connect(&self) -> tokio_postgres::Client {
         let trying = async {
             loop {
@@ -129,17 +129,17 @@ impl Cluster {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let (client, connection) = tokio::time::timeout(PATIENCE, trying).await.expect("no connection");
+        let (client, connection) = tokio::time::timeout(TEST_TIMEOUT, trying).await.expect("no connection");
         tokio::spawn(connection);
         client
     }
 
-    /// One number from it.
+    /// Result of a query for one number.
     pub async fn number(&self, sql: &str) -> i64 {
         self.connect().await.query_one(sql, &[]).await.unwrap().get(0)
     }
 
-    /// Does something to it.
+    /// Executes statements.
     pub async fn execute(&self, sql: &str) {
         self.connect().await.batch_execute(sql).await.unwrap();
     }
@@ -147,7 +147,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Immediate shutdown: the children end with their parent, which a kill does not promise.
+        // Immediate shutdown: unlike a kill it also ends the children.
         if matches!(self.process.0.try_wait(), Ok(None)) {
             self.die();
         }
@@ -160,14 +160,14 @@ pub fn signal(process: u32, name: &str) {
     assert!(sent.success());
 }
 
-/// Waits until something is so.
-pub async fn wait(what: &str, so: impl AsyncFn() -> bool) {
+/// Waits until a condition holds.
+pub async fn wait(what: &str, condition: impl AsyncFn() -> bool) {
     let trying = async {
-        while !so().await {
+        while !condition().await {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, trying).await.is_ok(), "{what}: waited for {PATIENCE:?}");
+    assert!(tokio::time::timeout(TEST_TIMEOUT, trying).await.is_ok(), "{what}: waited for {TEST_TIMEOUT:?}");
 }
 
 fn folder() -> TempDir {
@@ -189,7 +189,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().unwrap().stdout == b"0\n"
 }
 
-/// A program of PostgreSQL, as a user it agrees to run as.
+/// A PostgreSQL program, run as `postgres` if the test runs as root.
 fn program(name: &str) -> Command {
     let path = find(name).unwrap_or_else(|| {
         panic!("{name} is needed; install it: apt-get install postgresql (or: brew install postgresql)")
@@ -197,7 +197,7 @@ fn program(name: &str) -> Command {
     if is_root() {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(path);
-        // The folder of the test's own may be closed to that user.
+        // That user may not have access to the current folder.
         command.current_dir("/");
         command
     } else {
@@ -205,7 +205,7 @@ fn program(name: &str) -> Command {
     }
 }
 
-/// Looks on PATH, then where Debian and Homebrew put it.
+/// Searches PATH, then the folders of Debian and Homebrew.
 fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();

@@ -1,4 +1,4 @@
-//! Bad input is refused with a reason and never stored, and the service goes on.
+//! Bad input is refused with a reason and never stored, and the service keeps running.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::cluster::{Cluster, PATIENCE};
+use crate::cluster::{Cluster, TEST_TIMEOUT};
 use crate::world::{KEY, Node, send};
 
 const FAR: &str = "0 0 1 1 *";
@@ -25,7 +25,7 @@ async fn with_task(cluster: &Cluster, flags: &[&str]) -> (Node, String, Vec<(Met
     (node, path, routes)
 }
 
-/// What is stored, to the last bit that somebody could have changed.
+/// All stored data that a request could have changed.
 async fn stored(cluster: &Cluster, node: &Node, path: &str) -> (i64, i64, i64, String) {
     let count = async |table: &str| cluster.number(&format!("SELECT count(*) FROM {table}")).await;
     let counts = (count("tasks").await, count("executions").await, count("idempotency_keys").await);
@@ -34,7 +34,7 @@ async fn stored(cluster: &Cluster, node: &Node, path: &str) -> (i64, i64, i64, S
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn bodies_that_are_no_task_are_refused_on_every_route_that_takes_one() {
+async fn malformed_bodies_are_refused_on_every_route_that_takes_one() {
     let cluster = Cluster::start();
     let (node, path, routes) = with_task(&cluster, &["--body-limit", "16384"]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -98,7 +98,7 @@ fn bodies() -> Vec<Vec<u8>> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn fields_that_are_wrong_are_refused_by_their_names_on_every_route() {
+async fn invalid_fields_are_refused_by_name_on_every_route() {
     let cluster = Cluster::start();
     let (node, path, routes) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -214,7 +214,7 @@ fn times() -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn keys_that_are_none_are_refused_before_anything_else() {
+async fn invalid_keys_are_refused_before_anything_else() {
     let cluster = Cluster::start();
     let (node, path, _) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -249,7 +249,7 @@ async fn keys_that_are_none_are_refused_before_anything_else() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn ids_parameters_paths_and_methods_that_mean_nothing_are_refused() {
+async fn malformed_ids_parameters_paths_and_methods_are_refused() {
     let cluster = Cluster::start();
     let (node, ..) = with_task(&cluster, &[]).await;
     for (path, status, code) in [
@@ -288,7 +288,7 @@ async fn ids_parameters_paths_and_methods_that_mean_nothing_are_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn an_idempotency_key_that_is_none_is_refused_and_its_request_not_done() {
+async fn a_malformed_idempotency_key_is_refused_and_its_request_not_executed() {
     let cluster = Cluster::start();
     let (node, path, routes) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -306,7 +306,7 @@ async fn an_idempotency_key_that_is_none_is_refused_and_its_request_not_done() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
+async fn broken_http_is_refused_and_a_missing_body_stores_nothing() {
     let cluster = Cluster::start();
     let (node, path, _) = with_task(&cluster, &[]).await;
     let before = stored(&cluster, &node, &path).await;
@@ -331,7 +331,7 @@ async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
         assert!(!answer.starts_with("HTTP/1.1 2"), "{shown:?}: {answer}");
         assert!(!answer.starts_with("HTTP/1.1 5"), "{shown:?}: {answer}");
     }
-    // It promises more than it sends, and goes away.
+    // The body is shorter than announced and the client disconnects.
     let cut = format!("{head}content-length: 100\r\n\r\n{task}");
     let answer = raw(&node, cut.as_bytes()).await;
     assert!(!answer.starts_with("HTTP/1.1 2"), "{answer}");
@@ -341,7 +341,7 @@ async fn broken_http_is_refused_and_a_body_that_does_not_come_stores_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_body_that_does_not_go_on_is_refused_in_time() {
+async fn a_body_that_stalls_is_refused_in_time() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let address = node.url.strip_prefix("http://").unwrap();
@@ -352,7 +352,7 @@ async fn a_body_that_does_not_go_on_is_refused_in_time() {
     );
     stream.write_all(begun.as_bytes()).await.unwrap();
     let mut answer = [0; 12];
-    let reading = tokio::time::timeout(PATIENCE, stream.read_exact(&mut answer));
+    let reading = tokio::time::timeout(TEST_TIMEOUT, stream.read_exact(&mut answer));
     reading.await.expect("it is answered").unwrap();
     assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 408");
 }
@@ -361,7 +361,7 @@ async fn a_body_that_does_not_go_on_is_refused_in_time() {
 async fn raw(node: &Node, request: &[u8]) -> String {
     let address = node.url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // The service may close before it has read all of it.
+    // The service can close before it has read everything.
     let _ = stream.write_all(request).await;
     let _ = stream.shutdown().await;
     let mut answer = Vec::new();

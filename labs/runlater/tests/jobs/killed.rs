@@ -1,8 +1,8 @@
-//! Nodes, single workers and PostgreSQL are killed (-9) in turn while jobs are created and executed; then the books are
-//! audited: what the callers were told, what the target saw, and what the tables say.
+//! Nodes, single workers and PostgreSQL are killed (-9) in turn while jobs are created and executed. Then the test
+//! compares what the clients, the target and the tables recorded.
 //!
-//! `RUNLATER_JOBS=100000 cargo test --release -p runlater --test jobs killed` makes it long: then something is killed every
-//! 5 seconds until all is done. A target sees a call again only as often as an execution was claimed again.
+//! `RUNLATER_JOBS=100000 cargo test --release -p runlater --test jobs killed` makes it long, with a kill every
+//! 5 seconds until all jobs are done. The target gets a repeated call only if an execution was claimed again.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,20 +13,20 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::called::Counter;
 use crate::cluster::Cluster;
+use crate::receiver::Counter;
 use crate::world::{KEY, Node, seed};
 
 const CALLERS: usize = 16;
 const FLAGS: [&str; 8] = ["--beat-ms", "200", "--lease-ms", "2000", "--poll-ms", "100", "--grace", "5"];
 
-/// What is there to be killed, and the work.
+/// The processes to kill, and the progress of the work.
 struct Trial {
     desk: String,
     target: String,
     jobs: usize,
     next: AtomicUsize,
-    /// Executions that callers were told of.
+    /// Executions acknowledged to clients.
     told: Mutex<Vec<String>>,
 }
 
@@ -35,7 +35,7 @@ impl Trial {
         self.next.load(Ordering::Relaxed).min(self.jobs)
     }
 
-    /// Creates one task after the other, until all are there. One in seven is delayed, one in fifty is in a queue.
+    /// Creates tasks in sequence, until all exist. One in seven is delayed, one in fifty is in a queue.
     async fn caller(self: Arc<Self>) {
         let client = Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
         loop {
@@ -54,7 +54,7 @@ impl Trial {
         }
     }
 
-    /// Asks until there is an answer; a task that nobody acknowledged may be there all the same.
+    /// Retries until there is a response; an unacknowledged task can exist all the same.
     async fn create(&self, client: &Client, task: &Value) {
         loop {
             let request = client.post(format!("{}/api/v1/tasks", self.desk)).bearer_auth(KEY).json(task);
@@ -73,17 +73,17 @@ impl Trial {
     }
 }
 
-/// How often something is killed.
+/// How often to kill.
 enum Pace {
-    /// So many times, by how far the work is.
+    /// This many times, by progress.
     Times(usize),
-    /// As long as there is work.
+    /// At intervals, while there is work.
     Every(Duration),
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn whatever_is_killed_every_acknowledged_job_is_done_and_none_early() {
+async fn after_any_kill_every_acknowledged_job_is_done_and_none_early() {
     let jobs: usize = std::env::var("RUNLATER_JOBS").map_or(1500, |jobs| jobs.parse().expect("a number"));
     let pace = if jobs < 20_000 { Pace::Times(6) } else { Pace::Every(Duration::from_secs(5)) };
     trial(jobs, &pace).await;
@@ -113,7 +113,7 @@ async fn trial(jobs: usize, pace: &Pace) {
     while next_kill(&trial, &cluster, pace, kills).await {
         match kills % 3 {
             0 => {
-                // Without giving it up first: its connections and its calls just end.
+                // Aborts without cleanup: its connections and calls just end.
                 workers.remove(0).process.kill();
                 workers.push(Node::open(&cluster, &worker).await);
             }
@@ -135,7 +135,7 @@ async fn trial(jobs: usize, pace: &Pace) {
     println!("{refused} results of lost executions were refused by the last worker");
 }
 
-/// Waits until something is to be killed; whether anything is.
+/// Waits for the next kill; false if none is left.
 async fn next_kill(trial: &Trial, cluster: &Cluster, pace: &Pace, kills: usize) -> bool {
     match pace {
         Pace::Times(times) => {
@@ -157,9 +157,9 @@ async fn open(cluster: &Cluster) -> i64 {
     cluster.number("SELECT count(*) FROM executions WHERE status IN ('pending', 'running')").await
 }
 
-async fn wait_long(what: &str, so: impl AsyncFn() -> bool) {
+async fn wait_long(what: &str, condition: impl AsyncFn() -> bool) {
     let trying = async {
-        while !so().await {
+        while !condition().await {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };

@@ -1,18 +1,18 @@
-//! The service against a real PostgreSQL, which each test starts for itself on a free port.
+//! The service against a real PostgreSQL, which each test starts on a free port.
 //!
-//! These tests need the feature `postgres-tests`. Without it they are ignored, and listed as such. With it a missing program fails
-//! them with the line that installs it.
+//! Needs the feature `postgres-tests`; without it the tests are listed as ignored. With it, a missing program fails the
+//! test and prints the command that installs it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of a test fails the test")]
 #![allow(clippy::print_stdout, reason = "a trial prints its counts")]
 
-mod called;
 mod cluster;
 mod hostile;
 mod killed;
-mod notice;
+mod notification;
 mod openapi;
 mod operate;
+mod receiver;
 mod rescue;
 mod run;
 mod switch;

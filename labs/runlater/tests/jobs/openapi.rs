@@ -1,15 +1,15 @@
-//! The document that programs read says what the service does.
+//! The `OpenAPI` document matches the service.
 
 use std::collections::BTreeSet;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, PATIENCE};
-use crate::world::{Answer, Node, send};
+use crate::cluster::{Cluster, TEST_TIMEOUT};
+use crate::world::{Node, Response, send};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
-/// Answers that do not end by themselves.
+/// Responses that do not end by themselves.
 const ENDLESS: &str = "/api/v1/events";
 
 #[test]
@@ -24,11 +24,11 @@ fn the_document_has_every_route_and_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn every_answer_is_one_that_the_document_has() {
+async fn every_response_matches_the_document() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
-    // A task far in the future: nothing happens to it by itself.
+    // A task far in the future: it does not run during the test.
     let task = json!({"url": "http://127.0.0.1:9/", "cron": "0 0 1 1 *", "headers": {"x-a": "b"}});
     let id = node.create(&task).await["id"].as_str().unwrap().to_owned();
     let mut seen = BTreeSet::new();
@@ -82,7 +82,7 @@ async fn every_answer_is_one_that_the_document_has() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn answers_without_a_key_and_with_bad_parameters_are_in_the_document_too() {
+async fn responses_to_bad_keys_and_parameters_match_the_document() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
@@ -102,17 +102,17 @@ async fn answers_without_a_key_and_with_bad_parameters_are_in_the_document_too()
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn events_are_messages_as_the_document_has_them() {
+async fn events_match_the_document() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let document = node.get("/openapi.json").await.json();
     let mut stream = node.request(Method::GET, "/api/v1/events").send().await.unwrap();
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
-    // It is in the future, so that its making is all that happens.
+    // In the future, so that its creation is the only event.
     let made = node.create(&json!({"url": "http://127.0.0.1:9/", "delay": "1d"})).await;
     let mut text = String::new();
     while !text.contains("\"created\"") {
-        let chunk = tokio::time::timeout(PATIENCE, stream.chunk()).await.expect("in time");
+        let chunk = tokio::time::timeout(TEST_TIMEOUT, stream.chunk()).await.expect("in time");
         text += std::str::from_utf8(&chunk.unwrap().expect("the stream goes on")).unwrap();
     }
     let data = text.lines().find_map(|line| line.strip_prefix("data:")).unwrap();
@@ -135,8 +135,8 @@ fn bodies() -> Vec<Value> {
     ]
 }
 
-/// The status and the body are those of the document.
-fn check(document: &Value, path: &str, method: &str, answer: &Answer) {
+/// Checks status and body against the document.
+fn check(document: &Value, path: &str, method: &str, answer: &Response) {
     let operation = &document["paths"][path][method];
     let response = &operation["responses"][answer.status.to_string()];
     assert!(response.is_object(), "{method} {path} does not say {answer:?}");
@@ -147,9 +147,9 @@ fn check(document: &Value, path: &str, method: &str, answer: &Answer) {
     }
 }
 
-/// A value is what a schema of the document says.
+/// Checks a value against a schema of the document.
 fn conforms(document: &Value, schema: &Value, value: &Value) {
-    // What it refers to is at the same place in this one.
+    // References resolve within this document.
     let whole = json!({"allOf": [schema], "components": document["components"]});
     let validator = jsonschema::options().should_validate_formats(true).build(&whole).unwrap();
     let problems: Vec<String> = validator.iter_errors(value).map(|error| error.to_string()).collect();

@@ -1,12 +1,12 @@
-//! What the people who run it get: health, a graceful stop, clear errors, figures, and a store that went away.
+//! Operations: health, graceful stop, errors, metrics, and store failures.
 
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::called::Stub;
 use crate::cluster::{Cluster, signal, wait};
+use crate::receiver::Stub;
 use crate::world::{KEY, Node, fail, seed, succeed};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,7 +37,7 @@ async fn without_postgres_it_is_alive_and_not_ready_and_refuses_with_503() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_stop_finishes_calls_that_are_under_way_and_begins_no_other() {
+async fn a_stop_finishes_calls_in_progress_and_starts_no_others() {
     let cluster = Cluster::start();
     for flags in [
         &["--max-workers", "4"][..],
@@ -66,7 +66,7 @@ async fn a_stop_finishes_calls_that_are_under_way_and_begins_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_stop_gives_back_what_takes_longer_than_the_grace_period() {
+async fn a_stop_gives_back_executions_that_exceed_the_grace_period() {
     let cluster = Cluster::start();
     let stub = Stub::start(&["--delay", "600s"]);
     let mut node = Node::seeded(&cluster, &["--grace", "0"]).await;
@@ -80,7 +80,7 @@ async fn a_stop_gives_back_what_takes_longer_than_the_grace_period() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn what_is_wrong_at_the_start_is_said_with_a_hint_and_without_the_password() {
+async fn startup_errors_come_with_a_hint_and_without_the_password() {
     let cluster = Cluster::start();
     cluster.connect().await;
     let url = cluster.url();
@@ -119,7 +119,7 @@ async fn a_schema_is_migrated_once_however_many_start_at_a_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn figures_tell_of_requests_by_route_of_the_backlog_and_of_lags() {
+async fn metrics_report_requests_by_route_backlog_and_lags() {
     let cluster = Cluster::start();
     seed(&cluster, 5).await;
     let desk = Node::open(&cluster, &["--role", "api"]).await;
@@ -151,12 +151,12 @@ async fn figures_tell_of_requests_by_route_of_the_backlog_and_of_lags() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn old_executions_and_keys_are_forgotten_by_the_tier_of_their_organization() {
+async fn old_executions_and_keys_are_deleted_by_the_tier_of_their_organization() {
     let cluster = Cluster::start();
     seed(&cluster, 6).await;
     cluster
         .execute(
-            // As if three of them had been made in 2023, and had run a week ago.
+            // Makes three of them look as if created in 2023 and run a week ago.
             "CREATE TEMP TABLE old AS SELECT id FROM tasks ORDER BY id LIMIT 3; \
              UPDATE executions SET scheduled_for = now() - interval '8 days', \
              id = ('018bcfe5-6800-7000-8000-' || right(id::text, 12))::uuid, \
@@ -177,7 +177,7 @@ async fn old_executions_and_keys_are_forgotten_by_the_tier_of_their_organization
     wait("the month begins", async || cluster.number(counted).await == 0).await;
     assert_eq!(cluster.number(&left("executions")).await, 6, "of tier pro 30 days are kept");
     cluster.execute("UPDATE organizations SET tier = 'free'").await;
-    // What stays is looked at again after a start, or a day.
+    // Rows that stay are scanned again after a start, or a day.
     drop(node);
     let node = Node::open(&cluster, &flags).await;
     wait("7 days are kept", async || cluster.number(&left("executions")).await == 3).await;

@@ -1,21 +1,21 @@
-//! What becomes of the work of nodes that are gone, or seem to be.
+//! Rescue of the executions of nodes that are dead, or seem to be.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::called::Stub;
 use crate::cluster::{Cluster, signal, wait};
+use crate::receiver::Stub;
 use crate::world::{Node, seed};
 
 const LEASE: [&str; 4] = ["--beat-ms", "50", "--lease-ms", "1000"];
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn what_a_killed_worker_had_is_done_by_another_one() {
+async fn executions_of_a_killed_worker_are_done_by_another() {
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
-    let desk = Node::open(&cluster, &["--role", "api"]).await;
+    let api_node = Node::open(&cluster, &["--role", "api"]).await;
     let stub = Stub::start(&["--delay", "3s"]);
     for query in ["batch", "single"] {
         let flags =
@@ -23,7 +23,7 @@ async fn what_a_killed_worker_had_is_done_by_another_one() {
         let mut first = Node::open(&cluster, &flags).await;
         let before = stub.count("calls").await;
         for _ in 0..8 {
-            desk.call(&stub.url).await;
+            api_node.call(&stub.url).await;
         }
         wait("it is at work", async || stub.count("calls").await > before).await;
         first.process.kill();
@@ -36,17 +36,17 @@ async fn what_a_killed_worker_had_is_done_by_another_one() {
     }
 }
 
-/// `RUNLATER_KILLS=20 cargo test --release -p runlater --test jobs begun_again -- --nocapture` kills 20 nodes that have
-/// the settings of a service that nobody set, and prints how long their executions waited.
+/// `RUNLATER_KILLS=20 cargo test --release -p runlater --test jobs restarted -- --nocapture` kills 20 nodes that have
+/// default settings, and prints how long their executions waited.
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn what_killed_nodes_had_is_begun_again_by_those_who_are_left() {
+async fn executions_of_killed_nodes_are_restarted_by_the_others() {
     let asked = std::env::var("RUNLATER_KILLS").ok().map(|kills| kills.parse::<usize>().expect("a number"));
     let kills = asked.unwrap_or(1);
     let lease: &[&str] = if asked.is_some() { &[] } else { &LEASE };
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
-    let desk = Node::open(&cluster, &["--role", "api"]).await;
+    let api_node = Node::open(&cluster, &["--role", "api"]).await;
     let stub = Stub::start(&["--delay", if asked.is_some() { "5s" } else { "2s" }]);
     let flags = [&["--role", "worker", "--max-workers", "16"], lease].concat();
     let mut nodes = vec![Node::open(&cluster, &flags).await, Node::open(&cluster, &flags).await];
@@ -54,17 +54,17 @@ async fn what_killed_nodes_had_is_begun_again_by_those_who_are_left() {
     for kill in 0..kills {
         let before = stub.count("calls").await;
         for _ in 0..32 {
-            desk.call(&stub.url).await;
+            api_node.call(&stub.url).await;
         }
         wait("all are at work", async || stub.count("calls").await >= before + 32).await;
         if asked.is_some() {
-            // Those who are left look every 2 s, and the rounds follow their looks: kills have to fall between them.
+            // The remaining nodes poll every 2 s: kills must fall between polls.
             tokio::time::sleep(
                 Duration::from_secs(2) * u32::try_from(kill).unwrap() / u32::try_from(kills).unwrap(),
             )
             .await;
         }
-        waited.extend(begun_again_after_killing(&cluster, nodes.remove(0)).await);
+        waited.extend(restart_waits_after_kill(&cluster, nodes.remove(0)).await);
         nodes.push(Node::open(&cluster, &flags).await);
     }
     assert!(!waited.is_empty(), "nobody was killed at work");
@@ -77,8 +77,8 @@ async fn what_killed_nodes_had_is_begun_again_by_those_who_are_left() {
     );
 }
 
-/// How long what `node` had waited for somebody else, each in microseconds by the clock of PostgreSQL.
-async fn begun_again_after_killing(cluster: &Cluster, mut node: Node) -> Vec<i64> {
+/// How long each of `node`'s executions waited for another node, in microseconds by PostgreSQL's clock.
+async fn restart_waits_after_kill(cluster: &Cluster, mut node: Node) -> Vec<i64> {
     node.process.kill();
     let at = cluster.number("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await;
     let open = "SELECT count(*) FROM executions WHERE status <> 'success'";
@@ -91,13 +91,13 @@ async fn begun_again_after_killing(cluster: &Cluster, mut node: Node) -> Vec<i64
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn the_result_of_a_worker_that_was_taken_for_dead_is_refused() {
+async fn the_result_of_a_worker_presumed_dead_is_refused() {
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
-    let desk = Node::open(&cluster, &["--role", "api"]).await;
+    let api_node = Node::open(&cluster, &["--role", "api"]).await;
     let stub = Stub::start(&["--delay", "3s"]);
     let zombie = Node::open(&cluster, &[&["--role", "worker"], &LEASE[..]].concat()).await;
-    let task = desk.create(&json!({"url": stub.url})).await;
+    let task = api_node.create(&json!({"url": stub.url})).await;
     wait("it calls", async || stub.count("calls").await == 1).await;
     signal(zombie.process.0.id(), "STOP");
     let heir = Node::open(&cluster, &[&["--role", "worker"], &LEASE[..]].concat()).await;
@@ -111,7 +111,7 @@ async fn the_result_of_a_worker_that_was_taken_for_dead_is_refused() {
         .await;
     assert_eq!(cluster.number(written).await, at, "the result of the heir stays");
     assert_eq!(cluster.number("SELECT claim::bigint FROM executions").await, 2);
-    let executions = desk.executions(task["task_id"].as_str().unwrap()).await;
+    let executions = api_node.executions(task["task_id"].as_str().unwrap()).await;
     assert_eq!(
         (executions.len(), executions[0]["attempt"].as_i64()),
         (1, Some(1)),
@@ -122,7 +122,7 @@ async fn the_result_of_a_worker_that_was_taken_for_dead_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn rescue_takes_over_after_a_lease_or_fails_what_is_older_than_five_minutes() {
+async fn rescue_reassigns_after_a_lease_or_fails_executions_older_than_five_minutes() {
     let cluster = Cluster::start();
     for (value, status) in [("age_5min", "failed"), ("lease", "running")] {
         let flags = ["--rescue", value, "--cleaner-ms", "20", "--beat-ms", "20", "--lease-ms", "5000"];
@@ -137,7 +137,7 @@ async fn rescue_takes_over_after_a_lease_or_fails_what_is_older_than_five_minute
         if status == "failed" {
             wait("it fails", async || cluster.number(&one("failed")).await == 1).await;
         } else {
-            // The look that frees what a node had that is gone leaves it alone.
+            // The rescue of dead nodes leaves it alone.
             cluster
                 .execute(
                     "INSERT INTO nodes (id, beat_at) VALUES (-1, now() - interval '2 minutes'); \
@@ -161,7 +161,7 @@ async fn an_execution_that_a_node_holds_without_knowing_is_freed_when_a_claim_fa
     let stub = Stub::start(&[]);
     node.call(&stub.url).await;
     wait("it works", async || stub.count("calls").await == 1).await;
-    // As if the answer to a claim had been lost: the row says that this node has it, and it does not know.
+    // Simulates a lost claim response: the row names this node, which does not hold it.
     cluster
         .execute(
             "INSERT INTO executions (id, task_id, scheduled_for, status, node, claim, started_at) \

@@ -1,4 +1,4 @@
-//! What callers get: tasks that are executed when they are due, again if they fail, one after the other in a queue.
+//! Execution of tasks: on time, with retries, and one at a time per queue.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::called::{Catcher, Stub};
 use crate::cluster::{Cluster, wait};
+use crate::receiver::{Receiver, Stub};
 use crate::world::{KEY, Node, seed, send};
 
 fn micros(value: &Value) -> i128 {
@@ -15,7 +15,7 @@ fn micros(value: &Value) -> i128 {
     time.as_nanosecond() / 1000
 }
 
-/// Waits until a task has an execution that ended, and gives its executions, newest first.
+/// Waits for a completed execution of a task; returns its executions, newest first.
 async fn ended(node: &Node, task: &str) -> Vec<Value> {
     let has_ended = |executions: &[Value]| executions.iter().any(|one| !one["finished_at"].is_null());
     wait("an execution ends", async || has_ended(&node.executions(task).await)).await;
@@ -24,11 +24,11 @@ async fn ended(node: &Node, task: &str) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_task_is_called_once_with_what_it_says_and_its_result_is_shown() {
+async fn a_task_is_called_once_as_specified_and_its_result_is_shown() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
-    let catcher = Catcher::start(&[]).await;
-    let task = json!({"url": format!("{}/hook?a=1", catcher.url), "method": "post", "body": "hello",
+    let receiver = Receiver::start(&[]).await;
+    let task = json!({"url": format!("{}/hook?a=1", receiver.url), "method": "post", "body": "hello",
                       "headers": {"X-Mine": "yes", "X-Runlater-Signature": "mine"}, "name": "greet"});
     let created = node.create(&task).await;
     let id = created["task_id"].as_str().unwrap();
@@ -39,7 +39,7 @@ async fn a_task_is_called_once_with_what_it_says_and_its_result_is_shown() {
     );
     assert_eq!((&execution["id"], &execution["attempt"]), (&created["execution_id"], &json!(1)));
     assert!(micros(&execution["started_at"]) >= micros(&execution["scheduled_for"]), "{execution}");
-    let caught = catcher.caught();
+    let caught = receiver.caught();
     assert_eq!(caught.len(), 1);
     let header = |name: &str| caught[0].headers[name].to_str().unwrap().to_owned();
     assert_eq!((caught[0].body.as_str(), header("x-mine").as_str()), ("hello", "yes"));
@@ -78,7 +78,7 @@ async fn a_delayed_task_is_not_called_before_its_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn what_fails_is_tried_again_after_a_growing_wait_until_its_last_attempt() {
+async fn failures_are_retried_after_growing_waits_until_the_last_attempt() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -104,7 +104,7 @@ async fn what_fails_is_tried_again_after_a_growing_wait_until_its_last_attempt()
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_target_with_too_many_requests_says_when_to_come_back() {
+async fn a_target_that_responds_429_sets_the_time_of_the_retry() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -119,7 +119,7 @@ async fn a_target_with_too_many_requests_says_when_to_come_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_call_that_takes_too_long_or_finds_nobody_fails_and_says_why() {
+async fn a_call_that_times_out_or_cannot_connect_fails_with_a_reason() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&["--delay", "60s"]);
@@ -135,7 +135,7 @@ async fn a_call_that_takes_too_long_or_finds_nobody_fails_and_says_why() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn tasks_of_a_queue_are_called_one_at_a_time_and_others_do_not_wait_for_them() {
+async fn tasks_of_a_queue_run_one_at_a_time_and_others_do_not_wait() {
     let cluster = Cluster::start();
     let first = Node::seeded(&cluster, &[]).await;
     // The queue is one for all nodes.
@@ -154,28 +154,28 @@ async fn tasks_of_a_queue_are_called_one_at_a_time_and_others_do_not_wait_for_th
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_queue_waits_for_the_retry_of_what_failed_in_it_and_keeps_its_order() {
+async fn a_queue_waits_for_retries_and_keeps_its_order() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
-    let catcher = Catcher::start(&[500]).await;
-    let first = node.create(&json!({"url": catcher.url, "queue": "q", "body": "first"})).await;
+    let receiver = Receiver::start(&[500]).await;
+    let first = node.create(&json!({"url": receiver.url, "queue": "q", "body": "first"})).await;
     let id = first["task_id"].as_str().unwrap();
     wait("the first fails", async || node.executions(id).await.len() == 2).await;
-    let second = node.create(&json!({"url": catcher.url, "queue": "q", "body": "second"})).await;
-    // Somebody outside of the queue shows that workers looked.
-    let other = node.create(&json!({"url": catcher.url, "body": "other"})).await;
+    let second = node.create(&json!({"url": receiver.url, "queue": "q", "body": "second"})).await;
+    // A task outside the queue shows that workers polled.
+    let other = node.create(&json!({"url": receiver.url, "body": "other"})).await;
     ended(&node, other["task_id"].as_str().unwrap()).await;
     let bodies =
-        |catcher: &Catcher| -> Vec<String> { catcher.caught().into_iter().map(|one| one.body).collect() };
-    assert_eq!(bodies(&catcher), ["first", "other"]);
+        |receiver: &Receiver| -> Vec<String> { receiver.caught().into_iter().map(|one| one.body).collect() };
+    assert_eq!(bodies(&receiver), ["first", "other"]);
     cluster.execute("UPDATE executions SET scheduled_for = now() WHERE attempt = 2").await;
     ended(&node, second["task_id"].as_str().unwrap()).await;
-    assert_eq!(bodies(&catcher), ["first", "other", "first", "second"]);
+    assert_eq!(bodies(&receiver), ["first", "other", "first", "second"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_request_with_an_idempotency_key_is_done_once_and_answered_the_same() {
+async fn a_request_with_an_idempotency_key_is_executed_once_with_the_same_response() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -204,7 +204,7 @@ async fn a_request_with_an_idempotency_key_is_done_once_and_answered_the_same() 
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn whatever_has_an_idempotency_key_is_done_once_also_when_it_is_asked_ten_times_at_a_time() {
+async fn an_idempotent_request_is_executed_once_even_when_sent_ten_times_in_parallel() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--role", "api"]).await;
     let task = node.create(&json!({"url": "http://127.0.0.1:9/", "delay": "1d"})).await;
@@ -238,10 +238,10 @@ async fn whatever_has_an_idempotency_key_is_done_once_also_when_it_is_asked_ten_
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn what_was_right_when_it_was_answered_is_answered_the_same_when_its_time_has_passed() {
+async fn a_replayed_request_gets_its_first_response_after_its_due_time_has_passed() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--role", "api"]).await;
-    // Five minutes ago is the earliest time that is taken.
+    // Five minutes ago is the earliest accepted time.
     let at = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(297);
     let task = json!({"url": "http://127.0.0.1:9/", "run_at": at.to_string()});
     let ask =
@@ -255,7 +255,7 @@ async fn what_was_right_when_it_was_answered_is_answered_the_same_when_its_time_
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn neither_what_is_in_queues_nor_what_is_not_waits_for_all_of_the_other() {
+async fn queued_and_unqueued_tasks_do_not_starve_each_other() {
     let cluster = Cluster::start();
     let stub = Stub::start(&["--delay", "20ms"]);
     for query in ["batch", "single"] {
@@ -281,7 +281,7 @@ async fn neither_what_is_in_queues_nor_what_is_not_waits_for_all_of_the_other() 
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn recurring_tasks_are_scheduled_in_time_however_many_are_due_together() {
+async fn recurring_tasks_are_scheduled_in_time_when_many_are_due_together() {
     let cluster = Cluster::start();
     seed(&cluster, 0).await;
     cluster
@@ -291,7 +291,7 @@ async fn recurring_tasks_are_scheduled_in_time_however_many_are_due_together() {
              FROM organizations o, generate_series(1, 2500)",
         )
         .await;
-    // A round a minute: one of them has to be enough.
+    // One round per minute: a single one must be enough.
     let node = Node::open(&cluster, &["--role", "api", "--scheduler-ms", "60000"]).await;
     let written = "SELECT count(DISTINCT task_id) FROM executions";
     wait("all are written", async || cluster.number(written).await == 2500).await;
@@ -300,13 +300,13 @@ async fn recurring_tasks_are_scheduled_in_time_however_many_are_due_together() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn somebody_is_told_of_a_result_signed_and_until_it_arrives() {
+async fn a_callback_is_signed_and_retried_until_it_arrives() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--callback-wait-ms", "1"]).await;
-    let (stub, catcher) = (Stub::start(&["--body", "done"]), Catcher::start(&[500, 503]).await);
-    let task = node.create(&json!({"url": stub.url, "callback_url": catcher.url})).await;
-    wait("the third callback", async || catcher.caught().len() == 3).await;
-    let message = catcher.caught().pop().unwrap();
+    let (stub, receiver) = (Stub::start(&["--body", "done"]), Receiver::start(&[500, 503]).await);
+    let task = node.create(&json!({"url": stub.url, "callback_url": receiver.url})).await;
+    wait("the third callback", async || receiver.caught().len() == 3).await;
+    let message = receiver.caught().pop().unwrap();
     let body: Value = serde_json::from_str(&message.body).unwrap();
     assert_eq!((&body["task_id"], &body["execution_id"]), (&task["task_id"], &task["execution_id"]));
     assert_eq!(
@@ -327,7 +327,7 @@ async fn somebody_is_told_of_a_result_signed_and_until_it_arrives() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_recurring_task_runs_at_each_of_its_times_once_however_many_nodes_there_are() {
+async fn a_recurring_task_runs_once_at_each_time_with_any_number_of_nodes() {
     let cluster = Cluster::start();
     let fast = ["--scheduler-ms", "20", "--poll-ms", "20"];
     let node = Node::seeded(&cluster, &fast).await;
@@ -344,7 +344,7 @@ async fn a_recurring_task_runs_at_each_of_its_times_once_however_many_nodes_ther
     let execution = ended(&node, id).await.remove(0);
     assert_eq!(execution["status"], "success");
     assert_eq!(node.get(&format!("/api/v1/tasks/{id}")).await.data()["next_run_at"], task["next_run_at"]);
-    // Too long ago to be worth it: half a year is more than the hour that is allowed.
+    // Too late to execute: half a year exceeds the allowed hour.
     cluster.execute("UPDATE tasks SET next_run_at = now() - interval '2 hours'").await;
     wait("it is noted", async || node.executions(id).await.len() == 2).await;
     let missed = &node.executions(id).await[1];
@@ -378,7 +378,7 @@ async fn tasks_can_be_changed_triggered_stopped_and_deleted_and_belong_to_one_or
     let moved = node.put(&path, &json!({"run_at": "2000-01-01T00:00:00Z"})).await;
     assert_eq!((moved.status, moved.code().as_str()), (422, "validation_error"));
 
-    // Somebody else's key opens nothing of it.
+    // Another organization's key has no access.
     let hash = runlater::signature::digest("sk_other");
     cluster.execute(&format!(
         "INSERT INTO organizations (id, name, webhook_secret) VALUES ('018f0000-0000-7000-8000-000000000009', 'other', 'w'); \
@@ -404,7 +404,7 @@ async fn tasks_can_be_changed_triggered_stopped_and_deleted_and_belong_to_one_or
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn without_the_right_key_nothing_is_done() {
+async fn a_wrong_key_gives_no_access() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let client = reqwest::Client::new();
@@ -430,7 +430,7 @@ async fn without_the_right_key_nothing_is_done() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn a_list_has_pages_and_says_whether_there_is_more_even_at_its_longest() {
+async fn a_list_has_pages_and_reports_whether_more_follow_even_at_its_limit() {
     let cluster = Cluster::start();
     seed(&cluster, 101).await;
     let node = Node::open(&cluster, &["--role", "api"]).await;
@@ -450,7 +450,7 @@ async fn a_list_has_pages_and_says_whether_there_is_more_even_at_its_longest() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn who_watches_is_told_of_tasks_and_executions_as_they_come() {
+async fn a_watcher_gets_events_of_tasks_and_executions() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &[]).await;
     let stub = Stub::start(&[]);
@@ -458,7 +458,8 @@ async fn who_watches_is_told_of_tasks_and_executions_as_they_come() {
     let task = node.call(&stub.url).await;
     let mut told = String::new();
     while !(told.contains("\"created\"") && told.contains("\"success\"") && told.contains(&task)) {
-        let chunk = tokio::time::timeout(crate::cluster::PATIENCE, watching.chunk()).await.expect("in time");
+        let chunk =
+            tokio::time::timeout(crate::cluster::TEST_TIMEOUT, watching.chunk()).await.expect("in time");
         told += std::str::from_utf8(&chunk.unwrap().expect("the stream goes on")).unwrap();
     }
     assert!(told.contains("event: events\n"), "{told}");

@@ -1,23 +1,23 @@
-//! Each switch changes what it says.
+//! Each switch has its documented effect.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::called::Stub;
 use crate::cluster::{Cluster, wait};
+use crate::receiver::Stub;
 use crate::world::{Node, seed};
 
 const SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'runlater' \
                         AND wait_event_type = 'Lock'";
-/// Nothing is executed, so nothing but requests is in the log.
+/// Nothing is executed, so the log has only requests.
 const API: [&str; 2] = ["--role", "api"];
 
-/// Statements of services that have all of these words.
+/// Logged statements that contain all of these words.
 fn having(cluster: &Cluster, words: &[&str]) -> usize {
     cluster.statements().iter().filter(|line| words.iter().all(|word| line.contains(word))).count()
 }
 
-/// Runs so many tasks to their end, all at a time.
+/// Runs tasks in parallel to their end.
 async fn run(node: &Node, task: &Value, count: usize) {
     join_all((0..count).map(|_| node.create(task))).await;
     let ended = "runlater_executions_ended_total{status=\"success\"}";
@@ -26,7 +26,7 @@ async fn run(node: &Node, task: &Value, count: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn list_query_finds_the_same_order_in_another_way() {
+async fn list_query_finds_the_same_order_with_every_value() {
     let cluster = Cluster::start();
     seed(&cluster, 30).await;
     let mut lists = Vec::new();
@@ -71,7 +71,7 @@ async fn list_index_serves_the_order_of_the_list_only_if_it_matches() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn list_total_counts_all_tasks_or_looks_one_further() {
+async fn list_total_counts_all_tasks_or_reads_one_more() {
     let cluster = Cluster::start();
     seed(&cluster, 7).await;
     for (value, total, counts) in [("count", json!(7), 1), ("has_more", Value::Null, 0)] {
@@ -85,7 +85,7 @@ async fn list_total_counts_all_tasks_or_looks_one_further() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn apikey_touch_writes_every_use_or_one_in_five_minutes() {
+async fn apikey_touch_records_every_use_or_one_per_five_minutes() {
     let cluster = Cluster::start();
     for cache in ["off", "on"] {
         for (value, touches) in [("always", 5), ("debounce_300s", 1)] {
@@ -103,14 +103,14 @@ async fn apikey_touch_writes_every_use_or_one_in_five_minutes() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn key_cache_looks_a_key_up_once_and_forgets_it_soon_after_it_is_deleted() {
+async fn key_cache_looks_a_key_up_once_and_drops_it_soon_after_its_deletion() {
     let cluster = Cluster::start();
     for (value, lookups) in [("off", 5), ("on", 1)] {
         let node = Node::seeded(&cluster, &[&API[..], &["--key-cache", value]].concat()).await;
         for _ in 0..5 {
             assert_eq!(node.get("/api/v1/tasks").await.status, 200);
         }
-        // A slow machine may take longer than a key is kept.
+        // A slow machine can take longer than a key is cached.
         let seen = node.figure("runlater_key_lookups_total").await;
         assert!(seen == lookups || (value == "on" && seen < 5), "{value}: {seen}");
         cluster.execute("DELETE FROM api_keys").await;
@@ -120,7 +120,7 @@ async fn key_cache_looks_a_key_up_once_and_forgets_it_soon_after_it_is_deleted()
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn month_counter_and_last_exec_write_go_to_rows_at_once_or_in_rounds_and_nothing_is_lost() {
+async fn month_counter_and_last_exec_write_update_rows_at_once_or_buffered_without_loss() {
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     let task = json!({"url": stub.url});
@@ -151,7 +151,7 @@ async fn month_counter_and_last_exec_write_go_to_rows_at_once_or_in_rounds_and_n
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn worker_refetch_and_claim_preload_load_a_job_at_every_step_once_or_with_its_claim() {
+async fn worker_refetch_and_claim_preload_set_how_often_a_job_is_loaded() {
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     for query in ["single", "batch"] {
@@ -170,14 +170,14 @@ async fn worker_refetch_and_claim_preload_load_a_job_at_every_step_once_or_with_
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn claim_query_takes_one_from_three_tables_one_from_one_table_or_many_at_a_time() {
+async fn claim_query_claims_one_from_three_tables_one_from_one_table_or_a_batch() {
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     for (value, joins) in [("join_sort", true), ("single", false), ("batch", false)] {
         seed(&cluster, 0).await;
-        // All are there before anybody looks.
-        let desk = Node::open(&cluster, &API).await;
-        join_all((0..40).map(|_| desk.call(&stub.url))).await;
+        // All tasks exist before any worker polls.
+        let api_node = Node::open(&cluster, &API).await;
+        join_all((0..40).map(|_| api_node.call(&stub.url))).await;
         let before = having(&cluster, &["WITH due AS", "e.tier"]) + having(&cluster, &["o.tier DESC"]);
         let node = Node::open(&cluster, &["--claim-query", value, "--max-workers", "40"]).await;
         let claimed = async || node.figure("runlater_executions_claimed_total").await;
@@ -191,7 +191,7 @@ async fn claim_query_takes_one_from_three_tables_one_from_one_table_or_many_at_a
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn create_path_writes_a_task_in_four_steps_in_two_or_together_with_others() {
+async fn create_path_writes_a_task_in_four_statements_in_two_or_in_a_batch() {
     let cluster = Cluster::start();
     for (value, statements, lookups) in [("dns_update", 12, 12), ("two_inserts", 12, 0), ("group", 11, 0)] {
         let flags = ["--create-path", value, "--batch-gap-ms", "200"];
@@ -235,7 +235,7 @@ async fn due_is_the_next_whole_second_or_now() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn db_pool_bounds_connections_and_pool_error_says_what_becomes_of_the_rest() {
+async fn db_pool_bounds_connections_and_pool_error_sets_the_status_of_the_rest() {
     let cluster = Cluster::start();
     for (size, error, status, code) in
         [("2", "503", 503, "service_unavailable"), ("5", "500", 500, "internal_error")]
@@ -250,7 +250,7 @@ async fn db_pool_bounds_connections_and_pool_error_says_what_becomes_of_the_rest
         let asking = join_all((0..9).map(|_| node.get("/api/v1/tasks")));
         let seats: i64 = size.parse().unwrap();
         let freeing = async {
-            // The scheduler may wait beside them, with a connection of its own.
+            // The scheduler can wait as well, with its own connection.
             wait("all connections wait", async || cluster.number(SESSIONS).await >= seats).await;
             let refused = format!(
                 "runlater_requests_total{{route=\"/api/v1/tasks\",method=\"GET\",status=\"{status}\"}}"
@@ -270,7 +270,7 @@ async fn db_pool_bounds_connections_and_pool_error_says_what_becomes_of_the_rest
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn tasks_pk_index_and_spare_indexes_make_and_drop_indexes() {
+async fn tasks_pk_index_and_spare_indexes_create_and_drop_indexes() {
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     let primary = "SELECT count(*) FROM pg_indexes WHERE indexname = 'tasks_default_pkey'";
@@ -280,7 +280,7 @@ async fn tasks_pk_index_and_spare_indexes_make_and_drop_indexes() {
         let node = Node::seeded(&cluster, &["--tasks-pk-index", value, "--spare-indexes", value]).await;
         assert_eq!(cluster.number(primary).await, there, "{value}");
         counts.push(cluster.number(all).await);
-        // Without it everything works all the same.
+        // Everything works without it as well.
         run(&node, &json!({"url": stub.url}), 3).await;
     }
     assert_eq!((counts[0] - counts[1], counts[2]), (8, counts[0]), "{counts:?}");
@@ -297,7 +297,7 @@ async fn http_client_opens_a_connection_for_each_call_25_or_as_many_as_there_are
         run_more(&node, &stub.url, 90).await;
         let counts = stub.counts().await;
         let of = |name: &str| counts[name].as_u64().unwrap();
-        // The test's own look is a connection, too.
+        // The test's own query uses a connection, too.
         let connections = of("connections") - 1;
         assert!(connections <= at_most && of("open_max") <= open_max, "{value}: {counts}");
         assert_eq!(connections == 90, value == "per_call", "{value}: {counts}");
@@ -312,7 +312,7 @@ async fn run_more(node: &Node, url: &str, all: u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn max_workers_bounds_calls_and_workers_says_who_decides_how_many_there_are() {
+async fn max_workers_bounds_calls_and_workers_sets_how_their_number_is_chosen() {
     let cluster = Cluster::start();
     for query in ["single", "batch"] {
         for (value, workers) in [("managed", 1), ("fixed", 3)] {
@@ -330,7 +330,7 @@ async fn max_workers_bounds_calls_and_workers_says_who_decides_how_many_there_ar
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn worker_pause_keeps_a_worker_from_its_next_job() {
+async fn worker_pause_delays_a_workers_next_job() {
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
     for query in ["single", "batch"] {
@@ -345,7 +345,7 @@ async fn worker_pause_keeps_a_worker_from_its_next_job() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn store_result_writes_each_by_itself_or_many_together() {
+async fn store_result_writes_results_one_by_one_or_in_batches() {
     let cluster = Cluster::start();
     let stub = Stub::start(&["--delay", "200ms"]);
     for value in ["each", "group"] {
@@ -358,21 +358,21 @@ async fn store_result_writes_each_by_itself_or_many_together() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn wake_tells_the_workers_of_the_node_of_all_nodes_or_nobody() {
+async fn wake_wakes_the_workers_of_the_node_of_all_nodes_or_none() {
     let cluster = Cluster::start();
     let stub = Stub::start(&[]);
-    // Workers that look by themselves only once a minute.
+    // Workers that poll only once a minute.
     let slow = ["--poll-ms", "60000", "--beat-ms", "60000", "--lease-ms", "600000"];
     for (value, notifies) in [("process", false), ("notify", true)] {
         seed(&cluster, 0).await;
         let flags = [&slow[..], &["--wake", value]].concat();
-        let desk = Node::open(&cluster, &[&API[..], &flags].concat()).await;
+        let api_node = Node::open(&cluster, &[&API[..], &flags].concat()).await;
         let node = Node::open(
             &cluster,
             &[&["--role", if notifies { "worker" } else { "all" }], &flags[..]].concat(),
         )
         .await;
-        // The first look is over.
+        // The first poll is over.
         wait("it has looked", async || node.figure("runlater_claims_total").await >= 1).await;
         wait("it listens", async || {
             let listening = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'";
@@ -380,7 +380,7 @@ async fn wake_tells_the_workers_of_the_node_of_all_nodes_or_nobody() {
         })
         .await;
         let before = having(&cluster, &["pg_notify"]);
-        let maker = if notifies { &desk } else { &node };
+        let maker = if notifies { &api_node } else { &node };
         maker.call(&stub.url).await;
         let ended = "runlater_executions_ended_total{status=\"success\"}";
         wait("it is executed", async || node.figure(ended).await == 1).await;
@@ -396,7 +396,7 @@ async fn wake_tells_the_workers_of_the_node_of_all_nodes_or_nobody() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "postgres-tests"), ignore = "needs PostgreSQL: --features postgres-tests")]
-async fn rate_limit_refuses_what_is_too_much_and_says_when_it_is_not() {
+async fn rate_limit_refuses_excess_requests_and_reports_when_to_retry() {
     let cluster = Cluster::start();
     let node = Node::seeded(&cluster, &["--rate-limit-hour", "3"]).await;
     for _ in 0..3 {
@@ -410,7 +410,7 @@ async fn rate_limit_refuses_what_is_too_much_and_says_when_it_is_not() {
     }
     assert_eq!(node.get("/ready").await.status, 200, "the house is not limited");
     let node = Node::open(&cluster, &["--rate-limit-minute", "1"]).await;
-    // A minute may end between two requests.
+    // A minute can end between two requests.
     let mut answers = Vec::new();
     for _ in 0..3 {
         answers.push(node.get("/api/v1/tasks").await.status);

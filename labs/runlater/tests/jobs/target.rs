@@ -1,4 +1,4 @@
-//! Those who are called: what the stub answers, what it remembers, and to whom.
+//! The target stub: its responses, its call log, TLS and signatures.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::cluster::wait;
-use crate::world::{Answer, fail, send, spawn};
+use crate::world::{Response, fail, send, spawn};
 
 const ONE: &str = "018f0000-0000-7000-8000-000000000001";
 const OTHER: &str = "018f0000-0000-7000-8000-000000000002";
 
-/// A stub without a delay, but what the flags say.
+/// A stub without a delay, with these flags.
 struct Stub {
     url: String,
     client: Client,
-    /// Lives as long as this does.
+    /// Killed when dropped.
     _process: (crate::cluster::Running, std::io::BufReader<std::process::ChildStdout>),
 }
 
@@ -34,12 +34,12 @@ impl Stub {
         self.client.get(format!("{}{path}", self.url))
     }
 
-    async fn get(&self, path: &str) -> Answer {
+    async fn get(&self, path: &str) -> Response {
         send(self.request(path)).await
     }
 
     /// A call for an execution.
-    async fn call(&self, path: &str, execution: &str) -> Answer {
+    async fn call(&self, path: &str, execution: &str) -> Response {
         send(self.request(path).header("x-runlater-execution-id", execution)).await
     }
 
@@ -49,7 +49,7 @@ impl Stub {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_are_counted_by_execution_and_a_second_one_shows() {
+async fn calls_are_counted_per_execution_with_repetitions() {
     let stub = Stub::start(&[]);
     for execution in [ONE, OTHER, ONE] {
         assert_eq!(stub.call("/any/path", execution).await.body, "ok");
@@ -66,12 +66,12 @@ async fn calls_are_counted_by_execution_and_a_second_one_shows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_an_execution_is_answered_when_it_is_called_for() {
+async fn waiting_for_an_execution_returns_when_it_is_called() {
     let stub = Stub::start(&[]);
     let seen = format!("/seen/{ONE}?wait=60s");
     let waiting = stub.get(&seen);
     let calling = async {
-        // The wait may begin before the call or after it: both have to do.
+        // The wait can start before the call or after it: both must work.
         stub.call("/", ONE).await;
     };
     let (answer, ()) = tokio::join!(waiting, calling);
@@ -95,7 +95,7 @@ async fn a_call_with_a_long_delay_is_answered_after_one_without() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_status_and_the_body_are_what_was_asked_for() {
+async fn the_response_has_the_requested_status_and_body() {
     let stub = Stub::start(&["--status", "202", "--body", "done", "--retry-after", "7"]);
     let usual = stub.get("/").await;
     assert_eq!((usual.status, usual.body.as_str()), (202, "done"));
@@ -110,7 +110,7 @@ async fn the_status_and_the_body_are_what_was_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_share_of_the_calls_gets_an_error_and_the_seed_decides_which() {
+async fn a_share_of_the_calls_gets_an_error_chosen_by_the_seed() {
     let mut found = Vec::new();
     for seed in ["1", "1", "2"] {
         let stub = Stub::start(&["--error-rate", "0.25", "--error-status", "418", "--seed", seed]);
@@ -146,7 +146,7 @@ async fn calls_with_a_bad_signature_are_refused_and_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_port_speaks_tls_to_those_who_trust_the_file_and_plain_http_to_others() {
+async fn one_port_serves_tls_to_clients_that_trust_the_file_and_plain_http_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("certificate.pem");
     let stub = Stub::start(&["--tls", file.to_str().unwrap()]);
@@ -174,13 +174,13 @@ async fn over_tls(stub: &Stub, trusted: rustls::RootCertStore) -> std::io::Resul
     let mut stream = tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await?;
     stream.write_all(b"GET /tls HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await?;
     let mut answer = Vec::new();
-    // A peer that closes without saying so first is an error of TLS; what came before it counts.
+    // A close without a TLS close_notify is an error; the data before it counts.
     let _ = stream.read_to_end(&mut answer).await;
     Ok(String::from_utf8(answer).unwrap())
 }
 
 #[test]
-fn what_is_wrong_at_the_start_is_said_with_a_hint() {
+fn startup_errors_come_with_a_hint() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let error = fail(&["target", "--listen", &taken.local_addr().unwrap().to_string()]);
     assert!(error.contains("error: cannot listen on") && error.contains("hint: "), "{error}");

@@ -1,4 +1,4 @@
-//! The service as a process, those who talk to it, and those it calls.
+//! The service as a process, its clients and its targets.
 
 use std::io::{BufRead, BufReader};
 use std::process::{ChildStdout, Command, Stdio};
@@ -17,30 +17,30 @@ pub struct Node {
     pub process: Running,
     pub url: String,
     client: reqwest::Client,
-    /// Keeps the pipe open, so that the program can always write to it.
+    /// Keeps the pipe open, so that the program can write to it.
     _output: BufReader<ChildStdout>,
 }
 
 /// A response, read to its end.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     pub status: u16,
     pub headers: reqwest::header::HeaderMap,
     pub body: String,
 }
 
-impl Answer {
+impl Response {
     /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// What is in `data`.
+    /// The field `data`.
     pub fn data(&self) -> Value {
         self.json()["data"].clone()
     }
 
-    /// The code of a refusal.
+    /// Error code of a refusal.
     pub fn code(&self) -> String {
         self.json()["error"]["code"].as_str().unwrap_or_else(|| panic!("no refusal: {self:?}")).to_owned()
     }
@@ -53,21 +53,21 @@ pub fn command(arguments: &[&str]) -> Command {
     program
 }
 
-/// A command that has to work.
+/// Runs a command that must succeed; returns its stdout.
 pub fn succeed(arguments: &[&str]) -> String {
     let output = command(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A command that has to fail, and what it says.
+/// Runs a command that must fail; returns its stderr.
 pub fn fail(arguments: &[&str]) -> String {
     let output = command(arguments).output().unwrap();
     assert!(!output.status.success());
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// One organization with [`KEY`] and so many tasks that ran.
+/// Seeds one organization with [`KEY`] and tasks that have run.
 pub async fn seed(cluster: &Cluster, tasks: u32) {
     cluster.connect().await;
     succeed(&[
@@ -82,7 +82,7 @@ pub async fn seed(cluster: &Cluster, tasks: u32) {
     ]);
 }
 
-/// Starts a command that prints where it listens.
+/// Starts a command that prints its address.
 pub fn spawn(arguments: &[&str]) -> (Running, String, BufReader<ChildStdout>) {
     let mut child = command(arguments).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
@@ -100,7 +100,7 @@ impl Node {
         Self::open(cluster, flags).await
     }
 
-    /// Serves from a cluster as it is.
+    /// Serves from a cluster without seeding.
     pub async fn open(cluster: &Cluster, flags: &[&str]) -> Self {
         // PostgreSQL may still be coming up.
         cluster.connect().await;
@@ -111,35 +111,35 @@ impl Node {
         Self { process, url, client: reqwest::Client::new(), _output: output }
     }
 
-    /// A request with the key that has yet to be sent.
+    /// A request with the key, not sent yet.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.request(method, format!("{}{path}", self.url)).bearer_auth(KEY)
     }
 
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> Response {
         send(self.request(Method::GET, path)).await
     }
 
-    pub async fn delete(&self, path: &str) -> Answer {
+    pub async fn delete(&self, path: &str) -> Response {
         send(self.request(Method::DELETE, path)).await
     }
 
-    pub async fn put(&self, path: &str, body: &Value) -> Answer {
+    pub async fn put(&self, path: &str, body: &Value) -> Response {
         send(self.request(Method::PUT, path).json(body)).await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
+    pub async fn post(&self, path: &str, body: &Value) -> Response {
         send(self.request(Method::POST, path).json(body)).await
     }
 
-    /// Creates a task, which has to work, and gives its `data`.
+    /// Creates a task, which must succeed; returns its `data`.
     pub async fn create(&self, task: &Value) -> Value {
         let answer = self.post("/api/v1/tasks", task).await;
         assert!(answer.status == 202 || answer.status == 201, "{answer:?}");
         answer.data()
     }
 
-    /// Creates an immediate task that calls `url` and gives the task's id.
+    /// Creates an immediate task that calls `url`; returns its id.
     pub async fn call(&self, url: &str) -> String {
         let data = self.create(&json!({"url": url, "retry_attempts": 1})).await;
         data["task_id"].as_str().unwrap().to_owned()
@@ -152,7 +152,7 @@ impl Node {
         answer.data().as_array().unwrap().clone()
     }
 
-    /// One of its figures; 0 when it has none of this name.
+    /// A metric's value; 0 if there is none with this name.
     pub async fn figure(&self, name: &str) -> u64 {
         let text = self.get("/metrics").await.body;
         let line =
@@ -161,9 +161,9 @@ impl Node {
     }
 }
 
-/// Sends a request and reads the answer to its end.
-pub async fn send(request: RequestBuilder) -> Answer {
+/// Sends a request and reads the whole response.
+pub async fn send(request: RequestBuilder) -> Response {
     let response = request.send().await.unwrap();
     let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    Answer { status, headers, body: response.text().await.unwrap() }
+    Response { status, headers, body: response.text().await.unwrap() }
 }

@@ -1,9 +1,8 @@
--- Takes many orders, one after the other, each all or none. Each counter is read once and written once.
--- KEYS: the epoch, the counters, then the idempotency keys of those orders that have one.
--- ARGV: the epoch ('' for none), '1' to look at what is left, the seconds a key is kept, the number of counters; then
--- for each order what its key is used for ('' for no key), its number of lines, and for each line which counter it
--- takes from and how many.
--- Returns a digit for each order, as the scripts for one order do, and the numbers of the lines that were refused.
+-- Takes many orders in sequence, each entirely or not at all. Reads and writes each counter once.
+-- KEYS: the epoch, the counters, then the idempotency keys of the orders that have one.
+-- ARGV: the epoch ('' for none), '1' to check the stock, the seconds a key is stored, the number of counters; then per
+-- order the request of its key ('' for no key), its number of lines, and per line the index of its counter and the count.
+-- Returns one status digit per order, as the scripts for one order do, and the line numbers of refused orders.
 -- With counters of another epoch: '4' and that epoch.
 if ARGV[1] ~= '' then
     local epoch = redis.call('GET', KEYS[1]) or '0'

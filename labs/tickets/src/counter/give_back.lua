@@ -1,5 +1,5 @@
--- Gives tickets back, unless the counters were rebuilt since they were taken: then they are back already.
--- KEYS: the epoch and the counters. ARGV: the epoch in which they were taken, and the count of each. Returns 1 when given.
+-- Adds tickets back, unless the counters were rebuilt since they were taken: a rebuild includes them already.
+-- KEYS: the epoch and the counters. ARGV: the epoch in which they were taken, and the count of each. Returns 1 if added.
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then
     return 0
 end

@@ -1,4 +1,4 @@
--- End of the scripts for one order.
+-- Last part of the scripts for one order.
 for i = 1, counters do
     redis.call('DECRBY', KEYS[i + 1], ARGV[i + 3])
 end

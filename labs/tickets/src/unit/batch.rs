@@ -1,7 +1,6 @@
-//! Units for many orders in one transaction: found by one statement, shared out here, marked by one more.
+//! Units for many orders in one transaction: one statement finds them, this module assigns them, one more marks them.
 //!
-//! Does not favour anybody: who came first is served first, and an order that cannot be served whole leaves its units to
-//! the next one.
+//! Does not reorder: orders are served first come, first served. An order that cannot get all its units leaves them to the next.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,56 +9,58 @@ use deadpool_postgres::Transaction;
 
 use super::{MARK, Reserved, Shared};
 use crate::config::UnitStatement;
-use crate::key::{self, Standing};
-use crate::order::{Order, Wanted};
+use crate::key_table::{self, KeyState};
+use crate::order::{Order, OrderRequest};
 use crate::refusal::Refusal;
 
 const UNMARK: &str = "UPDATE ticket_units SET reserved = false WHERE id = ANY($1)";
 
 impl Shared {
-    /// Reserves units for orders in one transaction; says of each, in their order, what became of it.
-    pub(super) async fn reserve_all(&self, orders: &[Wanted]) -> Vec<Reserved> {
+    /// Reserves units for orders in one transaction. Returns one result per order, in the same order.
+    pub(super) async fn reserve_all(&self, orders: &[OrderRequest]) -> Vec<Reserved> {
         match self.try_all(orders).await {
-            Ok(verdicts) => verdicts,
+            Ok(results) => results,
             Err(problem) => vec![Err(Arc::new(problem)); orders.len()],
         }
     }
 
-    async fn try_all(&self, orders: &[Wanted]) -> Result<Vec<Reserved>, Refusal> {
+    async fn try_all(&self, orders: &[OrderRequest]) -> Result<Vec<Reserved>, Refusal> {
         let mut client = self.pool.get().await?;
         let transaction = client.transaction().await?;
         self.set_planner(&transaction).await?;
-        let requests: Vec<_> = orders.iter().map(|wanted| wanted.once.as_deref()).collect();
-        let standings = key::keep_all(&transaction, &requests).await?;
-        let mut found = self.find(&transaction, orders, &standings).await?;
-        let (verdicts, given) = share_out(orders, &standings, &mut found);
+        let requests: Vec<_> = orders.iter().map(|request| request.idempotency.as_deref()).collect();
+        let key_states = key_table::insert_all(&transaction, &requests).await?;
+        let mut found = self.find(&transaction, orders, &key_states).await?;
+        let (results, assigned) = distribute(orders, &key_states, &mut found);
         match self.statement {
-            UnitStatement::Two => mark(&transaction, MARK, &given).await?,
+            UnitStatement::Two => mark(&transaction, MARK, &assigned).await?,
             UnitStatement::One => {
-                let over: Vec<i32> = found.into_values().flatten().collect();
-                mark(&transaction, UNMARK, &over).await?;
+                let unassigned: Vec<i32> = found.into_values().flatten().collect();
+                mark(&transaction, UNMARK, &unassigned).await?;
             }
         }
         let refused =
-            orders.iter().zip(&verdicts).zip(&standings).filter_map(|((wanted, verdict), standing)| {
-                let is_kept = *standing == Standing::New && verdict.is_err();
-                wanted.once.as_ref().filter(|_| is_kept).map(|once| once.key.as_str())
+            orders.iter().zip(&results).zip(&key_states).filter_map(|((request, result), key_state)| {
+                let is_kept = *key_state == KeyState::New && result.is_err();
+                request.idempotency.as_ref().filter(|_| is_kept).map(|idempotency| idempotency.key.as_str())
             });
-        key::drop_all(&transaction, &refused.collect::<Vec<_>>()).await?;
+        key_table::delete_all(&transaction, &refused.collect::<Vec<_>>()).await?;
         transaction.commit().await?;
-        Ok(verdicts)
+        Ok(results)
     }
 
-    /// Locks as many units as all orders together want, if there are so many; with one statement they are marked, too.
+    /// Locks as many units as all orders need together, or as many as there are. With one statement, marks them too.
     async fn find(
         &self,
         transaction: &Transaction<'_>,
-        orders: &[Wanted],
-        standings: &[Standing],
+        orders: &[OrderRequest],
+        key_states: &[KeyState],
     ) -> Result<HashMap<String, Vec<i32>>, Refusal> {
         let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
-        for (wanted, _) in orders.iter().zip(standings).filter(|(_, standing)| **standing == Standing::New) {
-            for (id, count) in wanted.order.lines() {
+        for (request, _) in
+            orders.iter().zip(key_states).filter(|(_, key_state)| **key_state == KeyState::New)
+        {
+            for (id, count) in request.order.lines() {
                 *sums.entry(id).or_default() += i64::from(count);
             }
         }
@@ -83,41 +84,47 @@ impl Shared {
     }
 }
 
-/// Gives each order its units, all or none; what nobody got stays in `found`.
-fn share_out(
-    orders: &[Wanted],
-    standings: &[Standing],
+/// Assigns units to each order, all or none; unassigned units stay in `found`.
+fn distribute(
+    orders: &[OrderRequest],
+    key_states: &[KeyState],
     found: &mut HashMap<String, Vec<i32>>,
 ) -> (Vec<Reserved>, Vec<i32>) {
-    let mut given = Vec::new();
+    let mut assigned = Vec::new();
     let mut refused: HashMap<&str, Arc<Refusal>> = HashMap::new();
-    let mut verdicts = Vec::with_capacity(orders.len());
-    for (Wanted { order, once }, standing) in orders.iter().zip(standings) {
-        let key = once.as_ref().map(|once| once.key.as_str());
-        let verdict = match standing {
-            Standing::Reused => Err(Arc::new(Refusal::KeyReused)),
-            // Whatever became of the earlier request with this key.
-            Standing::Repeated => {
-                key.and_then(|key| refused.get(key)).map_or(Ok(()), |why| Err(Arc::clone(why)))
+    let mut results = Vec::with_capacity(orders.len());
+    for (OrderRequest { order, idempotency }, key_state) in orders.iter().zip(key_states) {
+        let key = idempotency.as_ref().map(|idempotency| idempotency.key.as_str());
+        let result = match key_state {
+            KeyState::Reused => Err(Arc::new(Refusal::KeyReused)),
+            // The result of the earlier request with this key.
+            KeyState::Repeated => {
+                key.and_then(|key| refused.get(key)).map_or(Ok(()), |refusal| Err(Arc::clone(refusal)))
             }
-            Standing::New => give(order, found, &mut given).map_err(|id| Arc::new(Refusal::Short(id))),
+            KeyState::New => {
+                assign(order, found, &mut assigned).map_err(|id| Arc::new(Refusal::NotEnoughLeft(id)))
+            }
         };
-        if let (Err(why), Some(key), Standing::New) = (&verdict, key, standing) {
-            refused.insert(key, Arc::clone(why));
+        if let (Err(refusal), Some(key), KeyState::New) = (&result, key, key_state) {
+            refused.insert(key, Arc::clone(refusal));
         }
-        verdicts.push(verdict);
+        results.push(result);
     }
-    (verdicts, given)
+    (results, assigned)
 }
 
-fn give(order: &Order, found: &mut HashMap<String, Vec<i32>>, given: &mut Vec<i32>) -> Result<(), String> {
+fn assign(
+    order: &Order,
+    found: &mut HashMap<String, Vec<i32>>,
+    assigned: &mut Vec<i32>,
+) -> Result<(), String> {
     let is_short = |id: &str, count: i32| found.get(id).map_or(0, Vec::len) < count as usize;
     if let Some((id, _)) = order.lines().find(|(id, count)| is_short(id, *count)) {
         return Err(id.to_owned());
     }
     for (id, count) in order.lines() {
         if let Some(units) = found.get_mut(id) {
-            given.extend(units.drain(units.len() - count as usize..));
+            assigned.extend(units.drain(units.len() - count as usize..));
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! Redis, PostgreSQL and the service are killed in turn while buyers buy; then the books are audited by SQL.
+//! Kills Redis, PostgreSQL and the service in turn during a sale, then audits the tables by SQL.
 //!
-//! `TICKETS_ATTEMPTS=100000` makes it long. There is a ticket for each 100 attempts. Most buyers open an order and do not
-//! pay, so tickets come back after a second and the sale goes on to the end.
+//! `TICKETS_ATTEMPTS=100000` makes it long. There is one ticket per 100 attempts. Most clients open an order and do not pay, so
+//! tickets are released after a second and the sale goes on to the end.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::world::{Office, Stores, body, free_port, wait};
+use crate::fixture::{Service, Stores, body, free_port, wait};
 
 const BUYERS: usize = 32;
 const FLAGS: [&str; 14] = [
@@ -30,9 +30,9 @@ const FLAGS: [&str; 14] = [
     "8",
 ];
 
-/// What buyers were told.
+/// Outcomes that clients saw.
 #[derive(Default)]
-struct Told {
+struct Outcomes {
     /// Keys of sales from counters.
     counters: Vec<String>,
     /// Keys of sales of units.
@@ -44,23 +44,23 @@ struct Told {
     /// Ids of orders that are cancelled.
     cancelled: Vec<String>,
     refused: usize,
-    /// Gave up without an answer.
+    /// Clients that gave up without a response.
     unknown: usize,
 }
 
-struct Sale {
+struct Trial {
     url: String,
     attempts: usize,
     next: AtomicUsize,
-    told: Mutex<Told>,
+    acknowledged: Mutex<Outcomes>,
 }
 
-impl Sale {
+impl Trial {
     fn done(&self) -> usize {
         self.next.load(Ordering::Relaxed).min(self.attempts)
     }
 
-    /// One buyer after the other, until all have been here.
+    /// Runs buyers in sequence until all attempts are made.
     async fn buyers(self: Arc<Self>) {
         let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
         loop {
@@ -81,25 +81,25 @@ impl Sale {
         };
         let lines = body(&[(if number.is_multiple_of(2) { "a" } else { "b" }, 1)]);
         let Some((status, json)) = self.ask(client, route, &key, &lines, number).await else {
-            self.told.lock().unwrap().unknown += 1;
+            self.acknowledged.lock().unwrap().unknown += 1;
             return;
         };
         match (status, route) {
-            (409, _) => self.told.lock().unwrap().refused += 1,
-            (200, "redis-decrement") => self.told.lock().unwrap().counters.push(key),
-            (200, _) => self.told.lock().unwrap().units.push(key),
+            (409, _) => self.acknowledged.lock().unwrap().refused += 1,
+            (200, "redis-decrement") => self.acknowledged.lock().unwrap().counters.push(key),
+            (200, _) => self.acknowledged.lock().unwrap().units.push(key),
             (201, _) => {
                 let id = json["id"].as_str().unwrap().to_owned();
                 let opened = {
-                    let mut told = self.told.lock().unwrap();
-                    told.opened.push(id.clone());
-                    told.opened.len()
+                    let mut acknowledged = self.acknowledged.lock().unwrap();
+                    acknowledged.opened.push(id.clone());
+                    acknowledged.opened.len()
                 };
-                // Few, so that tickets keep coming back until the end; most cancel, and the others let it expire.
+                // Few pay, so that tickets are released until the end; most cancel, the others let the order expire.
                 if opened % 100 == 1 {
                     let pay = format!("orders/{id}/pay");
                     if let Some((200, _)) = self.ask(client, &pay, &key, "", number).await {
-                        self.told.lock().unwrap().paid.push(id);
+                        self.acknowledged.lock().unwrap().paid.push(id);
                     }
                 } else if number % 5 < 3 {
                     self.cancel(client, id).await;
@@ -110,13 +110,13 @@ impl Sale {
     }
 
     async fn cancel(&self, client: &reqwest::Client, id: String) {
-        let answer = client.delete(format!("{}/orders/{id}", self.url)).send().await;
-        if answer.is_ok_and(|answer| answer.status() == 200) {
-            self.told.lock().unwrap().cancelled.push(id);
+        let response = client.delete(format!("{}/orders/{id}", self.url)).send().await;
+        if response.is_ok_and(|response| response.status() == 200) {
+            self.acknowledged.lock().unwrap().cancelled.push(id);
         }
     }
 
-    /// Asks with the same key until there is an answer. Every fifth buyer is less patient.
+    /// Repeats a request with the same key until there is a response. Every fifth buyer tries once only.
     async fn ask(
         &self,
         client: &reqwest::Client,
@@ -153,20 +153,25 @@ async fn whatever_is_killed_nothing_is_sold_twice_and_nothing_acknowledged_is_lo
     stores.seed(&["--tickets", "2", "--stock", &each, "--units-per-ticket", &each]);
     let listen = format!("127.0.0.1:{}", free_port());
     let flags = [&FLAGS[..], &["--listen", &listen]].concat();
-    let mut office = Some(Office::open(&stores, &flags));
+    let mut service = Some(Service::open(&stores, &flags));
     let url = format!("http://{listen}");
-    let sale = Arc::new(Sale { url, attempts, next: AtomicUsize::new(5), told: Mutex::new(Told::default()) });
-    // One of each kind, while there is enough for all.
+    let trial = Arc::new(Trial {
+        url,
+        attempts,
+        next: AtomicUsize::new(5),
+        acknowledged: Mutex::new(Outcomes::default()),
+    });
+    // One request of each kind while stock is sufficient.
     for number in 0..5 {
-        sale.buyer(&reqwest::Client::new(), number).await;
+        trial.buyer(&reqwest::Client::new(), number).await;
     }
     let mut buyers = JoinSet::new();
     for _ in 0..BUYERS {
-        buyers.spawn(Arc::clone(&sale).buyers());
+        buyers.spawn(Arc::clone(&trial).buyers());
     }
     for kill in 0..kills {
-        // Spread over the sale by how far it is, not by the clock.
-        wait_long(async || sale.done() * (kills + 1) >= (kill + 1) * attempts).await;
+        // Spread over the sale by progress, not by time.
+        wait_long(async || trial.done() * (kills + 1) >= (kill + 1) * attempts).await;
         match kill % 3 {
             0 => {
                 stores.kill_redis();
@@ -177,31 +182,31 @@ async fn whatever_is_killed_nothing_is_sold_twice_and_nothing_acknowledged_is_lo
                 stores.restart_postgres().await;
             }
             _ => {
-                drop(office.take());
-                office = Some(Office::open(&stores, &flags));
+                drop(service.take());
+                service = Some(Service::open(&stores, &flags));
             }
         }
     }
     buyers.join_all().await;
-    let office = office.unwrap();
-    let told = std::mem::take(&mut *sale.told.lock().unwrap());
+    let service = service.unwrap();
+    let acknowledged = std::mem::take(&mut *trial.acknowledged.lock().unwrap());
     println!(
         "{attempts} attempts, {kills} kills: {} orders ({} paid, {} cancelled), {} sold from Redis, {} units, {} refused, {} unknown",
-        told.opened.len(),
-        told.paid.len(),
-        told.cancelled.len(),
-        told.counters.len(),
-        told.units.len(),
-        told.refused,
-        told.unknown
+        acknowledged.opened.len(),
+        acknowledged.paid.len(),
+        acknowledged.cancelled.len(),
+        acknowledged.counters.len(),
+        acknowledged.units.len(),
+        acknowledged.refused,
+        acknowledged.unknown
     );
-    audit(&stores, &office, &told, each.parse().unwrap()).await;
+    audit(&stores, &service, &acknowledged, each.parse().unwrap()).await;
 }
 
-async fn wait_long(so: impl AsyncFn() -> bool) {
+async fn wait_long(condition: impl AsyncFn() -> bool) {
     for _ in 0..60 {
         let trying = async {
-            while !so().await {
+            while !condition().await {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -212,11 +217,11 @@ async fn wait_long(so: impl AsyncFn() -> bool) {
     panic!("the sale does not go on");
 }
 
-/// What is sold of each ticket, by the books.
+/// Recorded sales that were not released.
 const STILL_SOLD: &str = "SELECT coalesce(sum(s.count), 0)::bigint FROM sales s LEFT JOIN orders o ON o.id = s.order_id \
                           WHERE (s.order_id IS NULL OR o.state <> 'released')";
 
-async fn audit(stores: &Stores, office: &Office, told: &Told, each: i64) {
+async fn audit(stores: &Stores, service: &Service, acknowledged: &Outcomes, each: i64) {
     wait("unpaid orders are released", async || {
         stores.number("SELECT count(*) FROM orders WHERE state = 'open'").await == 0
     })
@@ -230,7 +235,7 @@ async fn audit(stores: &Stores, office: &Office, told: &Told, each: i64) {
         assert!(by_sales <= each, "oversold: {by_sales} of {each} {id}");
         wait("the counter in Redis is right", async || stores.counter(id).await == each - by_counter).await;
     }
-    // A key is one sale: nobody bought twice, whatever was repeated.
+    // One sale per key, however often a request was repeated.
     let keys = |kind: &str| format!("SELECT count(*) FROM idempotency_keys WHERE request LIKE '{kind} %'");
     let direct = stores.number("SELECT count(*) FROM sales WHERE order_id IS NULL").await;
     assert_eq!(direct, stores.number(&keys("counters")).await, "a sale for each key");
@@ -240,38 +245,39 @@ async fn audit(stores: &Stores, office: &Office, told: &Told, each: i64) {
     zero("orders with the same key", "SELECT count(*) - count(DISTINCT key) FROM orders").await;
     let units = stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
     assert_eq!(units, stores.number(&keys("units")).await, "a unit for each key");
-    acknowledged(
+    assert_none_lost(
         stores,
         "sold from Redis",
         "SELECT key FROM idempotency_keys WHERE request LIKE 'counters %'",
-        &told.counters,
+        &acknowledged.counters,
     )
     .await;
-    acknowledged(
+    assert_none_lost(
         stores,
         "units",
         "SELECT key FROM idempotency_keys WHERE request LIKE 'units %'",
-        &told.units,
+        &acknowledged.units,
     )
     .await;
-    acknowledged(stores, "orders", "SELECT id FROM orders", &told.opened).await;
-    acknowledged(stores, "paid orders", "SELECT id FROM orders WHERE state = 'paid'", &told.paid).await;
+    assert_none_lost(stores, "orders", "SELECT id FROM orders", &acknowledged.opened).await;
+    assert_none_lost(stores, "paid orders", "SELECT id FROM orders WHERE state = 'paid'", &acknowledged.paid)
+        .await;
     let released = "SELECT id FROM orders WHERE state = 'released'";
-    acknowledged(stores, "cancelled orders", released, &told.cancelled).await;
-    // What is left can be sold, to the last ticket.
+    assert_none_lost(stores, "cancelled orders", released, &acknowledged.cancelled).await;
+    // The remaining stock sells out to the last ticket.
     for id in ["a", "b"] {
-        while office.order("redis-decrement", &[(id, 1)]).await.status == 200 {}
-        while office.order("pg-reserve-ticket", &[(id, 1)]).await.status == 200 {}
+        while service.order("redis-decrement", &[(id, 1)]).await.status == 200 {}
+        while service.order("pg-reserve-ticket", &[(id, 1)]).await.status == 200 {}
     }
     assert_eq!(stores.number(STILL_SOLD).await, 2 * each, "all tickets of Redis");
     assert_eq!(stores.number("SELECT count(*) FROM ticket_units WHERE NOT reserved").await, 0, "all units");
 }
 
-/// Each of these that a buyer was told of is among what `sql` finds.
-async fn acknowledged(stores: &Stores, what: &str, sql: &str, told: &[String]) {
-    assert!(!told.is_empty(), "{what}: the trial tried none");
+/// Asserts that `sql` finds everything that was acknowledged.
+async fn assert_none_lost(stores: &Stores, what: &str, sql: &str, acknowledged: &[String]) {
+    assert!(!acknowledged.is_empty(), "{what}: the trial tried none");
     let sql = format!("SELECT count(*) FROM unnest($1::text[]) AS told WHERE told NOT IN ({sql})");
     let client = stores.connect().await;
-    let lost: i64 = client.query_one(&sql, &[&told]).await.unwrap().get(0);
+    let lost: i64 = client.query_one(&sql, &[&acknowledged]).await.unwrap().get(0);
     assert_eq!(lost, 0, "{what}: acknowledged and lost");
 }

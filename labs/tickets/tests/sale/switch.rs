@@ -1,22 +1,26 @@
-//! Each switch changes what it says.
+//! Each switch has its documented effect.
 
-use crate::world::{Office, Stores, Tally, body, wait};
+use crate::fixture::{Counts, Service, Stores, body, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn redis_script_decides_whether_a_counter_goes_below_zero() {
     let stores = Stores::seeded(10, 0).await;
     let orders = vec![body(&[("a", 2)]); 20];
-    let checked = Office::open(&stores, &["--redis-script", "checked"]);
-    let tally = checked.rush("redis-decrement", orders.clone()).await;
-    assert_eq!(tally, Tally { sold: 5, refused: 15, failed: 0 });
+    let checked = Service::open(&stores, &["--redis-script", "checked"]);
+    let counts = checked.send_concurrently("redis-decrement", orders.clone()).await;
+    assert_eq!(counts, Counts { sold: 5, refused: 15, failed: 0 });
     assert_eq!(stores.counter("a").await, 0);
-    let simple = Office::open(&stores, &["--redis-script", "simple"]);
-    let tally = simple.rush("redis-decrement", orders).await;
-    assert_eq!(tally, Tally { sold: 20, refused: 0, failed: 0 });
+    let simple = Service::open(&stores, &["--redis-script", "simple"]);
+    let counts = simple.send_concurrently("redis-decrement", orders).await;
+    assert_eq!(counts, Counts { sold: 20, refused: 0, failed: 0 });
     assert_eq!(stores.counter("a").await, -40);
-    let answer = simple.order("complex-redis-decrement", &[("a", 2)]).await;
-    assert_eq!((answer.status, answer.code().as_str()), (409, "not_enough_left"), "the named routes stay");
+    let response = simple.order("complex-redis-decrement", &[("a", 2)]).await;
+    assert_eq!(
+        (response.status, response.code().as_str()),
+        (409, "not_enough_left"),
+        "the named routes stay"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,8 +29,8 @@ async fn unit_index_makes_and_drops_the_indexes() {
     let stores = Stores::seeded(0, 10).await;
     let there = |name: &str| format!("SELECT count(*) FROM pg_indexes WHERE indexname = '{name}'");
     for (value, on, partial) in [("on", 1, 0), ("partial", 0, 1), ("off", 0, 0)] {
-        let office = Office::open(&stores, &["--unit-index", value]);
-        assert_eq!(office.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
+        let service = Service::open(&stores, &["--unit-index", value]);
+        assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
         assert_eq!(stores.number(&there("idx_ticket_units_on_ticket_id_and_reserved")).await, on, "{value}");
         assert_eq!(stores.number(&there("idx_ticket_units_free")).await, partial, "{value}");
     }
@@ -35,18 +39,18 @@ async fn unit_index_makes_and_drops_the_indexes() {
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
 async fn seqscan_decides_how_units_are_found_in_a_small_table() {
-    // Some pages of units: the planner would rather read them than use the index.
+    // With few pages of units, the planner prefers a sequential scan to the index.
     for (value, is_read_whole) in [("planner", true), ("off_in_transaction", false)] {
         let stores = Stores::seeded(0, 100).await;
         let scans = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'ticket_units'";
-        let office =
-            Office::open(&stores, &["--unit-index", "on", "--seqscan", value, "--unit-statement", "one"]);
+        let service =
+            Service::open(&stores, &["--unit-index", "on", "--seqscan", value, "--unit-statement", "one"]);
         let before = stores.number(scans).await;
         for _ in 0..10 {
-            assert_eq!(office.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
+            assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
         }
-        // Connections report when they end, at the latest.
-        drop(office);
+        // Connections report their statistics when they end, at the latest.
+        drop(service);
         wait("the connections of the service", async || {
             stores.number("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'").await
                 == 0
@@ -64,8 +68,8 @@ async fn unit_statement_decides_how_many_statements_a_line_takes() {
     let stores = Stores::seeded(0, 10).await;
     let mut before = 0;
     for (value, expected) in [("two", 2), ("one", 1)] {
-        let office = Office::open(&stores, &["--unit-statement", value]);
-        assert_eq!(office.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
+        let service = Service::open(&stores, &["--unit-statement", value]);
+        assert_eq!(service.order("pg-reserve-ticket", &[("a", 1)]).await.status, 200);
         let log = stores.statements();
         let of_units = log.iter().filter(|line| line.contains("reserved")).count();
         assert_eq!(of_units - before, expected, "{value}: {log:#?}");
@@ -80,41 +84,41 @@ async fn pool_max_bounds_the_connections_and_more_than_postgres_has_fails() {
     let orders = vec![body(&[("a", 1)]); 100];
     let connections = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tickets'";
     for pool_max in [2, 6] {
-        let office = Office::open(&stores, &["--pool-max", &pool_max.to_string()]);
-        let tally = office.rush("pg-decrement-ticket", orders.clone()).await;
-        assert_eq!(tally, Tally { sold: 100, refused: 0, failed: 0 });
+        let service = Service::open(&stores, &["--pool-max", &pool_max.to_string()]);
+        let counts = service.send_concurrently("pg-decrement-ticket", orders.clone()).await;
+        assert_eq!(counts, Counts { sold: 100, refused: 0, failed: 0 });
         assert_eq!(stores.number(connections).await, pool_max);
     }
     // The cluster of the tests has 20 connections.
-    let office = Office::open(&stores, &["--pool-max", "1000"]);
-    // While somebody holds the row, each order needs a connection of its own.
-    let mut holder = stores.connect().await;
-    let held = holder.transaction().await.unwrap();
-    held.execute("UPDATE tickets SET stock = stock WHERE id = 'a'", &[]).await.unwrap();
-    let (tally, ()) = tokio::join!(office.rush("pg-decrement-ticket", orders), async {
+    let service = Service::open(&stores, &["--pool-max", "1000"]);
+    // While the row is locked, each order needs a connection of its own.
+    let mut blocking_client = stores.connect().await;
+    let blocking_transaction = blocking_client.transaction().await.unwrap();
+    blocking_transaction.execute("UPDATE tickets SET stock = stock WHERE id = 'a'", &[]).await.unwrap();
+    let (counts, ()) = tokio::join!(service.send_concurrently("pg-decrement-ticket", orders), async {
         wait("no connection is left", async || {
-            held.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
-            held.query_one(connections, &[]).await.unwrap().get::<_, i64>(0) == 19
+            blocking_transaction.batch_execute("SELECT pg_stat_clear_snapshot()").await.unwrap();
+            blocking_transaction.query_one(connections, &[]).await.unwrap().get::<_, i64>(0) == 19
         })
         .await;
-        held.commit().await.unwrap();
+        blocking_transaction.commit().await.unwrap();
     });
-    assert!(tally.failed > 0, "{tally:?}");
-    drop(office);
-    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 800 - tally.sold);
+    assert!(counts.failed > 0, "{counts:?}");
+    drop(service);
+    assert_eq!(stores.number("SELECT stock::bigint FROM tickets WHERE id = 'a'").await, 800 - counts.sold);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn redis_call_decides_whether_orders_that_wait_share_a_script_call() {
+async fn redis_call_decides_whether_waiting_orders_share_a_script_call() {
     let stores = Stores::seeded(1000, 0).await;
     for (value, is_each) in [("each", true), ("batch", false)] {
-        let office = Office::open(&stores, &["--redis-call", value]);
+        let service = Service::open(&stores, &["--redis-call", value]);
         let _: String = stores.ask_redis(&["CONFIG", "RESETSTAT"]).await.unwrap();
-        // Redis answers nobody for a moment, so orders have to wait.
+        // Redis pauses, so that orders wait.
         let _: String = stores.ask_redis(&["CLIENT", "PAUSE", "500"]).await.unwrap();
-        let tally = office.rush("redis-decrement", vec![body(&[("a", 1)]); 50]).await;
-        assert_eq!(tally, Tally { sold: 50, refused: 0, failed: 0 });
+        let counts = service.send_concurrently("redis-decrement", vec![body(&[("a", 1)]); 50]).await;
+        assert_eq!(counts, Counts { sold: 50, refused: 0, failed: 0 });
         let stats: String = stores.ask_redis(&["INFO", "commandstats"]).await.unwrap();
         let calls = stats.split_once("cmdstat_evalsha:calls=").unwrap().1.split(',').next().unwrap();
         let calls: u32 = calls.parse().unwrap();
@@ -130,17 +134,18 @@ async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
     let (mut counter, mut before) = (1000, 0);
     let stores = Stores::seeded(1000, 0).await;
     for (value, expected) in [("none", 0..=0), ("each", 50..=50), ("grouped", 1..=25)] {
-        // The record is made from the record: what was sold without one is on sale again.
+        // The counters are rebuilt from the record: tickets sold without one are on sale again.
         counter = if value == "each" { 1000 } else { counter };
-        let office = Office::open(&stores, &["--record", value, "--pool-max", "8"]);
-        let mut holder = stores.connect().await;
-        let held = holder.transaction().await.unwrap();
-        held.batch_execute("SELECT * FROM stock_epoch FOR UPDATE").await.unwrap();
-        let (tally, ()) = tokio::join!(office.rush("redis-decrement", vec![body(&[("a", 1)]); 50]), async {
-            wait("all are taken from Redis", async || stores.counter("a").await == counter - 50).await;
-            held.commit().await.unwrap();
-        });
-        assert_eq!(tally, Tally { sold: 50, refused: 0, failed: 0 }, "{value}");
+        let service = Service::open(&stores, &["--record", value, "--pool-max", "8"]);
+        let mut blocking_client = stores.connect().await;
+        let blocking_transaction = blocking_client.transaction().await.unwrap();
+        blocking_transaction.batch_execute("SELECT * FROM stock_epoch FOR UPDATE").await.unwrap();
+        let (counts, ()) =
+            tokio::join!(service.send_concurrently("redis-decrement", vec![body(&[("a", 1)]); 50]), async {
+                wait("all are taken from Redis", async || stores.counter("a").await == counter - 50).await;
+                blocking_transaction.commit().await.unwrap();
+            });
+        assert_eq!(counts, Counts { sold: 50, refused: 0, failed: 0 }, "{value}");
         counter -= 50;
         let written = stores.statements().iter().filter(|line| line.contains("INSERT INTO sales")).count();
         assert!(expected.contains(&(written - before)), "{value}: {} statements", written - before);
@@ -154,8 +159,8 @@ async fn record_decides_whether_sales_are_written_and_how_many_at_a_time() {
 async fn order_stock_decides_which_tickets_an_order_holds() {
     let stores = Stores::seeded(10, 10).await;
     for (value, units, counter) in [("units", 3, 10), ("counters", 3, 7)] {
-        let office = Office::open(&stores, &["--record", "each", "--order-stock", value]);
-        assert_eq!(office.order("orders", &[("a", 3)]).await.status, 201);
+        let service = Service::open(&stores, &["--record", "each", "--order-stock", value]);
+        assert_eq!(service.order("orders", &[("a", 3)]).await.status, 201);
         let reserved = stores.number("SELECT count(*) FROM ticket_units WHERE reserved").await;
         assert_eq!((reserved, stores.counter("a").await), (units, counter), "{value}");
     }
@@ -163,24 +168,26 @@ async fn order_stock_decides_which_tickets_an_order_holds() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[cfg_attr(not(feature = "store-tests"), ignore = "needs PostgreSQL and Redis: --features store-tests")]
-async fn unit_call_decides_whether_orders_that_wait_share_a_transaction() {
+async fn unit_call_decides_whether_waiting_orders_share_a_transaction() {
     let stores = Stores::seeded(0, 1000).await;
     let mut before = 0;
     for (value, is_each) in [("each", true), ("batch", false)] {
-        let office = Office::open(&stores, &["--unit-call", value, "--pool-max", "8"]);
-        let mut holder = stores.connect().await;
-        let held = holder.transaction().await.unwrap();
-        held.batch_execute("LOCK TABLE ticket_units IN EXCLUSIVE MODE").await.unwrap();
-        let (tally, ()) =
-            tokio::join!(office.rush("pg-reserve-ticket", vec![body(&[("a", 1)]); 50]), async {
+        let service = Service::open(&stores, &["--unit-call", value, "--pool-max", "8"]);
+        let mut blocking_client = stores.connect().await;
+        let blocking_transaction = blocking_client.transaction().await.unwrap();
+        blocking_transaction.batch_execute("LOCK TABLE ticket_units IN EXCLUSIVE MODE").await.unwrap();
+        let (counts, ()) = tokio::join!(
+            service.send_concurrently("pg-reserve-ticket", vec![body(&[("a", 1)]); 50]),
+            async {
                 let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
                 wait("an order waits", async || stores.number(waits).await >= 1).await;
                 for _ in 0..50 {
-                    assert_eq!(office.get("health").await.status, 200);
+                    assert_eq!(service.get("health").await.status, 200);
                 }
-                held.commit().await.unwrap();
-            });
-        assert_eq!(tally, Tally { sold: 50, refused: 0, failed: 0 }, "{value}");
+                blocking_transaction.commit().await.unwrap();
+            }
+        );
+        assert_eq!(counts, Counts { sold: 50, refused: 0, failed: 0 }, "{value}");
         let marks = stores.statements().iter().filter(|line| line.contains("SET reserved = true")).count();
         assert_eq!(marks - before == 50, is_each, "{value}: {} statements", marks - before);
         before = marks;

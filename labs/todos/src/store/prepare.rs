@@ -1,6 +1,6 @@
-//! What the switches want of the database before the first request: schema, rows, index, trigger.
+//! Prepares the database for the switches: schema, rows, index, trigger.
 //!
-//! Waits for the replica to have it, too. Serves nobody.
+//! Waits until the replica has them. Does not serve requests.
 
 use std::time::Duration;
 
@@ -10,44 +10,44 @@ use crate::config::{ServeArgs, Switches};
 use crate::migration;
 use crate::seed;
 
-/// Any number but that of migrations, as long as every process takes the same one.
+/// Advisory lock of all processes that prepare; differs from the one of migrations.
 const LOCK: i64 = 7_206_093;
 
 /// Name of the index on `created_at`, as published.
 pub const INDEX: &str = "idx_todomodel_created_at";
-/// Name of the trigger that tells of changes.
+/// Name of the trigger that sends notifications of changes.
 pub const TRIGGER: &str = "todos_changed";
 
-/// Brings the database to what the switches say.
+/// Prepares the database for the switches.
 ///
 /// # Errors
-/// PostgreSQL says no.
+/// PostgreSQL fails.
 pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
     let mut primary = connect(&args.store.postgres).await?;
     let steps = migration::migrate(&mut primary).await?;
     tracing::info!(steps, "the schema is up to date");
     lock(&primary).await?;
     if let Some(rows) = args.switches.rows.number() {
-        seed::bring_to(&primary, rows).await?;
+        seed::adjust_rows(&primary, rows).await?;
     }
-    primary.batch_execute(&wanted(&args.switches)).await?;
+    primary.batch_execute(&schema_sql(&args.switches)).await?;
     primary.execute("SELECT pg_advisory_unlock($1)", &[&LOCK]).await?;
     if let Some(replica) = args.replica.as_ref().filter(|_| args.switches.replica_reads.is_on()) {
-        catch_up(&primary, &connect(replica).await?).await?;
+        wait_for_replica(&primary, &connect(replica).await?).await?;
     }
     Ok(())
 }
 
-/// Waits until nobody else makes rows, index or trigger; until it is released, or the connection ends. Two who count the
-/// rows at a time would each make what is missing, and two who make index and trigger can wait for each other.
+/// Takes the lock for changes of rows, index and trigger, until it is released or the connection ends. Without it, two processes
+/// would each add the missing rows, and could deadlock on index and trigger.
 ///
 /// # Errors
-/// PostgreSQL says no.
+/// PostgreSQL fails.
 pub async fn lock(client: &Client) -> Result<(), tokio_postgres::Error> {
     client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await.map(drop)
 }
 
-fn wanted(switches: &Switches) -> String {
+fn schema_sql(switches: &Switches) -> String {
     let index = if switches.created_index.is_on() {
         format!("CREATE INDEX IF NOT EXISTS {INDEX} ON todos (created_at DESC);")
     } else {
@@ -64,21 +64,21 @@ fn wanted(switches: &Switches) -> String {
     index + &trigger
 }
 
-/// A connection outside of the pools, for what takes longer than a request may.
+/// Opens a connection outside the pools, without the timeouts of requests.
 ///
 /// # Errors
-/// PostgreSQL is not there, or says no.
+/// PostgreSQL does not respond or refuses the connection.
 pub async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);
     Ok(client)
 }
 
-/// Waits until the replica shows what the primary has written so far.
-async fn catch_up(primary: &Client, replica: &Client) -> Result<(), tokio_postgres::Error> {
+/// Waits until the replica has replayed all that the primary has written so far.
+async fn wait_for_replica(primary: &Client, replica: &Client) -> Result<(), tokio_postgres::Error> {
     let written: String = primary.query_one("SELECT pg_current_wal_lsn()::text", &[]).await?.get(0);
-    let shown = format!("SELECT coalesce(pg_last_wal_replay_lsn() >= '{written}'::pg_lsn, true)");
-    while !replica.query_one(&shown, &[]).await?.get::<_, bool>(0) {
+    let caught_up = format!("SELECT coalesce(pg_last_wal_replay_lsn() >= '{written}'::pg_lsn, true)");
+    while !replica.query_one(&caught_up, &[]).await?.get::<_, bool>(0) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! Connections to PostgreSQL: how many, how many of them idle, for how long, and how long one may be without an answer.
+//! The pool of PostgreSQL connections: size, idle limit, lifetimes and time-out.
 //!
-//! Does not know what is asked over them.
+//! Does not know the statements.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -16,116 +16,125 @@ use crate::config::ServeArgs;
 use crate::metric::Metrics;
 use crate::refusal::Refusal;
 
-/// How often idle connections are looked at.
-const ROUND: Duration = Duration::from_secs(1);
+/// Interval between checks for idle connections.
+const REAP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The pool of a process.
 pub struct Database {
     pool: Pool,
-    idle: Option<Arc<Idle>>,
-    patience: Duration,
+    idle: Option<Arc<IdleLimit>>,
+    response_timeout: Duration,
 }
 
-/// A connection that somebody uses; back in the pool afterwards if that wants it.
-pub struct Held {
+/// A connection in use; returned to the pool or closed on drop.
+pub struct PooledClient {
     client: Option<Client>,
-    idle: Option<Arc<Idle>>,
-    patience: Duration,
-    /// Whether an answer is still missing.
-    is_late: AtomicBool,
+    idle: Option<Arc<IdleLimit>>,
+    response_timeout: Duration,
+    /// Whether a statement got no response.
+    is_unanswered: AtomicBool,
 }
 
-/// How many connections stay while nobody needs them, where not all may.
-struct Idle {
-    most: usize,
+/// Limit of idle connections, below the size of the pool.
+struct IdleLimit {
+    max: usize,
     closed: Counter,
-    /// Who gives one back counts and closes in one step, or two would close for the same one.
-    turn: Mutex<()>,
+    /// Held from count to close: two returns must not both close for the same excess connection.
+    trim_lock: Mutex<()>,
 }
 
 impl Database {
-    /// Connects when the first connection is wanted.
+    /// Connects on first use.
     ///
     /// # Errors
-    /// The address is no address of PostgreSQL.
+    /// The address is not a PostgreSQL address.
     pub fn new(args: &ServeArgs, metrics: &Metrics) -> Result<Self, Refusal> {
         let switches = &args.switches;
         let timeout = args.store_timeout();
-        let most = usize::from(switches.pool(switches.db_pool_max));
+        let max = usize::from(switches.pool(switches.db_pool_max));
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(session(&args.store.postgres, timeout)?, NoTls, recycling);
-        let life = Duration::from_secs(switches.db_pool_life.into());
+        let max_life = Duration::from_secs(switches.db_pool_life.into());
         let pool = Pool::builder(manager)
-            .max_size(most)
+            .max_size(max)
             .wait_timeout(Some(timeout))
             .create_timeout(Some(timeout))
-            // The one used last is the warmest, and the others may grow old enough to go.
+            // Last in, first out: the last used is the warmest, and unused ones reach their idle time-out.
             .queue_mode(deadpool::managed::QueueMode::Lifo)
             .pre_recycle(Hook::sync_fn(move |_, used| {
-                if used.age() < life { Ok(()) } else { Err(HookError::message("it has lived long enough")) }
+                if used.age() < max_life {
+                    Ok(())
+                } else {
+                    Err(HookError::message("it has lived long enough"))
+                }
             }))
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|error| Refusal::Postgres(error.to_string()))?;
         let idle = usize::from(switches.share(switches.db_pool_idle));
-        let idle = (idle < most).then(|| Arc::new(Idle::new(idle, metrics.db_closed.clone())));
+        let idle = (idle < max).then(|| Arc::new(IdleLimit::new(idle, metrics.db_closed.clone())));
         tokio::spawn(reap(
             pool.clone(),
             Duration::from_secs(switches.db_pool_idle_time.into()),
             idle.clone(),
         ));
-        // PostgreSQL itself ends a statement at the time-out; only one that cannot is silent for longer.
-        Ok(Self { pool, idle, patience: 2 * timeout })
+        // PostgreSQL cancels a statement at the time-out; only an unreachable server is silent for longer.
+        Ok(Self { pool, idle, response_timeout: 2 * timeout })
     }
 
     /// A connection.
     ///
     /// # Errors
-    /// None is to be had in time.
-    pub async fn get(&self) -> Result<Held, Refusal> {
+    /// No connection was free in time.
+    pub async fn get(&self) -> Result<PooledClient, Refusal> {
         let client = Some(self.pool.get().await?);
-        Ok(Held { client, idle: self.idle.clone(), patience: self.patience, is_late: AtomicBool::new(false) })
+        Ok(PooledClient {
+            client,
+            idle: self.idle.clone(),
+            response_timeout: self.response_timeout,
+            is_unanswered: AtomicBool::new(false),
+        })
     }
 
-    /// Connections at this time.
+    /// Open connections.
     pub fn connections(&self) -> usize {
         self.pool.status().size
     }
 }
 
-impl Held {
-    /// Waits for what is asked over it. When no answer comes it is closed afterwards, not put back.
+impl PooledClient {
+    /// Waits for a statement. A connection without a response is closed on drop, not returned to the pool.
     ///
     /// # Errors
-    /// PostgreSQL fails, or is silent for longer than anything takes.
-    pub async fn within<T, E: Into<Refusal>>(
+    /// PostgreSQL fails, or does not respond in time.
+    pub async fn with_timeout<T, E: Into<Refusal>>(
         &self,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, Refusal> {
-        let Ok(done) = tokio::time::timeout(self.patience, work).await else {
-            self.is_late.store(true, Ordering::Relaxed);
-            return Err(Refusal::Postgres(format!("no answer within {:?}", self.patience)));
+        let Ok(done) = tokio::time::timeout(self.response_timeout, work).await else {
+            self.is_unanswered.store(true, Ordering::Relaxed);
+            return Err(Refusal::Postgres(format!("no answer within {:?}", self.response_timeout)));
         };
         done.map_err(Into::into)
     }
 }
 
-impl Idle {
-    fn new(most: usize, closed: Counter) -> Self {
-        Self { most, closed, turn: Mutex::new(()) }
+impl IdleLimit {
+    fn new(max: usize, closed: Counter) -> Self {
+        Self { max, closed, trim_lock: Mutex::new(()) }
     }
 
-    /// Puts a connection back, and closes one if enough were there.
-    fn take(&self, client: Client) {
+    /// Returns a connection to the pool and closes the excess.
+    fn put_back(&self, client: Client) {
         let Some(pool) = Client::pool(&client) else { return };
-        let _turn = self.turn.lock();
+        let _trim_lock = self.trim_lock.lock();
         drop(client);
         self.trim(&pool);
     }
 
-    /// Closes those beyond as many as stay, the longest unused first.
+    /// Closes idle connections beyond the limit, longest unused first.
     fn trim(&self, pool: &Pool) {
-        let mut more = pool.status().available.saturating_sub(self.most);
+        let mut more = pool.status().available.saturating_sub(self.max);
         if more > 0 {
             let trimmed = pool.retain(|_, _| {
                 let stays = more == 0;
@@ -137,7 +146,7 @@ impl Idle {
     }
 }
 
-impl Deref for Held {
+impl Deref for PooledClient {
     type Target = Client;
 
     #[allow(clippy::expect_used, reason = "the client is there until drop")]
@@ -146,31 +155,31 @@ impl Deref for Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for PooledClient {
     fn drop(&mut self) {
         let Some(client) = self.client.take() else { return };
-        if self.is_late.load(Ordering::Relaxed) {
+        if self.is_unanswered.load(Ordering::Relaxed) {
             drop(Client::take(client));
         } else if let Some(idle) = &self.idle {
-            idle.take(client);
+            idle.put_back(client);
         }
     }
 }
 
-/// Closes connections that nobody needed for so long, and those that are too many.
-async fn reap(pool: Pool, idle_time: Duration, idle: Option<Arc<Idle>>) {
+/// Closes connections idle for `idle_time` and those beyond the limit.
+async fn reap(pool: Pool, idle_time: Duration, idle: Option<Arc<IdleLimit>>) {
     while !pool.is_closed() {
-        tokio::time::sleep(ROUND).await;
+        tokio::time::sleep(REAP_INTERVAL).await;
         pool.retain(|_, used| used.last_used() < idle_time);
         if let Some(idle) = &idle {
-            // Whoever waited for one in vain gives none back.
-            let _turn = idle.turn.lock();
+            // A request that timed out while waiting returns no connection, so trim here, too.
+            let _trim_lock = idle.trim_lock.lock();
             idle.trim(&pool);
         }
     }
 }
 
-/// How sessions of PostgreSQL are opened.
+/// Configuration of a PostgreSQL session.
 fn session(url: &str, timeout: Duration) -> Result<tokio_postgres::Config, Refusal> {
     let mut config: tokio_postgres::Config = url.parse()?;
     config.connect_timeout(timeout).application_name("trenova");

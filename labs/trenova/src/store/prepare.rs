@@ -1,6 +1,6 @@
-//! What the switches want of the database before the first request: schema, rows, index.
+//! Prepares the database before the first request: schema, rows, index.
 //!
-//! Serves nobody.
+//! Serves no requests.
 
 use tokio_postgres::{Client, NoTls};
 
@@ -9,25 +9,25 @@ use crate::config::switch::WorkersIndex;
 use crate::migration;
 use crate::seed;
 
-/// Any number but that of migrations, as long as every process takes the same one.
+/// Advisory lock: any number but that of migrations, the same in every process.
 const LOCK: i64 = 7_206_092;
 /// Name of the published index.
 pub const TENANT: &str = "workers_tenant";
-/// Name of the one that has the newest first.
+/// Name of the index with the newest first.
 pub const NEWEST: &str = "workers_tenant_newest";
 
-/// Brings the database to what the switches say.
+/// Applies the schema, rows and indexes that the switches ask for.
 ///
 /// # Errors
-/// PostgreSQL says no.
+/// PostgreSQL reports an error.
 pub async fn prepare(args: &ServeArgs) -> Result<(), tokio_postgres::Error> {
     let mut client = connect(&args.store.postgres).await?;
     let steps = migration::migrate(&mut client).await?;
     tracing::info!(steps, "the schema is up to date");
-    // Several may start at a time; the lock ends with the connection.
+    // Several processes can start at a time; the lock ends with the connection.
     client.execute("SELECT pg_advisory_lock($1)", &[&LOCK]).await?;
     if let Some(rows) = args.switches.rows.0 {
-        seed::bring_to(&client, rows).await?;
+        seed::set_worker_count(&client, rows).await?;
     }
     client.batch_execute(&index(args.switches.workers_index)).await
 }
@@ -50,10 +50,10 @@ fn index(wanted: WorkersIndex) -> String {
     tenant + &newest
 }
 
-/// A connection outside of the pool, for what takes longer than a request may.
+/// A connection outside the pool, for statements without the request time-out.
 ///
 /// # Errors
-/// PostgreSQL is not there, or says no.
+/// PostgreSQL cannot be reached or reports an error.
 pub async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);

@@ -1,10 +1,10 @@
-//! The statements, as the switches have them.
+//! The statements, built from the switches.
 //!
-//! A page of the usual size has its numbers in its text: a prepared statement is planned without knowing its parameters, and
-//! a plan for a page of unknown size is one for a tenth of the table.
+//! The default page has its limit and offset in the text: a prepared statement is planned without its parameters, and
+//! PostgreSQL assumes that an unknown limit takes a tenth of the table.
 
 use crate::config::switch::{Columns, CountQuery, Switches};
-use crate::options::{Ask, USUAL_LIMIT};
+use crate::options::{DEFAULT_LIMIT, PageRequest};
 
 const ALL: &str = "id, organization_id, business_unit_id, state_id, fleet_code_id, status::text, type::text, \
                    first_name, last_name, address_line1, address_line2, city, postal_code, gender::text, \
@@ -21,9 +21,9 @@ pub struct Select<'a> {
 
 /// Texts of statements.
 pub struct Sql {
-    usual: String,
+    default_page: String,
     page: String,
-    usual_search: String,
+    default_page_search: String,
     page_search: String,
     count: String,
     count_search: String,
@@ -32,7 +32,7 @@ pub struct Sql {
 }
 
 impl Sql {
-    /// Statements in the way of the switches.
+    /// Builds the statements for the switches.
     pub fn of(switches: &Switches) -> Self {
         let columns = match switches.columns {
             Columns::All => ALL,
@@ -46,15 +46,15 @@ impl Sql {
             CountQuery::Window => (window, window),
             CountQuery::Kept => (kept, window),
         };
-        let usual = format!("LIMIT {USUAL_LIMIT} OFFSET 0");
+        let default_page = format!("LIMIT {DEFAULT_LIMIT} OFFSET 0");
         let select = |count: &str, search: &str, page: &str| {
             format!("SELECT {columns}{count} FROM workers WHERE {TENANT}{search} {ORDER} {page}")
         };
         let search = |parameter: u8| format!(" AND search_vector @@ to_tsquery('simple', ${parameter})");
         Self {
-            usual: select(of_all, "", &usual),
+            default_page: select(of_all, "", &default_page),
             page: select(of_all, "", "LIMIT $3 OFFSET $4"),
-            usual_search: select(of_search, &search(3), &usual),
+            default_page_search: select(of_search, &search(3), &default_page),
             page_search: select(of_search, &search(5), "LIMIT $3 OFFSET $4"),
             count: format!("SELECT count(*) FROM workers WHERE {TENANT}"),
             count_search: format!("SELECT count(*) FROM workers WHERE {TENANT}{}", search(3)),
@@ -66,20 +66,20 @@ impl Sql {
         }
     }
 
-    /// The statement for a page.
-    pub fn select(&self, ask: &Ask) -> Select<'_> {
-        let is_usual = ask.is_usual();
-        let text = match (ask.is_search(), is_usual) {
-            (false, true) => &self.usual,
+    /// Statement that selects a page.
+    pub fn select(&self, request: &PageRequest) -> Select<'_> {
+        let is_default_page = request.is_default_page();
+        let text = match (request.is_search(), is_default_page) {
+            (false, true) => &self.default_page,
             (false, false) => &self.page,
-            (true, true) => &self.usual_search,
+            (true, true) => &self.default_page_search,
             (true, false) => &self.page_search,
         };
-        Select { text, with_page: !is_usual }
+        Select { text, with_page: !is_default_page }
     }
 
-    /// The statement that counts.
-    pub fn count(&self, ask: &Ask) -> &str {
-        if ask.is_search() { &self.count_search } else { &self.count }
+    /// Statement that counts matches.
+    pub fn count(&self, request: &PageRequest) -> &str {
+        if request.is_search() { &self.count_search } else { &self.count }
     }
 }

@@ -1,4 +1,4 @@
-//! Heads of requests and answers: cookies, kinds of bodies, names of routes, what every answer says.
+//! Request and response headers: cookies, content types, route names, common headers.
 //!
 //! Does not read bodies.
 
@@ -7,17 +7,17 @@ use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
 
+use crate::admission::WindowCount;
 use crate::config::ServeArgs;
-use crate::pass::Counted;
 use crate::refusal::Refusal;
 use crate::session::SessionId;
 
-/// Name of the session's cookie.
+/// Name of the session cookie.
 const NAME: &str = "trenova_session";
-/// Longest id that can be one.
-const LONGEST_ID: usize = 100;
+/// Longest valid id.
+const MAX_ID_BYTES: usize = 100;
 
-/// Every route; others than these are no label.
+/// All routes that can be metric labels.
 const ROUTES: [&str; 12] = [
     "/api/v1/workers/select-options",
     "/api/v1/workers/select-options/",
@@ -33,7 +33,7 @@ const ROUTES: [&str; 12] = [
     "/openapi.json",
 ];
 
-/// How the session's cookie is set.
+/// Attributes of the session cookie.
 #[derive(Debug, Clone)]
 pub struct Cookie {
     age: u32,
@@ -41,7 +41,7 @@ pub struct Cookie {
 }
 
 impl Cookie {
-    /// As the settings say.
+    /// Configured by the settings.
     pub fn new(args: &ServeArgs) -> Self {
         Self { age: args.session_age, secure: if args.secure_cookie.is_on() { "; Secure" } else { "" } }
     }
@@ -51,35 +51,36 @@ impl Cookie {
         self.value(&id.to_string(), self.age)
     }
 
-    /// What makes a browser forget it.
+    /// The header that deletes the cookie.
     pub fn end(&self) -> HeaderValue {
         self.value("", 0)
     }
 
     fn value(&self, id: &str, age: u32) -> HeaderValue {
         let text = format!("{NAME}={id}; Path=/; HttpOnly; SameSite=Lax; Max-Age={age}{}", self.secure);
-        // Digits and letters: always a value.
+        // ASCII letters and digits are always a valid header value.
         HeaderValue::from_str(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
     }
 }
 
-/// The session that a request says it is of; the first one if there are several.
+/// Session id from the cookies; the first if there are several.
 pub fn session(headers: &HeaderMap) -> Option<SessionId> {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.find(|(name, _)| *name == NAME)?.1.parse().ok()
 }
 
-/// An id from a path. What can be none is the id of nobody.
+/// An id from a path. A malformed id is reported as unknown.
 pub fn id(id: Result<Path<String>, PathRejection>) -> Result<String, Refusal> {
     let Ok(Path(id)) = id else {
         return Err(Refusal::BadQuery("an id is text in UTF-8".to_owned()));
     };
-    let is_id = id.len() <= LONGEST_ID && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_id =
+        id.len() <= MAX_ID_BYTES && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if is_id { Ok(id) } else { Err(Refusal::NoWorker) }
 }
 
-/// Whether a body is said to be JSON in UTF-8, as it has to be.
+/// Checks that the content type is JSON in UTF-8.
 pub fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     let not_json = Refusal::Kind("the content-type has to be application/json");
     if headers.get(header::CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
@@ -101,23 +102,23 @@ pub fn is_json(headers: &HeaderMap) -> Result<(), Refusal> {
     if parts.all(is_utf8) { Ok(()) } else { Err(Refusal::Kind("the charset has to be utf-8")) }
 }
 
-/// An answer with its request's place in the window.
-pub fn counted(mut response: Response, counted: Option<Counted>) -> Response {
-    if let Some(counted) = counted {
-        limits(response.headers_mut(), counted.limit, counted.remaining(), counted.reset_ms);
+/// Adds the rate-limit headers to a response.
+pub fn with_limit_headers(mut response: Response, window: Option<WindowCount>) -> Response {
+    if let Some(window) = window {
+        limit_headers(response.headers_mut(), window.limit, window.remaining(), window.reset_ms);
     }
     response
 }
 
-/// What is said of a window.
-pub fn limits(headers: &mut HeaderMap, limit: u32, remaining: u64, reset_ms: u64) {
+/// Sets the rate-limit headers.
+pub fn limit_headers(headers: &mut HeaderMap, limit: u32, remaining: u64, reset_ms: u64) {
     headers.insert(HeaderName::from_static("x-ratelimit-limit"), limit.into());
     headers.insert(HeaderName::from_static("x-ratelimit-remaining"), remaining.into());
     headers.insert(HeaderName::from_static("x-ratelimit-reset"), reset_ms.div_ceil(1000).into());
     headers.insert(HeaderName::from_static("x-ratelimit-strategy"), HeaderValue::from_static("fixed_window"));
 }
 
-/// What every answer says to browsers.
+/// Sets the security headers that every response has.
 pub fn secure(headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
@@ -125,12 +126,12 @@ pub fn secure(headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
 
-/// A route's name that lives as long as the program.
+/// Static name of a route.
 pub fn route(path: &str) -> &'static str {
     ROUTES.into_iter().find(|route| *route == path).unwrap_or("none")
 }
 
-/// Names that may become labels: a caller can make up as many methods as it likes.
+/// Method name as a label. Clients can send any method, so unknown ones become `other`.
 pub fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_found_among_other_cookies_and_only_if_it_can_be_one() {
+    fn a_session_is_found_among_other_cookies_if_it_is_well_formed() {
         let id = SessionId::new();
         let headers = |cookies: &[String]| {
             let mut headers = HeaderMap::new();

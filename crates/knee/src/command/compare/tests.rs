@@ -122,7 +122,7 @@ fn the_noise_of_the_machine_widens_the_margin_and_is_told() {
     let mut asked = definition;
     asked.design.margin = Some(0.05);
     let refusal = Study::new(asked, Options::default(), Some(calibration)).unwrap_err();
-    assert!(refusal_of(&refusal).what.contains("within the noise of this machine"), "{refusal}");
+    assert!(refusal.to_string().contains("within the noise of this machine"), "{refusal}");
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn of_run(called: String, run: &Run) -> [String; 7] {
         called,
         time(run.head.started.0),
         load(&run.head.plan),
-        view.rate.achieved.map_or_else(dash, number::rate),
+        view.rate.achieved.map_or_else(dash, |rate| format!("{}/s", number::rate(rate))),
         view.total.response.percentile("p99").nanos().map_or_else(dash, |nanos| number::time(nanos, None)),
         run.validity.validity.name().to_owned(),
         on_one_line(&run.head.title),
@@ -127,20 +127,24 @@ fn time(wall: u64) -> String {
 /// A load in three words: `50 connections, 10.0 s`, `1,000/s, 60.0 s`.
 fn load(plan: &Plan) -> String {
     // The endpoints of a script are met only while it runs.
-    let users = if plan.endpoints.is_empty() { "VUs" } else { "connections" };
+    let user = if plan.endpoints.is_empty() { "VU" } else { "connection" };
     let shape = match &plan.scenarios[..] {
         [scenario] => match &scenario.executor {
-            Executor::Open { rate, .. } => number::rate(rate.peak()),
-            Executor::Closed { .. } => format!("{} {users}", number::count(u64::from(scenario.users_max()))),
+            Executor::Open { rate, .. } => format!("{}/s", number::rate(rate.peak())),
+            Executor::Closed { .. } => plural(u64::from(scenario.users_max()), user),
         },
         several => format!("{} scenarios", several.len()),
     };
     let extent = match (plan.duration(), plan.requests()) {
         (Some(duration), _) => format!(", {duration}"),
-        (None, Some(requests)) => format!(", {} requests", number::count(requests)),
+        (None, Some(requests)) => format!(", {}", plural(requests, "request")),
         (None, None) => String::new(),
     };
     shape + &extent
+}
+
+fn plural(count: u64, word: &str) -> String {
+    format!("{} {word}{}", number::count(count), if count == 1 { "" } else { "s" })
 }
 
 fn name(path: &Path) -> String {

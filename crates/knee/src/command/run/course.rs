@@ -24,10 +24,11 @@ use knee_k6::options::scenario::ScenarioSpec;
 use knee_k6::output::{self, Outlet, Writer};
 use knee_k6::threshold::Guarded;
 
+use super::job::{Job, pairs};
 use super::watch::{Watch, Watched};
-use super::{Failed, Job, failed, pairs, refused};
 use crate::args::RunReportFlags;
 use crate::command::build;
+use crate::command::failed::{Failed, failed, refused};
 use crate::command::incomplete;
 use crate::command::journal::{FileJournal, Trouble};
 use crate::exit::Exit;

@@ -25,7 +25,8 @@ use knee_k6::threshold::{Verdict, judge};
 use knee_report::text::{self as report, Palette};
 
 use super::course::Course;
-use super::{Failed, Job, failed};
+use super::job::Job;
+use crate::command::failed::{Failed, failed};
 use crate::command::{render, why_invalid};
 use crate::exit::Exit;
 use crate::problem::{Problem, printable, reason};

@@ -13,8 +13,8 @@ use knee_k6::options::Options;
 use knee_k6::options::resolve::{Layers, resolve};
 
 use super::log::Lines;
-use super::{Failed, failed, refused};
 use crate::args::RunArgs;
+use crate::command::failed::{Failed, failed, refused};
 use crate::exit::Exit;
 use crate::fetch::Network;
 use crate::problem::{Problem, reason};

@@ -16,8 +16,11 @@ use knee_k6::options::Options;
 use knee_k6::options::scenario::{ExecutorSpec, ScenarioSpec};
 
 use super::course::stopped;
-use super::{Failed, Job, Lines, load, options, refused};
+use super::job::Job;
+use super::log::Lines;
+use super::source::{load, options};
 use crate::args::RunArgs;
+use crate::command::failed::{Failed, refused};
 use crate::problem::{Problem, printable};
 use crate::settings::Surroundings as Terminal;
 use crate::settings::output::Progress;

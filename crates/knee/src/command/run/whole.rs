@@ -7,23 +7,48 @@ use std::sync::Arc;
 
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
+use knee_driver::{Loaded, Times};
 use knee_engine::control::Control;
 use knee_engine::host;
 use url::Url;
 
 use super::course::stopped;
-use super::{Failed, Job, Lines, load, options, refused};
-use crate::args::RunArgs;
+use super::job::Job;
+use super::log::Lines;
+use super::source::{load, options};
+use crate::args::{RunArgs, RunReportFlags, RunScriptFlags};
+use crate::command::failed::{Failed, refused};
+use crate::problem::printable;
 use crate::settings::Surroundings as Terminal;
 use crate::settings::output::Progress;
 use crate::settings::script::asked;
+
+/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` say what else it is given.
+///
+/// # Errors
+///
+/// What is wrong with the script, or what ended it.
+pub fn against(
+    path: &str,
+    url: &str,
+    mut flags: RunScriptFlags,
+    times: Times,
+    control: &Control,
+) -> Result<Loaded, Failed> {
+    flags.env.insert(0, format!("BASE_URL={url}"));
+    let mut args = RunArgs::of(path);
+    args.script_flags = flags;
+    args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
+    let (run, record) = measure(&args, url, times.settle, control, |_| {})?;
+    Ok(Loaded { run, record: record.map(|path| printable(&path.display().to_string())) })
+}
 
 /// Runs the script, which loads `target`. Requests due in the first `warm_up` are kept outside of the totals.
 ///
 /// # Errors
 ///
 /// What is wrong with the script, or what ended it.
-pub fn measure(
+fn measure(
     args: &RunArgs,
     target: &str,
     warm_up: Nanos,

@@ -2,14 +2,17 @@
 
 use knee_core::plan::Plan;
 use knee_core::unit::Nanos;
+use knee_driver::Error;
+use knee_driver::sweep::{StepRun, StepSource};
 use knee_engine::control::Control;
 use knee_k6::options::scenario::ExecutorSpec;
 use knee_study::sweep::{Config, Step, StepLoad};
 
-use super::{Failed, Loader, Taken, failed};
+use super::loader::Loader;
 use crate::args::{RunArgs, RunHttpFlags, RunScriptFlags, SweepArgs};
+use crate::command::failed::{Failed, failed, load_failed};
 use crate::command::run::steps::{ScriptStep, Steps};
-use crate::problem::Problem;
+use crate::problem::{Problem, printable};
 use crate::settings::sweep::{SweepSettings, step_plan};
 
 /// Runs a script step by step.
@@ -68,8 +71,8 @@ fn executor(step: &Step, config: &Config) -> ExecutorSpec {
     }
 }
 
-impl Loader for ScriptLoader {
-    fn take(&mut self, step: &Step, control: &Control, _narrate: fn(&str)) -> Result<Taken, Failed> {
+impl StepSource for ScriptLoader {
+    fn run(&mut self, step: &Step, control: &Control) -> Result<StepRun, Error> {
         let (config, workers) = (&self.config, self.workers);
         let shape = |plan: Plan| {
             let mut shaped = step_plan(&Plan { workers, ..plan.clone() }, config, step);
@@ -79,16 +82,19 @@ impl Loader for ScriptLoader {
             shaped
         };
         let ScriptStep { run, record, iterations } =
-            self.steps.take(executor(step, config), shape, control)?;
+            self.steps.take(executor(step, config), shape, control).map_err(load_failed)?;
         let requests = run.warm_up.accounting().planned + run.measured.accounting().planned;
         if requests == 0 && iterations > 0 {
             let hint = "a sweep measures requests: let the default function make some";
-            return Err(failed(Problem::new("the script made no request", hint)));
+            return Err(load_failed(failed(Problem::new("the script made no request", hint))));
         }
         let requests_per_arrival = if iterations == 0 { 1.0 } else { requests as f64 / iterations as f64 };
-        Ok(Taken { run, record, requests_per_arrival })
+        let record = record.map(|path| printable(&path.display().to_string()));
+        Ok(StepRun { run, record, requests_per_arrival })
     }
+}
 
+impl Loader for ScriptLoader {
     fn title(&self) -> String {
         self.title.clone()
     }

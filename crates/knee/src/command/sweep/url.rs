@@ -1,11 +1,14 @@
 //! Steps of a sweep against a URL: each is a run of the one-liner with a plan of its own.
 
+use knee_driver::sweep::{StepRun, StepSource};
+use knee_driver::{Error, Loaded};
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::run::HttpConfig;
 use knee_study::sweep::{Config, Step};
 
-use super::{Failed, Loader, Taken};
+use super::loader::Loader;
+use crate::command::failed::load_failed;
 use crate::command::load;
 use crate::problem::Problem;
 use crate::settings::Load;
@@ -30,14 +33,16 @@ impl UrlLoader {
     }
 }
 
-impl Loader for UrlLoader {
-    fn take(&mut self, step: &Step, control: &Control, narrate: fn(&str)) -> Result<Taken, Failed> {
+impl StepSource for UrlLoader {
+    fn run(&mut self, step: &Step, control: &Control) -> Result<StepRun, Error> {
         let plan = step_plan(&self.load.plan, &self.config, step);
         let load = Load { plan, seed: step.seed, ..self.load.clone() };
-        let (run, record) = load::take(&load, &self.way, control, narrate)?;
-        Ok(Taken { run, record, requests_per_arrival: 1.0 })
+        let Loaded { run, record } = load::loaded(&load, &self.way, control).map_err(load_failed)?;
+        Ok(StepRun { run, record, requests_per_arrival: 1.0 })
     }
+}
 
+impl Loader for UrlLoader {
     fn title(&self) -> String {
         self.load.title.clone()
     }

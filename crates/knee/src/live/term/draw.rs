@@ -33,8 +33,10 @@ const CHARTS: (u16, u16) = (64, 16);
 /// From this width on response and service time have charts of their own.
 const WIDE: u16 = 120;
 
-/// Draws everything.
-pub fn frame(screen: &Screen, frame: &mut Frame, now: Nanos) {
+/// Draws everything at `now` on the screen's clock.
+pub fn frame(screen: &mut Screen, frame: &mut Frame, now: Nanos) {
+    screen.is_shown();
+    let screen = &*screen;
     let area = frame.area();
     if area.is_empty() {
         return;
@@ -69,11 +71,6 @@ fn draw_body(screen: &Screen, frame: &mut Frame, area: Rect) {
         panel::draw_times(screen, frame, times, panel::Times::Both);
     }
     panel::draw_answers(screen, frame, answers);
-}
-
-/// A style with `color`, or none on a screen without colours.
-pub(super) fn tone(screen: &Screen, color: Color) -> Style {
-    if screen.color { Style::new().fg(color) } else { Style::new() }
 }
 
 /// Target, and at the right the load.
@@ -166,7 +163,7 @@ fn validity_line(screen: &Screen) -> Line<'static> {
         Validity::Suspect => Color::Yellow,
         Validity::Invalid => Color::Red,
     };
-    let name = Span::styled(state.name(), tone(screen, color).bold());
+    let name = Span::styled(state.name(), screen.tone(color).bold());
     Line::from(vec![Span::raw("So far      "), name, Span::raw(format!(": {why}"))])
 }
 
@@ -175,7 +172,7 @@ fn keys_line(screen: &Screen) -> Line<'static> {
         return Line::from("q again ends the run at once; requests in flight count as censored");
     }
     if let Some(warning) = screen.warning() {
-        return Line::styled(format!("warning: {}", on_one_line(warning)), tone(screen, Color::Yellow));
+        return Line::styled(format!("warning: {}", on_one_line(warning)), screen.tone(Color::Yellow));
     }
     let unit = screen.unit.map_or("auto", |unit| unit.name());
     let bars = if screen.bar_is_chosen() { "fixed" } else { "auto" };

@@ -13,7 +13,6 @@ use ratatui::symbols::Marker;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph, Sparkline, SparklineBar};
 
-use super::draw::tone;
 use super::screen::Screen;
 use crate::live::figure::{clock, percent, rate, short, time_or_dash};
 use crate::live::history::Moment;
@@ -55,7 +54,7 @@ pub fn draw_rates(screen: &Screen, frame: &mut Frame, area: Rect) {
         .data(bars)
         .max(1_000)
         .absent_value_symbol(" ")
-        .style(tone(screen, Color::Cyan));
+        .style(screen.tone(Color::Cyan));
     frame.render_widget(sparkline, area);
 }
 
@@ -139,7 +138,7 @@ fn answers(screen: &Screen, width: usize) -> Vec<Line<'static>> {
     for outcome in Outcome::ALL.into_iter().skip(1) {
         let count = screen.by_outcome[outcome as usize];
         if count > 0 {
-            lines.push(row(outcome.name().replace('_', " "), count, tone(screen, Color::Red)));
+            lines.push(row(outcome.name().replace('_', " "), count, screen.tone(Color::Red)));
         }
     }
     for (fault, count) in most_first(screen.faults.iter().map(|(fault, count)| (*fault, *count))) {
@@ -148,11 +147,11 @@ fn answers(screen: &Screen, width: usize) -> Vec<Line<'static>> {
         // The count and a blank have to fit beside it.
         let fits = sentence.chars().count() + number::count(count).len() < width;
         let name = if fits { sentence } else { format!("{blame}: {}", fault.name().replace('_', " ")) };
-        lines.push(row(name, count, tone(screen, Color::Red)));
+        lines.push(row(name, count, screen.tone(Color::Red)));
     }
     for (code, count) in most_first(screen.status.iter().map(|(code, count)| (*code, *count))) {
         let color = if code < 400 { Color::Green } else { Color::Red };
-        lines.push(row(format!("[{code}]"), count, tone(screen, color)));
+        lines.push(row(format!("[{code}]"), count, screen.tone(color)));
     }
     lines
 }
@@ -194,7 +193,7 @@ pub fn draw_times(screen: &Screen, frame: &mut Frame, area: Rect, which: Times) 
             Dataset::default()
                 .marker(curve.marker)
                 .graph_type(GraphType::Line)
-                .style(tone(screen, curve.color))
+                .style(screen.tone(curve.color))
                 .data(&curve.points)
         })
         .collect();
@@ -233,7 +232,7 @@ fn curves(screen: &Screen, which: Times, start: f64) -> Vec<Curve> {
 }
 
 fn times_title(screen: &Screen, which: Times, curves: &[Curve]) -> Line<'static> {
-    let legend = |curve: &Curve| Span::styled(format!("{} ", curve.name), tone(screen, curve.color));
+    let legend = |curve: &Curve| Span::styled(format!("{} ", curve.name), screen.tone(curve.color));
     let mut spans = Vec::new();
     for (place, curve) in curves.iter().enumerate() {
         if place % 2 == 0 {

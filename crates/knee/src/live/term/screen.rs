@@ -12,9 +12,8 @@ use knee_core::outcome::Fault;
 use knee_core::record::{Head, Point};
 use knee_core::unit::Nanos;
 use knee_report::number::Unit;
-use ratatui::Frame;
+use ratatui::style::{Color, Style};
 
-use super::draw;
 use crate::live::history::{History, Moment};
 use crate::live::provisional::Signs;
 
@@ -167,10 +166,14 @@ impl Screen {
         self.changed
     }
 
-    /// Draws a frame at `now` on the screen's clock.
-    pub fn render(&mut self, frame: &mut Frame, now: Nanos) {
+    /// A frame is about to show all that has changed.
+    pub fn is_shown(&mut self) {
         self.changed = false;
-        draw::frame(self, frame, now);
+    }
+
+    /// A style with `color`, or none on a screen without colours.
+    pub(super) fn tone(&self, color: Color) -> Style {
+        if self.color { Style::new().fg(color) } else { Style::new() }
     }
 
     /// The last warning.

@@ -16,7 +16,7 @@ use super::{synthetic, take_input};
 
 fn drawn(screen: &mut Screen, width: u16, height: u16, now: Nanos) -> TestBackend {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| screen.render(frame, now)).unwrap();
+    terminal.draw(|frame| super::draw::frame(screen, frame, now)).unwrap();
     terminal.backend().clone()
 }
 
@@ -108,7 +108,7 @@ fn keys_change_the_unit_and_the_bars() {
     screen.press(Key::Narrower);
     screen.press(Key::Auto);
     let text = picture(&mut screen, 80, 24, now);
-    assert!(text.contains("(bar 1 s") && text.contains("bars (fits)"), "{text}");
+    assert!(text.contains("(bar 1 s") && text.contains("bars (auto)"), "{text}");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn warnings_cannot_steer_the_terminal_and_are_handed_back() {
     let (mut screen, now) = after(1);
     screen.handle(&Event::Warning("the disk\u{1b}[2J is full".to_owned()), now);
     let text = picture(&mut screen, 80, 24, now);
-    assert!(text.contains("warning: the disk\\u{1b}[2J is full"), "{text}");
+    assert!(text.contains("warning: the disk\\x1b[2J is full"), "{text}");
     assert_eq!(screen.into_warnings(), ["the disk\u{1b}[2J is full"]);
 }
 

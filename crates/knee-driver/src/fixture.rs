@@ -1,0 +1,106 @@
+//! The fixture of a study, which gives up soon after somebody asks the study to stop.
+//!
+//! Does not decide when a service starts; the [`crate::TrialRunner`] does.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use knee_core::fixture::Declaration;
+use knee_engine::control::{Control, Request};
+use knee_fixture::{Fixture, Options, supervisor};
+use knee_study::definition::{Load, Workload};
+
+use crate::error::Error;
+
+/// Services and stores of a study.
+pub struct StudyFixture {
+    /// The services and stores.
+    pub fixture: Fixture,
+    forwarder: InterruptForwarder,
+}
+
+impl StudyFixture {
+    /// Starts the databases and caches of a declaration, whose relative paths are relative to `folder`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the declaration, or cannot be started.
+    pub fn up(declaration: &Declaration, folder: &Path, control: &Control) -> Result<Self, Error> {
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let forwarder =
+            InterruptForwarder::start(control.clone(), interrupt.clone()).map_err(Error::System)?;
+        let supervisor = Some(supervisor::Program::this().map_err(Error::System)?);
+        let options = Options { supervisor, interrupt, ..Options::new(folder) };
+        Ok(Self { fixture: Fixture::up(declaration, &options)?, forwarder })
+    }
+
+    /// Refuses workloads whose environment has an unknown placeholder.
+    ///
+    /// # Errors
+    ///
+    /// The placeholder, and where it is.
+    pub fn check(&self, workloads: &[Workload]) -> Result<(), Error> {
+        for workload in workloads {
+            let Load::Script { env, .. } = &workload.load else { continue };
+            for (name, text) in env {
+                self.fixture.check_text(text, &variable(&workload.name, name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops everything.
+    ///
+    /// # Errors
+    ///
+    /// What could not be removed.
+    pub fn down(self) -> Result<(), Error> {
+        let Self { fixture, forwarder: _until_it_is_down } = self;
+        Ok(fixture.down()?)
+    }
+}
+
+/// Dotted path of a variable of a workload's script.
+pub fn variable(workload: &str, name: &str) -> String {
+    format!("workloads.{workload}.env.{name}")
+}
+
+/// Sets a flag for the fixture soon after a stop is requested.
+struct InterruptForwarder {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl InterruptForwarder {
+    /// Longest delay of a request to stop.
+    const PERIOD: Duration = Duration::from_millis(50);
+
+    fn start(control: Control, interrupt: Arc<AtomicBool>) -> std::io::Result<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let ends = over.clone();
+        let watch = move || {
+            while !ends.load(Ordering::Relaxed) {
+                if control.request() != Request::Run {
+                    interrupt.store(true, Ordering::Relaxed);
+                }
+                thread::park_timeout(Self::PERIOD);
+            }
+        };
+        let thread = thread::Builder::new().name("interrupt".to_owned()).spawn(watch)?;
+        Ok(Self { over, thread: Some(thread) })
+    }
+}
+
+impl Drop for InterruptForwarder {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It cannot panic, and if it did there is nothing left for it to do.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Drives the trials of studies, comparisons and calibrations, and the steps of sweeps.
+//!
+//! `knee_study` decides which trial comes next and what all of them show, `knee_fixture` starts services and
+//! stores, and a [`LoadSource`] of the caller sends the load; this crate runs one trial after the other,
+//! measures what it cost, and saves its result before the next begins. Progress is reported as events. Prints
+//! nothing, reads no arguments, no environment and no signals, and does not calculate statistics.
+
+pub mod calibration;
+mod cost;
+mod error;
+mod fixture;
+pub mod lock;
+mod placement;
+pub mod process;
+mod runner;
+pub mod saved;
+pub mod study;
+pub mod sweep;
+mod trials;
+mod variant;
+
+pub use error::{Error, Kind};
+pub use fixture::StudyFixture;
+pub use runner::{LoadSource, Loaded, Times, TrialRunner};
+pub use trials::{Event, Trials};

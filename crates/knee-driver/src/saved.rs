@@ -1,0 +1,241 @@
+//! The saved trials of a study, one line each, written as they are run.
+//!
+//! ```text
+//! STUDY/.knee/trials.jsonl
+//! STUDY/.knee/before.jsonl     those of the study before, if this one was begun anew
+//! ```
+//!
+//! The first line says of which study and options they are; a line for each stretch in which trials were made says when and
+//! on which machine. Does not interpret trials.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use knee_report::study::Session;
+use knee_study::definition::Definition;
+use knee_study::study::{Entry, Options, Study, Trial, TrialResult};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::lock::{self, Lock};
+
+/// The trials of the study in one folder.
+pub struct SavedTrials {
+    folder: PathBuf,
+}
+
+/// What the first line says.
+#[derive(PartialEq, Serialize, Deserialize)]
+struct Heading {
+    definition: Definition,
+    options: Options,
+}
+
+/// What a line after the first says.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    /// From here on trials were made.
+    Session { session: Session },
+    /// A trial that was made.
+    Trial(Box<Entry>),
+}
+
+/// What was kept of a study.
+pub struct Stored {
+    /// What was asked of it beyond its definition.
+    pub options: Options,
+    /// When and where its trials were made; none if an older version made them all.
+    pub sessions: Vec<Session>,
+    /// Its trials.
+    pub entries: Vec<Entry>,
+}
+
+/// A file to which trials are added.
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+impl SavedTrials {
+    /// Those of the study in `folder`.
+    pub fn at(folder: &Path) -> Self {
+        Self { folder: folder.join(".knee") }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join("trials.jsonl")
+    }
+
+    /// What was kept of the study of `definition`, whatever its options were. A last line that is not whole was being
+    /// written when the study was killed; its trial is made again.
+    ///
+    /// # Errors
+    ///
+    /// When there is nothing, or it is of another study.
+    pub fn read(&self, definition: &Definition) -> Result<Stored, Error> {
+        let path = self.file();
+        let unreadable = |source| Error::NotSaved { path: path.clone(), source };
+        let file = File::open(&path).map_err(unreadable)?;
+        let mut lines = BufReader::new(file).lines();
+        let heading = lines.next().transpose().map_err(unreadable)?.unwrap_or_default();
+        let known: Option<Heading> = serde_json::from_str(&heading).ok();
+        let Some(known) = known.filter(|known| without_words(&known.definition) == without_words(definition))
+        else {
+            return Err(self.unrelated("of another study.toml"));
+        };
+        let mut stored = Stored { options: known.options, sessions: Vec::new(), entries: Vec::new() };
+        for line in lines.map_while(Result::ok) {
+            match serde_json::from_str(&line) {
+                Ok(Line::Session { session }) => stored.sessions.push(session),
+                Ok(Line::Trial(entry)) => stored.entries.push(*entry),
+                Err(_) => break,
+            }
+        }
+        Ok(stored)
+    }
+
+    /// The same, for going on with these options.
+    ///
+    /// # Errors
+    ///
+    /// Also when the trials were made with other options.
+    pub fn resumed(&self, definition: &Definition, options: &Options) -> Result<Stored, Error> {
+        let stored = self.read(definition)?;
+        if stored.options == *options { Ok(stored) } else { Err(self.unrelated("of other options")) }
+    }
+
+    fn unrelated(&self, of: &'static str) -> Error {
+        Error::Unrelated { of, path: self.file() }
+    }
+
+    /// Keeps other studies out of the folder as long as the lock is held.
+    ///
+    /// # Errors
+    ///
+    /// When another process runs a study in it.
+    pub fn lock(&self) -> Result<Lock, Error> {
+        lock::take(&self.folder.join("lock"), "another `knee study` runs the study in this folder")
+    }
+
+    /// Writes down what is known of the study so far, in place of what was kept of an earlier one. If none of that goes on
+    /// here it becomes the one before: hours of measuring are not lost to a forgotten `--resume`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn open(&self, study: &Study, sessions: &[Session]) -> Result<Journal, Error> {
+        let path = self.file();
+        let unable = |error| Error::unwritable(&path, error);
+        fs::create_dir_all(&self.folder).map_err(unable)?;
+        // Results of trials are no part of anybody's repository unless they choose so.
+        fs::write(self.folder.join(".gitignore"), "*\n").map_err(unable)?;
+        let heading = Heading { definition: study.definition().clone(), options: study.options().clone() };
+        let mut text = line(&heading);
+        let session = |session: &Session| line(&Line::Session { session: session.clone() });
+        for each in sessions {
+            text.push_str(&session(each));
+        }
+        study.entries().iter().for_each(|entry| text.push_str(&line(entry)));
+        let fresh = self.folder.join("trials.jsonl.new");
+        fs::write(&fresh, text).map_err(unable)?;
+        if study.entries().is_empty() && has_trials(&path) {
+            fs::rename(&path, self.folder.join("before.jsonl")).map_err(unable)?;
+        }
+        // Whole or not at all: what was kept until now is in this file alone.
+        fs::rename(&fresh, &path).map_err(unable)?;
+        let file = OpenOptions::new().append(true).open(&path).map_err(unable)?;
+        Ok(Journal { file, path })
+    }
+}
+
+impl Journal {
+    /// Adds a trial.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
+    pub fn add(&mut self, trial: &Trial, result: &TrialResult) -> Result<(), Error> {
+        let entry = Entry { trial: trial.clone(), result: result.clone() };
+        let text = line(&entry);
+        self.file.write_all(text.as_bytes()).map_err(|error| Error::unwritable(&self.path, error))
+    }
+}
+
+/// Whether a file of trials has any.
+fn has_trials(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    let is_trial = |line: String| matches!(serde_json::from_str(&line), Ok(Line::Trial(_)));
+    BufReader::new(file).lines().skip(1).map_while(Result::ok).any(is_trial)
+}
+
+/// What of a definition decides its trials: not the words of its report, nor what is claimed and published. Those may be
+/// corrected afterwards.
+fn without_words(definition: &Definition) -> Definition {
+    let mut bare = definition.clone();
+    (bare.title, bare.question, bare.source) = (String::new(), None, None);
+    bare.claims.clear();
+    bare.published.clear();
+    bare.variants.iter_mut().for_each(|variant| variant.text.clear());
+    bare.workloads.iter_mut().for_each(|workload| workload.text.clear());
+    bare.switches.values_mut().for_each(|switch| switch.text.clear());
+    bare
+}
+
+fn line(value: &impl Serialize) -> String {
+    // Maps with names for keys and numbers always serialise.
+    serde_json::to_string(value).unwrap_or_default() + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STUDY: &str = r#"title = "kept"
+
+[service.main]
+command = ["server"]
+
+[variants.one]
+
+[variants.two]
+
+[workloads.list]
+path = "/"
+
+[design]
+kind = "ladder"
+"#;
+
+    fn study() -> Study {
+        let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
+        Study::new(definition, Options::default(), None).unwrap()
+    }
+
+    /// Makes a trial and keeps it.
+    fn go_on(kept: &SavedTrials, mut study: Study) -> Study {
+        let mut journal = kept.open(&study, &[]).unwrap();
+        let trial = study.next().unwrap();
+        let result = TrialResult::Died { reason: "of old age".to_owned() };
+        journal.add(&trial, &result).unwrap();
+        study.record_result(&trial, result).unwrap();
+        study
+    }
+
+    #[test]
+    fn a_study_begun_anew_keeps_the_one_before_and_one_that_goes_on_has_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let (kept, before) = (SavedTrials::at(folder.path()), folder.path().join(".knee/before.jsonl"));
+        let two = go_on(&kept, go_on(&kept, study()));
+        assert_eq!(kept.read(two.definition()).unwrap().entries, two.entries());
+        assert!(!before.exists(), "nothing was replaced");
+
+        let measured = fs::read(kept.file()).unwrap();
+        kept.open(&study(), &[]).unwrap();
+        assert_eq!(fs::read(&before).unwrap(), measured);
+        assert_eq!(kept.read(two.definition()).unwrap().entries, []);
+        kept.open(&study(), &[]).unwrap();
+        assert_eq!(fs::read(&before).unwrap(), measured, "what has no trial takes no other's place");
+    }
+}

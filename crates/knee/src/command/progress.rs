@@ -1,0 +1,131 @@
+//! The lines of a study, a comparison or a calibration before and while it runs.
+//!
+//! Does not write the result.
+
+use std::collections::BTreeSet;
+
+use knee_core::unit::Nanos;
+use knee_core::validity::Validity;
+use knee_driver::Event;
+use knee_study::metric::Metric;
+use knee_study::study::{Study, Trial, TrialResult};
+
+use crate::problem::printable;
+
+/// What would be run, line by line.
+pub fn plan(study: &Study) -> Vec<String> {
+    let names: Vec<&str> = study.variants().iter().map(|variant| variant.name.as_str()).collect();
+    let workloads: Vec<&str> =
+        study.definition().workloads.iter().map(|workload| workload.name.as_str()).collect();
+    let mut lines = vec![
+        format!("variants:  {}", printable(&names.join(", "))),
+        format!("workloads: {}", printable(&workloads.join(", "))),
+        format!("trials:    {}, without repeats and an extension", study.remaining()),
+        format!("time:      {} of load; starts, builds and resets come on top", span(load_time(study))),
+    ];
+    lines.extend(study.planned().map(|trial| {
+        let start = if trial.restart { ", fresh process" } else { "" };
+        let reset = if trial.reset { ", data reset" } else { "" };
+        let (variant, workload) = (printable(&trial.variant), printable(&trial.workload));
+        format!("{:>5}. block {}: {workload} on {variant}{start}{reset}", trial.number + 1, trial.block + 1)
+    }));
+    lines
+}
+
+/// How long the planned trials send load, warm-up included.
+fn load_time(study: &Study) -> Nanos {
+    let time = |trial: &Trial| study.settle(trial.restart).as_nanos() + study.measure(trial).as_nanos();
+    Nanos(study.planned().map(time).sum())
+}
+
+/// Reports trials as they end: a line each, and the output of a service that failed, once for each failure.
+pub struct Progress {
+    narrate: fn(&str),
+    /// No line per trial.
+    quiet: bool,
+    /// What to say when somebody ends the trials early.
+    interrupted: &'static str,
+    /// Failures whose output was shown.
+    shown: BTreeSet<(String, String)>,
+}
+
+impl Progress {
+    /// Reports to `narrate`.
+    pub fn new(narrate: fn(&str), quiet: bool, interrupted: &'static str) -> Self {
+        Self { narrate, quiet, interrupted, shown: BTreeSet::new() }
+    }
+
+    /// Reports one event.
+    pub fn report(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Trial { trial, result, output, left, time_left } => {
+                if !self.quiet {
+                    (self.narrate)(&line(trial, result, *left, *time_left));
+                }
+                self.failure(trial, result, output);
+            }
+            Event::FixtureStarts => (self.narrate)("starting the services and stores of the study"),
+            Event::Interrupted => (self.narrate)(self.interrupted),
+        }
+    }
+
+    fn failure(&mut self, trial: &Trial, result: &TrialResult, output: &[String]) {
+        let (TrialResult::Died { reason } | TrialResult::NeverReady { reason }) = result else { return };
+        if !self.shown.insert((trial.variant.clone(), reason.clone())) {
+            return;
+        }
+        let last = output.last().map(|line| format!(": {line}")).unwrap_or_default();
+        let reason = reason.strip_suffix(&last).unwrap_or(reason);
+        let mut text = format!("warning: {}: {}", printable(&trial.variant), printable(reason));
+        if output.is_empty() {
+            text.push_str("; it wrote nothing");
+        }
+        for line in output {
+            text.push_str("\n  | ");
+            text.push_str(&printable(line));
+        }
+        (self.narrate)(&text);
+    }
+}
+
+/// A line on what came of a trial. `left` trials are left, which take about `time`.
+fn line(trial: &Trial, result: &TrialResult, left: usize, time: Option<Nanos>) -> String {
+    let place =
+        format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.variant));
+    let rest = match (left, time) {
+        (0, _) => "the last one".to_owned(),
+        (left, Some(time)) => format!("{left} left, {}", span(time)),
+        (left, None) => format!("{left} left"),
+    };
+    format!("{place}: {} · {rest}", outcome_of(result))
+}
+
+fn outcome_of(result: &TrialResult) -> String {
+    let measured = match result {
+        TrialResult::Measured(measured) => measured,
+        TrialResult::Died { reason } => return format!("the service died: {}", first_line(reason)),
+        TrialResult::NeverReady { reason } => {
+            return format!("the service did not come up: {}", first_line(reason));
+        }
+    };
+    let figure = |metric: Metric| measured.figures.get(&metric).map(|figure| figure.value);
+    let rate = figure(Metric::Goodput).map(|rate| format!("{rate:.0}/s"));
+    let middle = figure(Metric::P50).map(|time| format!("p50 {:.2} ms", time / 1e6));
+    let errors = figure(Metric::Errors).filter(|share| *share > 0.0);
+    let errors = errors.map(|share| format!("{:.1} % errors", share * 100.0));
+    let validity = (measured.validity != Validity::Valid).then(|| {
+        let warning = measured.warnings.first().map_or("", |warning| warning.message.as_str());
+        format!("{}: {warning}", measured.validity.name())
+    });
+    let parts: Vec<String> = [rate, middle, errors, validity].into_iter().flatten().collect();
+    printable(&parts.join(", "))
+}
+
+fn first_line(text: &str) -> String {
+    printable(text.lines().next().unwrap_or_default())
+}
+
+fn span(time: Nanos) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    if seconds < 90 { format!("{seconds} s") } else { format!("{} min", seconds.div_ceil(60)) }
+}

@@ -1,0 +1,162 @@
+//! How the sides of a comparison are loaded: with the one-liner, or with a script.
+//!
+//! Does not start anything and does not know whose turn it is.
+
+use std::path::PathBuf;
+
+use knee_core::unit::Nanos;
+use knee_driver::{Error, LoadSource, Loaded, Times};
+use knee_engine::control::Control;
+use knee_study::compare::B;
+use knee_study::definition::{Variant, Workload};
+use knee_study::record_pair;
+
+use crate::args::{CalibrateArgs, CompareArgs, LoadArgs, LoadFlags, RunScriptFlags, SweepScriptFlags};
+use crate::command::failed::{load_failed, refused};
+use crate::command::load;
+use crate::command::run::whole;
+use crate::problem::{Problem, printable};
+use crate::settings::compare::{self as settings, Side};
+use crate::settings::output::Progress;
+use crate::settings::{self as resolved, Load, Surroundings, target};
+
+/// Loads the sides of a comparison.
+pub struct Sides {
+    /// Of A and of B; `None` for one that is started.
+    addresses: [Option<String>; 2],
+    way: Way,
+}
+
+/// What is sent.
+enum Way {
+    /// What the flags of the one-liner say.
+    Request {
+        flags: Box<LoadFlags>,
+        /// What is asked of a side that is started.
+        path: String,
+    },
+    /// A k6 script.
+    Script { path: PathBuf, flags: SweepScriptFlags },
+}
+
+/// Times by which flags are looked at before there is a trial.
+const ANY: Times = Times { settle: Nanos::from_secs(1), measure: Nanos::from_secs(1), seed: 1 };
+
+impl Sides {
+    /// The sides as they were typed; everything that can be wrong with what is sent to them is found here.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake found, a URL where nobody answers among them.
+    pub fn new(args: &CompareArgs, sides: [Side; 2]) -> Result<Self, Problem> {
+        let addresses = sides.map(|side| match side {
+            Side::Url(url) => Some(url),
+            Side::Record(_) | Side::Command { .. } => None,
+        });
+        let way = match &args.script {
+            Some(path) => Way::Script { path: path.clone(), flags: args.script_flags.clone() },
+            None => Way::Request {
+                flags: Box::new(settings::load(&args.trial, &args.request, &args.connection)),
+                path: settings::path(&args.command)?,
+            },
+        };
+        let sides = Self { addresses, way };
+        sides.check()?;
+        Ok(sides)
+    }
+
+    /// One service against itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sides::new`].
+    pub fn itself(url: &str, args: &CalibrateArgs) -> Result<Self, Problem> {
+        let flags = Box::new(settings::load(&args.trial, &args.request, &args.connection));
+        let addresses = [Some(url.to_owned()), Some(url.to_owned())];
+        let sides = Self { addresses, way: Way::Request { flags, path: "/".to_owned() } };
+        sides.check()?;
+        Ok(sides)
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let Way::Request { path, .. } = &self.way else { return Ok(()) };
+        for address in &self.addresses {
+            match address {
+                Some(url) => {
+                    let load = self.resolve(url, ANY)?;
+                    target::probe(&load.targets, &load.http)?;
+                }
+                None => drop(self.resolve(&format!("http://127.0.0.1:1{path}"), ANY)?),
+            }
+        }
+        Ok(())
+    }
+
+    /// What both sides are sent, in words.
+    ///
+    /// # Errors
+    ///
+    /// The first mistake found.
+    pub fn words(&self, measure: Nanos, settle: Nanos) -> Result<String, Problem> {
+        match &self.way {
+            Way::Script { path, .. } => Ok(format!("script {}", printable(&path.display().to_string()))),
+            Way::Request { .. } => {
+                let any = self.addresses[0].as_deref().unwrap_or("http://127.0.0.1:1/");
+                let load = self.resolve(any, Times { settle, measure, ..ANY })?;
+                let method = load.requests.first().map_or_else(String::new, |request| request.method.clone());
+                Ok(format!("{method} from {}", record_pair::load(&load.plan)))
+            }
+        }
+    }
+
+    /// The load of a trial, as the one-liner resolves it.
+    fn resolve(&self, url: &str, times: Times) -> Result<Load, Problem> {
+        let Way::Request { flags, .. } = &self.way else {
+            return Err(Problem::new("a script says itself what is sent", ""));
+        };
+        let span = |time: Nanos| format!("{}ms", time.as_nanos() / 1_000_000);
+        let mut flags = flags.as_ref().clone();
+        flags.amount.duration = Some(span(times.measure));
+        flags.amount.warm_up = Some(span(times.settle));
+        flags.amount.seed = Some(times.seed.to_string());
+        let mut load =
+            resolved::resolve(&LoadArgs { url: Some(url.to_owned()), flags }, &Surroundings::read())?;
+        load.output.progress = Progress::None;
+        Ok(load)
+    }
+}
+
+impl LoadSource for Sides {
+    fn address(&self, variant: &Variant) -> Option<String> {
+        // Of a variant against itself both are the same.
+        self.addresses[usize::from(variant.name == B)].clone()
+    }
+
+    fn load(
+        &self,
+        _workload: &Workload,
+        url: &str,
+        times: Times,
+        control: &Control,
+    ) -> Result<Loaded, Error> {
+        let loaded = match &self.way {
+            Way::Script { path, flags } => {
+                let flags = RunScriptFlags {
+                    env: flags.env.clone(),
+                    allow_read: flags.allow_read.clone(),
+                    ..RunScriptFlags::default()
+                };
+                whole::against(&path.display().to_string(), url, flags, times, control)
+            }
+            Way::Request { path, .. } => {
+                let started = !self.addresses.iter().flatten().any(|address| address == url);
+                let whole = if started { format!("{url}{path}") } else { url.to_owned() };
+                self.resolve(&whole, times)
+                    .and_then(|load| load::way(&load).map(|way| (load, way)))
+                    .map_err(refused)
+                    .and_then(|(load, way)| load::loaded(&load, &way, control))
+            }
+        };
+        loaded.map_err(load_failed)
+    }
+}

@@ -1,0 +1,21 @@
+//! What a sweep asks of its load, besides running a step.
+//!
+//! Does not send anything.
+
+use knee_driver::sweep::StepSource;
+
+use crate::command::failed::Failed;
+
+/// Sends the load of a sweep's steps.
+pub trait Loader: StepSource {
+    /// What is loaded, for a title.
+    fn title(&self) -> String;
+
+    /// Whether it is on this machine; `None` if that is unknown.
+    fn co_located(&self) -> Option<bool>;
+
+    /// After the last step.
+    fn end(&mut self) -> Result<(), Failed> {
+        Ok(())
+    }
+}
