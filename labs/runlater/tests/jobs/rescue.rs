@@ -125,7 +125,7 @@ async fn the_result_of_a_worker_presumed_dead_is_refused() {
 async fn rescue_reassigns_after_a_lease_or_fails_executions_older_than_five_minutes() {
     let cluster = Cluster::start();
     for (value, status) in [("age_5min", "failed"), ("lease", "running")] {
-        let flags = ["--rescue", value, "--cleaner-ms", "20", "--beat-ms", "20", "--lease-ms", "60000"];
+        let flags = ["--rescue", value, "--cleaner-ms", "20", "--beat-ms", "20", "--lease-ms", "5000"];
         let node = Node::seeded(&cluster, &flags).await;
         let stub = Stub::start(&["--delay", "60s"]);
         node.call(&stub.url).await;
