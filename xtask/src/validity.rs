@@ -100,9 +100,9 @@ fn table(outcomes: &[Outcome]) -> String {
             *codes.entry(code).or_default() += 1;
         }
         let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "| {kind} | {} | {} | {} | {} | {} | {} |\n",
+            "| {kind} | {} | {} | {} | {} | {} | {} |",
             of_kind.len(),
             said("valid"),
             said("suspect"),
