@@ -13,7 +13,7 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "worker_cpu";
-    const LOOKS_AT: &'static str = "share of the measured time in which a worker used over 90 % of its CPU, or all workers together of the CPUs they may use";
+    const LOOKS_AT: &'static str = "share of the measured time in which a worker used over 90 % of its CPU, or all workers together of the CPUs they can use";
     const SUSPECT: &'static str = "10 %";
     const INVALID: &'static str = "50 %";
     const SOURCE: &'static str =
