@@ -150,7 +150,9 @@ impl Trial {
 
     /// Runs `command` under the disturbance; what it printed, or nothing if it had to be ended.
     fn measure(&self, command: Command) -> Result<Option<String>> {
-        let (mut running, _held) = if let Some(disturbance) = &self.disturbance { disturbance.start(command)? } else {
+        let (mut running, _held) = if let Some(disturbance) = &self.disturbance {
+            disturbance.start(command)?
+        } else {
             let mut command = command;
             (process::spawn(&mut command)?, Vec::new())
         };

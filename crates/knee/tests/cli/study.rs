@@ -216,7 +216,8 @@ fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
     let output = knee(folder.path(), &["--blocks", "1", "--output-format", "json"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     let conclusion: Value = serde_json::from_slice(&output.stdout).expect(&told);
-    let blue = conclusion["variants"].as_array().unwrap().iter().find(|variant| variant["name"] == "blue").unwrap();
+    let blue =
+        conclusion["variants"].as_array().unwrap().iter().find(|variant| variant["name"] == "blue").unwrap();
     assert!(blue["lost"].as_str().unwrap().contains("no such color"), "{blue:#}");
     assert!(conclusion["trials"].as_array().unwrap().iter().any(|entry| entry["trial"]["variant"] == "red"));
 }
