@@ -6,6 +6,7 @@
 //! machine that does nothing else.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
@@ -59,7 +60,7 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
     ensure!(knee.exists(), "`{}` is missing: build it, or name one with --knee", knee.display());
     let knee = Knee::get(root, Some(std::path::absolute(knee)?))?;
     let mut random = StdRng::seed_from_u64(options.seed);
-    let places = Places::new()?;
+    let places = Places::new();
     let disturbances = disturbance::possible(options.only.as_deref());
     let mut trials: Vec<Trial> =
         (0..options.quiet).map(|number| Trial::quiet(number, options, &places, &mut random)).collect();
@@ -86,7 +87,9 @@ pub fn run(root: &Path, options: &Options) -> Result<()> {
 /// One row a kind: how many, what knee said, and by which rules.
 fn table(outcomes: &[Outcome]) -> String {
     let mut kinds: BTreeMap<&str, Vec<&Outcome>> = BTreeMap::new();
-    outcomes.iter().for_each(|outcome| kinds.entry(&outcome.kind).or_default().push(outcome));
+    for outcome in outcomes {
+        kinds.entry(&outcome.kind).or_default().push(outcome);
+    }
     let mut text =
         "| kind | trials | valid | suspect | invalid | failed | codes |\n|---|---|---|---|---|---|---|\n"
             .to_owned();
@@ -97,8 +100,9 @@ fn table(outcomes: &[Outcome]) -> String {
             *codes.entry(code).or_default() += 1;
         }
         let codes: Vec<String> = codes.iter().map(|(code, count)| format!("{code} {count}")).collect();
-        text += &format!(
-            "| {kind} | {} | {} | {} | {} | {} | {} |\n",
+        let _ = writeln!(
+            text,
+            "| {kind} | {} | {} | {} | {} | {} | {} |",
             of_kind.len(),
             said("valid"),
             said("suspect"),

@@ -115,11 +115,11 @@ pub struct Writer {
 
 impl Writer {
     /// Opens all files and begins to write; what they held is gone.
-    pub fn start(settings: Settings) -> io::Result<(Self, Outlet)> {
+    pub fn start(settings: &Settings) -> io::Result<(Self, Outlet)> {
         let sheets = settings
             .targets
             .iter()
-            .map(|target| Sheet::open(target, &settings))
+            .map(|target| Sheet::open(target, settings))
             .collect::<Result<Vec<_>, _>>()?;
         let (batches, inbox) = sync_channel(BATCHES_MAX);
         let lost = Arc::new(AtomicU64::new(0));

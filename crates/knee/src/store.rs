@@ -88,6 +88,7 @@ impl Store {
     }
 
     /// Where records of a kind go: runs here, trials to the folder of their series.
+    #[must_use]
     pub fn of_kind(self, kind: Kind) -> Self {
         match kind {
             Kind::Run => self,

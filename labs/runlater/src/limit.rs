@@ -1,4 +1,4 @@
-//! How many requests a client may make: so many in a minute and so many in an hour, counted in this process.
+//! Rate limit: requests per client, minute and hour, counted in this process.
 //!
 //! Windows are fixed: they begin when the clock says so, for all clients at a time. Several nodes count apart.
 
@@ -28,7 +28,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Lets so many through in a minute and in an hour; 0 is no limit.
+    /// Allows this many requests per minute and per hour; 0: no limit.
     pub fn new(minute: u32, hour: u32) -> Self {
         Self { max: [minute, hour], windows: Mutex::default() }
     }

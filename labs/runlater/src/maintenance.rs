@@ -28,7 +28,7 @@ const AHEAD_MIN: Duration = Duration::from_secs(10);
 /// Longest expected round of the scheduler.
 const MAX_ROUND_TIME: Duration = Duration::from_secs(5);
 
-/// Those who want to know that there is a new task.
+/// Wakes workers, the scheduler and other nodes for new tasks.
 pub struct WorkNotifier {
     wake: Wake,
     executor: Option<Arc<Executor>>,

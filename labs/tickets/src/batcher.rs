@@ -60,12 +60,12 @@ mod tests {
     async fn items_that_arrive_during_a_batch_form_the_next_one_up_to_its_maximum() {
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
         let batches = Arc::new(Mutex::new(Vec::new()));
-        let (seen, passes) = (Arc::clone(&batches), Arc::clone(&gate));
+        let (seen, gate_of_batch) = (Arc::clone(&batches), Arc::clone(&gate));
         let batcher = Arc::new(Batcher::start(3, move |items: Vec<u32>| {
             seen.lock().unwrap().push(items.len());
-            let passes = Arc::clone(&passes);
+            let gate = Arc::clone(&gate_of_batch);
             async move {
-                passes.acquire().await.unwrap().forget();
+                gate.acquire().await.unwrap().forget();
                 items.into_iter().map(|item| item * 2).collect()
             }
         }));

@@ -24,10 +24,10 @@ pub struct Target {
 
 impl Places {
     /// Makes the namespace, if that can be.
-    pub fn new() -> Result<Self> {
+    pub fn new() -> Self {
         let namespace =
             Namespace::new().map_err(|error| format!("targets in a network namespace: {error:#}"));
-        Ok(Self { namespace })
+        Self { namespace }
     }
 
     /// Whether there is a namespace.

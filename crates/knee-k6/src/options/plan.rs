@@ -76,6 +76,7 @@ mod tests {
     use super::super::resolve::{Layers, resolve};
     use super::*;
 
+    #[allow(clippy::needless_pass_by_value, reason = "callers write their JSON in place")]
     fn planned(form: serde_json::Value) -> Scenario {
         let layers = Layers { script: json!({"scenarios": {"a": form}}), ..Layers::default() };
         Scenario::from(&resolve(layers, |_| true).unwrap().scenarios[0])

@@ -28,6 +28,7 @@ fn line(script: Value) -> String {
     describe::lines(&options.scenarios).join("\n")
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "callers write their JSON in place")]
 fn scenario(form: Value) -> Value {
     json!({"scenarios": {"a": form}})
 }
@@ -40,6 +41,7 @@ fn faults(form: Value) -> String {
 }
 
 /// Options of the command line or of the environment, written as a script's.
+#[allow(clippy::needless_pass_by_value, reason = "callers write their JSON in place")]
 fn layer(value: Value) -> Layer {
     Layer::from_value(&value).unwrap().0
 }

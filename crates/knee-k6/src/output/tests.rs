@@ -45,7 +45,7 @@ fn written(name: &str, settings: impl FnOnce(Target) -> Settings, form: Form) ->
     let file = folder.path().join(name);
     let settings = settings(Target { form, file: Some(file.clone()) });
     let samples = samples(&settings.metrics);
-    let (writer, outlet) = Writer::start(settings).unwrap();
+    let (writer, outlet) = Writer::start(&settings).unwrap();
     outlet.send(samples);
     drop(outlet);
     assert_eq!(writer.finish(), None);
@@ -131,7 +131,7 @@ fn samples_that_the_writer_cannot_take_are_counted() {
 #[test]
 fn a_disk_that_is_full_is_told() {
     let target = Target { form: Form::Json, file: Some("/dev/full".into()) };
-    let (writer, outlet) = Writer::start(settings(target)).unwrap();
+    let (writer, outlet) = Writer::start(&settings(target)).unwrap();
     outlet.send(samples(&metrics()));
     drop(outlet);
     let words = writer.finish().unwrap();

@@ -66,8 +66,9 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     if let Some((path, why)) = record.and_then(|record| Some((record.path, record.trouble.get()?))) {
         return Err(failed(incomplete(&path, &why)));
     }
-    why_invalid(&run, load.output.format).iter().for_each(|line| narrate(line));
-    not_tls(load, &run).iter().for_each(|line| narrate(line));
+    for line in why_invalid(&run, load.output.format).iter().chain(&not_tls(load, &run)) {
+        narrate(line);
+    }
     Ok(exit_of(&run.ending, run.validity.validity))
 }
 

@@ -352,7 +352,7 @@ mod tests {
         for text in ["5", "0", "-1%", "100%", "wide", ""] {
             assert!(margin(text).is_err(), "{text}");
         }
-        let named = ["p99".to_owned(), " rate".to_owned(), "p99".to_owned()];
+        let named = ["p99".to_owned(), " goodput".to_owned(), "p99".to_owned()];
         assert_eq!(metrics(&named, true), Ok(vec![Metric::P99, Metric::Goodput]));
         assert!(metrics(&["speed".to_owned()], false).unwrap_err().hint.contains("p99.9"));
         assert_ne!(metrics(&[], true), metrics(&[], false));

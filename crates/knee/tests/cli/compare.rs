@@ -10,7 +10,7 @@ use crate::program::{BINARY, Finished, Home, number, word};
 use crate::server::Server;
 
 /// Blocks that can show a difference by one metric: the least p is 2 / 2^6.
-const ENOUGH: &str = "--blocks 6 --metric rate -z 200ms --warm-up 50ms -c 2 --output-format json";
+const ENOUGH: &str = "--blocks 6 --metric goodput -z 200ms --warm-up 50ms -c 2 --output-format json";
 
 /// The document, if it is as its schema says.
 fn parsed(finished: &Finished) -> Value {
@@ -116,12 +116,12 @@ fn the_same_service_twice_is_said_to_be_that_in_every_form() {
     let url = server.url("/");
     let line = format!("compare {url} {url} --blocks 1 -z 100ms --warm-up 0s -c 1 --quiet --output-format");
     for (format, begins) in
-        [("text", "Undecided whether B differs from A"), ("md", "# Undecided whether"), ("json", "{")]
+        [("text", "B vs A: goodput undecided"), ("md", "# B vs A: goodput undecided"), ("json", "{")]
     {
         let finished = home.knee(&format!("{line} {format}")).run();
         assert!(finished.stdout.starts_with(begins), "{}\n{}", finished.stdout, finished.stderr);
         assert!(
-            finished.stdout.contains("A and B are the same: whatever differs is chance"),
+            finished.stdout.contains("A and B are the same service: any difference is noise"),
             "{}",
             finished.stdout
         );
@@ -192,11 +192,11 @@ fn two_runs_are_shown_beside_each_other_without_a_verdict() {
     let finished = home.knee("compare last~1 last").run();
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     for said in [
-        "No verdict: from one run each nobody can tell what chance did",
-        "What cannot be known from this",
+        "No verdict: one run per side cannot separate change from noise",
+        "What two runs cannot show",
         "the targets differ: ",
-        "the loads differ: 3 connections that wait for their answers, 300 requests, and 2 connections",
-        "`knee calibrate` measures the noise floor",
+        "the loads differ: 3 connections, closed, 300 requests and 2 connections",
+        "the noise of this machine: run `knee calibrate`",
     ] {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&finished.stdout).contains(said), "no {said:?} in\n{}", finished.stdout);

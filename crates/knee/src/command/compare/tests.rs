@@ -122,7 +122,7 @@ fn the_noise_of_the_machine_widens_the_margin_and_is_told() {
     let mut asked = definition;
     asked.design.margin = Some(0.05);
     let refusal = Study::new(asked, Options::default(), Some(calibration)).unwrap_err();
-    assert!(refusal.to_string().contains("within the noise of this machine"), "{refusal}");
+    assert!(refusal.to_string().contains("within this machine's noise"), "{refusal}");
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn a_documents_first_line_is_the_verdict_and_names_that_steer_markdown_do_not() 
     let mut comparison = b_takes(1.5);
     comparison.b = "http://b/<script>|x".to_owned();
     let text = markdown(&shown::comparison(&comparison));
-    assert!(text.starts_with("# B is slower than A by rate\n"), "{text}");
+    assert!(text.starts_with("# B vs A: goodput slower\n"), "{text}");
     assert!(text.contains("http://b/&lt;script&gt;\\|x"), "{text}");
-    assert!(text.contains("B is slower by more than the margin by rate, p50."), "{text}");
+    assert!(text.contains("Worse by more than the margin: goodput, p50."), "{text}");
 }

@@ -41,7 +41,9 @@ pub fn runs(store: &Store) -> Result<String, Problem> {
         for one in series.iter().take(ROWS_MAX) {
             rows.push([name(one.folder()), number::count(one.list()?.len() as u64)]);
         }
-        text += &format!("\n{}{}", aligned(&rows), more(series.len()));
+        text.push('\n');
+        text += &aligned(&rows);
+        text += &more(series.len());
         text += "`knee report --list NAME` lists the trials.\n";
     }
     Ok(text)

@@ -170,7 +170,7 @@ impl Job<'_> {
             thresholds: self.guards.iter().map(sources).collect(),
             system_tags: self.system_tags,
         };
-        Writer::start(settings).map(Some).map_err(|error| {
+        Writer::start(&settings).map(Some).map_err(|error| {
             let hint = "check the folder, its permissions and the space left";
             refused(Problem::new(format!("samples cannot be written, for `--out`: {}", reason(&error)), hint))
         })

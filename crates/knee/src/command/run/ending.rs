@@ -42,8 +42,9 @@ pub fn end(job: &Job<'_>, course: &Course, narrate: fn(&str)) -> Result<Exit, Fa
         handle(job, course, &summary, narrate)
     };
     print(job, course, &summary, &handled, narrate)?;
-    if let (Some(run), Some(format)) = (&course.run, job.args.report.output_format) {
-        why_invalid(run, format).iter().for_each(|line| narrate(line));
+    let invalid = course.run.as_ref().zip(job.args.report.output_format);
+    if let Some(line) = invalid.and_then(|(run, format)| why_invalid(run, format)) {
+        narrate(&line);
     }
     save_export(job, course, &summary, narrate);
     conclude(job, course, &verdict)
