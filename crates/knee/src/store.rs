@@ -374,7 +374,7 @@ mod tests {
         let run = store.create(STARTED, "a").unwrap().path;
         let trial =
             store.clone().of_kind(Kind::Trial).create(STARTED + Nanos::from_secs(9), "b").unwrap().path;
-        assert_eq!(store.list().unwrap(), [run.clone()]);
+        assert_eq!(store.list().unwrap(), std::slice::from_ref(&run));
         assert_eq!(store.find("last"), Ok(run));
         assert_eq!(store.find(&name(&trial)), Ok(trial.clone()));
         let series = store.series().unwrap();
