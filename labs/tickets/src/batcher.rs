@@ -59,8 +59,8 @@ mod tests {
     #[tokio::test]
     async fn items_that_arrive_during_a_batch_form_the_next_one_up_to_its_maximum() {
         let gate = Arc::new(tokio::sync::Semaphore::new(0));
-        let batches = Arc::new(Mutex::new(Vec::new()));
-        let (seen, gate_of_batch) = (Arc::clone(&batches), Arc::clone(&gate));
+        let sizes = Arc::new(Mutex::new(Vec::new()));
+        let (seen, gate_of_batch) = (Arc::clone(&sizes), Arc::clone(&gate));
         let batcher = Arc::new(Batcher::start(3, move |items: Vec<u32>| {
             seen.lock().unwrap().push(items.len());
             let gate = Arc::clone(&gate_of_batch);
@@ -82,8 +82,8 @@ mod tests {
         for (item, buyer) in (0..).zip(buyers) {
             assert_eq!(buyer.await.unwrap(), Some(item * 2), "each gets its own result");
         }
-        let batches = batches.lock().unwrap();
-        assert_eq!(batches.iter().sum::<usize>(), 6);
-        assert!(batches.contains(&3) && batches.iter().all(|size| *size <= 3), "{batches:?}");
+        let sizes = sizes.lock().unwrap();
+        assert_eq!(sizes.iter().sum::<usize>(), 6);
+        assert!(sizes.contains(&3) && sizes.iter().all(|size| *size <= 3), "{sizes:?}");
     }
 }
