@@ -9,6 +9,7 @@ const WAITED: f64 = 0.01;
 /// What was found.
 pub(super) struct Evidence {
     bent: Bent,
+    shared: bool,
 }
 
 impl Rated for Evidence {
@@ -16,7 +17,7 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str =
         "loop lag (how late workers notice what is ready) against service time, without a wait for a CPU";
     const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms";
+    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; not for closed load on a target on the same machine";
     const SOURCE: &'static str =
         "A worker tries every 5 ms how late a timer is noticed; a response is read just as late.";
     const CAUSE: &'static str = "A worker was busy with something else when responses came: too much work per iteration of a script, large bodies, or a hypervisor that stopped the machine. Service times contain the delay.";
@@ -30,11 +31,14 @@ impl Rated for Evidence {
             return None;
         }
         let bent = Bent::find(generator.loop_lag?, diagnostics.requests.service?, generator.timer_slack)?;
-        Some(Self { bent })
+        // A run of a second may end before its waits for a CPU were sampled: then this rule sees what is `run_delay`.
+        let shared = diagnostics.load.closed && diagnostics.run.co_located == Some(true);
+        Some(Self { bent, shared })
     }
 
     fn validity(&self) -> Option<Validity> {
-        Some(self.bent.validity)
+        let most = if self.shared { Validity::Suspect } else { Validity::Invalid };
+        Some(self.bent.validity.min(most))
     }
 
     fn message(&self) -> String {
@@ -66,7 +70,22 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_told_once_by_its_cause() {
+    fn a_closed_load_on_a_target_on_the_same_machine_is_never_invalid_for_it() {
+        let late = waits(0.0, [900, 1_360, 4_390], [464, 829, 2_818]);
+        let shared = |closed: bool, co_located: bool| {
+            let late = &late;
+            move |d: &mut Diagnostics| {
+                late(d);
+                (d.load.closed, d.run.co_located) = (closed, Some(co_located));
+            }
+        };
+        assert_eq!(changed("loop_lag", shared(true, true)), SUSPECT);
+        assert_eq!(changed("loop_lag", shared(false, true)), INVALID);
+        assert_eq!(changed("loop_lag", shared(true, false)), INVALID);
+    }
+
+    #[test]
+    fn a_delay_has_one_warning_that_of_its_cause() {
         let starved = waits(0.5, [3_000, 6_000, 9_000], [5_000, 8_000, 10_000]);
         assert_eq!(changed("loop_lag", &starved), None);
         assert_eq!(changed("run_delay", &starved), INVALID);
