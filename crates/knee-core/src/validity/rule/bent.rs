@@ -1,12 +1,12 @@
 //! How much of a reported time is a delay that the load generator added.
 //!
-//! Compares like with like: the median of the delay with the median of the times, and so on. Knows
-//! neither where the delay comes from nor what it is called.
+//! Compares like with like: the median of the delay with the median of the times, and so on. Does not
+//! name the cause of a delay; the rules do.
 
 use std::fmt;
 
 use super::super::diagnostics::Quantiles;
-use super::Validity;
+use super::{Diagnostics, Validity};
 use crate::unit::Nanos;
 
 /// Below this no delay counts: an ordinary kernel wakes a thread that late now and then.
@@ -30,6 +30,18 @@ pub(super) struct Bent {
 }
 
 impl Bent {
+    /// What noticing responses late did to service times.
+    ///
+    /// At most suspect for a closed load on a target on the same machine: each takes the CPUs that the other leaves, so
+    /// the result is about the pair.
+    pub(super) fn by_loop_lag(diagnostics: &Diagnostics) -> Option<Self> {
+        let Diagnostics { requests, load, generator, run } = diagnostics;
+        let bent = Self::find(generator.loop_lag?, requests.service?, generator.timer_slack)?;
+        let shared = load.closed && run.co_located == Some(true);
+        let most = if shared { Validity::Suspect } else { Validity::Invalid };
+        Some(Self { validity: bent.validity.min(most), ..bent })
+    }
+
     /// The worst that `delay` did to `times`; `slack` is how late timers are by construction.
     pub(super) fn find(delay: Quantiles, times: Quantiles, slack: Nanos) -> Option<Self> {
         use Validity::{Invalid, Suspect};

@@ -9,7 +9,6 @@ const WAITED: f64 = 0.01;
 /// What was found.
 pub(super) struct Evidence {
     bent: Bent,
-    shared: bool,
 }
 
 impl Rated for Evidence {
@@ -30,15 +29,12 @@ impl Rated for Evidence {
         if generator.run_delay.is_some_and(|share| share > WAITED) {
             return None;
         }
-        let bent = Bent::find(generator.loop_lag?, diagnostics.requests.service?, generator.timer_slack)?;
         // A run of a second may end before its waits for a CPU were sampled: then this rule sees what is `run_delay`.
-        let shared = diagnostics.load.closed && diagnostics.run.co_located == Some(true);
-        Some(Self { bent, shared })
+        Bent::by_loop_lag(diagnostics).map(|bent| Self { bent })
     }
 
     fn validity(&self) -> Option<Validity> {
-        let most = if self.shared { Validity::Suspect } else { Validity::Invalid };
-        Some(self.bent.validity.min(most))
+        Some(self.bent.validity)
     }
 
     fn message(&self) -> String {

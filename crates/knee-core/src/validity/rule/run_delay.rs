@@ -9,7 +9,6 @@ const MIN: f64 = 0.01;
 /// What was found.
 pub(super) struct Evidence {
     bent: Bent,
-    shared: bool,
 }
 
 impl Rated for Evidence {
@@ -25,14 +24,11 @@ impl Rated for Evidence {
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let generator = &diagnostics.generator;
         generator.run_delay.filter(|share| *share > MIN)?;
-        let bent = Bent::find(generator.loop_lag?, diagnostics.requests.service?, generator.timer_slack)?;
-        let shared = diagnostics.load.closed && diagnostics.run.co_located == Some(true);
-        Some(Self { bent, shared })
+        Bent::by_loop_lag(diagnostics).map(|bent| Self { bent })
     }
 
     fn validity(&self) -> Option<Validity> {
-        let most = if self.shared { Validity::Suspect } else { Validity::Invalid };
-        Some(self.bent.validity.min(most))
+        Some(self.bent.validity)
     }
 
     fn message(&self) -> String {
