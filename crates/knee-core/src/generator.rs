@@ -56,12 +56,14 @@ pub struct WorkerSample {
     pub run_delay: Option<f64>,
 }
 
-/// How late a worker notices what is ready, tried every few milliseconds with a timer: a response is read just as late.
+/// How late responses were read, as a timer that is tried every few milliseconds shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopLag {
-    /// How late each try was. A pause is one try, however long: a closed load notices it once too.
+    /// By response: how long it lay there, estimated.
     pub lateness: Histogram,
+    /// How often it was tried.
+    pub tries: u64,
     /// The sum of the pauses of [`PAUSE`] and longer; of several workers the most that one saw.
     pub paused: Nanos,
 }
@@ -70,9 +72,11 @@ pub struct LoopLag {
 pub const PAUSE: Nanos = Nanos::from_millis(100);
 
 impl LoopLag {
-    /// Notes that a try was `late`.
-    pub fn note(&mut self, late: Nanos) {
-        self.lateness.record(late);
+    /// Notes that a try was `late`: that held up `held` responses, and `others` were read without such a delay.
+    pub fn note(&mut self, late: Nanos, held: u64, others: u64) {
+        self.tries += 1;
+        self.lateness.record_many(late, held);
+        self.lateness.record_many(Nanos::ZERO, others);
         if late >= PAUSE {
             self.paused = self.paused.saturating_add(late);
         }
@@ -81,12 +85,14 @@ impl LoopLag {
     /// Adds what another worker saw in the same interval.
     pub fn merge_beside(&mut self, other: &Self) {
         self.lateness.merge(&other.lateness);
+        self.tries = self.tries.saturating_add(other.tries);
         self.paused = self.paused.max(other.paused);
     }
 
     /// Forgets everything and keeps the memory.
     pub fn clear(&mut self) {
         self.lateness.clear();
+        self.tries = 0;
         self.paused = Nanos::ZERO;
     }
 }

@@ -6,6 +6,7 @@ use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::record::Machine;
 use knee_core::unit::Nanos;
 
+mod counters;
 #[cfg(all(target_os = "linux", not(knee_portable)))]
 #[path = "host/linux.rs"]
 mod platform;
@@ -13,75 +14,29 @@ mod platform;
 #[path = "host/portable.rs"]
 mod platform;
 
-pub use platform::thread_id;
+use counters::{CpuTimes, Reading, ThreadTimes};
 
-/// A thread that does the measuring.
-pub type ThreadId = i32;
-
-/// Every counter at one moment, as far as the platform has it.
-#[derive(Clone, Debug, Default)]
-struct Reading {
-    /// When.
-    monotonic: Nanos,
-    /// By worker.
-    threads: Vec<ThreadTimes>,
-    /// Throttled periods and all periods of every CPU quota over this process: its own cgroup's first.
-    throttled: Vec<(u64, u64)>,
-    /// Time of all CPUs.
-    cpu_times: Option<CpuTimes>,
-    /// Descriptors that are not connections, at the most.
-    descriptors_base: u64,
-    /// Limit on descriptors.
-    descriptors_limit: Option<u64>,
-    /// Sockets in `TIME_WAIT`, and the number of local ports.
-    ports: Option<(u64, u64)>,
-    /// Resident memory.
-    resident_bytes: Option<u64>,
-    /// Wall clock minus monotonic clock.
-    wall_ahead_ns: i64,
-    /// Boot-time clock minus monotonic clock: time suspended.
-    suspended: Option<Nanos>,
-}
-
-/// Descriptors a run holds beside its connections: standard streams, epoll and timers of a few
-/// workers, the record.
-const DESCRIPTORS_BASE: u64 = 32;
-
-/// Turns readings of counters that only grow into shares of the time between them.
+/// Turns readings of this process's counters, which only grow, into shares of the time between them.
 #[derive(Debug)]
 pub struct Sampler {
-    workers: Vec<ThreadId>,
     first: Reading,
     last: Reading,
 }
 
 impl Sampler {
     /// Takes the first reading.
-    pub fn start(workers: Vec<ThreadId>) -> Self {
-        let first = platform::read(&workers);
-        Self { workers, last: first.clone(), first }
+    pub fn start() -> Self {
+        let first = platform::read();
+        Self { last: first.clone(), first }
     }
 
-    /// What happened since the last call (or the start). `connections_open` is the number of connections that are
-    /// open to all targets together.
+    /// What happened since the last call (or the start), without the workers, who sample themselves.
+    /// `connections_open` is the number of connections that are open to all targets together.
     pub fn sample(&mut self, connections_open: u64) -> GeneratorSample {
-        let now = platform::read(&self.workers);
+        let now = platform::read();
         let before = &self.last;
-        let span = now.monotonic.since(before.monotonic).as_secs_f64().max(1e-9);
-        let workers = now
-            .threads
-            .iter()
-            .zip(&before.threads)
-            .map(|(now, before)| WorkerSample {
-                cpu: now.ran.since(before.ran).as_secs_f64() / span,
-                run_delay: match (now.waited, before.waited) {
-                    (Some(now), Some(before)) => Some(now.since(before).as_secs_f64() / span),
-                    _ => None,
-                },
-            })
-            .collect();
         let sample = GeneratorSample {
-            workers,
+            workers: Vec::new(),
             throttled: most_throttled(&now.throttled, &before.throttled),
             steal: share(now.cpu_times, before.cpu_times, |times| times.steal),
             host_busy: share(now.cpu_times, before.cpu_times, |times| times.busy),
@@ -101,6 +56,39 @@ impl Sampler {
     }
 }
 
+/// The same for the thread that it was made on. A thread reads its own counters, because another would come too late
+/// for those of one that has ended.
+#[derive(Debug)]
+pub struct ThreadSampler {
+    last: Option<ThreadTimes>,
+    /// When that was, on the run's clock.
+    at: Nanos,
+}
+
+impl ThreadSampler {
+    /// Takes the first reading, at `at`.
+    pub fn start(at: Nanos) -> Self {
+        Self { last: platform::thread_times(), at }
+    }
+
+    /// What this thread used since the last call (or the start); `None` if no time has passed, or on a platform that
+    /// cannot tell.
+    pub fn sample(&mut self, at: Nanos) -> Option<WorkerSample> {
+        let span = at.since(self.at);
+        if span == Nanos::ZERO {
+            return None;
+        }
+        let now = platform::thread_times();
+        let before = std::mem::replace(&mut self.last, now);
+        self.at = at;
+        let (now, before) = (now?, before?);
+        let share = |part: Nanos| part.as_secs_f64() / span.as_secs_f64();
+        let waited = now.waited.zip(before.waited);
+        let run_delay = waited.map(|(now, before)| share(now.since(before)));
+        Some(WorkerSample { cpu: share(now.ran.since(before.ran)), run_delay })
+    }
+}
+
 /// Below this share of the range nobody is short of ports, and nothing is counted.
 const PORTS_MAY_BE_SHORT: f64 = 0.5;
 
@@ -111,26 +99,6 @@ fn ports_taken(sockets: u64, range: u64) -> (u64, u64) {
         return (sockets, range);
     }
     (platform::ports_of_fullest_address().map_or(sockets, |taken| taken.min(sockets)), range)
-}
-
-/// Time all CPUs together spent, in ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTimes {
-    /// Everything, idle included.
-    pub all: u64,
-    /// Everything but idle and waiting for disks.
-    pub busy: u64,
-    /// Taken by a hypervisor.
-    pub steal: u64,
-}
-
-/// A thread's counters.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ThreadTimes {
-    /// Time on a CPU.
-    pub ran: Nanos,
-    /// Time ready and without a CPU.
-    pub waited: Option<Nanos>,
 }
 
 fn share(now: Option<CpuTimes>, before: Option<CpuTimes>, part: fn(CpuTimes) -> u64) -> Option<f64> {
@@ -145,25 +113,6 @@ fn most_throttled(now: &[(u64, u64)], before: &[(u64, u64)]) -> Option<(u64, u64
         (throttled.saturating_sub(before.0), periods.saturating_sub(before.1))
     };
     now.iter().zip(before).map(since).max()
-}
-
-/// Two clocks, read between two readings of a third: how far the second is ahead of the first. Of several tries the
-/// one whose readings lie closest together, because this thread may have to wait for a CPU between any two of them.
-fn ahead(mut first: impl FnMut() -> i64, mut second: impl FnMut() -> i64) -> i64 {
-    /// Readings this close are as good as they get.
-    const CLOSE_NS: i64 = 20_000;
-    let mut best = (i64::MAX, 0);
-    for _ in 0..8 {
-        let before = first();
-        let there = second();
-        let after = first();
-        let width = after.saturating_sub(before);
-        best = best.min((width, there.wrapping_sub(before.midpoint(after))));
-        if width <= CLOSE_NS {
-            break;
-        }
-    }
-    best.1
 }
 
 /// CPU time that this process has used until now, all its threads together: those that ended too, children not.
@@ -207,23 +156,6 @@ pub fn is_local(address: std::net::IpAddr) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_wait_between_two_clocks_is_no_step_of_either() {
-        // The thread loses its CPU for 50 ms between the readings, three times.
-        let now = std::cell::Cell::new(0_i64);
-        let tries = std::cell::Cell::new(0);
-        let tick = |by: i64| {
-            now.set(now.get() + by);
-            now.get()
-        };
-        let wall = || {
-            tries.set(tries.get() + 1);
-            tick(if tries.get() <= 3 { 50_000_000 } else { 1_000 }) + 7_000_000_000
-        };
-        let seen = ahead(|| tick(1_000), wall);
-        assert!((seen - 7_000_000_000).abs() < 10_000, "{seen}");
-    }
 
     #[test]
     fn a_quota_of_a_group_above_counts_like_ones_own() {

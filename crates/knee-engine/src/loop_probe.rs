@@ -1,68 +1,101 @@
-//! How late a worker notices what is ready: a timer that it sets for itself every few milliseconds.
+//! How late a worker reads responses: a timer that it sets for itself every few milliseconds is noticed as late.
 //!
-//! A response that arrives is noticed by the same loop, so it is read just as late. Whatever keeps the
-//! loop from turning shows here: no CPU, a quota, a stop, too much to do. Does not judge; see
+//! Whatever keeps the loop from turning shows here: no CPU, a quota, a stop, too much to do. A try says for how long;
+//! how many responses lay there meanwhile follows from how many were in flight. Does not judge; see
 //! `knee_core::validity`.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use knee_core::generator::{LoopLag, PAUSE};
 use knee_core::unit::Nanos;
 
+use crate::recorder::Recorder;
 use crate::timer::Timer;
 
 /// How often it is tried: 200 tries a second give a run of a second a p90.
 const PACE: Nanos = Nanos::from_millis(5);
 
 /// The tries of one worker.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LoopProbe {
+    recorder: Rc<RefCell<Recorder>>,
     seen: RefCell<LoopLag>,
     /// When the next try is due.
     next: Cell<Nanos>,
+    /// Requests that had ended at the last try, and those in flight.
+    before: Cell<(u64, u64)>,
 }
 
 impl LoopProbe {
+    /// Of a worker that records its requests here.
+    pub fn new(recorder: Rc<RefCell<Recorder>>) -> Self {
+        Self { recorder, seen: RefCell::default(), next: Cell::default(), before: Cell::default() }
+    }
+
     /// Tries for ever.
     pub async fn watch<T: Timer>(&self, timer: T) {
         loop {
             let next = timer.now().saturating_add(PACE);
             self.next.set(next);
             timer.sleep_until(next).await;
-            let late = timer.now().since(self.next.get());
-            self.seen.borrow_mut().note(late);
+            self.note(timer.noticed().since(self.next.get()));
         }
+    }
+
+    fn note(&self, late: Nanos) {
+        let recorder = self.recorder.borrow();
+        let (answered, in_flight) = self.before.replace((recorder.answered(), recorder.in_flight()));
+        let read = recorder.answered().saturating_sub(answered);
+        let held = held_up(late, recorder.in_flight().max(in_flight)).min(read);
+        self.seen.borrow_mut().note(late, held, read - held);
     }
 
     /// What was seen up to `now`, and nothing of it again. A pause that has not been noticed yet belongs to it.
     pub fn take(&self, now: Nanos) -> LoopLag {
-        let mut seen = self.seen.borrow_mut();
         let late = now.since(self.next.get());
         // Before the first try there is nothing that could be late.
         if late >= PAUSE && self.next.get() > Nanos::ZERO {
-            seen.note(late);
+            self.note(late);
             self.next.set(now);
         }
+        let mut seen = self.seen.borrow_mut();
         let taken = seen.clone();
         seen.clear();
         taken
     }
 }
 
+/// How many responses a delay held up, of which a try saw the end.
+///
+/// A response can lie there only if its request was in flight, so a delay of two milliseconds in a closed load with five
+/// connections made five responses late, and not the hundred that are read in the rest of the time. A delay that is
+/// shorter than the time between two tries is seen only now and then, with a chance of its length in that time, and the
+/// rest of it that a try sees is half of it on average: a try stands for those that were not seen.
+fn held_up(late: Nanos, in_flight: u64) -> u64 {
+    let unseen = PACE.0 as f64 / (2 * late.0).max(1) as f64;
+    (in_flight.max(1) as f64 * unseen.max(1.0)) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
     use std::pin::pin;
-    use std::rc::Rc;
     use std::task::{Context, Waker};
 
-    use super::*;
+    use knee_core::plan::EndpointId;
+    use knee_core::outcome::Outcome;
 
-    /// A timer that is late by what it is told, and then never rings again.
-    #[derive(Clone, Default)]
+    use super::*;
+    use crate::recorder::{Counts, Finish, Marks};
+
+    /// A timer that rings as late as the list says, and then never again. Between two rings as many requests end as the
+    /// list says.
+    #[derive(Clone)]
     struct Late {
         now: Rc<Cell<Nanos>>,
-        by: Rc<RefCell<VecDeque<Nanos>>>,
+        by: Rc<RefCell<VecDeque<(Nanos, u64)>>>,
+        recorder: Rc<RefCell<Recorder>>,
     }
 
     impl Timer for Late {
@@ -71,19 +104,32 @@ mod tests {
         }
 
         async fn sleep_until(&self, at: Nanos) {
-            let late = self.by.borrow_mut().pop_front();
-            match late {
-                Some(late) => self.now.set(at.saturating_add(late)),
-                None => std::future::pending().await,
-            }
+            let Some((late, requests)) = self.by.borrow_mut().pop_front() else { return std::future::pending().await };
+            self.now.set(at.saturating_add(late));
+            (0..requests).for_each(|_| end_one(&self.recorder, at));
         }
     }
 
-    /// What is seen of tries that are late by so many microseconds, `after` which nothing rings for a while.
-    fn seen(late: &[u64], after: Nanos) -> (LoopLag, LoopLag) {
-        let probe = LoopProbe::default();
-        let timer = Late::default();
-        timer.by.borrow_mut().extend(late.iter().map(|us| Nanos::from_micros(*us)));
+    fn end_one(recorder: &RefCell<Recorder>, at: Nanos) {
+        let mut recorder = recorder.borrow_mut();
+        let id = recorder.begin(EndpointId(0), at, at);
+        recorder.sent(id, at);
+        let (marks, counts) = (Marks::default(), Counts::default());
+        recorder.finish(id, &Finish { outcome: Outcome::Ok, done: at, status: None, fault: None, marks, counts, body: None });
+    }
+
+    /// What is seen of tries that are late by so many microseconds and see so many requests end, with `open` more in
+    /// flight throughout, `after` which nothing rings for a while.
+    fn seen(late: &[(u64, u64)], open: u64, after: Nanos) -> (LoopLag, LoopLag) {
+        let recorder = Rc::new(RefCell::new(Recorder::new(Nanos::ZERO)));
+        for _ in 0..open {
+            let mut recorder = recorder.borrow_mut();
+            let id = recorder.begin(EndpointId(0), Nanos::ZERO, Nanos::ZERO);
+            recorder.sent(id, Nanos::ZERO);
+        }
+        let by = late.iter().map(|(us, requests)| (Nanos::from_micros(*us), *requests)).collect();
+        let timer = Late { now: Rc::default(), by: Rc::new(RefCell::new(by)), recorder: recorder.clone() };
+        let probe = LoopProbe::new(recorder);
         let mut watch = pin!(probe.watch(timer.clone()));
         let _ = watch.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         let now = timer.now().saturating_add(after);
@@ -91,22 +137,42 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_seen_with_its_length() {
-        let (lag, again) = seen(&[0, 30, 500_000, 40], PACE);
+    fn a_pause_is_seen_with_its_length_once() {
+        let (lag, again) = seen(&[(0, 1), (30, 1), (500_000, 1), (40, 1)], 0, PACE);
         assert_eq!((lag.lateness.count(), lag.paused), (4, Nanos::from_millis(500)));
-        assert_eq!((again.lateness.count(), again.paused), (0, Nanos::ZERO), "it is told once");
+        assert_eq!((again.lateness.count(), again.paused), (0, Nanos::ZERO));
     }
 
     #[test]
     fn a_pause_that_still_lasts_at_the_end_of_an_interval_belongs_to_it() {
-        let (lag, again) = seen(&[20], Nanos::from_millis(305));
-        assert_eq!((lag.lateness.count(), lag.paused), (2, Nanos::from_millis(300)));
-        assert_eq!(again.lateness.count(), 0);
+        let (lag, again) = seen(&[(20, 1)], 0, Nanos::from_millis(305));
+        assert_eq!((lag.tries, lag.paused), (2, Nanos::from_millis(300)));
+        assert_eq!(again.tries, 0);
     }
 
     #[test]
     fn lateness_without_a_pause_is_no_pause() {
-        let (lag, _) = seen(&[0, 50_000, 99_000], PACE);
+        let (lag, _) = seen(&[(0, 1), (50_000, 1), (99_000, 1)], 0, PACE);
         assert_eq!((lag.lateness.count(), lag.paused), (3, Nanos::ZERO));
+    }
+
+    #[test]
+    fn a_delay_counts_for_the_responses_that_were_in_flight_and_not_for_all_of_the_time_between() {
+        let (lag, _) = seen(&[(4_000, 100)], 5, PACE);
+        let late = lag.lateness.count() - lag.lateness.count_at_or_below(Nanos::from_millis(1));
+        assert_eq!((late, lag.lateness.count()), (5, 100));
+    }
+
+    #[test]
+    fn a_short_delay_counts_for_those_between_two_tries_as_well() {
+        let (lag, _) = seen(&[(1_000, 100)], 5, PACE);
+        let late = lag.lateness.count() - lag.lateness.count_at_or_below(Nanos::from_micros(900));
+        assert_eq!(late, 12, "2.5 times five");
+    }
+
+    #[test]
+    fn a_try_in_which_nothing_was_read_delayed_no_response() {
+        let (lag, _) = seen(&[(3_000, 0)], 8, PACE);
+        assert_eq!((lag.tries, lag.lateness.count()), (1, 0));
     }
 }

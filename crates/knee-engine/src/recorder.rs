@@ -117,6 +117,8 @@ pub struct Recorder {
     free: Vec<u32>,
     /// Requests sent and not done.
     in_flight: u64,
+    /// Requests that were sent and are done, since the beginning.
+    answered: u64,
     /// When `in_flight` last changed, or the window began.
     changed: Nanos,
     window_from: Nanos,
@@ -131,6 +133,7 @@ impl Recorder {
             flights: Vec::new(),
             free: Vec::new(),
             in_flight: 0,
+            answered: 0,
             changed: Nanos::ZERO,
             window_from: Nanos::ZERO,
         }
@@ -221,11 +224,17 @@ impl Recorder {
         self.in_flight
     }
 
+    /// Requests that were sent and are done, since the beginning.
+    pub const fn answered(&self) -> u64 {
+        self.answered
+    }
+
     fn close(&mut self, flight: &Flight, finish: &Finish<'_>) {
         let done = finish.done;
         if flight.sent != Nanos::MAX {
             let at = done.max(self.changed);
             self.step(at, -1);
+            self.answered += 1;
             let clipped = at.since(flight.sent.max(self.window_from));
             self.share.concurrency.clipped += u128::from(clipped.0);
         }

@@ -13,7 +13,7 @@ use std::thread;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
-use knee_core::generator::{GeneratorSample, LoopLag};
+use knee_core::generator::{GeneratorSample, LoopLag, WorkerSample};
 use knee_core::interval::Interval;
 use knee_core::plan::Plan;
 use knee_core::record::run::RunBuilder;
@@ -24,14 +24,14 @@ use rustls::ClientConfig;
 use crate::control::{Control, Request};
 use crate::deadline::Deadlines;
 use crate::endpoints::{Endpoints, Registry};
-use crate::host::{self, Sampler, ThreadId};
+use crate::host::{self, Sampler, ThreadSampler};
 use crate::http::client::Network;
 use crate::http::origin::Resolver;
 use crate::http::request::Defaults;
 use crate::http::settings::Settings;
 use crate::loop_probe::LoopProbe;
 use crate::recorder::{Recorder, Share};
-use crate::timer::WorkerTimer;
+use crate::timer::{Timer, WorkerTimer};
 use crate::worker::{Assignment, IntervalReport, UserContext, Workload, conduct};
 
 /// Why a run failed. Failures of the target are not errors here: they are data.
@@ -141,8 +141,8 @@ impl StartBarrier {
 
 /// A message of a worker to the collector.
 enum WorkerMessage {
-    /// The thread of the worker.
-    Thread(u32, ThreadId),
+    /// The worker has begun.
+    Begun,
     /// The worker cannot start.
     Failed(io::Error),
     /// An interval of this worker.
@@ -154,6 +154,7 @@ struct WorkerInterval {
     report: IntervalReport,
     connections_open: u64,
     loop_lag: LoopLag,
+    cpu: Option<WorkerSample>,
 }
 
 /// What a worker's thread needs.
@@ -170,9 +171,8 @@ struct WorkerThread {
 
 impl WorkerThread {
     fn work<W: Workload>(self, workload: &Arc<W>) {
-        let index = self.assignment.index;
         // The collector waits for this message first, so it still exists.
-        let _ = self.messages.send(WorkerMessage::Thread(index, host::thread_id()));
+        let _ = self.messages.send(WorkerMessage::Begun);
         let runtime = WorkerTimer::runtime();
         workload.prepare(&self.assignment.users());
         let clock = self.start.clock();
@@ -192,11 +192,11 @@ impl WorkerThread {
         let pace = watch_pace(&settings);
         let watch = (deadlines.clone(), timer.clone());
         tokio::task::spawn_local(async move { watch.0.watch(watch.1, pace).await });
-        let probe = Rc::new(LoopProbe::default());
-        let watch = (probe.clone(), timer.clone());
-        tokio::task::spawn_local(async move { watch.0.watch(watch.1).await });
         let network = Network::new(clock, settings, defaults, self.resolver, tls, deadlines);
         let recorder = Rc::new(std::cell::RefCell::new(Recorder::new(self.measured_from)));
+        let probe = Rc::new(LoopProbe::new(recorder.clone()));
+        let watch = (probe.clone(), timer.clone());
+        tokio::task::spawn_local(async move { watch.0.watch(watch.1).await });
         let endpoints = Endpoints::new(self.endpoints);
         let context = UserContext {
             network: Rc::new(network),
@@ -206,9 +206,11 @@ impl WorkerThread {
         };
         let (index, network) = (self.assignment.index, context.network.clone());
         let (messages, returned) = (self.messages, self.returned);
+        let mut sampler = ThreadSampler::start(timer.now());
         let roll = move |report: IntervalReport| {
-            let loop_lag = probe.take(report.to);
-            let interval = WorkerInterval { report, connections_open: network.connections_open(), loop_lag };
+            let (loop_lag, cpu) = (probe.take(report.to), sampler.sample(report.to));
+            let connections_open = network.connections_open();
+            let interval = WorkerInterval { report, connections_open, loop_lag, cpu };
             let message = WorkerMessage::Interval(index, Box::new(interval));
             // Without a collector the run has failed: the report is of no use.
             let _ = messages.send(message);
@@ -230,7 +232,19 @@ fn watch_pace(settings: &Settings) -> Nanos {
 /// An interval that some workers have not reported yet.
 struct Pending {
     interval: Interval,
+    /// By worker.
+    cpu: Vec<Option<WorkerSample>>,
     reported: usize,
+}
+
+/// The samples of all workers in their order. A worker that has ended uses nothing and waits for nothing; nothing is
+/// known where none could tell.
+fn workers(seen: &[Option<WorkerSample>]) -> Vec<WorkerSample> {
+    let ended = WorkerSample { cpu: 0.0, run_delay: Some(0.0) };
+    if seen.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    seen.iter().map(|sample| sample.unwrap_or(ended)).collect()
 }
 
 /// Number of published intervals kept for their memory: a listener can hold one while the next is merged.
@@ -295,19 +309,14 @@ impl IntervalCollector {
     }
 
     fn collect(mut self, inbox: &Receiver<WorkerMessage>, start: &StartBarrier) -> Result<Run, RunError> {
-        let mut threads = vec![0; self.spares.len()];
-        let mut known = 0;
-        while known < threads.len() {
+        for _ in 0..self.spares.len() {
             match inbox.recv() {
-                Ok(WorkerMessage::Thread(worker, thread)) => {
-                    threads[worker as usize] = thread;
-                    known += 1;
-                }
+                Ok(WorkerMessage::Begun) => {}
                 Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
                 Ok(WorkerMessage::Interval(..)) | Err(_) => return Err(RunError::WorkerLost),
             }
         }
-        let mut sampler = Sampler::start(threads);
+        let mut sampler = Sampler::start();
         self.send_event(&Event::Started(self.head.clone()));
         start.clock();
         while self.finished.iter().any(Option::is_none) || !self.pending.is_empty() {
@@ -317,7 +326,7 @@ impl IntervalCollector {
                     self.flush(&mut sampler);
                 }
                 Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
-                Ok(WorkerMessage::Thread(..)) | Err(_) => return Err(RunError::WorkerLost),
+                Ok(WorkerMessage::Begun) | Err(_) => return Err(RunError::WorkerLost),
             }
         }
         Ok(self.finish())
@@ -325,16 +334,18 @@ impl IntervalCollector {
 
     /// Adds one worker's share to its interval.
     fn take(&mut self, worker: usize, interval: WorkerInterval) {
-        let WorkerInterval { report, connections_open, loop_lag } = interval;
+        let WorkerInterval { report, connections_open, loop_lag, cpu } = interval;
         if let Some(at) = report.stopped.filter(|_| !self.stopping) {
             self.stopping = true;
             self.builder.stop(at);
             self.send_event(&Event::Stopping { interrupted: true });
         }
         let published = &mut self.published;
-        let empty_interval = || Pending { interval: empty_interval(published), reported: 0 };
+        let cpus = vec![None; self.spares.len()];
+        let empty_interval = || Pending { interval: empty_interval(published), cpu: cpus, reported: 0 };
         let pending = self.pending.entry(report.index).or_insert_with(empty_interval);
         pending.reported += 1;
+        pending.cpu[worker] = cpu;
         let interval = &mut pending.interval;
         interval.to = interval.to.max(report.to);
         interval.backlog += report.backlog;
@@ -360,7 +371,7 @@ impl IntervalCollector {
             if first.get().reported + ended < self.spares.len() {
                 return;
             }
-            let mut interval = first.remove().interval;
+            let Pending { mut interval, cpu, .. } = first.remove();
             interval.from = self.from;
             // Workers notice the end of an interval at slightly different moments.
             interval.to = interval.to.max(self.from);
@@ -368,7 +379,9 @@ impl IntervalCollector {
             interval.connections_open = self.connections.iter().sum();
             interval.endpoints_met = self.endpoints.take_new();
             let loop_lag = interval.generator.loop_lag.take();
-            interval.generator = GeneratorSample { loop_lag, ..sampler.sample(interval.connections_open) };
+            let workers = workers(&cpu);
+            interval.generator =
+                GeneratorSample { loop_lag, workers, ..sampler.sample(interval.connections_open) };
             self.publish(interval);
         }
     }

@@ -179,10 +179,11 @@ const SIGMAS: f64 = 3.0;
 
 /// What the quantiles are at the least, by the binomial distribution of how many values lie above them (Hahn and
 /// Meeker, Statistical Intervals, section 5.2). A run of a second has 200 tries, two of which lie above its p99: a
-/// single hiccup must not become its p99.
-fn quantiles_at_least(histogram: &Histogram) -> Option<Quantiles> {
-    let count = histogram.count() as f64;
-    let at = |q: f64| histogram.quantile((q - SIGMAS * (q * (1.0 - q) / count).sqrt()).max(0.0));
+/// single hiccup must not become its p99, of however many responses a try is the sample.
+fn quantiles_at_least(seen: &LoopLag) -> Option<Quantiles> {
+    let histogram = &seen.lateness;
+    let sample = seen.tries.min(histogram.count()) as f64;
+    let at = |q: f64| histogram.quantile((q - SIGMAS * (q * (1.0 - q) / sample).sqrt()).max(0.0));
     Some(Quantiles { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, max: histogram.max()? })
 }
 
@@ -331,6 +332,7 @@ impl Watch {
         if let Some(seen) = &sample.loop_lag {
             let sum = self.loop_lag.get_or_insert_default();
             sum.lateness.merge(&seen.lateness);
+            sum.tries = sum.tries.saturating_add(seen.tries);
             sum.paused = sum.paused.saturating_add(seen.paused);
         }
         self.timer_slack = self.timer_slack.max(sample.timer_slack);
@@ -361,7 +363,7 @@ impl Watch {
 
     fn generator(&self) -> Generator {
         Generator {
-            loop_lag: self.loop_lag.as_ref().and_then(|seen| quantiles_at_least(&seen.lateness)),
+            loop_lag: self.loop_lag.as_ref().and_then(quantiles_at_least),
             timer_slack: self.timer_slack,
             measured: self.measured,
             paused: self.loop_lag.as_ref().map_or(Nanos::ZERO, |seen| seen.paused),

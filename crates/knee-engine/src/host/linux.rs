@@ -11,17 +11,15 @@ use knee_core::unit::Nanos;
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{CpuTimes, DESCRIPTORS_BASE, Reading, ThreadId, ThreadTimes, ahead};
+use super::counters::{CpuTimes, DESCRIPTORS_BASE, Reading, ThreadTimes, ahead};
 
 /// Timers here are as exact as the scheduler.
 pub const TIMER_SLACK: Nanos = Nanos::ZERO;
 
 /// Reads everything.
-pub fn read(workers: &[ThreadId]) -> Reading {
+pub fn read() -> Reading {
     let monotonic = || clock(ClockId::Monotonic);
     Reading {
-        monotonic: Nanos(monotonic() as u64),
-        threads: workers.iter().map(|thread| thread_times(*thread)).collect(),
         throttled: throttled(),
         cpu_times: cpu_times(),
         descriptors_base: DESCRIPTORS_BASE,
@@ -38,18 +36,12 @@ fn clock(id: ClockId) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// The calling thread.
-pub fn thread_id() -> ThreadId {
-    rustix::thread::gettid().as_raw_nonzero().get()
-}
-
-/// `schedstat`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
-fn thread_times(thread: ThreadId) -> ThreadTimes {
-    let text = fs::read_to_string(format!("/proc/self/task/{thread}/schedstat")).unwrap_or_default();
+/// Of the calling thread, from `schedstat`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
+pub fn thread_times() -> Option<ThreadTimes> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let mut fields = text.split_ascii_whitespace().map(|field| field.parse().map(Nanos).ok());
-    let ran = fields.next().flatten();
-    let waited = fields.next().flatten();
-    ThreadTimes { ran: ran.unwrap_or_default(), waited: ran.and(waited) }
+    let ran = fields.next().flatten()?;
+    Some(ThreadTimes { ran, waited: fields.next().flatten() })
 }
 
 /// Of the cgroup of this process and of every one above it that has a quota: throttled periods and all periods.

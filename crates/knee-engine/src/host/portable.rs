@@ -5,19 +5,18 @@
 use knee_core::unit::Nanos;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-use super::{DESCRIPTORS_BASE, Reading, ThreadId, ahead};
+use super::counters::{DESCRIPTORS_BASE, Reading, ThreadTimes, ahead};
 
 /// The timer wheel here rounds up to the next millisecond and is turned late.
 pub const TIMER_SLACK: Nanos = Nanos::from_millis(2);
 
 /// Reads what there is to read.
-pub fn read(_: &[ThreadId]) -> Reading {
+pub fn read() -> Reading {
     let monotonic = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
         time.tv_sec * 1_000_000_000 + time.tv_nsec
     };
     Reading {
-        monotonic: Nanos(monotonic() as u64),
         descriptors_base: DESCRIPTORS_BASE,
         descriptors_limit: getrlimit(Resource::Nofile).current,
         wall_ahead_ns: ahead(monotonic, || knee_core::clock::wall().0 as i64),
@@ -26,8 +25,8 @@ pub fn read(_: &[ThreadId]) -> Reading {
 }
 
 /// Threads cannot be told apart here.
-pub fn thread_id() -> ThreadId {
-    0
+pub fn thread_times() -> Option<ThreadTimes> {
+    None
 }
 
 pub fn system() -> String {

@@ -11,6 +11,12 @@ pub trait Timer: Clone + 'static {
     /// Time since the start of the run.
     fn now(&self) -> Nanos;
 
+    /// When the last timer that rang was noticed. Tasks that it woke may run a good while later, after all others that
+    /// were ready.
+    fn noticed(&self) -> Nanos {
+        self.now()
+    }
+
     /// Completes at `at` or as soon after as the platform can; at once if `at` has passed.
     fn sleep_until(&self, at: Nanos) -> impl Future<Output = ()>;
 }

@@ -45,6 +45,7 @@ struct Shared {
     set_to: Cell<Nanos>,
     /// How much earlier than `set_to` the alarm fires: the mean of its recent lateness.
     lead: Cell<Nanos>,
+    noticed: Cell<Nanos>,
     queue: SleeperQueue,
 }
 
@@ -69,6 +70,7 @@ impl WorkerTimer {
             alarm: AsyncFd::with_interest(fd, tokio::io::Interest::READABLE)?,
             set_to: Cell::new(Nanos::MAX),
             lead: Cell::new(Nanos::ZERO),
+            noticed: Cell::new(Nanos::ZERO),
             queue: SleeperQueue::default(),
         };
         Ok(Self { shared: Rc::new(shared) })
@@ -105,6 +107,7 @@ impl Shared {
     async fn wake_until_idle(&self) {
         loop {
             let now = self.clock.now();
+            self.noticed.set(now);
             self.queue.wake_due(now);
             match self.queue.earliest() {
                 // Lets the runtime poll its sockets meanwhile.
@@ -138,6 +141,10 @@ impl Timer for WorkerTimer {
     #[inline]
     fn now(&self) -> Nanos {
         self.shared.clock.now()
+    }
+
+    fn noticed(&self) -> Nanos {
+        self.shared.noticed.get()
     }
 
     async fn sleep_until(&self, at: Nanos) {

@@ -415,9 +415,9 @@ fn a_pause_inside_an_interval_of_a_closed_load_is_suspect() {
     let mut intervals: Vec<_> = (0..10).map(|k| second(k, 1_000, 1_000, 20)).collect();
     for (number, interval) in (0..).zip(&mut intervals) {
         let mut lag = LoopLag::default();
-        (0..200).for_each(|_| lag.note(Nanos::from_micros(30)));
+        (0..200).for_each(|_| lag.note(Nanos::from_micros(30), 5, 0));
         if number == 4 {
-            lag.note(Nanos::from_millis(300));
+            lag.note(Nanos::from_millis(300), 20, 5);
         }
         interval.generator.loop_lag = Some(lag);
     }
