@@ -62,25 +62,25 @@ impl Curve {
         self.stages.iter().fold(self.start, |peak, stage| peak.max(stage.target))
     }
 
-    /// When user `index` (0-based) is active: spans during which the level is above `index`.
-    /// The last span may end at [`Nanos::MAX`]. User 0 of a curve that rises from 0 is active
-    /// from the first instant, so that a ramp never begins with nobody.
+    /// When user `index` (0-based) is active. It comes when the level has risen to `index + 1`, so that there are
+    /// never more users than the level says, and leaves when the level has fallen to `index`, as in k6 (ramping-vus).
+    /// The last span can end at [`Nanos::MAX`].
     pub fn active(&self, index: u32) -> Vec<(Nanos, Nanos)> {
-        let floor = f64::from(index);
+        let (floor, number) = (f64::from(index), f64::from(index) + 1.0);
         let mut spans: Vec<(Nanos, Nanos)> = Vec::new();
-        let mut open = (self.start > floor).then_some(Nanos::ZERO);
+        let mut open = (self.start >= number).then_some(Nanos::ZERO);
         let mut level = self.start;
         let mut from = Nanos::ZERO;
         for stage in &self.stages {
             let to = from.saturating_add(stage.duration);
-            let crossing = || {
-                let share = (floor - level) / (stage.target - level);
+            let crossing = |height: f64| {
+                let share = (height - level) / (stage.target - level);
                 from + Nanos::from_secs_f64(stage.duration.as_secs_f64() * share.clamp(0.0, 1.0))
             };
             match open {
-                None if stage.target > floor => open = Some(crossing()),
+                None if stage.target >= number => open = Some(crossing(number)),
                 Some(since) if stage.target <= floor => {
-                    let until = crossing();
+                    let until = crossing(floor);
                     if since < until {
                         spans.push((since, until));
                     }
@@ -139,6 +139,14 @@ fn time_under_line(level: f64, slope: f64, area: f64) -> f64 {
 pub enum Arrivals {
     /// Evenly spaced: the k-th arrival is due when the planned area reaches k.
     Uniform,
+    /// Evenly spaced as k6 does it: due when the planned area reaches `first`, `first` + 1, and so on, `count` in all.
+    /// The last can be due at the very end, which the other kinds leave out.
+    Numbered {
+        /// 0 if there is an arrival at the start.
+        first: u32,
+        /// How many there are.
+        count: u64,
+    },
     /// A Poisson process: independent users. The same seed gives the same arrivals.
     Poisson {
         /// Seed of the gaps.
@@ -159,20 +167,36 @@ pub struct Schedule {
     area: f64,
     end: Nanos,
     left: u64,
+    /// Whether one can be due at `end`.
+    with_end: bool,
     /// Added to every due time.
     start: Nanos,
 }
 
 impl Schedule {
-    /// Arrivals at `rate` (per second) until `end` (exclusive), `count` at the most.
+    /// Arrivals at `rate` (per second) until `end`, `count` at the most.
     pub fn new(rate: Curve, arrivals: Arrivals, end: Nanos, count: u64) -> Self {
         let cursor = Cursor { level: rate.start, ..Cursor::default() };
-        let mut gaps = match arrivals {
-            Arrivals::Uniform => None,
-            Arrivals::Poisson { seed } => Some(ChaCha8Rng::seed_from_u64(seed)),
+        let plain = Self {
+            rate,
+            cursor,
+            gaps: None,
+            area: 0.0,
+            end,
+            left: count,
+            with_end: false,
+            start: Nanos::ZERO,
         };
-        let area = gaps.as_mut().map_or(0.0, exponential);
-        Self { rate, cursor, gaps, area, end, left: count, start: Nanos::ZERO }
+        match arrivals {
+            Arrivals::Uniform => plain,
+            Arrivals::Numbered { first, count: all } => {
+                Self { area: f64::from(first), left: count.min(all), with_end: true, ..plain }
+            }
+            Arrivals::Poisson { seed } => {
+                let mut gaps = ChaCha8Rng::seed_from_u64(seed);
+                Self { area: exponential(&mut gaps), gaps: Some(gaps), ..plain }
+            }
+        }
     }
 
     /// The same arrivals, all later by `start`.
@@ -189,7 +213,13 @@ impl Iterator for Schedule {
         if self.left == 0 {
             return None;
         }
-        let due = self.rate.time_of_area(self.area, &mut self.cursor).filter(|due| *due < self.end);
+        let reached = self.rate.time_of_area(self.area, &mut self.cursor);
+        let due = if self.with_end {
+            // Their number decides, not the last digit of a sum.
+            Some(reached.map_or(self.end, |due| due.min(self.end)))
+        } else {
+            reached.filter(|due| *due < self.end)
+        };
         match due {
             Some(_) => {
                 self.left -= 1;
@@ -244,6 +274,19 @@ mod tests {
     }
 
     #[test]
+    fn numbered_arrivals_include_the_end_and_begin_at_their_first_area() {
+        let numbered = |curve, first, count| {
+            let arrivals = Arrivals::Numbered { first, count };
+            millis(Schedule::new(curve, arrivals, Nanos::from_secs(2), u64::MAX))
+        };
+        assert_eq!(numbered(Curve::constant(2.0), 0, 5), [0, 500, 1_000, 1_500, 2_000]);
+        assert_eq!(numbered(Curve::constant(2.0), 1, 4), [500, 1_000, 1_500, 2_000]);
+        // Area 4t - t^2 reaches 4 where the rate is zero: at the very end.
+        let falling = Curve { start: 4.0, stages: vec![stage(2, 0.0)] };
+        assert_eq!(numbered(falling, 1, 4), [267, 585, 1_000, 2_000]);
+    }
+
+    #[test]
     fn a_count_limits_arrivals_before_time_does() {
         let schedule = Schedule::new(Curve::constant(10.0), Arrivals::Uniform, Nanos::MAX, 3);
         assert_eq!(millis(schedule), [0, 100, 200]);
@@ -267,11 +310,11 @@ mod tests {
     }
 
     #[test]
-    fn users_come_and_go_where_the_curve_crosses_them() {
+    fn users_come_when_the_level_has_reached_their_number_and_go_when_it_has_fallen_below() {
         // Up to 2 in 2 s, stay 1 s, down to 0 in 2 s.
         let curve = Curve { start: 0.0, stages: vec![stage(2, 2.0), stage(1, 2.0), stage(2, 0.0)] };
-        assert_eq!(curve.active(0), [(Nanos::ZERO, Nanos::from_secs(5))]);
-        assert_eq!(curve.active(1), [(Nanos::from_secs(1), Nanos::from_secs(4))]);
+        assert_eq!(curve.active(0), [(Nanos::from_secs(1), Nanos::from_secs(5))]);
+        assert_eq!(curve.active(1), [(Nanos::from_secs(2), Nanos::from_secs(4))]);
         assert_eq!(curve.active(2), []);
         assert_eq!(Curve::constant(3.0).active(2), [(Nanos::ZERO, Nanos::MAX)]);
         assert_eq!(Curve::constant(3.0).active(3), []);

@@ -13,6 +13,7 @@ use knee_core::unit::Nanos;
 pub mod budget;
 pub mod closed;
 pub mod open;
+pub mod pool;
 
 /// One iteration to be done by a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

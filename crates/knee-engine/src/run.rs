@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
-use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
@@ -15,7 +14,6 @@ use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
 use knee_core::generator::{GeneratorSample, LoopLag, WorkerSample};
 use knee_core::interval::Interval;
-use knee_core::plan::Plan;
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Ending, Head, Run, Tail};
 use knee_core::unit::Nanos;
@@ -32,7 +30,7 @@ use crate::http::settings::Settings;
 use crate::loop_probe::LoopProbe;
 use crate::recorder::{Recorder, Share};
 use crate::timer::{Timer, WorkerTimer};
-use crate::worker::{Assignment, IntervalReport, UserContext, Workload, conduct};
+use crate::worker::{Assignment, IntervalReport, UserContext, Workload, budgets, conduct, pools};
 
 /// Why a run failed. Failures of the target are not errors here: they are data.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +82,7 @@ pub fn run<W: Workload>(
     host::raise_descriptor_limit();
     let plan = Arc::new(head.plan.clone());
     let (messages, inbox) = mpsc::channel();
-    let budgets = budgets(&plan);
+    let (budgets, pools) = (budgets(&plan), pools(&plan));
     let resolver = Arc::new(Resolver::default());
     let endpoints = Arc::new(Registry::new(&plan.endpoints));
     let start =
@@ -93,8 +91,13 @@ pub fn run<W: Workload>(
     for index in 0..u32::from(plan.workers) {
         let (spare, returned) = mpsc::channel();
         spares.push(spare);
-        let assignment =
-            Assignment { plan: plan.clone(), index, budgets: budgets.clone(), control: control.clone() };
+        let assignment = Assignment {
+            plan: plan.clone(),
+            index,
+            budgets: budgets.clone(),
+            pools: pools.clone(),
+            control: control.clone(),
+        };
         let worker_thread = WorkerThread {
             assignment,
             http: http.clone(),
@@ -118,11 +121,6 @@ pub fn run<W: Workload>(
         control.abort();
     }
     run
-}
-
-fn budgets(plan: &Plan) -> Vec<Option<Arc<AtomicU64>>> {
-    let budget = |requests: Option<u64>| requests.map(|requests| Arc::new(AtomicU64::new(requests)));
-    plan.scenarios.iter().map(|scenario| budget(scenario.stop.requests())).collect()
 }
 
 /// Starts all workers at the same time.

@@ -12,14 +12,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::task::{Poll, Waker};
 
-use knee_core::plan::{Executor, Plan, Scenario};
-use knee_core::schedule::{Curve, Schedule};
+use knee_core::plan::{Executor, Overflow, Plan, Scenario};
+use knee_core::schedule::{Arrivals, Curve, Schedule};
 use knee_core::unit::Nanos;
 
 use crate::control::{Control, Request};
 use crate::endpoints::Endpoints;
 use crate::executor::budget::Budget;
 use crate::executor::open::Dispatch;
+use crate::executor::pool::Pool;
 use crate::executor::{Gate, Iteration, User, closed, open};
 use crate::http::client::Network;
 use crate::recorder::{Recorder, Share};
@@ -66,6 +67,8 @@ pub struct Assignment {
     pub index: u32,
     /// Requests left of each scenario that limits them; shared by all workers.
     pub budgets: Vec<Option<Arc<AtomicU64>>>,
+    /// The users of each scenario whose arrivals can be served by any worker.
+    pub pools: Vec<Option<Arc<Pool>>>,
     /// The stop signal.
     pub control: Control,
 }
@@ -76,6 +79,20 @@ pub const UNSENT_RECORDER: u32 = u32::MAX;
 /// A user's number in the run.
 const fn number_of(scenario: usize, user: u32) -> u64 {
     (scenario as u64) << 32 | user as u64
+}
+
+/// Requests left of each scenario that limits them, for all workers.
+pub fn budgets(plan: &Plan) -> Vec<Option<Arc<AtomicU64>>> {
+    let budget = |requests: Option<u64>| requests.map(|requests| Arc::new(AtomicU64::new(requests)));
+    plan.scenarios.iter().map(|scenario| budget(scenario.stop.requests())).collect()
+}
+
+/// The users of each scenario that drops arrivals, for all workers: an arrival is dropped only if none of them has a free
+/// user.
+pub fn pools(plan: &Plan) -> Vec<Option<Arc<Pool>>> {
+    let shared = |scenario: &Scenario| plan.workers > 1 && scenario.terms.overflow == Overflow::Drop;
+    let pool = |scenario| shared(scenario).then(|| Arc::new(Pool::new(usize::from(plan.workers))));
+    plan.scenarios.iter().map(pool).collect()
 }
 
 impl Assignment {
@@ -181,12 +198,12 @@ impl<U: User> User for CountedUser<U> {
 }
 
 /// The arrivals of one worker: every n-th of the same schedule, for n workers.
-type Arrivals = std::iter::StepBy<std::iter::Skip<Schedule>>;
+type WorkerArrivals = std::iter::StepBy<std::iter::Skip<Schedule>>;
 
 /// A scenario in progress.
 struct RunningScenario {
     gate: Gate,
-    dispatch: Option<Rc<Dispatch<Arrivals>>>,
+    dispatch: Option<Rc<Dispatch<WorkerArrivals>>>,
     /// Tasks of its users that have not ended.
     alive: Rc<Cell<usize>>,
     /// Whether a number of requests ends it, at the latest when the gate closes.
@@ -278,7 +295,9 @@ impl<T: Timer> ScenarioStarter<'_, T> {
     fn scenario<U: User + 'static>(&self, place: usize, user: &impl Fn(u64) -> U) -> RunningScenario {
         let plan = &self.assignment.plan;
         let scenario = &plan.scenarios[place];
-        let gate = Gate::new(scenario.ends().unwrap_or(Nanos::MAX));
+        let ends = scenario.ends().unwrap_or(Nanos::MAX);
+        // The last of numbered arrivals can be due at the end itself.
+        let gate = Gate::new(if is_numbered(scenario) { ends.saturating_add(Nanos(1)) } else { ends });
         let grace = scenario.terms.grace.unwrap_or(plan.grace);
         let mut running = RunningScenario {
             dispatch: None,
@@ -325,10 +344,10 @@ impl<T: Timer> ScenarioStarter<'_, T> {
     fn open<U: User + 'static>(
         &self,
         place: usize,
-        schedule: Arrivals,
+        schedule: WorkerArrivals,
         running: &RunningScenario,
         user: &impl Fn(u64) -> U,
-    ) -> Rc<Dispatch<Arrivals>> {
+    ) -> Rc<Dispatch<WorkerArrivals>> {
         let scenario = &self.assignment.plan.scenarios[place];
         let numbers: Vec<u32> = self.assignment.users_of(scenario).collect();
         let rules = open::Rules {
@@ -336,10 +355,18 @@ impl<T: Timer> ScenarioStarter<'_, T> {
             overflow: scenario.terms.overflow,
             cut: running.gate.closes().saturating_add(running.grace),
         };
-        let dispatch = Dispatch::new(schedule, numbers.len(), running.gate.clone(), rules);
+        let pool = self.assignment.pools.get(place).cloned().flatten();
+        let shared = pool.map(|pool| open::Shared { pool, worker: self.assignment.index as usize });
+        let dispatch = Dispatch::new(schedule, numbers.len(), running.gate.clone(), rules, shared.clone());
         for (slot, number) in numbers.into_iter().enumerate() {
             let user = self.counted(user(number_of(place, number)), running);
             (self.spawn)(Box::pin(open::run_user(self.timer.clone(), user, slot, dispatch.clone())));
+        }
+        if let Some(shared) = shared {
+            let mut unsent_recorder = user(number_of(place, UNSENT_RECORDER));
+            let give_up = move |due, at| unsent_recorder.give_up(due, at);
+            let receive = open::receive(self.timer.clone(), dispatch.clone(), shared, give_up);
+            (self.spawn)(Box::pin(receive));
         }
         let mut unsent_recorder = user(number_of(place, UNSENT_RECORDER));
         let guard = TaskGuard::new(self.active, None);
@@ -357,12 +384,7 @@ impl<T: Timer> ScenarioStarter<'_, T> {
 
     /// This worker's arrivals of an open scenario: every n-th, where n is the number of workers that
     /// have a user for them.
-    fn arrivals(
-        &self,
-        scenario: &Scenario,
-        rate: &Curve,
-        arrivals: knee_core::schedule::Arrivals,
-    ) -> Arrivals {
+    fn arrivals(&self, scenario: &Scenario, rate: &Curve, arrivals: Arrivals) -> WorkerArrivals {
         let end = scenario.ends().map_or(Nanos::MAX, |ends| ends.since(scenario.terms.start));
         let manned = u32::from(self.assignment.plan.workers).min(scenario.users_max()).max(1);
         let all = scenario.stop.requests().unwrap_or(u64::MAX);
@@ -372,6 +394,10 @@ impl<T: Timer> ScenarioStarter<'_, T> {
             .skip(self.assignment.index as usize)
             .step_by(manned as usize)
     }
+}
+
+const fn is_numbered(scenario: &Scenario) -> bool {
+    matches!(scenario.executor, Executor::Open { arrivals: Arrivals::Numbered { .. }, .. })
 }
 
 /// A worker's share of a run in progress.

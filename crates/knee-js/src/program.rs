@@ -4,7 +4,6 @@
 //! and only below its own folder unless more was allowed.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::loader::position::Maps;
@@ -19,7 +18,7 @@ use knee_k6::metric::Registry;
 
 pub mod files;
 
-use files::{Files, Script};
+use files::{Files, Reach, Script};
 
 /// Level of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +33,19 @@ pub enum LogLevel {
     Error,
 }
 
+/// A log line of a script or about one.
+#[derive(Clone, Copy, Debug)]
+pub struct LogLine<'a> {
+    /// How grave it is.
+    pub level: LogLevel,
+    /// What it says.
+    pub message: &'a str,
+    /// What k6 adds beside the message, in k6's order: names and values.
+    pub fields: &'a [(&'static str, &'a str)],
+}
+
 /// Receives the log lines of scripts and about scripts.
-pub type Narrator = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
+pub type Narrator = Arc<dyn Fn(&LogLine<'_>) + Send + Sync>;
 
 /// Bounds of one VU.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +67,8 @@ impl Default for Limits {
 pub struct Surroundings {
     /// `__ENV`.
     pub environment: Vec<(String, String)>,
-    /// Folders and files that may be read besides the script's folder.
-    pub allow_read: Vec<PathBuf>,
+    /// Files that it can read.
+    pub reach: Reach,
     /// Bounds of each VU.
     pub limits: Limits,
     /// Receives log lines.
@@ -155,7 +165,7 @@ impl Program {
             Script::Url { address, .. } => Some(address.clone()),
             _ => None,
         };
-        let files = Files::new(script, &surroundings.allow_read)?;
+        let files = Files::new(script, &surroundings.reach)?;
         Ok(Self {
             entry: address.unwrap_or_else(|| files.entry()),
             remote: Remote::new(surroundings.remote.clone(), files.folder()),
@@ -218,13 +228,19 @@ impl Program {
     }
 
     /// Writes a line.
-    pub fn say(&self, level: LogLevel, line: &str) {
-        (self.surroundings.narrator)(level, line);
+    pub fn say(&self, level: LogLevel, message: &str) {
+        self.say_with(level, message, &[]);
+    }
+
+    /// Writes a line with what belongs to it.
+    pub fn say_with(&self, level: LogLevel, message: &str, fields: &[(&'static str, &str)]) {
+        (self.surroundings.narrator)(&LogLine { level, message, fields });
     }
 
     /// Writes a line of the script's `console`.
-    pub fn print(&self, level: LogLevel, line: &str) {
-        (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(level, line);
+    pub fn print(&self, level: LogLevel, message: &str) {
+        let line = LogLine { level, message, fields: &[("source", "console")] };
+        (self.surroundings.console.as_ref().unwrap_or(&self.surroundings.narrator))(&line);
     }
 
     /// A module that was compiled before.

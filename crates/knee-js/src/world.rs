@@ -290,5 +290,5 @@ fn fulfil<'js>(
 
 /// Logs what a script threw, as k6 does.
 pub fn tell(program: &Program, thrown: &Thrown) {
-    program.say(LogLevel::Error, &thrown.to_string());
+    program.say_with(LogLevel::Error, &thrown.to_string(), &[("source", "stacktrace")]);
 }

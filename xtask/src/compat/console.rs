@@ -1,6 +1,6 @@
 //! What a script said on the console, out of what its program wrote to stderr.
 //!
-//! Knows three ways of writing a line: JSON, `key=value` pairs as logrus writes them, and a level in four letters.
+//! Knows two ways of writing a line: JSON, and `key=value` pairs as logrus writes them.
 //! Lines of the program itself, about progress or its result, are none of the script's and are left out.
 
 use serde_json::Value;
@@ -52,18 +52,8 @@ fn entry(writer: Writer, line: &str) -> Option<Entry> {
     if line.starts_with("time=") {
         return Some(of_fields(writer, |key| pair(line, key)));
     }
-    if ["record: ", "warning: ", "error: ", "hint: "].iter().any(|start| line.starts_with(start)) {
-        return Some(Entry::Other);
-    }
-    let (word, message) = line.split_once(' ')?;
-    let level = match word {
-        "DEBU" => "debug",
-        "INFO" => "info",
-        "WARN" => "warning",
-        "ERRO" => "error",
-        _ => return None,
-    };
-    Some(Entry::Said(level.to_owned(), message.to_owned()))
+    let of_program = ["record: ", "warning: ", "error: ", "hint: "];
+    of_program.iter().any(|start| line.starts_with(start)).then_some(Entry::Other)
 }
 
 /// k6 says where a line is from; a request that failed is told of without a source.
@@ -120,11 +110,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_ways_of_writing_a_line_say_the_same() {
+    fn two_ways_of_writing_a_line_say_the_same() {
         let json = r#"{"level":"warning","msg":"one \"two\"\nthree","source":"console","time":"x"}"#;
         let pairs = r#"time="x" level=warning msg="one \"two\"\nthree" source=console"#;
-        let short = "WARN one \"two\"\nthree";
-        for text in [json, pairs, short] {
+        for text in [json, pairs] {
             assert_eq!(lines(Writer::K6, text), ["warning one \"two\"\\nthree"], "{text}");
         }
     }
@@ -132,7 +121,8 @@ mod tests {
     #[test]
     fn an_exception_is_its_first_line() {
         let k6 = r#"{"level":"error","msg":"Error: boom\n\tat default (file:///x.js:7:94(51))\n","source":"stacktrace"}"#;
-        let knee = "ERRO Error: boom\n\tat default (file:///x.js:7:94)";
+        let knee =
+            r#"time="x" level=error msg="Error: boom\n\tat default (file:///x.js:7:94)" source=stacktrace"#;
         assert_eq!(lines(Writer::K6, k6), ["error Error: boom"]);
         assert_eq!(lines(Writer::Knee, knee), lines(Writer::K6, k6));
     }
@@ -141,12 +131,15 @@ mod tests {
     fn a_request_that_failed_is_told_of_whatever_the_words_of_the_system() {
         let k6 = r#"{"error":"dial: refused","level":"warning","msg":"Request Failed","time":"x"}"#;
         assert_eq!(lines(Writer::K6, k6), ["warning Request Failed"]);
-        assert_eq!(lines(Writer::Knee, "WARN Request Failed error=\"refused\""), lines(Writer::K6, k6));
+        assert_eq!(
+            lines(Writer::Knee, r#"time="x" level=warning msg="Request Failed" error=refused"#),
+            lines(Writer::K6, k6)
+        );
     }
 
     #[test]
     fn lines_of_the_program_itself_are_left_out() {
-        let text = "running\nINFO a\nrecord: /x\nmore of it\n{\"level\":\"error\",\"msg\":\"thresholds\"}\n";
+        let text = "running\ntime=x level=info msg=a source=console\nrecord: /x\nmore of it\n{\"level\":\"error\",\"msg\":\"thresholds\"}\n";
         assert_eq!(lines(Writer::K6, text), ["info a"]);
     }
 }

@@ -2,17 +2,20 @@
 //!
 //! Users pull arrivals from a schedule that is pure arithmetic. An arrival that finds every user
 //! busy stays in the schedule and keeps its due time. A backlog of a million costs no memory, no
-//! arrival is skipped, and a stall does not shift later due times.
+//! arrival is skipped, and a stall does not shift later due times. Where arrivals must not wait, one that finds every
+//! user of its worker busy goes to another worker that has a free one.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use knee_core::plan::Overflow;
 use knee_core::unit::Nanos;
 
+use super::pool::Pool;
 use super::{Gate, Iteration, User};
 use crate::timer::Timer;
 
@@ -31,6 +34,17 @@ pub struct Dispatch<S: Iterator<Item = Nanos>> {
     came_due: RefCell<CameDue<S>>,
     gate: Gate,
     rules: Rules,
+    /// The users of other workers, if arrivals can be passed on to them.
+    shared: Option<Shared>,
+}
+
+/// A worker's place in the pool of its scenario.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    /// The users of all workers.
+    pub pool: Arc<Pool>,
+    /// This worker.
+    pub worker: usize,
 }
 
 /// What happens to arrivals that must wait.
@@ -51,6 +65,15 @@ struct UserSlot {
     iteration: Option<Iteration>,
 }
 
+impl UserSlot {
+    fn assign(&mut self, iteration: Iteration) {
+        self.iteration = Some(iteration);
+        if let Some(waker) = &self.waker {
+            waker.wake_by_ref();
+        }
+    }
+}
+
 /// Counts the arrivals of a schedule up to a time that never goes back.
 struct CameDue<S: Iterator<Item = Nanos>> {
     schedule: std::iter::Peekable<S>,
@@ -68,7 +91,7 @@ impl<S: Iterator<Item = Nanos>> CameDue<S> {
 
 impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
     /// Assigns the arrivals of `schedule` to `users` users while `gate` is open.
-    pub fn new(schedule: S, users: usize, gate: Gate, rules: Rules) -> Rc<Self> {
+    pub fn new(schedule: S, users: usize, gate: Gate, rules: Rules, shared: Option<Shared>) -> Rc<Self> {
         Rc::new(Self {
             came_due: RefCell::new(CameDue { schedule: schedule.clone().peekable(), count: 0 }),
             taken: Cell::new(0),
@@ -78,6 +101,7 @@ impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
             pacer: Cell::new(None),
             gate,
             rules,
+            shared,
         })
     }
 }
@@ -113,24 +137,28 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
             place.waker = None;
             return Poll::Ready(Some(iteration));
         }
-        let Some(due) = self.peek() else {
+        let due = self.peek();
+        if due.is_none() && !self.can_receive(now) {
             // If a user took the last arrival itself, the pacer still waits for an idle user and
             // does not know that no arrival is left.
             if let Some(pacer) = self.pacer.take() {
                 pacer.wake();
             }
             return Poll::Ready(None);
-        };
+        }
         if place.waker.is_some() {
             // Idle already: the pacer will wake it. The waker is always that of the same task.
             return Poll::Pending;
         }
-        if due <= now {
+        if let Some(due) = due.filter(|due| *due <= now) {
             self.take();
             return Poll::Ready(Some(self.iteration(due, due.max(free))));
         }
         place.waker = Some(ctx.waker().clone());
         self.idle.borrow_mut().push_back(slot);
+        if let Some(Shared { pool, worker }) = &self.shared {
+            pool.release(*worker);
+        }
         if let Some(pacer) = self.pacer.take() {
             pacer.wake();
         }
@@ -141,13 +169,32 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
     fn hand_out(&self, now: Nanos) {
         let mut idle = self.idle.borrow_mut();
         let mut slots = self.slots.borrow_mut();
-        while !idle.is_empty() && self.peek().is_some_and(|due| due <= now) {
+        while !idle.is_empty() && self.peek().is_some_and(|due| due <= now) && self.reserve() {
             let (Some(slot), Some(due)) = (idle.pop_front(), self.take()) else { return };
-            slots[slot].iteration = Some(self.iteration(due, due));
-            if let Some(waker) = &slots[slot].waker {
-                waker.wake_by_ref();
-            }
+            slots[slot].assign(self.iteration(due, due));
         }
+    }
+
+    /// Whether arrivals of other workers can still come.
+    fn can_receive(&self, now: Nanos) -> bool {
+        self.shared.is_some() && now < self.gate.closes()
+    }
+
+    /// Reserves one of this worker's idle users, of which others can be reserved for arrivals of other workers.
+    fn reserve(&self) -> bool {
+        self.shared.as_ref().is_none_or(|shared| shared.pool.reserve(shared.worker))
+    }
+
+    /// Passes an arrival on to a worker with a free user; `false` if there is none.
+    fn pass_on(&self, due: Nanos) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.pool.pass_on(shared.worker, due))
+    }
+
+    /// Assigns an arrival of another worker to the idle user that was reserved for it; `false` if all have left.
+    fn accept(&self, due: Nanos) -> bool {
+        let slot = self.idle.borrow_mut().pop_front();
+        let slots = &mut *self.slots.borrow_mut();
+        slot.map(|slot| slots[slot].assign(self.iteration(due, due))).is_some()
     }
 
     /// Waits until a user is idle, which means that no arrival is overdue.
@@ -199,6 +246,9 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
                 give_up(due);
             }
         }
+        if let Some(Shared { pool, worker }) = &self.shared {
+            pool.close(*worker).into_iter().for_each(give_up);
+        }
     }
 }
 
@@ -218,11 +268,34 @@ pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
         let now = timer.now();
         dispatch.hand_out(now);
         while drops && dispatch.peek().is_some_and(|due| due <= now) {
-            dispatch.take().into_iter().for_each(|due| give_up(due, now));
+            dispatch
+                .take()
+                .into_iter()
+                .filter(|due| !dispatch.pass_on(*due))
+                .for_each(|due| give_up(due, now));
         }
+    }
+    if dispatch.shared.is_some() {
+        timer.sleep_until(dispatch.gate.closes()).await;
     }
     // No arrival is left for users that are still idle.
     dispatch.dismiss();
+}
+
+/// Takes arrivals that other workers pass on, for as long as it is polled. Calls `give_up` for one that comes when all
+/// users have left.
+pub async fn receive<T: Timer, S: Iterator<Item = Nanos>>(
+    timer: T,
+    dispatch: Rc<Dispatch<S>>,
+    shared: Shared,
+    mut give_up: impl FnMut(Nanos, Nanos),
+) {
+    loop {
+        let due = poll_fn(|ctx| shared.pool.poll_received(shared.worker, ctx)).await;
+        if !dispatch.accept(due) {
+            give_up(due, timer.now());
+        }
+    }
 }
 
 /// Runs one iteration of `user` for every arrival it gets.

@@ -47,15 +47,15 @@ fn a_number_of_requests_is_exact_for_every_number_of_users_and_workers() {
 
 #[test]
 fn users_join_and_leave_on_a_ramp() {
-    // 0 to 2 users in 2 s, then back in 2 s. User 0 is active from 0 s to 4 s, user 1 from 1 s to
-    // 3 s; at 100 ms per iteration that is 40 + 20 iterations.
+    // 0 to 2 users in 2 s, then back in 2 s. User 0 is active from 1 s to 4 s, user 1 from 2 s to
+    // 3 s; at 100 ms per iteration that is 30 + 10 iterations.
     let users = Curve {
         start: 0.0,
         stages: vec![Stage { duration: secs(2), target: 2.0 }, Stage { duration: secs(2), target: 0.0 }],
     };
     let outcomes =
         run(&plan(Executor::Closed { vus: users }, Stop::At(secs(4))), Target::serves_in(millis(100)));
-    assert_eq!(outcomes.measured.accounting().planned, 60);
+    assert_eq!(outcomes.measured.accounting().planned, 40);
     assert_eq!(outcomes.concurrency.max, 2);
 }
 

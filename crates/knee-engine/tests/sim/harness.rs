@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use futures_task::LocalSpawn;
 use knee_core::outcome::{Fault, Outcome};
@@ -16,7 +15,7 @@ use knee_engine::control::Control;
 use knee_engine::executor::{Iteration, User};
 use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
 use knee_engine::timer::Timer;
-use knee_engine::worker::{Assignment, IntervalReport, conduct};
+use knee_engine::worker::{Assignment, IntervalReport, budgets, conduct, pools};
 
 use crate::target::{Response, Target};
 use crate::world::{SimTimer, World};
@@ -85,13 +84,13 @@ pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outc
     let log = Rc::new(Log::default());
     let shares: Rc<RefCell<Vec<Vec<IntervalReport>>>> = Rc::default();
     let left = Rc::new(Cell::new(plan.workers));
-    let budgets: Vec<_> =
-        plan.scenarios.iter().map(|one| one.stop.requests().map(|n| Arc::new(AtomicU64::new(n)))).collect();
+    let (budgets, pools) = (budgets(plan), pools(plan));
     for index in 0..u32::from(plan.workers) {
         let assignment = Assignment {
             plan: Arc::new(plan.clone()),
             index,
             budgets: budgets.clone(),
+            pools: pools.clone(),
             control: control.clone(),
         };
         let recorder = Rc::new(RefCell::new(Recorder::new(plan.warm_up)));

@@ -1,6 +1,7 @@
 //! The open model: the plan decides the due times, whatever the target does.
 
-use knee_core::plan::{Executor, Stop};
+use knee_core::outcome::Outcome;
+use knee_core::plan::{Executor, Overflow, Stop};
 use knee_core::schedule::{Arrivals, Curve, Stage};
 use knee_core::unit::Nanos;
 
@@ -113,4 +114,45 @@ fn several_workers_send_the_same_arrivals_as_one() {
     };
     assert_eq!(sorted(one.dues), sorted(three.dues));
     assert_eq!(one.measured.accounting(), three.measured.accounting());
+}
+
+#[test]
+fn an_arrival_is_dropped_only_if_no_worker_has_a_free_user() {
+    // Three users of 250 ms serve 12 a second, so 10 a second find one free, on however many workers.
+    for workers in [1, 2, 3] {
+        let mut plan = open(10.0, 3, secs(10));
+        plan.workers = workers;
+        plan.scenarios[0].terms.overflow = Overflow::Drop;
+        let outcomes = run(&plan, Target::serves_in(millis(250)));
+        let accounting = outcomes.measured.accounting();
+        assert_eq!((accounting.planned, accounting.by_outcome[0]), (100, 100), "{workers} workers");
+    }
+}
+
+#[test]
+fn what_finds_every_user_of_every_worker_busy_is_dropped() {
+    // Three users of 250 ms begin 12 a second of 20, whichever worker an arrival is dealt to.
+    let dropped = |workers| {
+        let mut plan = open(20.0, 3, secs(10));
+        plan.workers = workers;
+        plan.scenarios[0].terms.overflow = Overflow::Drop;
+        let accounting = run(&plan, Target::serves_in(millis(250))).measured.accounting();
+        assert_eq!((accounting.planned, accounting.difference()), (200, 0), "{workers} workers");
+        accounting.count(Outcome::Unsent)
+    };
+    assert_eq!((dropped(1), dropped(2), dropped(3)), (80, 80, 80));
+}
+
+#[test]
+fn the_last_of_numbered_arrivals_is_sent_at_the_end_itself() {
+    for workers in [1, 2] {
+        let arrivals = Arrivals::Numbered { first: 0, count: 11 };
+        let executor = Executor::Open { rate: Curve::constant(5.0), arrivals, users_max: 4 };
+        let mut plan = plan(executor, Stop::At(secs(2)));
+        plan.workers = workers;
+        plan.scenarios[0].terms.overflow = Overflow::Drop;
+        let outcomes = run(&plan, Target::serves_in(millis(3)));
+        assert_eq!(outcomes.measured.accounting().by_outcome, [11, 0, 0, 0, 0, 0], "{workers} workers");
+        assert_eq!(outcomes.dues.iter().max(), Some(&secs(2)));
+    }
 }

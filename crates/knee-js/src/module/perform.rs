@@ -38,7 +38,7 @@ pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> 
     if refused.throw {
         return Err(go_error::throw(ctx, &shown));
     }
-    state.program.say(LogLevel::Warn, &format!("Request Failed error={shown:?}"));
+    state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &shown)]);
     Class::instance(ctx.clone(), Response::refused(refused))?.into_js(ctx)
 }
 
@@ -51,7 +51,7 @@ pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result
         if answer.request.throw {
             return Err(go_error::throw(ctx, &shown));
         }
-        state.program.say(LogLevel::Warn, &format!("Request Failed error={shown:?}"));
+        state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &shown)]);
     }
     Class::instance(ctx.clone(), Response::new(answer))?.into_js(ctx)
 }

@@ -1,4 +1,5 @@
-//! The files that a script may read: those below its own folder, and what was allowed besides.
+//! The files that a script can read: those below its root, which is its own folder unless another was named, and what
+//! was allowed besides.
 //!
 //! A path is judged after all links in it were followed. Each file is read once; when the script
 //! has been loaded, no file is read any more.
@@ -54,8 +55,8 @@ impl From<&Path> for Script {
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// Outside of the script's folder.
-    #[error("{0} is outside of the script's folder; allow it with --allow-read")]
+    /// Outside of what the script can read.
+    #[error("{0} is outside of the folders that the script can read; allow it with --allow-read")]
     Outside(String),
     /// Not read while the script was loaded.
     #[error("{0} was not opened while the script was loaded; call open() in the init stage")]
@@ -68,25 +69,36 @@ pub enum FileError {
     Io(String, io::Error),
 }
 
-/// Files and folders that a script may read, and the files it has read.
+/// What a script can read.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// Everything below this folder; `None` for the script's own.
+    pub root: Option<PathBuf>,
+    /// Files and folders besides.
+    pub also: Vec<PathBuf>,
+}
+
+/// Files and folders that a script can read, and the files it has read.
 pub struct Files {
     script: PathBuf,
+    folder: PathBuf,
     roots: Vec<PathBuf>,
     sealed: AtomicBool,
     known: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
 }
 
 impl Files {
-    /// The script itself, the files below its folder, and `also`.
-    pub fn new(script: Script, also: &[PathBuf]) -> io::Result<Self> {
+    /// The script itself, and what is within `reach`.
+    pub fn new(script: Script, reach: &Reach) -> io::Result<Self> {
         let (script, source) = match script {
             Script::File(path) => (std::path::absolute(path)?, None),
             Script::Text { folder, source } => (folder.canonicalize()?.join(STANDARD_INPUT), Some(source)),
             Script::Url { folder, .. } => (folder.canonicalize()?.join(STANDARD_INPUT), Some(Vec::new())),
         };
         let folder = script.parent().unwrap_or_else(|| Path::new("/")).canonicalize()?;
-        let also = also.iter().map(|path| path.canonicalize());
-        let roots = std::iter::once(Ok(folder)).chain(also).collect::<io::Result<Vec<_>>>()?;
+        let within = reach.root.iter().chain(&reach.also).map(|path| path.canonicalize());
+        let own = reach.root.is_none().then(|| Ok(folder.clone()));
+        let roots = own.into_iter().chain(within).collect::<io::Result<Vec<_>>>()?;
         let source: Arc<[u8]> = match source {
             Some(source) => source.into(),
             // Whatever its name and wherever a link leads: this file was asked for by a person.
@@ -98,7 +110,7 @@ impl Files {
             known.insert(real, source);
         }
         let known = Mutex::new(known);
-        Ok(Self { script, roots, sealed: AtomicBool::new(false), known })
+        Ok(Self { script, folder, roots, sealed: AtomicBool::new(false), known })
     }
 
     /// The module name of the script itself.
@@ -108,7 +120,7 @@ impl Files {
 
     /// The folder of the script.
     pub fn folder(&self) -> &Path {
-        self.roots.first().map_or_else(|| Path::new("/"), PathBuf::as_path)
+        &self.folder
     }
 
     /// The path that `path` means to the module called `from`.

@@ -13,7 +13,7 @@ use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
 use knee_engine::run::{self, HttpConfig, Listeners};
 use knee_js::loader::remote::RemoteSettings;
-use knee_js::program::{HttpDefaults, Limits, Surroundings};
+use knee_js::program::{HttpDefaults, Limits, LogLine, Surroundings};
 use knee_js::session::Session;
 use knee_js::workload::{Load, Part};
 use knee_k6::duration::SignedDuration;
@@ -58,6 +58,12 @@ pub fn scripts(folder: &str) -> Vec<PathBuf> {
     scripts
 }
 
+/// A message, and what belongs to it unless that is only the place it is from.
+fn written(line: &LogLine<'_>) -> String {
+    let fields = line.fields.iter().filter(|(name, _)| *name != "source");
+    fields.fold(line.message.to_owned(), |text, (name, value)| format!("{text} {name}={value:?}"))
+}
+
 /// What the first lines of a script say has to come of it: `// name: value`.
 pub fn expectations(script: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(script).unwrap();
@@ -80,9 +86,9 @@ pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: 
     environment.push(("BASE".into(), server.base.clone()));
     let surroundings = Surroundings {
         environment,
-        allow_read: Vec::new(),
+        reach: Reach::default(),
         limits,
-        narrator: Arc::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
+        narrator: Arc::new(move |line| told.lock().unwrap().push(written(line))),
         console: None,
         remote: RemoteSettings::default(),
     };
@@ -99,9 +105,9 @@ pub fn run_against(server: &Server, script: &Path, limits: Limits, environment: 
 pub fn options_of(script: &Path, environment: &[(&str, &str)]) -> Options {
     let surroundings = Surroundings {
         environment: owned(environment),
-        allow_read: Vec::new(),
+        reach: Reach::default(),
         limits: Limits::default(),
-        narrator: Arc::new(|_, _| {}),
+        narrator: Arc::new(|_| {}),
         console: None,
         remote: RemoteSettings::default(),
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use knee_js::loader::remote::{Fetch, RemoteSettings};
-use knee_js::program::files::Script;
+use knee_js::program::files::{Reach, Script};
 use knee_js::program::{Limits, Surroundings};
 use knee_js::session::{Session, SessionError};
 use url::Url;
@@ -16,7 +16,7 @@ use super::harness::run_script;
 pub struct Suite {
     folder: tempfile::TempDir,
     remote: RemoteSettings,
-    allow_read: Vec<PathBuf>,
+    reach: Reach,
 }
 
 /// What came of loading a script.
@@ -40,7 +40,7 @@ impl Suite {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        Self { folder, remote: RemoteSettings::default(), allow_read: Vec::new() }
+        Self { folder, remote: RemoteSettings::default(), reach: Reach::default() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -58,9 +58,9 @@ impl Suite {
         let surroundings = Surroundings {
             console: None,
             environment: Vec::new(),
-            allow_read: self.allow_read.clone(),
+            reach: self.reach.clone(),
             limits: Limits::default(),
-            narrator: Arc::new(move |_, line| told.lock().unwrap().push(line.to_owned())),
+            narrator: Arc::new(move |line| told.lock().unwrap().push(line.message.to_owned())),
             remote: self.remote.clone(),
         };
         let mut loaded =
@@ -229,7 +229,7 @@ fn modules_that_cannot_be_had_say_why_and_what_to_do() {
             "remove the import",
         ),
         ("import 'k6/htpp';", "k6/htpp is not a k6 module", "check the name"),
-        ("import '/etc/hostname';", "is outside of the script's folder", ""),
+        ("import '/etc/hostname';", "is outside of the folders that the script can read", ""),
         (
             "import { nothere } from './lib/m.js';",
             "/lib/m.js\" does not provide an export named \"nothere\"",
@@ -313,8 +313,23 @@ fn scripts_import_from_above_their_folder_and_open_does_not() {
     assert_eq!(suite.load("suite/tests/s.js").lines, ["1"]);
     let loaded = suite.load("suite/tests/o.js");
     assert!(loaded.refused.contains("--allow-read"), "{}", loaded.refused);
-    let allowed = Suite { allow_read: vec![suite.path("suite")], ..suite };
+    let allowed = Suite { reach: Reach { also: vec![suite.path("suite")], root: None }, ..suite };
     assert_eq!(allowed.load("suite/tests/o.js").lines, ["secret"]);
+}
+
+#[test]
+fn a_root_takes_the_place_of_the_scripts_folder() {
+    let suite = Suite::of(&[
+        ("suite/tests/own.js", &with_default("console.log(open('./beside.txt'));")),
+        ("suite/tests/beside.txt", "beside"),
+        ("suite/tests/data.js", &with_default("console.log(open('../data/d.txt'));")),
+        ("suite/data/d.txt", "data"),
+    ]);
+    let reach = Reach { root: Some(suite.path("suite/data")), also: Vec::new() };
+    let narrow = Suite { reach, ..suite };
+    assert_eq!(narrow.load("suite/tests/data.js").lines, ["data"]);
+    let refused = narrow.load("suite/tests/own.js").refused;
+    assert!(refused.contains("outside of the folders"), "{refused}");
 }
 
 #[cfg(unix)]
@@ -329,7 +344,11 @@ fn a_link_is_judged_by_where_it_leads() {
     std::os::unix::fs::symlink("../out/secret.txt", suite.path("in/link.js")).unwrap();
     for script in ["in/s.js", "in/m.js"] {
         let loaded = suite.load(script);
-        assert!(loaded.refused.contains("outside of the script's folder"), "{}", loaded.refused);
+        assert!(
+            loaded.refused.contains("outside of the folders that the script can read"),
+            "{}",
+            loaded.refused
+        );
     }
 }
 

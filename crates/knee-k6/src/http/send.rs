@@ -113,6 +113,8 @@ struct Hop {
 struct Window {
     begun: Nanos,
     limit: Nanos,
+    /// When the iteration is ended, whatever the request has left.
+    cut: Nanos,
 }
 
 impl RequestSender {
@@ -138,7 +140,7 @@ impl RequestSender {
         let mut times = times;
         let mut left = request.redirects;
         loop {
-            let mut answer = self.hop(client, request, &hop, times, Window { begun, limit }).await;
+            let mut answer = self.hop(client, request, &hop, times, Window { begun, limit, cut }).await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
             } else {
@@ -166,7 +168,7 @@ impl RequestSender {
         request: &Rc<Request>,
         hop: &Hop,
         times: CallTimes,
-        Window { mut begun, limit }: Window,
+        Window { mut begun, limit, cut }: Window,
     ) -> Box<Answer> {
         if let Some(pace) = &self.pace {
             let place = pace.take(begun).min(limit);
@@ -194,7 +196,10 @@ impl RequestSender {
             (Outcome::Ok, Some(false)) => Outcome::HttpError,
             (outcome, _) => outcome,
         };
-        let fault = fetched.result.as_ref().err();
+        // The plan ended it, not the server and not its own limit: k6 drops such samples.
+        let ended = fetched.outcome() == Outcome::Timeout && fetched.done >= cut;
+        let outcome = if ended { Outcome::Censored } else { outcome };
+        let fault = fetched.result.as_ref().err().filter(|_| !ended);
         self.recorder.borrow_mut().finish(
             flight,
             &Finish {
@@ -208,6 +213,9 @@ impl RequestSender {
                 body: None,
             },
         );
+        if ended {
+            return answer;
+        }
         let exchange = Exchange {
             request,
             answer: &answer,

@@ -33,14 +33,20 @@ fn translate(executor: &ExecutorSpec, terms: Terms) -> (Executor, Stop, Terms) {
             let users = curve(f64::from(*start_vus), stages, 1.0);
             (Executor::Closed { vus: users }, end, Terms { ramp_down: Some(*graceful_ramp_down), ..terms })
         }
-        ExecutorSpec::ConstantArrivalRate { rate, time_unit, max_vus, .. } => {
+        ExecutorSpec::ConstantArrivalRate { rate, time_unit, duration, max_vus, .. } => {
+            let arrivals =
+                Arrivals::Numbered { first: 0, count: constant_count(*rate, *time_unit, *duration) };
             let rate = Curve::constant(f64::from(*rate) * per_second(*time_unit));
-            (open(rate, *max_vus), end, Terms { overflow: Overflow::Drop, ..terms })
+            let executor = Executor::Open { rate, arrivals, users_max: *max_vus };
+            (executor, end, Terms { overflow: Overflow::Drop, ..terms })
         }
         ExecutorSpec::RampingArrivalRate { start_rate, time_unit, stages, max_vus, .. } => {
             let scale = per_second(*time_unit);
             let rate = curve(f64::from(*start_rate) * scale, stages, scale);
-            (open(rate, *max_vus), end, Terms { overflow: Overflow::Drop, ..terms })
+            let arrivals =
+                Arrivals::Numbered { first: 1, count: ramping_count(*start_rate, *time_unit, stages) };
+            let executor = Executor::Open { rate, arrivals, users_max: *max_vus };
+            (executor, end, Terms { overflow: Overflow::Drop, ..terms })
         }
         ExecutorSpec::ExternallyControlled { vus, duration, .. } => {
             // Zero means "for ever" there.
@@ -54,8 +60,28 @@ const fn closed(vus: u32) -> Executor {
     Executor::Closed { vus: Curve::constant(vus as f64) }
 }
 
-const fn open(rate: Curve, users_max: u32) -> Executor {
-    Executor::Open { rate, arrivals: Arrivals::Uniform, users_max }
+/// Arrivals of a constant rate: one at the start and one after each gap, the end included. The gap is a whole number of
+/// nanoseconds, as in k6.
+fn constant_count(rate: u32, time_unit: Nanos, duration: Nanos) -> u64 {
+    match time_unit.0.checked_div(u64::from(rate)) {
+        None => 0,
+        Some(gap) => duration.0 / gap.max(1) + 1,
+    }
+}
+
+/// Arrivals of a ramping rate: as often as the area under it is a whole number. The sum is k6's, term by term and in
+/// nanoseconds, because its rounding decides on an arrival at the very end.
+fn ramping_count(start_rate: u32, time_unit: Nanos, stages: &[StageSpec]) -> u64 {
+    let unit = time_unit.0 as f64;
+    let per_nano = |rate: u32| f64::from(rate) / unit;
+    let mut from = per_nano(start_rate);
+    let mut area = 0.0;
+    for stage in stages {
+        let (to, span) = (per_nano(stage.target), stage.duration.0 as f64);
+        area += if (from - to).abs() > 0.0 { span * ((to - from) / 2.0 + from) } else { span * to };
+        from = to;
+    }
+    area as u64
 }
 
 /// Rate per second of one per `time_unit`.
@@ -103,6 +129,36 @@ mod tests {
         assert!((rate.start - 1.5).abs() < 1e-12);
         assert_eq!((*users_max, scenario.terms.overflow), (7, Overflow::Drop));
         assert_eq!(scenario.stop, Stop::At(Nanos::from_secs(10)));
+    }
+
+    fn arrivals(form: serde_json::Value) -> Arrivals {
+        match planned(form).executor {
+            Executor::Open { arrivals, .. } => arrivals,
+            closed @ Executor::Closed { .. } => panic!("{closed:?}"),
+        }
+    }
+
+    #[test]
+    fn a_constant_rate_has_one_arrival_at_the_start_and_one_at_the_end() {
+        for (rate, time_unit, duration, count) in
+            [(5, "1s", "2s", 11), (3, "1s", "2s", 7), (90, "1m", "10s", 16), (4, "1s", "1900ms", 8)]
+        {
+            let form = json!({"executor": "constant-arrival-rate", "rate": rate, "timeUnit": time_unit,
+                "duration": duration, "preAllocatedVUs": 2});
+            assert_eq!(arrivals(form), Arrivals::Numbered { first: 0, count }, "{rate} per {time_unit}");
+        }
+    }
+
+    #[test]
+    fn a_ramping_rate_has_an_arrival_wherever_the_area_under_it_is_whole() {
+        let ramp = |start: u32, stages: serde_json::Value| {
+            arrivals(json!({"executor": "ramping-arrival-rate", "startRate": start, "stages": stages,
+                "preAllocatedVUs": 2}))
+        };
+        let flat = ramp(4, json!([{"duration": "1900ms", "target": 4}]));
+        assert_eq!(flat, Arrivals::Numbered { first: 1, count: 7 });
+        let up_and_down = ramp(0, json!([{"duration": "2s", "target": 8}, {"duration": "2s", "target": 0}]));
+        assert_eq!(up_and_down, Arrivals::Numbered { first: 1, count: 16 });
     }
 
     #[test]

@@ -57,7 +57,7 @@ fn several(plan: &Plan, scenarios: &[Scenario]) -> Vec<String> {
 
 fn spacing(arrivals: Arrivals) -> String {
     match arrivals {
-        Arrivals::Uniform => "evenly spaced".to_owned(),
+        Arrivals::Uniform | Arrivals::Numbered { .. } => "evenly spaced".to_owned(),
         Arrivals::Poisson { seed } => format!("Poisson, seed {seed}"),
     }
 }

@@ -88,9 +88,12 @@ pub struct RunScriptFlags {
     /// Copy the environment to `__ENV` [default: true]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub include_system_env_vars: Option<String>,
-    /// File or folder that the script can read, besides its own folder
+    /// File or folder that the script can read, besides the root
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
+    /// Folder below which the script can read [default: its folder, repository and the working directory]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
     /// Options from a JSON file; the script, `K6_*` and flags override it
     #[arg(short = 'c', long, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -133,9 +133,12 @@ pub struct SweepScriptFlags {
     /// Variable for `__ENV`; NAME alone takes the value from the environment
     #[arg(short = 'e', long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// File or folder that the script can read, besides its own folder
+    /// File or folder that the script can read, besides the root
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
+    /// Folder below which the script can read [default: its folder, repository and the working directory]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
 }
 
 /// What is shown and saved.

@@ -144,6 +144,7 @@ impl LoadSource for Sides {
                 let flags = RunScriptFlags {
                     env: flags.env.clone(),
                     allow_read: flags.allow_read.clone(),
+                    root: flags.root.clone(),
                     ..RunScriptFlags::default()
                 };
                 whole::against(&path.display().to_string(), url, flags, times, control)

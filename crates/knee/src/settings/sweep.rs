@@ -369,8 +369,11 @@ pub fn refuse_misplaced(args: &SweepArgs, script: bool) -> Result<(), Problem> {
         (!form.is_empty(), "--form"),
         (urls_from_file.is_some(), "--urls-from-file"),
     ];
-    let of_script =
-        [(!args.script.env.is_empty(), "--env"), (!args.script.allow_read.is_empty(), "--allow-read")];
+    let of_script = [
+        (!args.script.env.is_empty(), "--env"),
+        (!args.script.allow_read.is_empty(), "--allow-read"),
+        (args.script.root.is_some(), "--root"),
+    ];
     let given =
         |flags: &[(bool, &'static str)]| flags.iter().find(|(given, _)| *given).map(|(_, flag)| *flag);
     let (misplaced, why) = if script {

@@ -30,9 +30,10 @@ impl Home {
         self.0.path().join(name)
     }
 
-    /// Writes a file and returns its name.
+    /// Writes a file, and the folders above it; returns its name.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, content).unwrap();
         path
     }
@@ -97,6 +98,12 @@ impl Knee {
 
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.0.env(name, value);
+        self
+    }
+
+    /// Starts it in another folder.
+    pub fn folder(mut self, folder: &Path) -> Self {
+        self.0.current_dir(folder);
         self
     }
 

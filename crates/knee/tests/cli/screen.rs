@@ -96,9 +96,13 @@ fn a_script_on_a_terminal_has_the_screen_and_its_lines_come_when_that_is_gone() 
         assert_eq!(text.contains(ENTER), screen, "{text:?}");
         let told = |part: &str| {
             for line in ["first", "meanwhile", "last"] {
-                assert_eq!(text.matches(&format!("INFO {line}\r\n")).count(), 1, "{line} in {text:?}");
+                assert_eq!(
+                    text.matches(&format!("] {line:<44}  source=console\r\n")).count(),
+                    1,
+                    "{line} in {text:?}"
+                );
             }
-            part.contains("INFO first")
+            part.contains("] first ")
         };
         let Some((before, rest)) = text.split_once(ENTER) else {
             assert!(told(&text) && text.contains("resp p50"), "{text:?}");
@@ -106,7 +110,7 @@ fn a_script_on_a_terminal_has_the_screen_and_its_lines_come_when_that_is_gone() 
         };
         let (shown, after) = rest.split_once(LEAVE).unwrap();
         assert!(told(before) && shown.contains("Requests/s") && !shown.contains("INFO"), "{text:?}");
-        assert!(after.contains("INFO meanwhile") && after.contains("http_reqs"), "{after:?}");
+        assert!(after.contains("] meanwhile ") && after.contains("http_reqs"), "{after:?}");
     }
 }
 

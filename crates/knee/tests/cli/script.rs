@@ -226,7 +226,7 @@ fn flags_win_over_variables_over_the_script_over_the_file() {
         .env("K6_BATCH", "3")
         .env("K6_MAX_REDIRECTS", "3")
         .run();
-    assert!(finished.stderr.contains("INFO 4,3,2,file"), "{}", finished.stderr);
+    assert!(finished.stderr.contains(" level=info msg=\"4,3,2,file\" source=console"), "{}", finished.stderr);
 }
 
 #[test]
@@ -291,14 +291,44 @@ fn each_name_is_an_endpoint_and_urls_without_end_share_one() {
 }
 
 #[test]
+fn a_script_reads_the_data_of_its_repository_and_of_the_working_directory_unless_a_root_narrows_it() {
+    let home = Home::new();
+    home.file("repo/.git/HEAD", "");
+    home.file("repo/data/users.csv", "anna");
+    home.file(
+        "repo/tests/load.js",
+        "const u = open('../data/users.csv'); export default () => console.log(u);",
+    );
+    home.file(
+        "elsewhere/o.js",
+        "const u = open('../repo/data/users.csv'); export default () => console.log(u);",
+    );
+    let run = |script: &str, folder: &str, flags: &str| {
+        let path = home.path(script);
+        home.knee("run -q --log-format raw").args(flags).arg(path).folder(&home.path(folder)).run()
+    };
+    let said = |finished: &Finished| finished.stderr.contains("anna");
+    assert!(said(&run("repo/tests/load.js", "elsewhere", "")), "by the repository");
+    assert!(said(&run("elsewhere/o.js", ".", "")), "by the working directory");
+    let outside = run("elsewhere/o.js", "elsewhere", "");
+    assert_eq!(outside.code, Some(107), "{}", outside.stderr);
+    assert!(outside.stderr.contains("--allow-read"), "{}", outside.stderr);
+    let narrowed = run("repo/tests/load.js", "repo", &format!("--root {}", word(&home.path("repo/tests"))));
+    assert_eq!(narrowed.code, Some(107), "{}", narrowed.stderr);
+}
+
+#[test]
 fn lines_of_the_script_go_where_they_are_sent() {
     let home = Home::new();
     home.file("script.js", "export default function () { console.log('said'); console.debug('debugged'); }");
     let console = home.path("console.txt");
     let run = |flags: &str| home.knee("run -q script.js").args(flags).run();
-    assert!(run("").stderr.contains("INFO said") && !run("").stderr.contains("debugged"));
-    assert!(run("-v").stderr.contains("DEBU debugged"));
+    assert!(
+        run("").stderr.contains(" level=info msg=said source=console")
+            && !run("").stderr.contains("debugged")
+    );
+    assert!(run("-v").stderr.contains(" level=debug msg=debugged source=console"));
     assert!(!run("--log-output none").stderr.contains("said"));
     assert!(!run(&format!("--console-output {}", word(&console))).stderr.contains("said"));
-    assert!(std::fs::read_to_string(console).unwrap().ends_with(" level=info msg=said\n"));
+    assert!(std::fs::read_to_string(console).unwrap().ends_with(" level=info msg=said source=console\n"));
 }

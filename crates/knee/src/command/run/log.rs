@@ -1,17 +1,19 @@
 //! Lines of a script and about it: where they go, and how they look.
 //!
-//! On a terminal and in a pipe they are short; in a file they look as k6 writes them, with a time. Does
-//! not decide what is said.
+//! They look as k6 writes them: on a terminal for people, elsewhere for programs that search them. Does not decide
+//! what is said.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use knee_core::clock;
-use knee_js::program::{LogLevel, Narrator};
+use knee_js::program::{LogLevel, LogLine, Narrator};
 
 use crate::problem::{Problem, printable, reason};
 use crate::settings::script::{Log, LogForm, LogTarget};
@@ -23,6 +25,7 @@ pub struct Lines {
     console: Option<Place>,
     form: LogForm,
     verbose: bool,
+    begun: Instant,
     /// Lines for the terminal, while a screen is on it.
     held: Mutex<Option<Held>>,
 }
@@ -45,6 +48,16 @@ enum Place {
     File(Mutex<File>),
 }
 
+impl Place {
+    fn is_terminal(&self) -> bool {
+        match self {
+            Self::Stderr(_) => std::io::stderr().is_terminal(),
+            Self::Stdout => std::io::stdout().is_terminal(),
+            Self::Nowhere | Self::File(_) => false,
+        }
+    }
+}
+
 impl Lines {
     /// Opens the files that lines go to.
     ///
@@ -59,19 +72,26 @@ impl Lines {
             LogTarget::File(path) => open(path)?,
         };
         let console = log.console.as_deref().map(open).transpose()?;
-        Ok(Arc::new(Self { to, console, form: log.form, verbose: log.verbose, held: Mutex::default() }))
+        Ok(Arc::new(Self {
+            to,
+            console,
+            form: log.form,
+            verbose: log.verbose,
+            begun: Instant::now(),
+            held: Mutex::default(),
+        }))
     }
 
     /// Where lines about the script go.
     pub fn narrator(self: &Arc<Self>) -> Narrator {
         let lines = self.clone();
-        Arc::new(move |level, line| lines.write(&lines.to, level, line))
+        Arc::new(move |line| lines.write(&lines.to, line))
     }
 
     /// Where lines of the script go.
     pub fn console(self: &Arc<Self>) -> Narrator {
         let lines = self.clone();
-        Arc::new(move |level, line| lines.write(lines.console.as_ref().unwrap_or(&lines.to), level, line))
+        Arc::new(move |line| lines.write(lines.console.as_ref().unwrap_or(&lines.to), line))
     }
 
     /// From now on nothing is written to the terminal: a screen is on it.
@@ -93,12 +113,12 @@ impl Lines {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, place: &Place, level: LogLevel, line: &str) {
-        if level == LogLevel::Debug && !self.verbose {
+    fn write(&self, place: &Place, line: &LogLine<'_>) {
+        if line.level == LogLevel::Debug && !self.verbose {
             return;
         }
-        let in_file = matches!(place, Place::File(_));
-        let text = shown(self.form, in_file, level, line);
+        let seconds = place.is_terminal().then(|| self.begun.elapsed().as_secs());
+        let text = shown(self.form, line, seconds);
         if matches!(place, Place::Stderr(_) | Place::Stdout)
             && let Some(held) = &mut *self.held()
         {
@@ -132,18 +152,30 @@ fn open(path: &Path) -> Result<Place, Problem> {
     })
 }
 
-fn shown(form: LogForm, in_file: bool, level: LogLevel, line: &str) -> String {
+/// As k6's logger writes it. `seconds` since the start are for a terminal; elsewhere the time of day is.
+fn shown(form: LogForm, line: &LogLine<'_>, seconds: Option<u64>) -> String {
+    let LogLine { level, message, fields } = line;
     let (short, long) = match level {
         LogLevel::Debug => ("DEBU", "debug"),
         LogLevel::Info => ("INFO", "info"),
         LogLevel::Warn => ("WARN", "warning"),
         LogLevel::Error => ("ERRO", "error"),
     };
-    match form {
-        LogForm::Raw => line.to_owned(),
-        LogForm::Json => serde_json::json!({ "level": long, "msg": line, "time": now() }).to_string(),
-        LogForm::Text if in_file => format!("time={:?} level={long} msg={}", now(), quoted(line)),
-        LogForm::Text => format!("{short} {line}"),
+    let pair = |(name, value): &(&str, &str)| format!(" {name}={}", quoted(value));
+    let rest: String = fields.iter().map(pair).collect();
+    match (form, seconds) {
+        (LogForm::Raw, _) => (*message).to_owned(),
+        (LogForm::Json, _) => {
+            let mut line = serde_json::json!({ "level": long, "msg": message, "time": now() });
+            fields.iter().for_each(|(name, value)| line[*name] = (*value).into());
+            line.to_string()
+        }
+        (LogForm::Text, None) => format!("time={:?} level={long} msg={}{rest}", now(), quoted(message)),
+        // As wide as k6 makes it, so that fields stand below each other.
+        (LogForm::Text, Some(seconds)) if !rest.is_empty() => {
+            format!("{short}[{seconds:04}] {message:<44} {rest}")
+        }
+        (LogForm::Text, Some(seconds)) => format!("{short}[{seconds:04}] {message}"),
     }
 }
 
@@ -157,22 +189,103 @@ fn now() -> String {
 /// In quotes unless it is one plain word.
 fn quoted(line: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-._/@^+".contains(c);
-    if !line.is_empty() && line.chars().all(plain) { line.to_owned() } else { format!("{line:?}") }
+    if line.chars().all(plain) && !line.is_empty() {
+        return line.to_owned();
+    }
+    let mut text = String::from("\"");
+    line.chars().for_each(|letter| escape(letter, &mut text));
+    text.push('"');
+    text
+}
+
+/// Escapes as Go does (`strconv.Quote`), whose form programs that read k6's lines expect.
+fn escape(letter: char, text: &mut String) {
+    const NAMED: [(char, &str); 9] = [
+        ('"', "\\\""),
+        ('\\', "\\\\"),
+        ('\x07', "\\a"),
+        ('\x08', "\\b"),
+        ('\x0c', "\\f"),
+        ('\n', "\\n"),
+        ('\r', "\\r"),
+        ('\t', "\\t"),
+        ('\x0b', "\\v"),
+    ];
+    if let Some((_, name)) = NAMED.iter().find(|(named, _)| *named == letter) {
+        return text.push_str(name);
+    }
+    let code = u32::from(letter);
+    let shown = letter == '\'' || letter == ' ' || letter.escape_debug().len() == 1;
+    // Writing into a string cannot fail.
+    let _ = match code {
+        _ if shown => write!(text, "{letter}"),
+        0..0x80 => write!(text, "\\x{code:02x}"),
+        0x80..0x1_0000 => write!(text, "\\u{code:04x}"),
+        _ => write!(text, "\\U{code:08x}"),
+    };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const CONSOLE: &[(&str, &str)] = &[("source", "console")];
+
+    fn warning(
+        form: LogForm,
+        fields: &[(&'static str, &str)],
+        seconds: Option<u64>,
+        message: &str,
+    ) -> String {
+        shown(form, &LogLine { level: LogLevel::Warn, message, fields }, seconds)
+    }
+
+    /// A line of the script.
+    fn said(message: &str) -> LogLine<'_> {
+        LogLine { level: LogLevel::Info, message, fields: CONSOLE }
+    }
+
     #[test]
-    fn a_line_in_a_file_looks_as_k6_writes_it() {
-        let line = |text| shown(LogForm::Text, true, LogLevel::Warn, text);
+    fn off_a_terminal_a_line_of_the_script_has_k6s_form() {
+        let line = |text| warning(LogForm::Text, CONSOLE, None, text);
         let rest = |line: String| line.split_once(' ').unwrap().1.to_owned();
         assert!(line("a").starts_with("time=\"20"), "{}", line("a"));
-        assert_eq!(rest(line("a")), "level=warning msg=a");
-        assert_eq!(rest(line("a \"b\"\n")), "level=warning msg=\"a \\\"b\\\"\\n\"");
-        assert_eq!(shown(LogForm::Raw, true, LogLevel::Info, "as it is"), "as it is");
-        assert_eq!(shown(LogForm::Text, false, LogLevel::Info, "short"), "INFO short");
+        assert_eq!(rest(line("a")), "level=warning msg=a source=console");
+        assert_eq!(rest(line("a \"b\"\n")), "level=warning msg=\"a \\\"b\\\"\\n\" source=console");
+        assert_eq!(rest(line("")), "level=warning msg=\"\" source=console");
+        assert_eq!(warning(LogForm::Raw, CONSOLE, None, "as it is"), "as it is");
+        let json = warning(LogForm::Json, CONSOLE, None, "a");
+        assert!(json.starts_with(r#"{"level":"warning","msg":"a","source":"console","time":"20"#), "{json}");
+    }
+
+    #[test]
+    fn a_request_that_failed_has_its_error_beside_the_message() {
+        let line = warning(LogForm::Text, &[("error", "Get \"http://h\": EOF")], None, "Request Failed");
+        assert!(
+            line.ends_with(r#" level=warning msg="Request Failed" error="Get \"http://h\": EOF""#),
+            "{line}"
+        );
+        assert!(warning(LogForm::Text, &[], None, "a b").ends_with(r#" level=warning msg="a b""#));
+    }
+
+    #[test]
+    fn on_a_terminal_a_line_has_the_seconds_since_the_start_and_its_source_in_a_column() {
+        let line = |text| warning(LogForm::Text, CONSOLE, Some(7), text);
+        assert_eq!(line("ab"), format!("WARN[0007] ab{}source=console", " ".repeat(44)));
+        assert_eq!(warning(LogForm::Text, &[], Some(7), "ab"), "WARN[0007] ab");
+    }
+
+    #[test]
+    fn what_cannot_be_printed_is_escaped_as_go_does() {
+        let cases = [
+            ("\x00\x1b\x7f", r#""\x00\x1b\x7f""#),
+            ("\x07\x08\x0b\x0c\r\t", r#""\a\b\v\f\r\t""#),
+            ("it's ü 世 \u{1f600}", "\"it's ü 世 \u{1f600}\""),
+            ("\u{200b}\u{e000}\u{e0001}", r#""\u200b\ue000\U000e0001""#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(quoted(text), expected);
+        }
     }
 
     #[test]
@@ -181,10 +294,10 @@ mod tests {
         let hear = |line: &str| HEARD.lock().unwrap().push(line.to_owned());
         let lines = Lines::open(&Log { form: LogForm::Raw, ..Log::default() }, hear).unwrap();
         lines.hold();
-        (0..HELD_MAX + 2).for_each(|number| lines.console()(LogLevel::Info, &number.to_string()));
+        (0..HELD_MAX + 2).for_each(|number| lines.console()(&said(&number.to_string())));
         assert!(HEARD.lock().unwrap().is_empty());
         lines.release(hear);
-        lines.console()(LogLevel::Info, "after");
+        lines.console()(&said("after"));
         let heard = HEARD.lock().unwrap();
         assert_eq!(heard.len(), HELD_MAX + 2);
         assert_eq!(heard[..2], ["note: 2 earlier lines of the script were dropped", "2"]);
@@ -198,8 +311,8 @@ mod tests {
         for (name, verbose) in [("quiet", false), ("verbose", true)] {
             let log = Log { console: Some(file(name)), verbose, form: LogForm::Raw, ..Log::default() };
             let lines = Lines::open(&log, |_| ()).unwrap();
-            lines.console()(LogLevel::Debug, "debugged");
-            lines.console()(LogLevel::Info, "said");
+            lines.console()(&LogLine { level: LogLevel::Debug, ..said("debugged") });
+            lines.console()(&said("said"));
         }
         assert_eq!(std::fs::read_to_string(file("quiet")).unwrap(), "said\n");
         assert_eq!(std::fs::read_to_string(file("verbose")).unwrap(), "debugged\nsaid\n");

@@ -2,11 +2,12 @@
 //!
 //! Sends nothing. What is wrong with either is found here, before any load.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use knee_js::loader::remote::RemoteSettings;
 use knee_js::program::Surroundings;
-use knee_js::program::files::{Script, bounded};
+use knee_js::program::files::{Reach, Script, bounded};
 use knee_js::session::{Session, SessionError};
 use knee_js::vu::LoadError;
 use knee_k6::options::Options;
@@ -39,7 +40,7 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
     }
     let surroundings = Surroundings {
         environment,
-        allow_read: args.script_flags.allow_read.clone(),
+        reach: reach(args),
         limits: knee_js::program::Limits::default(),
         narrator: lines.narrator(),
         console: Some(lines.console()),
@@ -57,6 +58,24 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         SessionError::Io(error) => unreadable(args, &error),
         SessionError::Script(error) => failed(Problem::new(error.to_string(), "")),
     })
+}
+
+/// What the script can read: what users of k6 expect of a suite whose scripts share data, and not the whole machine.
+fn reach(args: &RunArgs) -> Reach {
+    let also = args.script_flags.allow_read.clone();
+    if args.script_flags.root.is_some() {
+        return Reach { root: args.script_flags.root.clone(), also };
+    }
+    let of_repository = repository(Path::new(&args.script));
+    // Where services are started the working directory is often `/`, which nobody chose to be read.
+    let working = std::env::current_dir().ok().filter(|folder| folder.parent().is_some());
+    Reach { root: None, also: also.into_iter().chain(of_repository).chain(working).collect() }
+}
+
+/// The innermost folder above a file that is the root of a repository.
+fn repository(script: &Path) -> Option<PathBuf> {
+    let real = script.canonicalize().ok()?;
+    real.ancestors().skip(1).find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
 fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {

@@ -42,6 +42,7 @@ fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
     run.script_flags = RunScriptFlags {
         env: args.script.env.clone(),
         allow_read: args.script.allow_read.clone(),
+        root: args.script.root.clone(),
         ..RunScriptFlags::default()
     };
     run.modules = args.modules;

@@ -96,7 +96,7 @@ fn load(plan: &Plan) -> String {
         Executor::Open { rate: curve, arrivals, users_max } => {
             let upto = if curve.stages.is_empty() { "" } else { "up to " };
             let kind = match arrivals {
-                Arrivals::Uniform => "",
+                Arrivals::Uniform | Arrivals::Numbered { .. } => "",
                 Arrivals::Poisson { .. } => " Poisson",
             };
             let connections = number::count(u64::from(*users_max));
