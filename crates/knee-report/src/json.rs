@@ -6,12 +6,13 @@
 
 pub mod document;
 
+mod figure;
+
 use crate::{View, clean};
 use document::Document;
 
-/// The layout's version. Members may be added without a new one; it rises when a member is
-/// taken away or comes to mean something else.
-pub const VERSION: u32 = 1;
+pub use document::VERSION;
+pub(crate) use figure::finite;
 
 /// The document as a value.
 pub fn value(view: &View) -> serde_json::Value {
@@ -29,9 +30,4 @@ pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
     // Strings, numbers and maps with text as keys cannot fail to serialize.
     let text = serde_json::to_string_pretty(document).unwrap_or_default();
     clean::json(text) + "\n"
-}
-
-/// A number that JSON can hold.
-pub(crate) fn finite(number: f64) -> Option<f64> {
-    number.is_finite().then_some(number)
 }

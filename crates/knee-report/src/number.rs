@@ -164,6 +164,16 @@ pub fn rate(per_second: f64) -> String {
     fixed(per_second, usize::from(per_second.abs() < 1e5))
 }
 
+/// A level or a rate in three to four digits.
+pub fn level(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 || v.fract() == 0.0 => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    fixed(value, decimals)
+}
+
 /// A size in binary units, three significant digits.
 pub fn bytes(bytes: f64) -> String {
     if bytes.abs() < 1024.0 {

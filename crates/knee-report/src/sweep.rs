@@ -21,9 +21,11 @@ use knee_core::validity::Validity;
 use knee_study::sweep::rule::Outcome;
 use knee_study::sweep::{FinishedStep, LoadKind, Purpose, Report, StepLoad};
 
-use crate::number;
+use crate::number::{self, level};
 use crate::view::reading::Reading;
 use curve::Curve;
+
+pub use sentence::{Finding, Remark};
 
 /// What is known about a sweep besides its steps.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,26 +67,6 @@ pub struct SweepView<'r> {
     pub state: Validity,
     /// Why not; sentences.
     pub reasons: Vec<String>,
-}
-
-/// One thing found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// Its name.
-    pub name: &'static str,
-    /// Its value with its unit.
-    pub value: String,
-    /// What is to be known about it; may be empty.
-    pub remark: String,
-}
-
-/// A group of sentences.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remark {
-    /// What they are about.
-    pub heading: &'static str,
-    /// A sentence each.
-    pub sentences: Vec<String>,
 }
 
 /// One step.
@@ -174,16 +156,6 @@ pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
         brief: sentence::brief(&trial.judged),
         record: result.record.clone(),
     }
-}
-
-/// A level or a rate in three to four digits.
-pub fn level(value: f64) -> String {
-    let decimals = match value.abs() {
-        v if v >= 100.0 || v.fract() == 0.0 => 0,
-        v if v >= 10.0 => 1,
-        _ => 2,
-    };
-    number::fixed(value, decimals)
 }
 
 /// The word for what came of a step.

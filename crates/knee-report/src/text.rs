@@ -12,6 +12,8 @@ mod plan;
 
 mod section;
 
+mod style;
+
 pub(crate) mod table;
 
 mod times;
@@ -20,29 +22,12 @@ mod validity;
 
 pub use ink::Palette;
 pub use interval::{header as interval_header, line as interval_line};
+pub use style::Style;
 pub use validity::reason_line;
 
 use ink::{Tone, cut, wrap};
 
-use crate::number::Unit;
 use crate::{View, clean};
-
-/// How a report looks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Columns of a line.
-    pub width: usize,
-    /// Colours.
-    pub palette: Palette,
-    /// The unit of all times; `None` chooses one that fits.
-    pub unit: Option<Unit>,
-}
-
-impl Default for Style {
-    fn default() -> Self {
-        Self { width: 80, palette: Palette::None, unit: None }
-    }
-}
 
 /// Narrower than this nothing can be laid out.
 const WIDTH_MIN: usize = 60;
@@ -93,11 +78,4 @@ fn title(view: &View, style: &Style) -> Vec<String> {
     let pieces = plan::pieces(&view.head.plan);
     lines.extend(wrap("", pieces.iter().map(String::as_str), ", ", style.width));
     lines
-}
-
-/// A heading, and after it what applies to all that follows.
-fn heading(name: &str, remark: &str, style: &Style) -> String {
-    let remark = cut(remark, style.width.saturating_sub(name.len() + 1));
-    let name = style.palette.paint(Tone::Strong, name);
-    if remark.is_empty() { name } else { format!("{name} {}", style.palette.paint(Tone::Faint, &remark)) }
 }

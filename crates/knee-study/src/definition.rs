@@ -9,9 +9,13 @@ mod claim;
 
 mod plan;
 
+mod lookup;
+
 mod problem;
 
 mod raw;
+
+mod read;
 
 mod resolve;
 
@@ -25,7 +29,7 @@ use knee_core::fixture::Declaration;
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::metric::Metric;
+use crate::metric::{Metric, Unit};
 
 pub use problem::{Problem, Problems};
 
@@ -227,6 +231,15 @@ pub struct Design {
     pub aa: bool,
 }
 
+impl Design {
+    /// The margin that the definition asks for, if it does. One for all metrics is not meant for shares: 5 % of errors would
+    /// be a lot.
+    pub(crate) fn margin_of(&self, metric: Metric) -> Option<f64> {
+        let general = self.margin.filter(|_| metric.unit() != Unit::Share);
+        self.margins.get(&metric).copied().or(general)
+    }
+}
+
 /// Amounts of data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growth {
@@ -315,22 +328,6 @@ pub struct Published {
 }
 
 impl Definition {
-    /// Reads a `study.toml`. `file` is how the caller calls it; `exists` says whether a file, relative to
-    /// the study's folder, is there.
-    pub fn read(text: &str, file: &str, exists: &dyn Fn(&str) -> bool) -> Result<Self, Problems> {
-        let mut finder = problem::Finder::new(text, file);
-        match toml::from_str::<raw::Document>(text) {
-            Ok(document) => {
-                let definition = resolve::definition(document, &mut finder, exists);
-                finder.or(definition)
-            }
-            Err(error) => {
-                problem::syntax(&mut finder, &error);
-                finder.or(None)
-            }
-        }
-    }
-
     /// The variant of a name.
     pub fn variant(&self, name: &str) -> Option<&Variant> {
         self.variants.iter().find(|variant| variant.name == name)

@@ -25,6 +25,8 @@ pub(crate) mod lineup;
 
 mod measured;
 
+mod state;
+
 mod usable;
 
 mod trial;
@@ -40,16 +42,16 @@ pub use estimate::Estimate;
 pub use growth::{GrowthClass, GrowthResult};
 pub use lineup::Relation;
 pub use measured::Spent;
+pub use state::Study;
 pub use trial::{
     Entry, Figure, GENERATOR, Measured, Options, Placement, Refusal, Trial, TrialResult, TrialWarning,
 };
 
 use std::collections::{BTreeMap, VecDeque};
 
-use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 
-use crate::definition::{Definition, Variant, Workload};
+use crate::definition::Definition;
 use crate::design;
 use crate::statistics::verdict::Verdict;
 use lineup::Lineup;
@@ -59,27 +61,6 @@ const ATTEMPTS_MAX: u32 = 2;
 
 /// Blocks of a quick study.
 const BLOCKS_QUICK: usize = 6;
-
-/// Longest trial of a quick study, and longest time before it.
-const MEASURE_QUICK: Nanos = Nanos::from_secs(2);
-const SETTLE_QUICK: Nanos = Nanos::from_secs(1);
-
-/// A study under way.
-#[derive(Clone, Debug)]
-pub struct Study {
-    definition: Definition,
-    options: Options,
-    lineup: Lineup,
-    calibration: Option<Calibration>,
-    /// Blocks planned by now.
-    blocks: usize,
-    extended: bool,
-    /// What is left of the blocks planned, the next one first.
-    ahead: VecDeque<Trial>,
-    entries: Vec<Entry>,
-    /// Variants that no longer take part, and why.
-    lost: BTreeMap<String, String>,
-}
 
 impl Study {
     /// A study before its first trial.
@@ -135,75 +116,6 @@ impl Study {
                 .map_err(|_| Refusal::OtherStudy(entry.trial.number))?;
         }
         Ok(study)
-    }
-
-    /// The next trial to run; `None` when the study is over. Asking twice gives the same.
-    pub fn next(&self) -> Option<Trial> {
-        self.ahead.front().cloned()
-    }
-
-    /// Whether nothing is left to run.
-    pub fn is_over(&self) -> bool {
-        self.ahead.is_empty()
-    }
-
-    /// Trials that are left, as far as is known now: repeats and an extension come on top.
-    pub fn remaining(&self) -> usize {
-        self.ahead.len()
-    }
-
-    /// The trials that are left, as far as is known now, in their order.
-    pub fn planned(&self) -> impl Iterator<Item = &Trial> {
-        self.ahead.iter()
-    }
-
-    /// What was told so far.
-    pub fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
-
-    /// What is studied.
-    pub const fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    /// What was asked of it beyond its definition.
-    pub const fn options(&self) -> &Options {
-        &self.options
-    }
-
-    /// The machine's noise, if it is known.
-    pub const fn calibration(&self) -> Option<&Calibration> {
-        self.calibration.as_ref()
-    }
-
-    /// The variants that take part, those that the design makes by itself among them.
-    pub fn variants(&self) -> &[Variant] {
-        &self.lineup.variants
-    }
-
-    /// The variant of a trial.
-    pub fn variant_of(&self, trial: &Trial) -> Option<&Variant> {
-        self.lineup.variants.iter().find(|variant| variant.name == trial.variant)
-    }
-
-    /// The workload of a trial.
-    pub fn workload_of(&self, trial: &Trial) -> Option<&Workload> {
-        self.definition.workload(&trial.workload)
-    }
-
-    /// How long a trial loads the service before it measures: longer if its process is fresh.
-    pub fn settle(&self, fresh: bool) -> Nanos {
-        let design = &self.definition.design;
-        let whole = if fresh { design.warm_up } else { design.settle };
-        if self.options.quick { whole.min(SETTLE_QUICK) } else { whole }
-    }
-
-    /// How long a trial measures; scripts end by their own options.
-    pub fn measure(&self, trial: &Trial) -> Nanos {
-        let own = self.workload_of(trial).and_then(|workload| workload.measure);
-        let whole = own.unwrap_or(self.definition.design.measure);
-        if self.options.quick { whole.min(MEASURE_QUICK) } else { whole }
     }
 
     /// Takes what came of `trial`, which has to be the one that [`Study::next`] gave.
@@ -270,10 +182,6 @@ impl Study {
             self.blocks *= 2;
             self.plan(from..self.blocks);
         }
-    }
-
-    const fn may_extend(&self) -> bool {
-        self.definition.design.extend && !self.options.quick
     }
 
     /// Lines up the trials of some blocks: variant by variant, because a change of variants costs a start, and each

@@ -12,31 +12,11 @@ use super::tree::Tree;
 mod edge;
 mod name;
 
-/// Crates that still have cycles, one directory per line; the list only shrinks.
-const LIST: &str = "xtask/src/tidy/crates_with_cycles.txt";
-
 /// From the path of a file to the files that it names, each with the line.
 type Edges = BTreeMap<String, BTreeMap<String, usize>>;
 
 pub fn check(tree: &Tree) -> Vec<Violation> {
-    let list = tree.text(LIST).unwrap_or_default();
-    let allowed: Vec<&str> = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
-    let mut violations = Vec::new();
-    let mut clean: BTreeSet<&str> = allowed.iter().copied().collect();
-    for (directory, files) in crates(tree) {
-        let found = cycles(&edge::of(&directory, &files));
-        if found.is_empty() {
-            continue;
-        }
-        clean.remove(directory.as_str());
-        if !allowed.contains(&directory.as_str()) {
-            violations.extend(found);
-        }
-    }
-    violations.extend(clean.into_iter().map(|directory| {
-        Violation::new(LIST, 0, format!("`{directory}` has no cycles; take it off the list"))
-    }));
-    violations
+    crates(tree).iter().flat_map(|(directory, files)| cycles(&edge::of(directory, files))).collect()
 }
 
 /// The sources of every product crate, by the directory of the crate.
@@ -201,16 +181,24 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_on_the_list_is_let_off_until_it_has_no_cycle() {
-        let (one, two) =
-            ("use crate::two::g;\npub fn f() { g() }\n", "use crate::one::f;\npub fn g() { f() }\n");
-        let files = [
-            ("crates/a/src/lib.rs", "mod one;\nmod two;\n"),
-            ("crates/a/src/one.rs", one),
-            ("crates/a/src/two.rs", two),
-        ];
-        let listed = [files.as_slice(), &[(LIST, "# why\ncrates/a\n")]].concat();
-        assert_eq!(found_in(&listed), NONE);
-        assert_eq!(found_in(&[("crates/a/src/lib.rs", ""), (LIST, "crates/a\n")]).len(), 1);
+    fn a_file_attached_by_its_path_is_the_module_that_it_is_declared_as() {
+        let parent = "#[path = \"p/linux.rs\"]\nmod platform;\n#[path = \"p/portable.rs\"]\nmod platform;\n\
+                      pub struct Own;\nfn f() { platform::read() }\n";
+        let child = "use super::Own;\npub fn read() { let _ = Own; }\n";
+        let (lib, alone) = ("mod p;", "pub fn read() {}\n");
+        let files = |linux, portable| {
+            [
+                ("crates/a/src/lib.rs", lib),
+                ("crates/a/src/p.rs", parent),
+                ("crates/a/src/p/linux.rs", linux),
+                ("crates/a/src/p/portable.rs", portable),
+            ]
+        };
+        assert_eq!(found_in(&files(alone, alone)), NONE);
+        let both = "pub struct Own;\nfn f(own: &Own, two: super::platform::Own) {}\n";
+        assert_eq!(found_in(&files(both, both)), NONE);
+        assert_eq!(found_in(&files(child, alone)).len(), 1);
+        assert_eq!(found_in(&files(alone, child)).len(), 1);
+        assert_eq!(found_in(&files(child, child)).len(), 2);
     }
 }

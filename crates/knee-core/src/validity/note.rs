@@ -3,7 +3,7 @@
 //! Does not judge; see [`super::rule`].
 
 use super::diagnostics::Diagnostics;
-use super::rule::count;
+use super::figure::count;
 use crate::unit::Nanos;
 
 /// One note.

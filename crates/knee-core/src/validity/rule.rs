@@ -6,8 +6,8 @@
 //! doing. A new rule is a new file here and a line in [`RULES`].
 //! Does not collect figures; see [`super::collect`].
 
+use super::Warning;
 use super::diagnostics::Diagnostics;
-use super::{Validity, Warning};
 
 mod area;
 mod bent;
@@ -23,6 +23,7 @@ mod no_answer;
 mod nothing_measured;
 mod ports;
 mod rate;
+mod rated;
 mod run_delay;
 mod stall;
 mod steal;
@@ -31,6 +32,8 @@ mod suspended;
 mod throttled;
 mod truncated;
 mod worker_cpu;
+
+use rated::Rated;
 
 #[cfg(test)]
 pub(super) mod testing;
@@ -60,35 +63,6 @@ pub const RULES: &[Rule] = &[
     Rule::of::<littles_law::Evidence>(),
     Rule::of::<truncated::Evidence>(),
 ];
-
-/// What a rule found, and everything that is to be said about it.
-trait Rated: Sized {
-    /// Short, stable name.
-    const CODE: &'static str;
-    /// What is looked at, for the table of rules.
-    const LOOKS_AT: &'static str;
-    /// When the result is suspect; empty if never.
-    const SUSPECT: &'static str;
-    /// When the result is invalid; empty if never.
-    const INVALID: &'static str;
-    /// Where the limits come from.
-    const SOURCE: &'static str;
-    /// What usually causes it, and what it does to the numbers.
-    const CAUSE: &'static str;
-    /// What to do, at length.
-    const REMEDY: &'static str;
-    /// What to do first, as an imperative.
-    const HINT: &'static str;
-
-    /// The evidence, if there is any. A figure that this platform cannot measure (`None`) is none.
-    fn find(diagnostics: &Diagnostics) -> Option<Self>;
-
-    /// What it makes of the result; `None` if it is within limits.
-    fn validity(&self) -> Option<Validity>;
-
-    /// What was seen, with its figure, in 12 words at most; no full stop.
-    fn message(&self) -> String;
-}
 
 /// One rule, as lists and `knee explain` show it.
 #[derive(Clone, Copy, Debug)]
@@ -141,42 +115,6 @@ fn check<E: Rated>(diagnostics: &Diagnostics) -> Option<Warning> {
     })
 }
 
-/// What a figure with two limits makes of the result; both are exclusive.
-fn above(value: f64, suspect: f64, invalid: f64) -> Option<Validity> {
-    if value > invalid {
-        Some(Validity::Invalid)
-    } else if value > suspect {
-        Some(Validity::Suspect)
-    } else {
-        None
-    }
-}
-
-/// A share as text, with three digits at the most.
-fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    match value {
-        value if value < 1.0 => format!("{value:.2} %"),
-        value if value < 10.0 => format!("{value:.1} %"),
-        value => format!("{value:.0} %"),
-    }
-}
-
-/// A count as text, with commas between thousands.
-pub(super) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-const OUR_FAULT: &str = "This is a fault of knee, not of the target. Keep the record and report it.";
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,12 +131,5 @@ mod tests {
         codes.sort_unstable();
         codes.dedup();
         assert_eq!(codes.len(), RULES.len());
-    }
-
-    #[test]
-    fn counts_and_shares_are_written_as_people_read_them() {
-        let counts = [0, 999, 1_000, 5_018, 1_234_567].map(count);
-        assert_eq!(counts, ["0", "999", "1,000", "5,018", "1,234,567"]);
-        assert_eq!([0.001_23, 0.023_4, 0.5].map(percent), ["0.12 %", "2.3 %", "50 %"]);
     }
 }

@@ -13,18 +13,20 @@ use knee_core::outcome::Outcome;
 use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Machine};
 use knee_core::tally::Phase;
-use knee_core::unit::Nanos;
 use knee_core::validity::{self, Validity};
 use serde::Serialize;
 
-use super::finite;
+use super::figure::{Bodies, finite, reading, seconds};
 use crate::View;
-use crate::view::reading::Reading;
 use crate::view::request_stats::{self, RequestStats};
 use crate::view::time_summary::TimeSummary;
 
 use diagnostics::Diagnostics;
 use interval::Interval;
+
+/// The layout's version. Members may be added without a new one; it rises when a member is
+/// taken away or comes to mean something else.
+pub const VERSION: u32 = 1;
 
 /// The whole document.
 #[derive(Debug, Serialize)]
@@ -69,7 +71,7 @@ impl<'v> Document<'v> {
     pub fn of(view: &'v View) -> Self {
         let total = &view.total;
         Self {
-            version: super::VERSION,
+            version: VERSION,
             title: &view.head.title,
             started_unix_s: view.head.started.as_secs_f64(),
             mode: if view.head.plan.is_open() { "open" } else { "closed" },
@@ -291,19 +293,6 @@ impl Connections {
     }
 }
 
-/// How many different bodies came back.
-#[derive(Debug, Serialize)]
-struct Bodies {
-    distinct: u64,
-    more: bool,
-}
-
-impl Bodies {
-    fn of((distinct, more): (u64, bool)) -> Self {
-        Self { distinct, more }
-    }
-}
-
 #[derive(Debug, Serialize)]
 struct Endpoint<'v> {
     name: &'v str,
@@ -352,17 +341,4 @@ impl WarmUp {
             connections: Connections::of(part),
         }
     }
-}
-
-/// Milliseconds to the nanosecond; null where there is no figure.
-fn reading(reading: Reading) -> Option<f64> {
-    reading.nanos().and_then(finite).map(|nanos| nanos.round() / 1e6)
-}
-
-fn millis(nanos: Nanos) -> f64 {
-    nanos.as_millis_f64()
-}
-
-fn seconds(nanos: Nanos) -> f64 {
-    nanos.as_secs_f64()
 }

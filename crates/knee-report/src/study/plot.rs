@@ -52,9 +52,6 @@ pub struct Plot {
     pub svg: String,
 }
 
-/// Metrics side by side in one picture.
-const PANELS: usize = 2;
-
 /// All pictures that a conclusion carries, in the order of the document.
 pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();

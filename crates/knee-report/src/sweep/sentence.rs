@@ -12,8 +12,27 @@ use knee_study::sweep::rule::{Judged, Miss, Outcome};
 use knee_study::sweep::usl::{Law, Unfit};
 use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Report};
 
-use super::{Finding, Remark, level};
-use crate::number;
+use crate::number::{self, level};
+
+/// One thing found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value with its unit.
+    pub value: String,
+    /// What is to be known about it; may be empty.
+    pub remark: String,
+}
+
+/// A group of sentences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// What they are about.
+    pub heading: &'static str,
+    /// A sentence each.
+    pub sentences: Vec<String>,
+}
 
 /// How the sweep was made.
 pub fn terms(report: &Report) -> Vec<String> {

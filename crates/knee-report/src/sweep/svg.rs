@@ -7,10 +7,10 @@
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 
+use super::SweepView;
 use super::curve::{Curve, Dot, Mark};
-use super::{SweepView, level};
 use crate::clean;
-use crate::number;
+use crate::number::{self, level};
 use knee_study::sweep::rule::Outcome;
 
 /// Pixels.

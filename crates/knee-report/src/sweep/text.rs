@@ -8,9 +8,9 @@ use knee_study::sweep::FinishedStep;
 use knee_study::sweep::rule::Outcome;
 
 use super::curve::Curve;
-use super::{Row, SweepView, level, row, word};
+use super::{Row, SweepView, row, word};
 use crate::clean;
-use crate::number::{self, Unit};
+use crate::number::{self, Unit, level};
 use crate::text::Style;
 use crate::text::ink::{Tone, cut, left, right, width, wrap};
 use crate::text::table::{Cell, Side, Table};

@@ -7,9 +7,9 @@ use knee_core::record::Ending;
 use knee_core::unit::Nanos;
 
 use super::ink::{Tone, cut, left, wrap, wrap_words};
+use super::style::{Style, heading};
 use super::table::{Cell, Side, Table};
 use super::times::{reading, scale};
-use super::{Style, heading};
 use crate::number::{bytes, count, rate};
 use crate::view::request_stats::RequestStats;
 use crate::view::time_summary::TimeSummary;

@@ -6,8 +6,8 @@ use knee_core::outcome::Outcome;
 use knee_core::tally::Phase;
 
 use super::ink::{Tone, right, wrap_words};
+use super::style::{Style, heading};
 use super::table::{Cell, Side, Table};
-use super::{Style, heading};
 use crate::View;
 use crate::number::{self, Scale, Unit};
 use crate::view::reading::Reading;

@@ -6,8 +6,8 @@
 use knee_core::unit::Nanos;
 use knee_core::validity::{Diagnostics, Validity, Warning};
 
-use super::Style;
 use super::ink::{Tone, wrap, wrap_words};
+use super::style::Style;
 use crate::number::{self, percent};
 use crate::{View, clean};
 

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
+use super::lookup::{Known, in_order, look_in, written};
 use super::problem::Finder;
 use super::raw::{self, Text};
-use super::resolve::{Known, in_order, look_in, written};
 use super::{Cell, Claim, Expectation, Published, Test, plan};
 use crate::metric::{Metric, Unit};
 

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use knee_core::unit::Nanos;
 use toml::Spanned;
 
+use super::lookup::{Known, in_order, look_in, lookup, time, whole, written};
 use super::problem::Finder;
 use super::raw::{self, Text};
-use super::resolve::{Known, in_order, look_in, lookup, time, whole, written};
 use super::{Design, DesignKind, Growth, Variant};
 use crate::metric::{self, Metric};
 

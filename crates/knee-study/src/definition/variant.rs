@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use super::Variant;
+use super::lookup::{Known, check_value, in_order, lookup, service, written};
 use super::problem::Finder;
 use super::raw::{self, Text};
-use super::resolve::{Known, check_value, in_order, lookup, service, written};
 
 /// All variants with all their settings, in the order of the file. Those that cannot be resolved are noted and left out.
 pub(super) fn variants(

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use super::lookup::{Known, in_order, service, time, whole};
 use super::problem::Finder;
 use super::raw::{self, Text};
-use super::resolve::{Known, in_order, service, time, whole};
 use super::{Load, Request, Workload};
 
 /// Connections where a workload does not say.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conclusion, Refusal, Relation, effect, wording};
+use super::{Refusal, wording};
 use crate::definition::{Definition, Design};
 use crate::metric::{Metric, Unit};
 use crate::statistics::student;
@@ -32,23 +32,6 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The noise that a study's A/A showed; `None` if it had none.
-    pub fn of(conclusion: &Conclusion, of: impl Into<String>) -> Option<Self> {
-        let twins = || conclusion.effects.iter().filter(|effect| effect.relation == Relation::Aa);
-        let mut calibration = Self { of: of.into(), ..Self::default() };
-        for effect in twins().filter(|effect| effect.n_blocks > 1) {
-            let known = calibration.deviations.entry(effect.metric).or_default();
-            *known = known.max(effect.deviation);
-            calibration.blocks = calibration.blocks.max(effect.n_blocks);
-            let different =
-                effect.verdict != crate::statistics::verdict::Verdict::Same && effect.p_adjusted < ALPHA;
-            if different && !calibration.suspicious.contains(&effect.metric) {
-                calibration.suspicious.push(effect.metric);
-            }
-        }
-        (!calibration.deviations.is_empty()).then_some(calibration)
-    }
-
     /// What noise alone does to the mean of `blocks` blocks: half the width of its 95 % interval, on the scale of the
     /// differences. `None` for a metric that was not measured.
     pub fn floor(&self, metric: Metric, blocks: usize) -> Option<f64> {
@@ -100,7 +83,7 @@ impl Calibration {
             return Ok(());
         }
         for metric in &design.metrics {
-            let asked = effect::asked(definition, *metric);
+            let asked = design.margin_of(*metric);
             let least = self.least_margin(*metric, blocks);
             if let Some((asked, least)) = asked.zip(least).filter(|(asked, least)| asked < least) {
                 return Err(Refusal::MarginWithinNoise { metric: *metric, asked, least, blocks });

@@ -11,13 +11,13 @@ pub use super::usable::{LostBlock, Spread};
 
 use super::usable::UsableTrials;
 use super::{
-    Bound, ClaimResult, Effect, Entry, GrowthResult, Relation, Study, TrialResult, bound, claim, effect,
-    growth, wording,
+    Bound, Calibration, ClaimResult, Effect, Entry, GrowthResult, Relation, Study, TrialResult, bound, claim,
+    effect, growth, wording,
 };
 use crate::definition::{Cell, DesignKind, Published};
 use crate::metric::Metric;
 use crate::statistics::sign_flip;
-use crate::statistics::verdict::Verdict;
+use crate::statistics::verdict::{ALPHA, Verdict};
 
 /// What a study showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -134,6 +134,22 @@ impl Conclusion {
     /// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
     pub fn confidence(&self) -> Option<f64> {
         (!self.quick).then_some(1.0 - self.alpha)
+    }
+
+    /// The noise that its A/A showed, with what was measured in the caller's words; `None` if it had none.
+    pub fn calibration(&self, of: impl Into<String>) -> Option<Calibration> {
+        let twins = || self.effects.iter().filter(|effect| effect.relation == Relation::Aa);
+        let mut calibration = Calibration { of: of.into(), ..Calibration::default() };
+        for effect in twins().filter(|effect| effect.n_blocks > 1) {
+            let known = calibration.deviations.entry(effect.metric).or_default();
+            *known = known.max(effect.deviation);
+            calibration.blocks = calibration.blocks.max(effect.n_blocks);
+            let different = effect.verdict != Verdict::Same && effect.p_adjusted < ALPHA;
+            if different && !calibration.suspicious.contains(&effect.metric) {
+                calibration.suspicious.push(effect.metric);
+            }
+        }
+        (!calibration.deviations.is_empty()).then_some(calibration)
     }
 }
 

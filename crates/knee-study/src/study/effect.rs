@@ -8,7 +8,7 @@ use super::estimate::Estimate;
 use super::lineup::Pairing;
 use super::usable::UsableTrials;
 use super::{Relation, Study, wording};
-use crate::definition::{Cell, Definition};
+use crate::definition::Cell;
 use crate::metric::{Metric, Unit};
 use crate::statistics::paired::Paired;
 use crate::statistics::verdict::{self, Rule, Verdict};
@@ -107,20 +107,12 @@ pub(super) fn margin(study: &Study, metric: Metric) -> f64 {
     if study.options.quick {
         return if share { MARGIN_QUICK_OF_SHARES } else { MARGIN_QUICK };
     }
-    if let Some(margin) = asked(&study.definition, metric) {
+    if let Some(margin) = study.definition.design.margin_of(metric) {
         return margin;
     }
     let margin = if share { MARGIN_OF_SHARES } else { MARGIN };
     let least = study.calibration.as_ref().and_then(|known| known.least_margin(metric, study.blocks));
     margin.max(least.unwrap_or_default())
-}
-
-/// The margin that the definition asks for, if it does. One for all metrics is not meant for shares: 5 % of errors would
-/// be a lot.
-pub(super) fn asked(definition: &Definition, metric: Metric) -> Option<f64> {
-    let design = &definition.design;
-    let general = design.margin.filter(|_| metric.unit() != Unit::Share);
-    design.margins.get(&metric).copied().or(general)
 }
 
 /// The effects of one comparison: its metrics are tested together.

@@ -233,7 +233,7 @@ fn an_aa_test_calibrates_a_machine() {
     let options = Options { aa: Some("fine".to_owned()), ..Options::default() };
     let rest = format!("{LADDER}seed = 2\n");
     let conclusion = run(study_with(&rest, options, None), |trial, _, _| around(trial, 10.0, 0.03));
-    let calibration = Calibration::of(&conclusion, "this machine").unwrap();
+    let calibration = conclusion.calibration("this machine").unwrap();
     // Two sides with 3 % each: sqrt(2) * 3 %.
     let deviation = calibration.deviations[&Metric::P50];
     assert!((0.02..0.07).contains(&deviation), "{deviation}");

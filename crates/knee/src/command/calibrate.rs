@@ -13,7 +13,7 @@ use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::study::comparison as shown;
 use knee_study::compare::A;
-use knee_study::study::{Calibration, Options, Study};
+use knee_study::study::{Options, Study};
 
 use super::build;
 use super::compare::{drive, render};
@@ -64,7 +64,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
         return Ok(Exit::Interrupted);
     }
     let conclusion = study.conclude();
-    let Some(calibration) = Calibration::of(&conclusion, format!("{of}: {load}")) else {
+    let Some(calibration) = conclusion.calibration(format!("{of}: {load}")) else {
         let lost = conclusion.lost.first().map_or("", |lost| lost.why.as_str());
         let what = format!("no two blocks could be used, nothing is kept: {lost}");
         return Err((

@@ -2,8 +2,6 @@
 //!
 //! Does not judge what it finds.
 
-use std::collections::BTreeSet;
-
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
@@ -17,18 +15,17 @@ struct Source<'a> {
     file: syn::File,
 }
 
-/// The edges between the files of the crate in `directory`.
+/// The edges between the files of the crate in `directory`, as far as they are modules of its library.
 pub fn of(directory: &str, files: &[(&str, &str)]) -> Edges {
-    let sources: Vec<Source<'_>> = files.iter().filter_map(|file| source(directory, *file)).collect();
-    let tests: BTreeSet<Module> = sources.iter().flat_map(tests).collect();
-    let is_test = |module: &Module| (1..=module.len()).any(|end| tests.contains(&module[..end]));
-    let sources: Vec<Source<'_>> = sources.into_iter().filter(|source| !is_test(&source.module)).collect();
+    let source = format!("{directory}/src");
+    let mut found = Found { files, sources: Vec::new() };
+    found.add(&format!("{source}/lib.rs"), &source, &Module::new());
     let mut names = Names::default();
-    for source in &sources {
+    for source in &found.sources {
         names.add(&source.module, source.path, &source.file.items);
     }
     let mut edges = Edges::new();
-    for source in &sources {
+    for source in &found.sources {
         let mut paths =
             Paths { names: &names, module: source.module.clone(), path: source.path, edges: &mut edges };
         paths.visit_file(&source.file);
@@ -36,23 +33,58 @@ pub fn of(directory: &str, files: &[(&str, &str)]) -> Edges {
     edges
 }
 
-/// A file with the module that it is. The program beside a library is a crate of its own.
-fn source<'a>(directory: &str, (path, text): (&'a str, &str)) -> Option<Source<'a>> {
-    let inside = path.strip_prefix(directory)?.strip_prefix("/src/")?.strip_suffix(".rs")?;
-    if inside == "main" || inside.starts_with("bin/") {
-        return None;
-    }
-    let module = if inside == "lib" { Module::new() } else { inside.split('/').map(str::to_owned).collect() };
-    Some(Source { path, module, file: syn::parse_file(text).ok()? })
+/// The files of a crate, and those found to be its modules. Only declarations tell which file is which module.
+struct Found<'a> {
+    files: &'a [(&'a str, &'a str)],
+    sources: Vec<Source<'a>>,
 }
 
-/// The modules in files of their own that a file declares for tests alone.
-fn tests(source: &Source<'_>) -> Vec<Module> {
-    let declared = source.file.items.iter().filter_map(|item| match item {
-        syn::Item::Mod(item) if is_test(&item.attrs) || item.ident == "tests" => Some(item.ident.to_string()),
+impl Found<'_> {
+    /// Adds a file, and the files that it declares, which are in `below`. Tests are left out.
+    fn add(&mut self, path: &str, below: &str, module: &Module) {
+        let Some((path, text)) = self.files.iter().copied().find(|(known, _)| *known == path) else { return };
+        let Ok(file) = syn::parse_file(text) else { return };
+        self.declared(&file.items, directory(path), below, module);
+        self.sources.push(Source { path, module: module.clone(), file });
+    }
+
+    /// Adds the files that the items of a module declare. What `#[path]` says is relative to `beside`.
+    fn declared(&mut self, items: &[syn::Item], beside: &str, below: &str, module: &Module) {
+        for item in items {
+            let syn::Item::Mod(item) = item else { continue };
+            if is_test(&item.attrs) || item.ident == "tests" {
+                continue;
+            }
+            let name = item.ident.to_string();
+            let below = format!("{below}/{name}");
+            let module = [module.as_slice(), &[name]].concat();
+            match (&item.content, item.attrs.iter().find_map(path_of)) {
+                (Some((_, items)), _) => self.declared(items, &below, &below, &module),
+                // Modules of a file that is attached by its path are in the directory of that file.
+                (None, Some(path)) => {
+                    let path = format!("{beside}/{path}");
+                    self.add(&path, directory(&path), &module);
+                }
+                (None, None) => self.add(&format!("{below}.rs"), &below, &module),
+            }
+        }
+    }
+}
+
+/// The directory that a file is in.
+fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+/// The text of `#[path = "…"]`.
+fn path_of(attribute: &syn::Attribute) -> Option<String> {
+    let syn::Meta::NameValue(meta) = &attribute.meta else { return None };
+    match &meta.value {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) if meta.path.is_ident("path") => {
+            Some(text.value())
+        }
         _ => None,
-    });
-    declared.map(|name| [source.module.as_slice(), &[name]].concat()).collect()
+    }
 }
 
 /// Goes through the paths of one file.
@@ -66,7 +98,7 @@ struct Paths<'a> {
 
 impl Paths<'_> {
     fn note(&mut self, path: &[String], line: usize) {
-        for file in self.names.files(&self.module, path) {
+        for file in self.names.files(self.path, &self.module, path) {
             if file != self.path {
                 self.edges.entry(self.path.to_owned()).or_default().entry(file).or_insert(line);
             }

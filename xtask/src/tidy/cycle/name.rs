@@ -28,7 +28,8 @@ struct Scope {
 /// The modules of a crate.
 #[derive(Debug, Default)]
 pub struct Names {
-    scopes: BTreeMap<Module, Scope>,
+    /// Several of one module where `cfg` chooses between files for it.
+    scopes: BTreeMap<Module, Vec<Scope>>,
 }
 
 /// One name of a `use`: the path that it stands for, and what it is called here; `*` for all.
@@ -61,17 +62,17 @@ impl Names {
                 other => scope.items.extend(name_of(other)),
             }
         }
-        self.scopes.insert(module.clone(), scope);
+        self.scopes.entry(module.clone()).or_default().push(scope);
     }
 
-    /// The files that a path ends in, as it is written in `module`; none if it is not of this crate, or a bare module.
-    pub fn files(&self, module: &Module, path: &[String]) -> BTreeSet<String> {
+    /// The files that a path ends in, as `from` has it in `module`; none if it is not of this crate, or a bare module.
+    pub fn files(&self, from: &str, module: &Module, path: &[String]) -> BTreeSet<String> {
         let mut files = BTreeSet::new();
-        self.find(module, path, STEPS_MAX, &mut files);
+        self.find(from, module, path, STEPS_MAX, &mut files);
         files
     }
 
-    fn find(&self, module: &Module, path: &[String], steps: usize, files: &mut BTreeSet<String>) {
+    fn find(&self, from: &str, module: &Module, path: &[String], steps: usize, files: &mut BTreeSet<String>) {
         let mut at = module.clone();
         let mut rest = path;
         while let [first, after @ ..] = rest {
@@ -83,34 +84,46 @@ impl Names {
             }
             rest = after;
         }
-        self.walk(&at, rest, steps, files);
+        self.walk(from, &at, rest, steps, files);
     }
 
     /// Follows `rest` from inside of a module.
-    fn walk(&self, at: &Module, rest: &[String], steps: usize, files: &mut BTreeSet<String>) {
-        let (Some(scope), [first, after @ ..]) = (self.scopes.get(at), rest) else { return };
+    fn walk(&self, from: &str, at: &Module, rest: &[String], steps: usize, files: &mut BTreeSet<String>) {
+        let (Some(scopes), [first, after @ ..]) = (self.scopes.get(at), rest) else { return };
         let child = [at.as_slice(), std::slice::from_ref(first)].concat();
         // A function may have the name of a module; only the last name of a path means the function.
         if self.scopes.contains_key(&child) && !after.is_empty() {
-            return self.walk(&child, after, steps, files);
+            return self.walk(from, &child, after, steps, files);
         }
+        // Of several files for one module each sees itself alone.
+        let own = scopes.iter().any(|scope| scope.file == from);
+        for scope in scopes.iter().filter(|scope| !own || scope.file == from) {
+            files.extend(self.of_scope(scope, at, rest, steps));
+        }
+    }
+
+    /// Follows `rest`, whose first name is no module, in one scope of the module `at`.
+    fn of_scope(&self, scope: &Scope, at: &Module, rest: &[String], steps: usize) -> BTreeSet<String> {
+        let mut files = BTreeSet::new();
+        let [first, after @ ..] = rest else { return files };
         if scope.items.contains(first) {
             files.insert(scope.file.clone());
-            return;
+            return files;
         }
         if steps == 0 {
-            return;
+            return files;
         }
         let paths = scope.imports.get(first).into_iter().flatten();
         for path in paths.filter(|path| path.first() != Some(first) || path.len() > 1) {
-            self.find(at, &[path.as_slice(), after].concat(), steps - 1, files);
+            self.find(&scope.file, at, &[path.as_slice(), after].concat(), steps - 1, &mut files);
         }
         for glob in &scope.globs {
             if !files.is_empty() {
-                return;
+                break;
             }
-            self.find(at, &[glob.as_slice(), rest].concat(), steps / 2, files);
+            self.find(&scope.file, at, &[glob.as_slice(), rest].concat(), steps / 2, &mut files);
         }
+        files
     }
 }
 

@@ -1,6 +1,8 @@
 //! The number in flight, counted at starts and ends, must agree with each request's own times.
 
-use super::{Diagnostics, OUR_FAULT, Rated, Validity, percent};
+use super::super::figure::percent;
+use super::super::{Diagnostics, Validity};
+use super::rated::{OUR_FAULT, Rated};
 
 /// Largest difference allowed between the two ways to compute the same integral.
 const LIMIT: f64 = 0.001;

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::super::diagnostics::Quantiles;
-use super::{Diagnostics, Validity};
+use super::super::{Diagnostics, Validity};
 use crate::unit::Nanos;
 
 /// Below this no delay counts: an ordinary kernel wakes a thread that late now and then.

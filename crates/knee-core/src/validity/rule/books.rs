@@ -1,6 +1,8 @@
 //! Every request that came due must have ended exactly once.
 
-use super::{Diagnostics, OUR_FAULT, Rated, Validity, count};
+use super::super::figure::count;
+use super::super::{Diagnostics, Validity};
+use super::rated::{OUR_FAULT, Rated};
 
 /// What was found.
 pub(super) struct Evidence {

@@ -1,6 +1,7 @@
 //! Steps of the wall clock against the run's clock.
 
-use super::{Diagnostics, Rated, Validity};
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 use crate::unit::Nanos;
 
 /// A step of the wall clock that is more than slewing makes of it.

@@ -1,6 +1,8 @@
 //! Requests that failed on this machine say nothing about the target.
 
-use super::{Diagnostics, Rated, Validity, above, count, percent};
+use super::super::figure::{count, percent};
+use super::super::{Diagnostics, Validity};
+use super::rated::{Rated, above};
 
 /// Shares of the planned requests.
 const SUSPECT: f64 = 0.001;

@@ -1,6 +1,8 @@
 //! A record must have all the intervals that were written.
 
-use super::{Diagnostics, Rated, Validity, count};
+use super::super::figure::count;
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 
 /// What was found.
 pub(super) struct Evidence {

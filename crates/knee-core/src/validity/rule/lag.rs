@@ -1,7 +1,8 @@
 //! Requests that went out late through the generator's own doing.
 
+use super::super::{Diagnostics, Validity};
 use super::bent::Bent;
-use super::{Diagnostics, Rated, Validity};
+use super::rated::Rated;
 
 /// What was found.
 pub(super) struct Evidence {

@@ -1,6 +1,8 @@
 //! In steady state throughput x service time is the number in flight (Little, 1961).
 
-use super::{Diagnostics, Rated, Validity, percent};
+use super::super::figure::percent;
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 
 /// Largest deviation in steady state, beyond what the requests at the edges explain.
 const LIMIT: f64 = 0.02;

@@ -1,7 +1,8 @@
 //! A load generator that notices responses late, for whatever reason.
 
+use super::super::{Diagnostics, Validity};
 use super::bent::Bent;
-use super::{Diagnostics, Rated, Validity};
+use super::rated::Rated;
 
 /// Above this share of the run a wait for a CPU is the cause, which has a rule of its own.
 const WAITED: f64 = 0.01;

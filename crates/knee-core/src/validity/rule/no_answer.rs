@@ -1,6 +1,8 @@
 //! A result needs a response, whatever its status.
 
-use super::{Diagnostics, Rated, Validity, count};
+use super::super::figure::count;
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 use crate::outcome::Outcome;
 
 /// What was found.

@@ -1,6 +1,7 @@
 //! A result needs a request.
 
-use super::{Diagnostics, Rated, Validity};
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 use crate::outcome::Outcome;
 
 /// What was found.

@@ -1,6 +1,8 @@
 //! Local ports that run short towards the target.
 
-use super::{Diagnostics, Rated, Validity, count};
+use super::super::figure::count;
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 
 /// Share of the range.
 const LIMIT: f64 = 0.7;

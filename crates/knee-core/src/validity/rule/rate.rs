@@ -1,7 +1,9 @@
 //! Whether an open load was applied as planned, and whose doing it was if not.
 
 use super::super::diagnostics::Quantiles;
-use super::{Diagnostics, Rated, Validity, count};
+use super::super::figure::count;
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 use crate::unit::Nanos;
 
 /// Share of the planned requests that must have been sent in time.

@@ -1,7 +1,8 @@
 //! Waiting for a CPU, as far as it bends times.
 
+use super::super::{Diagnostics, Validity};
 use super::bent::Bent;
-use super::{Diagnostics, Rated, Validity};
+use super::rated::Rated;
 
 /// Less than this is no wait that could explain anything.
 const MIN: f64 = 0.01;

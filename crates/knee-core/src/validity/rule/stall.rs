@@ -1,6 +1,8 @@
 //! The load generator stood still: stopped, swapped out, or starved.
 
-use super::{Diagnostics, Rated, Validity, percent};
+use super::super::figure::percent;
+use super::super::{Diagnostics, Validity};
+use super::rated::{Rated, above};
 use crate::unit::Nanos;
 
 /// Shares of the measured time. A thousandth is what the last percentile that is reported, p99.9, reaches down to.
@@ -41,7 +43,7 @@ impl Rated for Evidence {
     fn validity(&self) -> Option<Validity> {
         let share = self.share();
         let invalid = if self.paused > INVALID_MIN { INVALID } else { f64::INFINITY };
-        super::above(share, SUSPECT, invalid)
+        above(share, SUSPECT, invalid)
     }
 
     fn message(&self) -> String {

@@ -1,6 +1,8 @@
 //! CPU time that a hypervisor gave to others.
 
-use super::{Diagnostics, Rated, Validity, above, percent};
+use super::super::figure::percent;
+use super::super::{Diagnostics, Validity};
+use super::rated::{Rated, above};
 
 /// Shares of the run: rates that are bounded by the CPUs are off by as much.
 const SUSPECT: f64 = 0.05;

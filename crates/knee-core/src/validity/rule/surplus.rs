@@ -1,6 +1,8 @@
 //! Bytes that no request asked for, behind responses that were taken for right.
 
-use super::{Diagnostics, Rated, Validity, above, count};
+use super::super::figure::count;
+use super::super::{Diagnostics, Validity};
+use super::rated::{Rated, above};
 
 /// Share of the requests.
 const SUSPECT: f64 = 0.001;

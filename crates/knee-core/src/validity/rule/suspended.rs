@@ -1,6 +1,7 @@
 //! A machine that slept during the run.
 
-use super::{Diagnostics, Rated, Validity};
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 use crate::unit::Nanos;
 
 /// Two clocks that stop differently are read one after the other; this is more than the noise between.

@@ -1,8 +1,8 @@
 //! What the tests of all rules start from: a run with nothing wrong, and one figure changed.
 
+use super::super::Validity;
 use super::super::diagnostics::{Circumstances, Diagnostics, Generator, Load, Quantiles, Requests};
 use super::super::judge::judge;
-use super::Validity;
 use crate::tally::Accounting;
 use crate::unit::Nanos;
 

@@ -1,6 +1,8 @@
 //! A CPU quota that stopped the load generator.
 
-use super::{Diagnostics, Rated, Validity, above, count};
+use super::super::figure::count;
+use super::super::{Diagnostics, Validity};
+use super::rated::{Rated, above};
 
 /// Shares of the scheduling periods, of which there are ten in a second.
 const SUSPECT: f64 = 0.01;

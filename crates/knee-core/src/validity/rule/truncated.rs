@@ -1,6 +1,7 @@
 //! A record without an end.
 
-use super::{Diagnostics, Rated, Validity};
+use super::super::{Diagnostics, Validity};
+use super::rated::Rated;
 
 /// What was found.
 pub(super) struct Evidence {}

@@ -1,6 +1,8 @@
 //! A worker without CPU left is what the run measures.
 
-use super::{Diagnostics, Rated, Validity, above, percent};
+use super::super::figure::percent;
+use super::super::{Diagnostics, Validity};
+use super::rated::{Rated, above};
 
 /// Shares of the measured intervals. A few busy seconds, such as a burst of TLS handshakes, are no more than that.
 const SUSPECT: f64 = 0.1;

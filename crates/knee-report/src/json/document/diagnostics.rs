@@ -6,8 +6,7 @@ use knee_core::validity::Diagnostics as Measured;
 use knee_core::validity::diagnostics::Quantiles;
 use serde::Serialize;
 
-use super::{Bodies, millis, seconds};
-use crate::json::finite;
+use crate::json::figure::{Bodies, finite, millis, seconds};
 
 #[derive(Debug, Serialize)]
 pub struct Diagnostics {

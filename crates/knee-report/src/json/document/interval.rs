@@ -3,8 +3,7 @@
 use knee_core::outcome::Outcome;
 use serde::Serialize;
 
-use super::{millis, reading, seconds};
-use crate::json::finite;
+use crate::json::figure::{finite, millis, reading, seconds};
 use crate::view::moment::Moment;
 use crate::view::reading::Reading;
 

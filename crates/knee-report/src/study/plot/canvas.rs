@@ -13,6 +13,9 @@ pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 pub(super) type Drawn = Result<(), Box<dyn std::error::Error>>;
 pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<Axis, Axis>>;
 
+/// Metrics side by side in one picture.
+pub(super) const PANELS: usize = 2;
+
 /// Pixels of a picture's width: what a README shows.
 pub(super) const WIDTH: u32 = 880;
 const ROW: u32 = 24;

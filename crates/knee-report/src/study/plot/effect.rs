@@ -7,9 +7,8 @@ use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect, Relation};
 use plotters::prelude::*;
 
-use super::PANELS;
 use super::axis::{self, Axis};
-use super::canvas::{self, Area, BAND, BLUE, Chart, Drawn, FAINT, GREEN, ORANGE, Row, Rows};
+use super::canvas::{self, Area, BAND, BLUE, Chart, Drawn, FAINT, GREEN, ORANGE, PANELS, Row, Rows};
 use crate::number;
 use crate::study::figure;
 

@@ -6,9 +6,8 @@ use knee_study::metric::{Metric, Unit};
 use knee_study::study::{Conclusion, GrowthResult};
 use plotters::prelude::*;
 
-use super::PANELS;
 use super::axis;
-use super::canvas::{self, Area, Drawn, INK, LINES, Side, WIDTH};
+use super::canvas::{self, Area, Drawn, INK, LINES, PANELS, Side, WIDTH};
 use crate::number;
 
 /// Pixels of the field, of what is above it, and of a line of the legend.

@@ -8,9 +8,8 @@ use knee_study::metric::{Metric, Unit};
 use knee_study::study::{Conclusion, Spread};
 use plotters::prelude::*;
 
-use super::PANELS;
 use super::axis;
-use super::canvas::{self, Area, BLUE, Drawn, INK, ORANGE, Row, Rows};
+use super::canvas::{self, Area, BLUE, Drawn, INK, ORANGE, PANELS, Row, Rows};
 use crate::number;
 use crate::study::figure;
 

@@ -1,0 +1,48 @@
+//! What every rule says of itself and of what it found.
+//!
+//! Does not know which rules there are; see [`super::RULES`].
+
+use super::super::{Diagnostics, Validity};
+
+/// What a rule found, and everything that is to be said about it.
+pub(super) trait Rated: Sized {
+    /// Short, stable name.
+    const CODE: &'static str;
+    /// What is looked at, for the table of rules.
+    const LOOKS_AT: &'static str;
+    /// When the result is suspect; empty if never.
+    const SUSPECT: &'static str;
+    /// When the result is invalid; empty if never.
+    const INVALID: &'static str;
+    /// Where the limits come from.
+    const SOURCE: &'static str;
+    /// What usually causes it, and what it does to the numbers.
+    const CAUSE: &'static str;
+    /// What to do, at length.
+    const REMEDY: &'static str;
+    /// What to do first, as an imperative.
+    const HINT: &'static str;
+
+    /// The evidence, if there is any. A figure that this platform cannot measure (`None`) is none.
+    fn find(diagnostics: &Diagnostics) -> Option<Self>;
+
+    /// What it makes of the result; `None` if it is within limits.
+    fn validity(&self) -> Option<Validity>;
+
+    /// What was seen, with its figure, in 12 words at most; no full stop.
+    fn message(&self) -> String;
+}
+
+/// What a figure with two limits makes of the result; both are exclusive.
+pub(super) fn above(value: f64, suspect: f64, invalid: f64) -> Option<Validity> {
+    if value > invalid {
+        Some(Validity::Invalid)
+    } else if value > suspect {
+        Some(Validity::Suspect)
+    } else {
+        None
+    }
+}
+
+pub(super) const OUR_FAULT: &str =
+    "This is a fault of knee, not of the target. Keep the record and report it.";
