@@ -63,8 +63,8 @@ impl Curve {
     }
 
     /// When user `index` (0-based) is active: spans during which the level is above `index`.
-    /// The last span may end at [`Nanos::MAX`]. User 0 of a curve that rises from 0 is active
-    /// from the first instant, so that a ramp never begins with nobody.
+    /// The last span can end at [`Nanos::MAX`]. User 0 of a curve that rises from 0 is active
+    /// from the first instant, so that a ramp always begins with one user.
     pub fn active(&self, index: u32) -> Vec<(Nanos, Nanos)> {
         let floor = f64::from(index);
         let mut spans: Vec<(Nanos, Nanos)> = Vec::new();

@@ -83,8 +83,8 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
-    use knee_core::plan::EndpointId;
     use knee_core::outcome::Outcome;
+    use knee_core::plan::EndpointId;
 
     use super::*;
     use crate::recorder::{Counts, Finish, Marks};
@@ -104,7 +104,9 @@ mod tests {
         }
 
         async fn sleep_until(&self, at: Nanos) {
-            let Some((late, requests)) = self.by.borrow_mut().pop_front() else { return std::future::pending().await };
+            let Some((late, requests)) = self.by.borrow_mut().pop_front() else {
+                return std::future::pending().await;
+            };
             self.now.set(at.saturating_add(late));
             (0..requests).for_each(|_| end_one(&self.recorder, at));
         }
@@ -115,7 +117,10 @@ mod tests {
         let id = recorder.begin(EndpointId(0), at, at);
         recorder.sent(id, at);
         let (marks, counts) = (Marks::default(), Counts::default());
-        recorder.finish(id, &Finish { outcome: Outcome::Ok, done: at, status: None, fault: None, marks, counts, body: None });
+        recorder.finish(
+            id,
+            &Finish { outcome: Outcome::Ok, done: at, status: None, fault: None, marks, counts, body: None },
+        );
     }
 
     /// What is seen of tries that are late by so many microseconds and see so many requests end, with `open` more in

@@ -57,7 +57,7 @@ impl Default for Limits {
 pub struct Surroundings {
     /// `__ENV`.
     pub environment: Vec<(String, String)>,
-    /// Folders and files that may be read besides the script's folder.
+    /// Folders and files that can be read besides the script's folder.
     pub allow_read: Vec<PathBuf>,
     /// Bounds of each VU.
     pub limits: Limits,
@@ -89,7 +89,7 @@ pub struct HttpDefaults {
     pub fresh_connections: bool,
     /// `userAgent`.
     pub user_agent: String,
-    /// `rps`: how fast requests of all VUs may follow each other.
+    /// `rps`: how fast requests of all VUs can follow each other.
     pub pace: Option<Arc<Pace>>,
 }
 
@@ -115,7 +115,7 @@ pub struct Program {
     pub entry: String,
     /// Its settings.
     pub surroundings: Surroundings,
-    /// The files it may read, and those it has read.
+    /// The files it can read, and those it has read.
     pub files: Files,
     /// The metrics that VUs declare while they are loaded.
     pub metrics: Arc<Registry>,

@@ -9,8 +9,8 @@ pub mod document;
 use crate::{View, clean};
 use document::Document;
 
-/// The layout's version. Members may be added without a new one; it rises when a member is
-/// taken away or comes to mean something else.
+/// The layout's version. Members can be added without a new one; it rises when a member is
+/// removed or changes its meaning.
 pub const VERSION: u32 = 1;
 
 /// The document as a value.

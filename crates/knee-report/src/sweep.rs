@@ -36,7 +36,7 @@ pub struct About {
     pub machine: Machine,
     /// Wall-clock time of the start, since the Unix epoch.
     pub started: Nanos,
-    /// Whether the target runs on this machine; `None` if that cannot be told.
+    /// Whether the target runs on this machine; `None` if that is unknown.
     pub co_located: Option<bool>,
 }
 
@@ -74,7 +74,7 @@ pub struct Finding {
     pub name: &'static str,
     /// Its value with its unit.
     pub value: String,
-    /// What is to be known about it; may be empty.
+    /// A caveat or an explanation; empty if there is none.
     pub remark: String,
 }
 
@@ -96,7 +96,7 @@ pub struct Row {
     pub purpose: Purpose,
     /// How much was asked for, with its unit if that is not the table's.
     pub level: String,
-    /// Arrivals a second that came due, and that were answered.
+    /// Arrivals per second that came due, and that were answered.
     pub offered: String,
     /// See `offered`.
     pub achieved: String,

@@ -1,4 +1,4 @@
-//! Killed at any moment: what was told as complete is in the record, and the record is readable.
+//! Killed at any moment: what was reported as complete is in the record, and the record is readable.
 
 use std::path::PathBuf;
 use std::thread;
@@ -14,7 +14,7 @@ use crate::server::Server;
 /// How many runs are killed.
 const RUNS: u64 = 30;
 
-/// Requests a second of each.
+/// Requests per second of each.
 const RATE: u64 = 40;
 
 #[test]
@@ -33,7 +33,7 @@ fn a_run_killed_at_any_moment_loses_at_most_the_interval_in_progress() {
     assert!(told > 0, "every run was killed in its first interval");
 }
 
-/// Kills a run after `moment`; returns how many intervals it had told of.
+/// Kills a run after `moment`; returns how many intervals it had reported.
 fn killed_after(moment: Duration) -> u64 {
     let (home, server) = (Home::new(), Server::start());
     let line = format!("-q {RATE} -z 1h -c 4 --workers 1 --record cut.knee");
@@ -53,7 +53,7 @@ fn killed_after(moment: Duration) -> u64 {
     told
 }
 
-/// The record of a run that told of `told` intervals and sent `sent` requests.
+/// Checks the record of a run that reported `told` intervals and sent `sent` requests.
 fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
     let text = home.knee("report").arg(record).run();
     assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
@@ -61,7 +61,7 @@ fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
 
     let run = home.report(&record.display().to_string());
     assert_eq!(run["ending"], "truncated");
-    // One more than was told at the most: it was written and not told any more.
+    // At most one more than was reported: it was written, and its line was not.
     let intervals = run["series"].as_array().unwrap().len() as u64;
     assert!((told..=told + 1).contains(&intervals), "{intervals} of {told}");
     // The plan says how many came due until the last interval ended, which on a busy machine is late.
@@ -74,6 +74,6 @@ fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
         .iter()
         .map(|outcome| number(&run, &format!("/requests/{outcome}")))
         .sum();
-    assert_eq!(planned, ended, "the books balance");
+    assert_eq!(planned, ended, "every request has exactly one outcome");
     assert!(number(&run, "/requests/ok") <= sent, "nothing is counted that the server did not see");
 }
