@@ -39,8 +39,11 @@ pub fn table(view: &View, style: &Style) -> Vec<String> {
     if total.response.count == 0 {
         return Vec::new();
     }
-    let mut columns =
-        vec![("response time", &total.response), ("service time", &total.service), ("send delay", &total.send_delay)];
+    let mut columns = vec![
+        ("response time", &total.response),
+        ("service time", &total.service),
+        ("send delay", &total.send_delay),
+    ];
     let all_ok = total.books.count(Outcome::Ok) == total.books.ended();
     if !all_ok && total.response_ok.count > 0 {
         columns.push(("response, ok only", &total.response_ok));
