@@ -1,7 +1,7 @@
 //! Everything that is shown about a run, computed once.
 //!
 //! Text, JSON and CSV lay a [`View`] out and calculate nothing, so that they cannot disagree.
-//! Does not judge the run; its verdict is part of the record.
+//! Does not judge the run; its validity is part of the record.
 
 pub mod bars;
 

@@ -114,7 +114,7 @@ pub struct Measured {
     /// Whether the measurement can be trusted.
     #[serde(alias = "state")]
     pub validity: Validity,
-    /// What speaks against it.
+    /// The warnings of its validity check.
     #[serde(alias = "reasons")]
     pub warnings: Vec<TrialWarning>,
     /// Whether the service was steady while it was measured; `None` if the trial was too short to tell.

@@ -135,7 +135,7 @@ impl Sweep {
         let capacity = self.capacity();
         let saturation = self.saturation();
         let knee = knee::find(&self.points(), self.config.seed);
-        let (state, reasons) = self.verdict();
+        let (state, reasons) = self.validity();
         let worth = facts.assumptions.zip(self.peak(&capacity)).map(|(assumed, peak)| worth(peak, assumed));
         Report {
             ended: self.ended(),
@@ -357,7 +357,7 @@ impl Sweep {
         self.valid().filter(at).map(|trial| trial.result.goodput).reduce(f64::min)
     }
 
-    fn verdict(&self) -> (Validity, Vec<String>) {
+    fn validity(&self) -> (Validity, Vec<String>) {
         let mut reasons: Vec<String> = Vec::new();
         let mut state = Validity::Valid;
         for trial in &self.trials {
