@@ -44,7 +44,7 @@ install() {
     as_root $line >&2 || give_up "cannot install $1 here" "type this as root: $line"
 }
 
-# as_root COMMAND...: runs a package manager with the rights it needs, if nobody has to be asked for them.
+# as_root COMMAND...: runs a package manager with the rights it needs, if no password is needed for them.
 as_root() {
     if [ "$(id -u)" -eq 0 ] || [ "$1" = brew ]; then
         env DEBIAN_FRONTEND=noninteractive "$@"
@@ -131,7 +131,7 @@ wants() {
 # need_stores: PostgreSQL and Redis, which tests start as private servers of their own.
 need_stores() {
     if wants POSTGRES && ! has_postgres; then
-        # Its package may start a server of its own, which no test touches.
+        # Its package can start a server of its own, which no test touches.
         need psql 'PostgreSQL' postgresql postgresql-server postgresql
         # On some systems psql comes without the server.
         has_postgres || install 'the server of PostgreSQL' postgresql postgresql-server postgresql

@@ -33,7 +33,7 @@ use recorded::{Entry, Recorded};
 use run::{Place, Program};
 use surface::Surface;
 
-/// How often k6 has to say the same before it is recorded. Chance decides about the order of its maps.
+/// How often k6 must give the same result before it is recorded. The order of k6's maps is random.
 const RECORDINGS: usize = 4;
 
 /// What was asked for.
@@ -168,7 +168,7 @@ fn compare(
     );
     if wrong > 0 {
         bail!(
-            "{wrong} cases with differences that nobody explained: correct knee, or explain them in {}",
+            "{wrong} cases with unexplained differences: correct knee, or explain them in {}",
             difference::FILE
         );
     }

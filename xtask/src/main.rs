@@ -1,6 +1,6 @@
-//! The project's own chores: `cargo xtask COMMAND`, one module a command.
+//! The project's own chores: `cargo xtask COMMAND`, one module per command.
 //!
-//! Nothing here is part of what users install, and nothing in `crates/` may depend on it.
+//! Nothing here is part of what users install, and nothing in `crates/` can depend on it.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task runner talks to the terminal")]
 #![allow(clippy::disallowed_methods, reason = "the chores that measure judge the product's clock by another")]

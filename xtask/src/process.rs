@@ -1,4 +1,4 @@
-//! Programs that are run in order to be measured: placed on a CPU, stopped, and what they cost.
+//! Programs that are run to be measured: placed on a CPU, stopped, and what they cost.
 //!
 //! What a program costs is what the kernel says of it, never what it says of itself. Does not
 //! know what the programs are.
@@ -26,10 +26,10 @@ pub const SERVER_CPU: usize = 1;
 /// How often a running program is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a program that was asked to end may take.
+/// How long a program can take to end after it was asked to.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many CPUs this process may use.
+/// How many CPUs this process can use.
 pub fn cpus() -> usize {
     thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
@@ -40,7 +40,7 @@ pub fn pin_thread(cpu: usize) {
     #[cfg(target_os = "linux")]
     if cpus() > 1 {
         let mut set = nix::sched::CpuSet::new();
-        // A CPU that is missing or forbidden leaves the thread where it may be.
+        // A CPU that is missing or forbidden leaves the thread where it is.
         let _ = set.set(cpu).and_then(|()| nix::sched::sched_setaffinity(Pid::from_raw(0), &set));
     }
     #[cfg(not(target_os = "linux"))]
@@ -126,8 +126,8 @@ pub struct Ran {
     pub resident_peak: u64,
 }
 
-/// Runs `command` on `cpu` to its end. Only one program at a time may end under the hands of this
-/// function, because the kernel adds up what ended children cost.
+/// Runs `command` on `cpu` to its end. Only one program at a time can run in this function, because
+/// the kernel adds up what ended children cost.
 pub fn run_on(cpu: usize, command: &mut Command) -> Result<Ran> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let before = children_cpu()?;
@@ -145,7 +145,7 @@ pub fn run_in_terminal(cpu: usize, command: &mut Command) -> Result<Ran> {
     command.env("TERM", "xterm-256color");
     let before = children_cpu()?;
     let running = spawn_on(cpu, command)?;
-    // The screen ends when nobody holds the program's side of the terminal any more.
+    // The screen ends when the program's side of the terminal is closed everywhere.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     drop(terminal.slave);
     finish(running, File::from(terminal.master), before)

@@ -28,7 +28,7 @@ impl Knee {
     }
 
     /// A command with `arguments` that prints nothing and keeps its record in the scratch
-    /// directory, which nobody else reads.
+    /// directory of this process.
     pub fn command(&self, arguments: &[String]) -> Command {
         let mut command = Command::new(&self.path);
         let record = self.record();

@@ -1,9 +1,12 @@
-//! What people read in this repository: Markdown, documentation of Rust items, and texts in strings.
+//! What people read in this repository: Markdown, comments and strings of Rust, names that are sentences, and texts
+//! of a study.
 //!
 //! Takes fragments of prose out of files, each with the line it begins on. Does not judge them; code spans
 //! stay as they are written, between backticks, and code blocks are left out.
 
-use proc_macro2::{Delimiter, Literal, Spacing, TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Delimiter, Literal, Spacing, Span, TokenStream, TokenTree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// A paragraph, a heading, a table cell, an item of a list, or a string.
@@ -96,15 +99,22 @@ pub struct Rust {
     pub docs: Vec<Fragment>,
     /// Strings of three words or more, those in attributes included.
     pub strings: Vec<Fragment>,
+    /// Comments that document nothing, those of tests included.
+    pub comments: Vec<Fragment>,
+    /// Names of functions of three words or more, with blanks between the words, those of tests included.
+    pub names: Vec<Fragment>,
 }
 
 /// The prose of a Rust file; nothing if the text is not Rust.
 pub fn of_rust(text: &str) -> Rust {
     let mut found = Found::default();
-    if let Ok(stream) = text.parse() {
+    let mut comments = Vec::new();
+    if let Ok(stream) = text.parse::<TokenStream>() {
+        comments = plain_comments(text, stream.clone());
+        found.names(stream.clone());
         found.walk(stream);
     }
-    Rust { docs: documentation(&found.docs), strings: found.strings }
+    Rust { docs: paragraphs(&found.docs), strings: found.strings, comments, names: found.names }
 }
 
 #[derive(Default)]
@@ -112,9 +122,31 @@ struct Found {
     /// Line and text of every line of documentation.
     docs: Vec<(usize, String)>,
     strings: Vec<Fragment>,
+    names: Vec<Fragment>,
 }
 
 impl Found {
+    fn names(&mut self, stream: TokenStream) {
+        let mut after_fn = false;
+        for tree in stream {
+            match tree {
+                TokenTree::Ident(name) if after_fn => {
+                    let text = name.to_string().replace('_', " ");
+                    if text.split(' ').count() >= 3 {
+                        self.names.push(Fragment::of(text, name.span().start().line));
+                    }
+                    after_fn = false;
+                }
+                TokenTree::Ident(word) => after_fn = word == "fn",
+                TokenTree::Group(group) => {
+                    after_fn = false;
+                    self.names(group.stream());
+                }
+                TokenTree::Punct(_) | TokenTree::Literal(_) => after_fn = false,
+            }
+        }
+    }
+
     fn walk(&mut self, stream: TokenStream) {
         let mut trees = stream.into_iter().peekable();
         let mut is_test = false;
@@ -186,8 +218,65 @@ fn is_for_tests(attribute: &TokenStream) -> bool {
     text == "test" || text.starts_with("cfg") && text.contains("test") && !text.contains("not")
 }
 
-/// Lines of documentation that follow one another are one Markdown text.
-fn documentation(lines: &[(usize, String)]) -> Vec<Fragment> {
+/// The comments between the tokens of a Rust file.
+fn plain_comments(text: &str, stream: TokenStream) -> Vec<Fragment> {
+    let mut tokens = Vec::new();
+    spans(stream, &mut tokens);
+    // Behind the last token of each line there is only a comment, if anything.
+    let mut ends: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut inside = BTreeSet::new();
+    for token in tokens {
+        let last = token.end();
+        inside.extend(token.start().line..last.line);
+        let end = ends.entry(last.line).or_default();
+        *end = last.column.max(*end);
+    }
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        let rest: String = line.chars().skip(ends.get(&number).copied().unwrap_or(0)).collect();
+        if let Some(comment) = rest.trim_start().strip_prefix("//")
+            && !inside.contains(&number)
+        {
+            lines.push((number, comment.to_owned()));
+        }
+    }
+    paragraphs(&lines)
+}
+
+/// The spans of all tokens, in the order of the text.
+fn spans(stream: TokenStream, found: &mut Vec<Span>) {
+    for tree in stream {
+        if let TokenTree::Group(group) = &tree {
+            found.push(group.span_open());
+            spans(group.stream(), found);
+            found.push(group.span_close());
+        } else {
+            found.push(tree.span());
+        }
+    }
+}
+
+/// The texts of a study and its comments.
+pub fn of_study(text: &str) -> Vec<Fragment> {
+    const KEYS: &[&str] = &["title", "question", "text", "untestable"];
+    let mut comments = Vec::new();
+    let mut fragments = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if let Some(comment) = line.strip_prefix('#') {
+            comments.push((index + 1, comment.to_owned()));
+        } else if let Some((key, value)) = line.split_once('=')
+            && KEYS.contains(&key.trim())
+        {
+            fragments.push(Fragment::of(value.trim().trim_matches('"').to_owned(), index + 1));
+        }
+    }
+    fragments.extend(paragraphs(&comments));
+    fragments
+}
+
+/// Lines of comments that follow one another are one Markdown text.
+fn paragraphs(lines: &[(usize, String)]) -> Vec<Fragment> {
     let blocks = lines.chunk_by(|(line, _), (next, _)| line + 1 == *next);
     blocks
         .flat_map(|block| {
@@ -241,6 +330,29 @@ mod tests {
     fn strings_of_tests_are_left_out_and_what_follows_is_not() {
         let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"this is left out\";\n}\nconst B: &str = \"this is read here\";\n";
         assert_eq!(texts(&of_rust(text).strings), ["this is read here"]);
+    }
+
+    #[test]
+    fn comments_are_found_between_tokens_and_not_in_strings() {
+        let text = "// One line\n// goes on.\nfn f() {\n    g(\"http://host/ is // no comment\"); // At the end.\n    \
+                    h(\"two\n// lines\");\n}\n#[cfg(test)]\nmod tests {\n    // In a test.\n}\n";
+        let rust = of_rust(text);
+        assert_eq!(texts(&rust.comments), ["One line goes on.", "At the end.", "In a test."]);
+        assert_eq!(rust.comments.iter().map(|comment| comment.line_at(0)).collect::<Vec<_>>(), [1, 4, 10]);
+    }
+
+    #[test]
+    fn names_of_three_words_are_read_as_sentences() {
+        let rust = of_rust("fn two_words() {}\nmod tests {\n    #[test]\n    fn this_is_one() {}\n}\n");
+        assert_eq!(texts(&rust.names), ["this is one"]);
+        assert_eq!(rust.names[0].line_at(0), 4);
+    }
+
+    #[test]
+    fn texts_and_comments_of_a_study_are_read_and_its_values_are_not() {
+        let text =
+            "# One line\n# goes on.\ntitle = \"A title\"\n[variants.b]\ntext = \"a text\"\nextends = \"x\"\n";
+        assert_eq!(texts(&of_study(text)), ["A title", "a text", "One line goes on."]);
     }
 
     #[test]

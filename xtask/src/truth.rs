@@ -80,7 +80,7 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     let Options { short, knee, only } = options;
     let laboratory = Laboratory { knee: Knee::get(root, knee)?, root: root.to_owned(), short };
     if process::cpus() < 2 {
-        eprintln!("truth: one CPU only: generator and server share it, and limits may not be kept");
+        eprintln!("truth: one CPU only: generator and server share it, and limits might not be kept");
     }
     let begun = Instant::now();
     let mut rows = Vec::new();

@@ -20,7 +20,7 @@ use knee_core::schedule::{Arrivals, Curve};
 use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
 
-/// Requests a second.
+/// Requests per second.
 const RATE: u64 = 200;
 /// Seconds of warm-up, then of measuring, then of grace that was used.
 const SECONDS: (u64, u64, u64) = (1, 4, 1);

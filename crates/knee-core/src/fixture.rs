@@ -4,11 +4,11 @@
 //! `study.toml`. Bringing it up is the fixture's work, deciding when is the study's. Does not look for
 //! programs, does not open files, and does not check that what a text refers to exists.
 //!
-//! Texts of `command`, `seed` and `env` may contain placeholders in braces that the fixture fills in: `{port}`,
+//! Texts of `command`, `seed` and `env` can contain placeholders in braces that the fixture fills in: `{port}`,
 //! `{data}` (the service's own folder), `{study}` (the study's folder), `{postgres.NAME.url}`,
 //! `{postgres.NAME.socket_url}`, `{postgres.NAME.replica_url}`, `{redis.NAME.url}`, `{redis.NAME.socket}`,
-//! `{service.NAME.url}`, `{service.NAME.port}`. `{{word}}` stands for `{word}`. `build` is a text of the shell and is left alone.
-//! Names consist of letters, digits, `_` and `-`.
+//! `{service.NAME.url}`, `{service.NAME.port}`. `{{word}}` stands for `{word}`. `build` is shell text and stays
+//! as it is. Names consist of letters, digits, `_` and `-`.
 
 use std::collections::BTreeMap;
 
@@ -33,10 +33,10 @@ pub struct Declaration {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Generator {
-    /// CPUs it may run on, as `0` or `0-1,3`. All of them when absent.
+    /// CPUs it can run on, as `0` or `0-1,3`. All of them when absent.
     pub cpus: Option<String>,
-    /// How many times the CPU time of a service or store it gets where both want the same CPU: 1 to 50. Nobody is
-    /// preferred when absent.
+    /// How many times the CPU time of a service or store it gets when both want the same CPU: 1 to 50. Equal
+    /// shares when absent.
     pub cpu_weight: Option<u32>,
 }
 
@@ -44,7 +44,7 @@ pub struct Generator {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Service {
-    /// A shell command that builds the program, run once before the first start. May be slow.
+    /// A shell command that builds the program, run once before the first start. It can take long.
     pub build: Option<String>,
     /// The program and its arguments. Empty only when `address` is given.
     pub command: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Service {
     pub env: BTreeMap<String, String>,
     /// A running service of the user's own, as `http://host:port`: nothing is started or reset.
     pub address: Option<String>,
-    /// The port of a service that cannot be told one. A free port, for `{port}`, when absent.
+    /// The port of a service whose port cannot be chosen. When absent, `{port}` is a free port.
     pub port: Option<u16>,
     /// When the service counts as up.
     pub ready: Ready,
@@ -60,12 +60,12 @@ pub struct Service {
     pub seed: Vec<String>,
     /// What brings the data back to how the seed left it, between trials.
     pub reset: Reset,
-    /// CPUs the service may run on, as `0` or `0-1,3`. All of them when absent.
+    /// CPUs the service can run on, as `0` or `0-1,3`. All of them when absent.
     pub cpus: Option<String>,
     /// CPU time as a multiple of one CPU: 0.5 is half a CPU. Needs a writable cgroup, and where there is none the
     /// fixture reports that it could not be done; absent for no limit.
     pub cpu_limit: Option<f64>,
-    /// How long a polite end (SIGTERM) may take before SIGKILL, in seconds; 10 when absent.
+    /// How many seconds after SIGTERM the service is sent SIGKILL; 10 when absent.
     pub stop_within_s: Option<f64>,
 }
 
@@ -113,7 +113,7 @@ pub struct Postgres {
     pub replica: Option<Replication>,
     /// Lowest major version accepted.
     pub min_version: Option<u32>,
-    /// CPUs it may run on.
+    /// CPUs it can run on.
     pub cpus: Option<String>,
     /// A cluster of the user's own, as a connection URL: nothing is started, and nothing in it is reset by the fixture.
     pub address: Option<String>,
@@ -149,7 +149,7 @@ pub enum Setting {
 pub struct Redis {
     /// Directives of `redis.conf`: `appendonly = "yes"`.
     pub settings: BTreeMap<String, Setting>,
-    /// CPUs it may run on.
+    /// CPUs it can run on.
     pub cpus: Option<String>,
     /// A server of the user's own, as `redis://host:port/db`: nothing is started, and nothing in it is reset by the fixture.
     pub address: Option<String>,

@@ -141,7 +141,7 @@ impl Histogram {
         }
     }
 
-    /// Counts into a page that may not exist yet.
+    /// Counts into a page that might not exist yet.
     #[cold]
     fn add_slowly(&mut self, index: usize, count: u64) {
         let bucket = &mut self.page_mut(index >> PAGE_BITS)[index & (PAGE - 1)];
@@ -170,8 +170,8 @@ impl Histogram {
         &self.blocks[slot as usize >> BLOCK_BITS][slot as usize & (BLOCK - 1)]
     }
 
-    /// Adds everything `other` counted. Saturates instead of wrapping, because what is merged may
-    /// come from a file that somebody made up; no run reaches 2^64 requests.
+    /// Adds everything `other` counted. Saturates instead of wrapping, because a file with made-up
+    /// counts can be merged too; no run reaches 2^64 requests.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;

@@ -18,7 +18,7 @@ pub struct Plan {
     pub endpoints: Vec<Endpoint>,
     /// Requests due before this time are kept apart and stay out of the totals.
     pub warm_up: Nanos,
-    /// How long open requests may take to finish after the last arrival.
+    /// How long open requests can take to finish after the last arrival.
     pub grace: Nanos,
     /// Time limit of one request, from sent to done, and of waiting to be sent; `None` for no limit.
     pub request_timeout: Option<Nanos>,
@@ -74,7 +74,7 @@ pub struct Scenario {
     pub executor: Executor,
     /// What ends it.
     pub stop: Stop,
-    /// What scripts may ask for besides; a one-liner does not.
+    /// Terms that only scripts set; a one-liner has the default ones.
     #[serde(default)]
     pub terms: Terms,
 }
@@ -87,11 +87,11 @@ pub struct Terms {
     pub start: Nanos,
     /// It ends after this time even if [`Stop`] counts requests (k6's `maxDuration`).
     pub max_duration: Option<Nanos>,
-    /// Each user takes so many turns at the most (k6's `per-vu-iterations`).
+    /// Most iterations of each virtual user (k6's `per-vu-iterations`).
     pub turns_per_user: Option<u64>,
-    /// How long turns may go on after its end (k6's `gracefulStop`); the plan's grace if `None`.
+    /// How long iterations can go on after its end (k6's `gracefulStop`); the plan's grace if `None`.
     pub grace: Option<Nanos>,
-    /// How long a turn may go on after its user should have left a ramp (k6's
+    /// How long an iteration can go on after its user should have left a ramp (k6's
     /// `gracefulRampDown`); as long as it needs if `None`.
     pub ramp_down: Option<Nanos>,
     /// What becomes of an arrival that finds every user busy.
@@ -105,7 +105,7 @@ pub enum Overflow {
     /// It waits its turn and keeps its due time.
     #[default]
     Wait,
-    /// It is given up at once, and is unsent in the books (k6's `dropped_iterations`).
+    /// It is given up at once and is counted as unsent (k6's `dropped_iterations`).
     Drop,
 }
 

@@ -27,7 +27,7 @@ pub struct Head {
     pub build: Build,
     /// The machine it ran on.
     pub machine: Machine,
-    /// Whether the target runs on this machine; `None` if that cannot be told.
+    /// Whether the target runs on this machine; `None` if that is unknown.
     pub co_located: Option<bool>,
     /// The measured parts begin here (end of the warm-up) on the run's clock.
     pub measured_from: Nanos,
@@ -53,7 +53,7 @@ pub struct Machine {
     pub arch: String,
     /// Model of the CPU, if the system says.
     pub cpu: Option<String>,
-    /// CPUs this process may use.
+    /// CPUs this process can use.
     pub cores: u32,
     /// Memory in bytes, if the system says.
     pub memory_bytes: Option<u64>,
@@ -143,7 +143,7 @@ pub struct Point {
     pub response: Option<[Nanos; 4]>,
     /// Service time, likewise.
     pub service: Option<[Nanos; 4]>,
-    /// Own lag at 99 %.
+    /// Generator lag at 99 %.
     pub generator_lag_p99: Option<Nanos>,
     /// In flight at the end.
     pub in_flight: u64,

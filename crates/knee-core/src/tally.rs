@@ -107,7 +107,7 @@ pub struct FaultTally {
     pub examples: Vec<String>,
 }
 
-/// Most different bodies that are told apart.
+/// Most different bodies that are counted separately.
 pub const BODIES_MAX: usize = 64;
 
 /// Which different bodies were seen, by checksum and length.
@@ -177,8 +177,8 @@ impl EndpointTally {
         Accounting { planned: self.planned, by_outcome: Outcome::ALL.map(|outcome| self.count(outcome)) }
     }
 
-    /// Adds everything `other` counted. Like every merge here it saturates instead of wrapping:
-    /// what is merged may come from a file that somebody made up.
+    /// Adds everything `other` counted. Like every merge here it saturates instead of wrapping,
+    /// because a file with made-up counts can be merged too.
     pub fn merge(&mut self, other: &Self) {
         self.planned = self.planned.saturating_add(other.planned);
         for (mine, theirs) in self.outcomes.iter_mut().zip(&other.outcomes) {
@@ -224,7 +224,7 @@ impl EndpointTally {
 /// What was counted in one window of time, by endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// By [`EndpointId`]; endpoints without a request may be missing at the end.
+    /// By [`EndpointId`]; endpoints without a request can be missing at the end.
     pub endpoints: Vec<EndpointTally>,
 }
 

@@ -142,7 +142,7 @@ proptest! {
         let all = [exact, in_truth].concat();
         let truth = histogram(&all).quantile(q).unwrap();
         match said {
-            // Both stand for their bucket, of which the greatest value of all may be the end.
+            // Both stand for their bucket, and the greatest value of all can be the end of that bucket.
             Quantile::Value(value) => {
                 prop_assert_eq!(histogram(&all).count_at_or_below(value), histogram(&all).count_at_or_below(truth));
             }
@@ -201,7 +201,7 @@ fn intervals(requests: &[Request]) -> Vec<Interval> {
     let last = requests.iter().map(|request| (request.due + request.took) / WIDTH).max().unwrap_or(0);
     let mut shares = vec![vec![(Tally::default(), Tally::default()); WORKERS]; last as usize + 1];
     for request in requests {
-        // Workers may pass requests on: due is noted by one and the end by another.
+        // A request can pass from one worker to another: one notes due, another the end.
         let other = (request.worker + 1) % WORKERS;
         let part = |share: &mut (Tally, Tally), note: fn(&mut Tally, &Request)| {
             note(if request.due < WARM_UP { &mut share.0 } else { &mut share.1 }, request);

@@ -20,13 +20,13 @@ use crate::error::{Error, reason};
 /// The version of the file that this program writes and reads.
 const VERSION: u32 = 1;
 
-/// After so many days a machine may be another one than it was: neighbours, updates, dust.
+/// After so many days the machine can behave differently: neighbours, updates, dust.
 pub const DAYS: u64 = 30;
 
 /// The file of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedCalibration {
-    /// What this is, for whoever finds the file.
+    /// What this file is, for people who open it.
     pub format: String,
     /// Of the file.
     pub version: u32,
@@ -118,7 +118,7 @@ impl CalibrationStore {
         fs::create_dir_all(&self.folder).map_err(unable)?;
         // Names for keys and numbers always serialise.
         let text = serde_json::to_string_pretty(kept).unwrap_or_default() + "\n";
-        // Whoever reads meanwhile finds the old one or the new one, whole.
+        // A concurrent reader finds the old file or the new one, never a part of one.
         let half = path.with_extension(format!("{}.new", std::process::id()));
         fs::write(&half, text).and_then(|()| fs::rename(&half, &path)).map_err(unable)?;
         Ok(path)

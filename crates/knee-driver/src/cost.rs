@@ -17,7 +17,7 @@ use crate::process::Snapshot;
 /// How often is looked. One look reads a line and a clock for each process of the machine, about a millisecond of CPU time.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// CPU time of the parts: service, stores, generator. `None` where it cannot be told.
+/// CPU time of the parts: service, stores, generator. `None` where it is unknown.
 pub type Parts = [Option<Nanos>; 3];
 
 /// What each part had used at a moment.

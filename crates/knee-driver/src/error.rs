@@ -87,7 +87,7 @@ pub enum Kind {
     Input,
     /// This machine or a program on it failed.
     Machine,
-    /// Somebody ended it.
+    /// Interrupted by the user.
     Interrupted,
     /// It ran, and nothing it measured can be used.
     Unusable,

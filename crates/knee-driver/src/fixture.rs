@@ -1,4 +1,4 @@
-//! The fixture of a study, which gives up soon after somebody asks the study to stop.
+//! The fixture of a study, which gives up soon after the study is asked to stop.
 //!
 //! Does not decide when a service starts; the [`crate::TrialRunner`] does.
 

@@ -31,7 +31,7 @@ pub fn of(
     Placement { cpus, unavailable, generator_cpu_weight }
 }
 
-/// The CPUs that a process may use, as `0-1,3`.
+/// The CPUs that a process can use, as `0-1,3`.
 fn allowed(process: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();

@@ -1,8 +1,8 @@
 //! CPU time and memory of processes and their children, as Linux reports it.
 //!
-//! CPU time comes from the clock that the kernel has for each process, in nanoseconds. `/proc/PID/stat` cuts the time of
-//! each process down to hundredths of a second: of a database with forty connections and five requests a second, that
-//! is most of it. On other systems the figures are absent. Does not decide which processes matter.
+//! CPU time comes from the clock that the kernel has for each process, in nanoseconds. `/proc/PID/stat` rounds the time
+//! of each process down to hundredths of a second: for a database with forty connections and 5 requests/s, that is
+//! most of it. On other systems the figures are absent. Does not decide which processes matter.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -114,7 +114,7 @@ fn own(pid: u32) -> Option<Nanos> {
     Some(Nanos(time.as_nanos().try_into().ok()?))
 }
 
-/// Only Linux has `/proc`, without which nobody asks.
+/// Only Linux has `/proc`; elsewhere this function is never called.
 #[cfg(not(target_os = "linux"))]
 fn own(_pid: u32) -> Option<Nanos> {
     None
@@ -124,7 +124,7 @@ fn stat(pid: u32) -> Option<Stat> {
     parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Fields of proc(5), counted from the last parenthesis, because a name may contain anything: the parent is
+/// Fields of proc(5), counted from the last parenthesis, because a name can contain anything: the parent is
 /// field 4, times of ended children are 16 and 17.
 fn parse(stat: &str) -> Option<Stat> {
     let (_, rest) = stat.rsplit_once(')')?;

@@ -50,9 +50,9 @@ pub struct Times {
     pub seed: u64,
 }
 
-/// Runs trials, and keeps the service of the last one for the next if that may go on.
+/// Runs trials, and keeps the service of the last one for the next if the next does not need a fresh one.
 pub struct TrialRunner {
-    /// `None` when nothing has to be started.
+    /// `None` when nothing must be started.
     fixture: Option<StudyFixture>,
     source: Box<dyn LoadSource>,
     control: Control,

@@ -170,8 +170,8 @@ fn has_trials(path: &Path) -> bool {
     BufReader::new(file).lines().skip(1).map_while(Result::ok).any(is_trial)
 }
 
-/// What of a definition decides its trials: not the words of its report, nor what is claimed and published. Those may be
-/// corrected afterwards.
+/// The part of a definition that decides its trials: without the report's texts, the claims and the published figures,
+/// which can be corrected afterwards.
 fn without_words(definition: &Definition) -> Definition {
     let mut bare = definition.clone();
     (bare.title, bare.question, bare.source) = (String::new(), None, None);

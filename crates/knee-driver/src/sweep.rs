@@ -31,7 +31,7 @@ pub struct StepRun {
     pub requests_per_arrival: f64,
 }
 
-/// Runs step after step until none is left, somebody ends it, or one fails. `observe` is called after each step.
+/// Runs step after step until none is left, the user interrupts, or one fails. `observe` is called after each step.
 /// CPU time is that of `pids` and their descendants.
 pub fn climb(
     config: &Config,

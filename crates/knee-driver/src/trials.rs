@@ -30,7 +30,7 @@ pub enum Event<'a> {
         /// How long they take, about; `None` while that is unknown.
         time_left: Option<Nanos>,
     },
-    /// Somebody ended them early.
+    /// The user interrupted them.
     Interrupted,
 }
 

@@ -5,7 +5,7 @@
 use knee_fixture::Overrides;
 use knee_study::definition::{Definition, Passed, Variant};
 
-/// What a variant changes about one service: the switches it is told, and, for the variant's own service, its
+/// What a variant changes about one service: the switches passed to it, and, for the variant's own service, its
 /// environment, command and revision.
 pub fn overrides(definition: &Definition, variant: &Variant, service: &str) -> Overrides {
     let mut overrides = Overrides::default();
@@ -72,7 +72,7 @@ kind = "ladder"
 "#;
 
     #[test]
-    fn an_arm_tells_its_service_every_switch_and_its_own_environment_on_top() {
+    fn a_variant_passes_its_service_every_switch_and_its_own_environment_on_top() {
         let study = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
         let of = |variant: &str| overrides(&study, study.variant(variant).unwrap(), "main");
         let more = of("more");
@@ -86,6 +86,6 @@ kind = "ladder"
         assert_eq!(old.command.as_deref(), Some(&["old-server".to_owned()][..]));
         assert_eq!(old.revision.as_deref(), Some("v1"));
         let another = overrides(&study, study.variant("more").unwrap(), "another");
-        assert_eq!(another, Overrides::default(), "switches are told to their own service");
+        assert_eq!(another, Overrides::default(), "switches are passed to their own service only");
     }
 }

@@ -89,13 +89,13 @@ impl ThreadSampler {
     }
 }
 
-/// Below this share of the range nobody is short of ports, and nothing is counted.
-const PORTS_MAY_BE_SHORT: f64 = 0.5;
+/// Below this share of the range ports cannot be short, and nothing is counted.
+const PORTS_CAN_BE_SHORT: f64 = 0.5;
 
-/// Ports taken towards one address, and all there are. `sockets` are those of the whole machine, of which there are
-/// at least as many; which of them lead where takes time to read, and is asked when it may matter.
+/// Ports taken towards one address, and the size of the range. `sockets` counts those of the whole machine, so at
+/// least as many. Which of them lead to which address takes time to read, so it is read only when it can matter.
 fn ports_taken(sockets: u64, range: u64) -> (u64, u64) {
-    if sockets as f64 <= range as f64 * PORTS_MAY_BE_SHORT {
+    if sockets as f64 <= range as f64 * PORTS_CAN_BE_SHORT {
         return (sockets, range);
     }
     (platform::ports_of_fullest_address().map_or(sockets, |taken| taken.min(sockets)), range)
@@ -132,7 +132,7 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Lets this process open as many files as it may; returns the limit, if there is one to know.
+/// Raises the limit of open files as far as this process is allowed; returns the limit, if it is known.
 pub fn raise_descriptor_limit() -> Option<u64> {
     platform::raise_descriptor_limit()
 }

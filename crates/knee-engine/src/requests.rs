@@ -257,7 +257,7 @@ impl Verifier {
 
 impl Sink for Verifier {
     fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
-        // The response of a redirect may have been read before.
+        // The response of a redirect might have been read before.
         (self.checksum, self.length, self.decoder) = (crc32fast::Hasher::new(), 0, None);
         if self.decode {
             let encoding = head

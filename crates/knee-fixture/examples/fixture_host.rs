@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Dies of signals as programs do by default, also where whoever started the tests has them ignored, as `nohup` does.
+/// Dies of signals as programs do by default, also where the tests were started with them ignored, as `nohup` does.
 fn die_of_signals() {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM]).unwrap();
     std::thread::spawn(move || {
@@ -66,7 +66,7 @@ fn steps(
     let mut step = |name: &str, of: &str| {
         println!("{name} {of}");
         std::io::stdout().flush().unwrap();
-        // The test may want to kill us here, or in the middle of what comes next.
+        // The test can kill us here, or in the middle of what comes next.
         assert!(input.next().is_some_and(|line| line.unwrap() != "panic"), "asked to panic");
     };
     step("up", "");
@@ -117,7 +117,7 @@ fn answer(mut stream: &TcpStream, file: &Path) {
         }
         _ => String::new(),
     };
-    // What the client sent beyond the first line has to be read, or the answer is reset with it.
+    // What the client sent beyond the first line must be read, or the answer is reset with it.
     let mut rest = String::new();
     while reader.read_line(&mut rest).is_ok_and(|read| read > 2) {
         rest.clear();

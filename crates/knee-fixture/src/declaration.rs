@@ -65,7 +65,7 @@ pub(crate) fn check_texts(declaration: &Declaration, name: &str, service: &Servi
     Ok(())
 }
 
-/// The placeholders that every text may have, without their values.
+/// The placeholders that every text can have, without their values.
 pub(crate) fn known(declaration: &Declaration) -> Placeholders {
     let mut names = vec!["study".to_owned()];
     let mut add = |table: &str, name: &str, keys: &[&str]| {
@@ -114,7 +114,7 @@ fn check_weight(weight: Option<u32>) -> Result<(), Error> {
     const HEAVIEST: u32 = 50;
     match weight {
         Some(weight) if !(1..=HEAVIEST).contains(&weight) => {
-            Err(Error::declared(GENERATOR_WEIGHT, format!("is {weight}, and has to be 1 to {HEAVIEST}")))
+            Err(Error::declared(GENERATOR_WEIGHT, format!("is {weight}, and must be 1 to {HEAVIEST}")))
         }
         _ => Ok(()),
     }
@@ -143,7 +143,7 @@ fn check_service(name: &str, service: &Service) -> Result<(), Error> {
         if ready::authority(address).is_none() {
             return Err(Error::declared(
                 at("address"),
-                format!("is `{address}`, and has to be http://host:port"),
+                format!("is `{address}`, and must be http://host:port"),
             ));
         }
     } else if service.command.first().is_none_or(String::is_empty) {
@@ -155,13 +155,13 @@ fn check_service(name: &str, service: &Service) -> Result<(), Error> {
         .as_ref()
         .is_some_and(|path| !path.starts_with('/') || path.contains(char::is_whitespace))
     {
-        return Err(Error::declared(at("ready.path"), "has to begin with `/` and to have no blanks"));
+        return Err(Error::declared(at("ready.path"), "must begin with `/` and contain no blanks"));
     }
     let times = [("ready.within_s", Some(service.ready.within_s)), ("stop_within_s", service.stop_within_s)];
     let numbers = times.into_iter().chain([("cpu_limit", service.cpu_limit)]);
     for (what, number) in numbers {
         if number.is_some_and(|number| !number.is_finite() || number <= 0.0) {
-            return Err(Error::declared(at(what), "has to be more than zero"));
+            return Err(Error::declared(at(what), "must be more than zero"));
         }
     }
     if service.seed.first().is_some_and(String::is_empty) {
@@ -212,7 +212,7 @@ fn check_reset(declaration: &Declaration, name: &str, service: &Service) -> Resu
     Ok(())
 }
 
-/// Services refer to one another by their addresses; nobody can come first in a circle.
+/// Services refer to one another by their addresses; in a circle no service could be started first.
 fn check_cycles(declaration: &Declaration) -> Result<(), Error> {
     for name in declaration.service.keys() {
         walk(declaration, name, &mut Vec::new())?;
@@ -281,7 +281,7 @@ mod tests {
         assert!(with(|s| s.ready.path = Some("health".into())).contains("begin with `/`"));
         assert!(with(|s| s.ready.within_s = f64::NAN).contains("more than zero"));
         assert!(with(|s| s.cpu_limit = Some(-1.0)).contains("more than zero"));
-        assert!(with(|s| s.cpus = Some("x".into())).contains("has to be CPUs"));
+        assert!(with(|s| s.cpus = Some("x".into())).contains("must be CPUs"));
         assert_eq!(with(|_| ()), "");
     }
 

@@ -73,7 +73,7 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// We are root, PostgreSQL refuses root, and there is nobody to step down to.
+    /// We are root, PostgreSQL refuses root, and there is no unprivileged user to step down to.
     #[error("PostgreSQL does not run as root, and this machine has neither a user `postgres` nor `nobody`")]
     NoUser,
     /// A file or folder cannot be used.
@@ -110,7 +110,7 @@ pub enum Error {
         /// What git said.
         reason: String,
     },
-    /// A command that had to come to a good end did not: a build, a seed, a helper of a database.
+    /// A command that must succeed failed: a build, a seed, a helper of a database.
     #[error("{what} failed ({exit}){}", quoted(.last_lines))]
     CommandFailed {
         /// Which, as "the build of `main`".
@@ -169,13 +169,13 @@ pub enum Error {
     /// The process that takes everything down is gone or does not answer.
     #[error("the supervisor that looks after started processes failed: {0}")]
     Supervisor(String),
-    /// Somebody wants to stop. What had been started is taken down.
+    /// The program was asked to stop. What had been started is taken down.
     #[error("stopped on request ({0})")]
     Interrupted(String),
 }
 
 impl Error {
-    /// An error of the file system, told apart when the disk is full.
+    /// An error of the file system; a full disk has a kind of its own.
     pub(crate) fn folder(doing: &'static str, path: &Path, source: io::Error) -> Self {
         if is_full(&source) {
             return Self::DiskFull { what: format!("what it takes to {doing} this"), path: path.to_owned() };
@@ -234,7 +234,7 @@ impl Error {
                     .to_owned()
             }
             Self::Unreachable { .. } => "start it, or leave `address` out to have it started".to_owned(),
-            Self::Revision { .. } => "`git rev-parse REVISION` has to work in the study's folder".to_owned(),
+            Self::Revision { .. } => "`git rev-parse REVISION` must work in the study's folder".to_owned(),
             _ => String::new(),
         }
     }
@@ -252,7 +252,7 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 }
 
 /// Whether a program failed because a disk is full: it says so, or there is no room where it worked, in which
-/// case its words may not have found any either.
+/// case its words might not have found any either.
 pub(crate) fn is_full_disk(lines: &[String], place: &Path) -> bool {
     const LEFT_BYTES: u64 = 64 * 1024;
     let left = rustix::fs::statvfs(place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));

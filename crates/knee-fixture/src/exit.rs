@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_is_told_by_its_code_or_its_signal() {
+    fn an_end_is_named_by_its_code_or_its_signal() {
         assert_eq!(Exit::Code(3).to_string(), "exit code 3");
         assert_eq!(Exit::Signal(9).to_string(), "signal 9, SIGKILL");
         assert_eq!(Exit::Signal(40).to_string(), "signal 40");

@@ -1,6 +1,6 @@
-//! The fixture: what a declaration asks for, standing; and the few verbs by which a study uses it.
+//! The fixture: what a declaration asks for, running; and the few operations by which a study uses it.
 //!
-//! Blocks, and may be used inside or outside of a runtime. Does not decide when a trial runs, and does not measure.
+//! Blocks, and can be used inside or outside of a runtime. Does not decide when a trial runs, and does not measure.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ mod data;
 /// How a fixture is brought up.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The folder of the study: where builds and commands are run, unless an arm has a revision.
+    /// The folder of the study: where builds and commands are run, unless a variant has a revision.
     pub study: PathBuf,
     /// A folder in which logs are kept after the end. Without one they go with the fixture.
     pub logs: Option<PathBuf>,
@@ -62,7 +62,7 @@ pub struct Running {
     pub unavailable: Vec<Unavailable>,
 }
 
-/// Something of the fixture that observers may want to look at.
+/// A store of the fixture, with what an observer needs to read its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     /// `postgres.NAME` or `redis.NAME`.
@@ -86,7 +86,7 @@ pub struct Fixture {
     logs: PathBuf,
     study: PathBuf,
     allowed: Vec<usize>,
-    /// Whether the generator was moved and has to be moved back.
+    /// Whether the generator was moved and must be moved back.
     placed: bool,
     /// What the generator was to have and cannot have here.
     unavailable: Vec<Unavailable>,
@@ -131,8 +131,8 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// Starts a service as an arm wants it: builds it once, seeds its data once, starts what it refers to, and
-    /// waits until it is up. One that runs already is started anew.
+    /// Starts a service as a variant wants it: builds it once, seeds its data once, starts what it refers to, and
+    /// waits until it is up. A service that runs already is started anew.
     pub fn start(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
         let declared = self.declared(name)?.clone();
         if let Some(address) = &declared.address {
@@ -173,7 +173,7 @@ impl Fixture {
         self.services.get_mut(name).map_or(Ok(None), |service| service.stop(&self.launcher, &declared))
     }
 
-    /// Ends a service and starts it as an arm wants it.
+    /// Ends a service and starts it as a variant wants it.
     pub fn restart(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
         self.start(name, overrides)
     }
@@ -218,8 +218,8 @@ impl Fixture {
         crate::placeholder::fill(text, &declaration::known(&self.declaration), at).map(drop)
     }
 
-    /// How many times the CPU time of what is started the generator is declared to get; whether it does is told by
-    /// each start.
+    /// How many times the CPU time of what is started the generator is declared to get. Each start reports
+    /// whether it does.
     pub fn generator_weight(&self) -> Option<u32> {
         self.launcher.generator_weight
     }
@@ -366,7 +366,7 @@ impl Fixture {
         Ok(())
     }
 
-    /// What texts may say, but for what only one service knows.
+    /// The placeholders of texts, without those that only one service knows.
     fn placeholders(&self) -> Placeholders {
         let mut placeholders = Placeholders::new();
         placeholders.insert("study".to_owned(), self.study.display().to_string());

@@ -75,7 +75,7 @@ fn copy_entry(entry: &fs::DirEntry, to: &Path) -> Result<(), Error> {
 /// not there is fine.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     let mut result = fs::remove_dir_all(path);
-    // A process that is being ended may still have written a file; a program may have locked a folder.
+    // A process that is being ended can still write a file; a program can have locked a folder.
     for _ in 0..5 {
         match &result {
             Ok(()) => return Ok(()),

@@ -1,6 +1,6 @@
 //! The fixture's launcher: starts, asks and ends processes, through the supervisor where there is one.
 //!
-//! Waits, with a limit and with an ear for somebody who wants to stop. Does not know services from databases.
+//! Waits, with a limit, and stops waiting when the user interrupts. Does not know services from databases.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl Launcher {
         Ok((exit, folder::last_lines(&launch.log, QUOTED)))
     }
 
-    /// As [`Self::run`], for a command that has to come to a good end.
+    /// As [`Self::run`], for a command that must succeed.
     pub(crate) fn run_well(&self, launch: &Launch, what: &str) -> Result<(), Error> {
         let (exit, last_lines) = self.run(launch, what)?;
         if exit.is_success() {
@@ -107,7 +107,7 @@ impl Launcher {
         polled.map_err(|error| Error::Supervisor(error.to_string()))
     }
 
-    /// Asks a process to end, waits for as long as it may take, then ends it and all that it started. Says
+    /// Asks a process to end, waits as long as it is allowed to take, then ends it and all that it started. Says
     /// how it ended, if it did so by itself.
     pub(crate) fn stop(
         &self,

@@ -20,9 +20,9 @@ pub struct Unavailable {
 /// How the processes of a cgroup share CPUs with those outside of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Bounds {
-    /// The most that they may use, as a share of one CPU.
+    /// The most that they can use, as a share of one CPU.
     pub(crate) share: Option<f64>,
-    /// How many times more somebody outside gets where both want the same CPU.
+    /// How many times more the generator, outside of the cgroup, gets when both want the same CPU.
     pub(crate) generator_weight: Option<u32>,
 }
 
@@ -38,8 +38,7 @@ pub(crate) fn outside(group: Option<&Path>, pid: u32, what: &str) -> Option<Unav
 
 /// The CPUs of `0`, `0-1` or `0-1,3`, ascending, each once. `at` names the entry in an error.
 pub(crate) fn cpus(text: &str, at: &str) -> Result<Vec<usize>, Error> {
-    let wrong =
-        || Error::declared(at, format!("is `{text}`, and has to be CPUs as in `0`, `0-1` or `0-1,3`"));
+    let wrong = || Error::declared(at, format!("is `{text}`, and must be CPUs as in `0`, `0-1` or `0-1,3`"));
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -38,10 +38,10 @@ const REPLICA: &str = "knee_replica";
 /// The file of a data folder that has what a study declares.
 const CONFIGURATION: &str = "knee.conf";
 
-/// How long a server may take to come up, in seconds: after a kill it reads its log first.
+/// How long a server can take to come up, in seconds: after a kill it reads its log first.
 const READY_WITHIN_S: f64 = 60.0;
 
-/// How long it may take to end before it is ended, in seconds.
+/// How long it can take to stop before it is killed, in seconds.
 const STOP_WITHIN_S: f64 = 20.0;
 
 /// A server process with its data.
@@ -66,7 +66,7 @@ pub(crate) struct Cluster {
     cpus: Vec<usize>,
     folder: PathBuf,
     password: String,
-    /// The settings in force, those of an arm included.
+    /// The settings in force, those of a variant included.
     settings: BTreeMap<String, Setting>,
     primary: Server,
     replica: Option<Server>,
@@ -120,7 +120,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// What texts may say of it.
+    /// Adds the placeholders of this cluster that texts can contain.
     pub(crate) fn placeholders(&self, placeholders: &mut Placeholders) {
         let mut put = |key: &str, value: String| {
             placeholders.insert(format!("postgres.{}.{key}", self.name), value);
@@ -162,7 +162,7 @@ impl Cluster {
     pub(crate) fn check(&self, launcher: &Launcher) -> Result<(), Error> {
         for server in std::iter::once(&self.primary).chain(&self.replica) {
             server.check(launcher, false)?;
-            // It may have got more since it was started.
+            // It can have got more since it was started.
             server.process.into_iter().for_each(|process| launcher.remember(process));
         }
         Ok(())
@@ -193,7 +193,7 @@ impl Cluster {
     /// Keeps the database as it is now under `key`, so that [`Self::restore`] can bring it back.
     pub(crate) fn save(&self, key: usize) -> Result<(), Error> {
         // What autovacuum would do at some time during a trial is done now, the same for all of them.
-        // Each table is a commit of its own, none of which has to be waited for.
+        // Each table is a commit of its own, and none needs to be flushed before the next.
         let tidy = ["SET synchronous_commit = off", "VACUUM (FREEZE, ANALYZE)"].map(str::to_owned);
         self.ask("tidy up after the seed", DATABASE, &tidy)?;
         let saved = sql::name(&saved(key));
@@ -279,7 +279,7 @@ impl Cluster {
         started
     }
 
-    /// Starts a server on a free port; on another one should somebody take it in between.
+    /// Starts a server on a free port; on another one if a program takes it in between.
     fn bring_up(&self, launcher: &Launcher, server: &mut Server) -> Result<(), Error> {
         const TRIES: usize = 3;
         for attempt in 1..=TRIES {
@@ -463,7 +463,7 @@ fn check_socket(folder: &Path) -> Result<(), Error> {
     Err(Error::declared(folder.display().to_string(), text))
 }
 
-/// A password that nobody can guess.
+/// A password that cannot be guessed.
 pub(crate) fn password() -> Result<String, Error> {
     use std::io::Read;
     let path = Path::new("/dev/urandom");

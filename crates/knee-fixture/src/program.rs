@@ -19,7 +19,7 @@ const POSTGRES_FOLDERS: [&str; 6] = [
     "/Applications/Postgres.app/Contents/Versions/*/bin",
 ];
 
-/// Programs of PostgreSQL that a cluster needs; they have to be in one folder, because they look for one another there.
+/// Programs of PostgreSQL that a cluster needs; they must be in one folder, because they look for one another there.
 const POSTGRES_PROGRAMS: [&str; 3] = ["initdb", "postgres", "pg_basebackup"];
 
 /// Folders of Redis and Valkey off the PATH.
@@ -80,7 +80,7 @@ pub(crate) fn redis() -> Result<PathBuf, Error> {
     })
 }
 
-/// The folders of PATH that have `program`, with links followed: beside a link there may be nothing else.
+/// The folders of PATH that have `program`, with links followed: beside a link there is often nothing else.
 fn on_path(program: &str) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let real = std::env::split_paths(&path).filter_map(|folder| fs::canonicalize(folder.join(program)).ok());

@@ -11,10 +11,10 @@ use ureq::Agent;
 
 use crate::error::reason;
 
-/// How long one question may take.
+/// How long one check can take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A port of the loopback that nobody has right now.
+/// A port of the loopback that is free right now.
 pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }

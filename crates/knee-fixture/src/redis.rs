@@ -22,13 +22,13 @@ mod keys;
 
 use keys::Trouble;
 
-/// How long a server may take to come up, in seconds.
+/// How long a server can take to come up, in seconds.
 const READY_WITHIN_S: f64 = 30.0;
 
-/// How long it may take to end before it is ended, in seconds.
+/// How long it can take to stop before it is killed, in seconds.
 const STOP_WITHIN_S: f64 = 10.0;
 
-/// What the fixture decides, because it has to find the server and its log.
+/// Settings that the fixture decides, because it must find the server and its log.
 const RESERVED: [&str; 9] =
     ["port", "bind", "unixsocket", "unixsocketperm", "dir", "daemonize", "logfile", "pidfile", "supervised"];
 
@@ -75,7 +75,7 @@ impl Server {
         Ok(server)
     }
 
-    /// What texts may say of it.
+    /// Adds the placeholders of this server that texts can contain.
     pub(crate) fn placeholders(&self, placeholders: &mut Placeholders) {
         let mut put = |key: &str, value: String| {
             placeholders.insert(format!("redis.{}.{key}", self.name), value);
@@ -216,7 +216,7 @@ impl Server {
         })
     }
 
-    /// A cgroup for one start, where the generator goes before it. That there is none is told of the services.
+    /// A cgroup for one start, where the generator has a weight. If there can be none, the services report it.
     fn group(&self, launcher: &Launcher) -> Option<PathBuf> {
         let generator_weight = Some(launcher.generator_weight?);
         let name = registry::group_of(&launcher.root, &format!("redis-{}", self.name));
@@ -280,7 +280,7 @@ fn line(name: &str, value: &Setting, at: &str) -> Result<String, Error> {
     if value.contains(['\n', '\r', '\0']) {
         return Err(Error::declared(at, "has more than one line"));
     }
-    // A value may be several words, as `save 60 1000` has; an empty one has to be written.
+    // A value can be several words, as `save 60 1000` has; an empty one must be written.
     let value = if value.trim().is_empty() { "\"\"".to_owned() } else { value };
     Ok(format!("{name} {value}\n"))
 }

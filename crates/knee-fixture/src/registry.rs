@@ -36,7 +36,7 @@ const LOCK: &str = "lock";
 /// How long processes have for a polite end when everything is taken down at once.
 const LAST_GRACE: Duration = Duration::from_millis(1_500);
 
-/// What a process to be started is told.
+/// How a process is to be started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Launch {
     /// The program, as a path or a name on PATH.
@@ -50,10 +50,10 @@ pub(crate) struct Launch {
     pub(crate) log: PathBuf,
     /// User and group to step down to.
     pub(crate) user: Option<(u32, u32)>,
-    /// The CPUs that it may use.
+    /// The CPUs that it can use.
     pub(crate) cpus: Vec<usize>,
     /// The cgroup that it moves into before it begins, or into which it is moved as it begins if it steps down
-    /// to a user who may not do that.
+    /// to a user who cannot do that.
     pub(crate) group: Option<PathBuf>,
     /// How it is asked to end.
     pub(crate) stop_signal: StopSignal,
@@ -136,7 +136,7 @@ impl ProcessRegistry {
         let lock =
             OpenOptions::new().write(true).create_new(true).mode(0o600).open(unnamed.path().join(LOCK))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        // Others may pass through to folders that are theirs, and see nothing.
+        // Other users can pass through to folders that are theirs, and see nothing.
         fs::set_permissions(unnamed.path(), fs::Permissions::from_mode(0o711))?;
         let hidden = unnamed.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let path = parent.join(hidden.trim_start_matches('.'));
@@ -234,7 +234,7 @@ impl ProcessRegistry {
         }
         if let Some(root) = self.root.take() {
             end_all(|| platform::stragglers(&root.path, &marker, &[]));
-            // One may have been made for a process that was never started.
+            // A cgroup can have been made for a process that was never started.
             platform::remove_groups(&group_of(&root.path, ""));
             let _ = folder::remove(&root.path);
         }
@@ -286,7 +286,7 @@ fn spawn(launch: &Launch, marker: &str) -> io::Result<Child> {
     let child =
         started.unwrap_or_else(|_| Err(io::Error::other("the thread that starts processes panicked")))?;
     if let (Some(group), Some(_)) = (&launch.group, launch.user) {
-        // Whoever asked for the group looks whether the process is in it.
+        // The caller that asked for the group checks whether the process is in it.
         let _ = fs::write(group.join("cgroup.procs"), child.id().to_string());
     }
     Ok(child)
@@ -311,7 +311,7 @@ fn remember_memory(process: &mut Process, marker: &str) {
 }
 
 /// Ends a process and all that belongs to it. The process keeps its number until the rest is gone, so
-/// that the number means nobody else.
+/// that no other process gets that number.
 fn kill(process: &mut Process, marker: &str) {
     let root = process.pid().as_raw_pid();
     end_all(|| platform::members(root, marker));
@@ -325,8 +325,8 @@ fn kill(process: &mut Process, marker: &str) {
     }
 }
 
-/// Kills whatever `who` finds until it finds nobody, or five seconds have gone: a process that hangs in the
-/// kernel cannot be ended by anybody.
+/// Kills the processes that `who` finds until it finds none, or until five seconds have passed: a process that hangs
+/// in the kernel cannot be ended.
 fn end_all(who: impl Fn() -> Vec<Pid>) {
     const PAUSE: Duration = Duration::from_millis(2);
     for _ in 0..2_500 {

@@ -16,7 +16,7 @@ use crate::placeholder::{self, Placeholders};
 use crate::ready;
 use crate::registry::{Handle, Launch, StopSignal};
 
-/// How long a polite end may take when nothing is said, in seconds.
+/// How long a service can take to end by itself when nothing is declared, in seconds.
 const STOP_WITHIN_S: f64 = 10.0;
 
 /// What a service has beside its declaration.
@@ -52,7 +52,7 @@ pub(crate) struct Process {
 /// What a start of a service needs to know of the rest.
 #[derive(Clone)]
 pub(crate) struct StartContext {
-    /// What texts may say, but for what only this start knows.
+    /// The placeholders of texts, without those that only this start knows.
     pub(crate) placeholders: Placeholders,
     /// Where the command is run.
     pub(crate) folder: PathBuf,
@@ -82,7 +82,7 @@ impl ServiceState {
         const TRIES: usize = 3;
         for _ in 1..TRIES {
             match self.try_port(launcher, context, declared, overrides) {
-                // Somebody took the port between our choice and its use.
+                // Another program took the port between our choice and its use.
                 Err(Error::Died { last_lines, .. }) if declared.port.is_none() && in_use(&last_lines) => {}
                 other => return other,
             }

@@ -1,7 +1,7 @@
 //! Where a program's source is, and that it is built once: the study's folder, or a revision of its repository.
 //!
 //! A revision is a clone inside of the fixture's folder that borrows the objects of the user's repository, so nothing
-//! is written there and nothing has to be taken back. Submodules and large files kept elsewhere are not
+//! is written there and nothing must be undone. Submodules and large files kept elsewhere are not
 //! fetched. Does not know what a build makes.
 
 use std::collections::{BTreeMap, BTreeSet};

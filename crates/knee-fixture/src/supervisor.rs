@@ -1,6 +1,6 @@
 //! The supervisor: a process of its own that starts what a fixture needs and ends all of it when the program is gone.
 //!
-//! A program can be killed in a way that it does not notice. So somebody else has to be the parent of what it
+//! A program can be killed without noticing it. So another process must be the parent of what the program
 //! needs. The supervisor is this program started once more as `PROGRAM __supervisor`. It reads requests as lines of
 //! JSON from its standard input and answers on its standard output; when the input ends, which it does
 //! however the program ended, it takes everything down and ends. It is in a session of its own, so that neither
@@ -39,7 +39,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// This very program, whose `main` has to call [`main`].
+    /// This very program, whose `main` must call [`main`].
     pub fn this() -> io::Result<Self> {
         Ok(Self { path: std::env::current_exe()?, args: vec![COMMAND.into()] })
     }
@@ -65,7 +65,7 @@ enum Answer {
     Failed(String, Option<i32>),
 }
 
-/// What the supervisor does until nobody speaks to it any more.
+/// Answers requests until their input ends.
 fn serve(requests: impl BufRead, mut answers: impl Write) -> io::Result<()> {
     // Fails only for the head of a group, which is out of reach of the terminal already.
     let _ = rustix::process::setsid();
@@ -182,7 +182,7 @@ impl Supervisor {
     }
 }
 
-/// The error of a supervisor that somebody ended.
+/// The error when the supervisor was killed.
 fn gone() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the supervisor is gone")
 }

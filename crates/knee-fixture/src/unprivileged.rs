@@ -13,7 +13,7 @@ use crate::folder::User;
 /// Users to step down to, in this order.
 const CANDIDATES: [&str; 2] = ["postgres", "nobody"];
 
-/// The user to run PostgreSQL as, or nobody when we are not root. It has to be able to enter `folder`.
+/// The user to run PostgreSQL as; none when we are not root. The user must be able to enter `folder`.
 pub(crate) fn for_postgres(folder: &Path) -> Result<Option<User>, Error> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -35,7 +35,7 @@ fn can_enter(folder: &Path, user: User) -> bool {
         || (group && metadata.mode() & 0o010 != 0)
 }
 
-/// Asks the system rather than a file: users may live elsewhere.
+/// Asks the system rather than a file: users can be defined elsewhere.
 fn lookup(name: &str) -> Option<User> {
     let number = |flag: &str| {
         let said =

@@ -8,7 +8,7 @@ function bytesOf(text) {
   return Uint8Array.from(Array.from(encoded, (letter) => letter.charCodeAt(0)));
 }
 
-// Bytes of whatever a field may hold: text, a buffer, a view, an array of numbers.
+// Bytes of what a field can hold: text, a buffer, a view, an array of numbers.
 function contentOf(data) {
   if (data instanceof ArrayBuffer) return new Uint8Array(data);
   if (ArrayBuffer.isView(data)) return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);

@@ -68,7 +68,7 @@ export function parseDuration(text) {
 // ---- stages --------------------------------------------------------------------------------------------------
 
 // Stages that follow a bell curve: up from a seventh of `maxVus` within a sixth of the time, along the curve, and
-// down to nobody within another sixth.
+// down to no user within another sixth.
 export function normalDistributionStages(maxVus, durationSeconds, numberOfStages = 10) {
   const density = (x) => Math.exp((-x * x) / 2);
   const points = Array.from({ length: numberOfStages + 1 }, (_, at) => density(-2 + (4 * at) / numberOfStages));

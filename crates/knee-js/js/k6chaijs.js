@@ -156,7 +156,7 @@ class Assertion {
     throw new AssertionError(shortened(plain, config.truncateVariableThreshold), { actual, expected });
   }
 
-  // A condition that has to hold whatever `not` says, such as that a list is a list.
+  // A condition that must hold whatever `not` says, such as that a list is a list.
   need(isHeld, template) {
     const { not } = this.flags;
     this.flags.not = false;
@@ -422,7 +422,7 @@ function lengthOf(expected) {
   return this.check(length === expected, 'expected #{this} to have a length of #{exp} got #{act}', 'expected #{this} to not have a length of #{act}', expected, length);
 }
 
-// Words that may be called and may go on: `to.be.a('string')`, `to.be.an.instanceof(K)`, `include.keys('a')`.
+// Words that can be called and can go on: `to.be.a('string')`, `to.be.an.instanceof(K)`, `include.keys('a')`.
 const BOTH = {
   a: [isA], an: [isA],
   include: [include, 'contains'], includes: [include, 'contains'], contain: [include, 'contains'], contains: [include, 'contains'],

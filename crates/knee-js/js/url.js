@@ -68,7 +68,7 @@ export class URLSearchParams {
     this.#pairs = pairsOf(source);
   }
 
-  // The parameters of a URL, which is told when they change.
+  // The parameters of a URL, which follows when they change.
   static _of(query, changed) {
     const params = new URLSearchParams(query);
     params.#changed = changed;

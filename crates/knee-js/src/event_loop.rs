@@ -79,8 +79,8 @@ impl EventLoop {
         timer.or_else(|| (!self.promised.borrow().is_empty()).then_some(Nanos::MAX))
     }
 
-    /// Takes the timer that is due first, if one is due now; a repeated one stays. Nobody is asked for the
-    /// time where there are no timers.
+    /// Takes the timer that is due first, if one is due now; a repeated one stays. Does not read the time where there
+    /// are no timers.
     pub fn take_due<'js>(
         &self,
         ctx: &Ctx<'js>,

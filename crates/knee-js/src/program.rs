@@ -99,7 +99,7 @@ pub struct HttpDefaults {
     pub fresh_connections: bool,
     /// `userAgent`.
     pub user_agent: String,
-    /// `rps`: how fast requests of all VUs may follow each other.
+    /// `rps`: how fast requests of all VUs can follow each other.
     pub pace: Option<Arc<Pace>>,
 }
 
@@ -125,7 +125,7 @@ pub struct Program {
     pub entry: String,
     /// Its settings.
     pub surroundings: Surroundings,
-    /// The files it may read, and those it has read.
+    /// The files it can read, and those it has read.
     pub files: Files,
     /// The metrics that VUs declare while they are loaded.
     pub metrics: Arc<Registry>,

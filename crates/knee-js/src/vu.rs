@@ -177,7 +177,7 @@ impl Vu {
         self.clients.pop().unwrap_or_else(|| Client::new(sender.network.clone()))
     }
 
-    /// Sends requests side by side, as many at once as a batch may have, in all and to one host.
+    /// Sends requests side by side, as many at once as a batch is allowed to have, in all and to one host.
     async fn fetch_all(
         &mut self,
         sender: &Rc<RequestSender>,

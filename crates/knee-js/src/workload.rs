@@ -121,8 +121,8 @@ impl Load {
         observer.dropped(count, &context);
     }
 
-    /// Reports to k6's view iterations that were planned and for which there was no time. To be called when
-    /// the plan has come to its end.
+    /// Reports iterations that were planned and for which there was no time to k6's view. Call it when the plan has
+    /// ended.
     pub fn drop_rest(&self, observer: &dyn Observer, at: Nanos) {
         for (scenario, (part, count)) in self.parts.iter().zip(&self.counts).enumerate() {
             let rest = part.iterations.map_or(0, |all| all.saturating_sub(count.begun()));

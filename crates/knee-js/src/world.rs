@@ -28,7 +28,7 @@ use knee_k6::http::send::Targets;
 
 /// Part of the stack that scripts cannot use, so that the functions they call have room.
 const STACK_MARGIN: usize = 128 << 10;
-/// Bytes a VU may add before its garbage is collected again.
+/// Bytes a VU can add before its garbage is collected again.
 const GC_THRESHOLD: usize = 256 << 10;
 
 /// Exports of a loaded script.
@@ -253,7 +253,7 @@ fn settle<'js>(
         }
         let Some(until) = state.events.idle_until() else { break };
         if state.init.get() {
-            // Nobody waits for timers and requests while scripts are loaded.
+            // Timers and requests are not waited for while scripts are loaded.
             break;
         }
         match state.ask(Op::Await(until)) {

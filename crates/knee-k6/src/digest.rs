@@ -12,7 +12,7 @@ use crate::encoding::Alphabet;
 pub trait Hasher {
     /// Takes more bytes in.
     fn update(&mut self, bytes: &[u8]);
-    /// The digest of all bytes up to now; more may follow.
+    /// The digest of all bytes up to now; more can follow.
     fn digest(&self) -> Vec<u8>;
 }
 
@@ -37,7 +37,7 @@ pub fn by_name(name: &str, key: Option<&[u8]>) -> Option<Box<dyn Hasher>> {
 }
 
 fn begin<D: Digest + BlockSizeUser + Clone + 'static>(key: Option<&[u8]>) -> Box<dyn Hasher> {
-    // A key may have any length, so there is always a keyed digest.
+    // A key can have any length, so there is always a keyed digest.
     match key.and_then(|key| <SimpleHmac<D> as KeyInit>::new_from_slice(key).ok()) {
         Some(keyed) => Box::new(Keyed(keyed)),
         None => Box::new(Plain(D::new())),

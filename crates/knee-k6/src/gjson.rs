@@ -111,7 +111,7 @@ impl<'a, 'p> Search<'a, 'p> {
         if let Next::Pipe(pipe) = step.next {
             self.pipe = Some(pipe);
         }
-        // A key that leads nowhere may be there again, or another one may fit the pattern.
+        // A key that leads nowhere can occur again, or another one can fit the pattern.
         text::members(object).filter(|(key, _)| step.fits(&text::unquote(key))).any(|(_, value)| {
             match step.next {
                 Next::Path(path) => self.value(value, path),

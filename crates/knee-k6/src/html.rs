@@ -179,7 +179,7 @@ impl Selection {
         self.keep(|_, selection| selection.picked(target) == wanted)
     }
 
-    /// Those for which `keep` says so; it is told the place of each.
+    /// Those for which `keep` says so; it gets the position of each.
     pub fn keep(&self, mut keep: impl FnMut(usize, &Self) -> bool) -> Self {
         let kept = (0..self.len()).filter(|place| keep(*place, &self.slice(*place, place + 1)));
         let kept: Vec<NodeRef<'_>> = kept.map(|place| self.node(self.nodes[place])).collect();

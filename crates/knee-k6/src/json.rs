@@ -53,7 +53,7 @@ enum Next {
     /// A key, or the end of an object that has none yet.
     KeyOrEnd,
     Colon,
-    /// What may come after a value.
+    /// What can come after a value.
     After,
 }
 
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_told_as_k6_tells_them() {
+    fn faults_are_reported_in_k6s_words() {
         // Recorded from k6 1.8.1.
         for (text, line, character, words) in [
             ("{bad", 1, 2, "invalid character 'b' looking for beginning of object key string"),

@@ -26,7 +26,7 @@ pub struct Exchange<'a> {
     pub answer: &'a Answer,
     /// Method of this hop.
     pub method: &'a Rc<str>,
-    /// Whether its status was expected; `None` if nobody asked.
+    /// Whether its status was expected; `None` if the script asked for none.
     pub expected: Option<bool>,
     /// End time, on the run's clock.
     pub at: Nanos,

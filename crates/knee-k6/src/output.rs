@@ -30,7 +30,7 @@ mod tests;
 pub use sample::Sample;
 pub use time::TimeForm;
 
-/// So many batches may wait for the writer.
+/// Most batches that can wait for the writer.
 const BATCHES_MAX: usize = 256;
 /// So many samples make a batch, unless time is up before.
 pub const BATCH: usize = 1_024;
@@ -81,7 +81,7 @@ impl Target {
 pub struct Settings {
     /// The destinations of samples.
     pub targets: Vec<Target>,
-    /// The metrics, which may still grow.
+    /// The metrics, which can still grow.
     pub metrics: Arc<Registry>,
     /// Sources of the thresholds, by metric.
     pub thresholds: BTreeMap<String, Vec<String>>,
@@ -128,8 +128,8 @@ impl Writer {
         Ok((Self { thread, lost: lost.clone() }, Outlet { batches, lost }))
     }
 
-    /// Waits until everything is written, for which all outlets must be gone. Returns what the user
-    /// should be told.
+    /// Waits until everything is written, for which all outlets must be gone. Returns a warning for the
+    /// user, if there is one.
     pub fn finish(self) -> Option<String> {
         let written = self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has panicked")));
         if let Err(error) = written {

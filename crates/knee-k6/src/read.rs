@@ -1,6 +1,6 @@
 //! How one option is read: from the value a script exported, or from the text of a variable or flag.
 //!
-//! As lenient as k6: `null` and an empty text mean "not set", numbers may be written as texts. Does not
+//! As lenient as k6: `null` and an empty text mean "not set", numbers can be written as texts. Does not
 //! know which options exist; see the layer module.
 
 use std::collections::BTreeMap;
@@ -227,7 +227,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn whole_numbers_may_be_texts_and_an_empty_text_is_not_set() {
+    fn whole_numbers_can_be_texts_and_an_empty_text_is_not_set() {
         assert_eq!(i64::read(&json!("3")), Ok(Some(3)));
         assert_eq!(i64::read(&json!(3.0)), Ok(Some(3)));
         assert_eq!(i64::read(&json!("")), Ok(None));

@@ -1,7 +1,7 @@
-//! A run as CSV: one row an interval, under a header, in the order of time.
+//! A run as CSV: one row per interval, under a header, in the order of time.
 //!
-//! There is no row a request: a record keeps histograms, whose size does not depend on how many
-//! requests there were. Cells are empty where a figure cannot be told or carried. Text is made
+//! There is no row per request: a record keeps histograms, whose size does not depend on how many
+//! requests there were. Cells are empty where a figure is unknown or the format cannot carry it. Text is made
 //! safe for spreadsheets (see [`crate::clean::cell`]). The columns are explained in
 //! `docs/reference/result-csv.md`.
 

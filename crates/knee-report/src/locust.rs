@@ -82,7 +82,7 @@ pub struct Row {
     pub times: TimeSummary,
     /// Bytes of body of an answer, on average; 0 without any.
     pub size: f64,
-    /// Requests a second; 0 where the run has no length.
+    /// Requests per second; 0 where the run has no length.
     pub per_second: f64,
     /// Failures a second, likewise.
     pub failures_per_second: f64,
@@ -246,7 +246,7 @@ fn errors(tally: &EndpointTally) -> Vec<(String, u64)> {
     };
     let http = tally.count(Outcome::HttpError);
     let bad = tally.status.iter().filter(|(status, _)| *status >= 400);
-    // A script may take any status for good or bad; then they cannot be told apart afterwards.
+    // A script can take any status for good or bad; then the two cannot be separated afterwards.
     if bad.clone().map(|(_, count)| count).sum::<u64>() == http {
         bad.for_each(|(status, count)| add(format!("status {status}"), *count));
     } else {

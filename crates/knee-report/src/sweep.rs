@@ -38,7 +38,7 @@ pub struct About {
     pub machine: Machine,
     /// Wall-clock time of the start, since the Unix epoch.
     pub started: Nanos,
-    /// Whether the target runs on this machine; `None` if that cannot be told.
+    /// Whether the target runs on this machine; `None` if that is unknown.
     pub co_located: Option<bool>,
 }
 
@@ -78,7 +78,7 @@ pub struct Row {
     pub purpose: Purpose,
     /// How much was asked for, with its unit if that is not the table's.
     pub level: String,
-    /// Arrivals a second that came due, and that were answered.
+    /// Arrivals per second that came due, and that were answered.
     pub offered: String,
     /// See `offered`.
     pub achieved: String,

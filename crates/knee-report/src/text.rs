@@ -18,7 +18,7 @@ pub(crate) mod table;
 
 mod times;
 
-mod validity;
+pub(crate) mod validity;
 
 pub use ink::Palette;
 pub use interval::{header as interval_header, line as interval_line};

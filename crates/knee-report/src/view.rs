@@ -1,7 +1,7 @@
 //! Everything that is shown about a run, computed once.
 //!
 //! Text, JSON and CSV lay a [`View`] out and calculate nothing, so that they cannot disagree.
-//! Does not judge the run; its verdict is part of the record.
+//! Does not judge the run; its validity is part of the record.
 
 pub mod bars;
 
@@ -39,7 +39,7 @@ pub struct View {
     pub validity: ValidityReport,
     /// When what was measured.
     pub span: Span,
-    /// Requests a second.
+    /// Requests per second.
     pub rate: Rate,
     /// All endpoints together, without the warm-up.
     pub total: RequestStats,
@@ -86,7 +86,7 @@ pub struct Rate {
 /// One endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointStats {
-    /// Its name; may hold words of others, not to be shown without [`crate::clean`].
+    /// Its name; can contain text of others, not to be shown without [`crate::clean`].
     pub name: String,
     /// What was measured.
     pub stats: RequestStats,

@@ -1,6 +1,6 @@
 //! The whole grid of simulated studies, as a table in Markdown: how often verdicts are wrong, and what they find.
 //!
-//! `cargo run --release -p knee-study --example simulation [STUDIES]`; 2,000 studies a cell unless told otherwise. The exit code
+//! `cargo run --release -p knee-study --example simulation [STUDIES]`; 2,000 studies per cell by default. The exit code
 //! says whether every limit held.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, missing_docs, reason = "an example prints its result")]

@@ -75,7 +75,7 @@ impl Asked {
             margin: self.margin,
             margins: BTreeMap::new(),
             metrics: self.metrics,
-            // Whoever compares in a pipeline wants to know how long it takes.
+            // A pipeline needs a duration that is known beforehand.
             extend: false,
             aa: false,
         };
@@ -139,7 +139,7 @@ pub struct Comparison {
     pub totals: Totals,
     /// Blocks without a usable trial of one of the sides.
     pub lost: Vec<LostBlock>,
-    /// What has to be known to read the rest.
+    /// Remarks that the reader needs for the rest.
     pub notes: Vec<String>,
     /// Every trial with what it measured.
     pub trials: Vec<Entry>,

@@ -40,7 +40,7 @@ pub struct Definition {
     pub title: String,
     /// What the study is to find out.
     pub question: Option<String>,
-    /// Where the story is told that it re-tests.
+    /// Address of the story that it re-tests.
     pub source: Option<String>,
     /// Services, databases and caches, before a variant changes them.
     #[serde(alias = "rig", deserialize_with = "stored::declaration")]
@@ -67,15 +67,15 @@ pub struct Switch {
     pub text: String,
     /// Its value where a variant does not set it.
     pub default: String,
-    /// All values it may have; empty for any.
+    /// All values it can have; empty for any.
     pub values: Vec<String>,
-    /// How the service is told.
+    /// How the service gets it.
     pub passed: Passed,
-    /// The service that is told.
+    /// The service that gets it.
     pub service: String,
 }
 
-/// How a service is told the value of a switch.
+/// How a service gets the value of a switch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Passed {
@@ -90,7 +90,7 @@ pub enum Passed {
 pub struct Variant {
     /// Its name.
     pub name: String,
-    /// What it is, for the report; may be empty.
+    /// What it is, for the report; can be empty.
     pub text: String,
     /// The variant it builds on, if any.
     #[serde(alias = "on")]
@@ -112,7 +112,7 @@ pub struct Variant {
 pub struct Workload {
     /// Its name.
     pub name: String,
-    /// What it is, for the report; may be empty.
+    /// What it is, for the report; can be empty.
     pub text: String,
     /// The service it goes to.
     pub service: String,
@@ -154,7 +154,7 @@ pub struct Request {
     pub body: Option<String>,
     /// Connections: users that wait for their answers or, with a rate, the most requests in flight.
     pub connections: u32,
-    /// Arrivals a second; absent for users that wait.
+    /// Arrivals per second; absent in a closed model.
     #[serde(alias = "rate")]
     pub arrival_rate: Option<f64>,
     /// How arrivals are spread, with a rate.
@@ -314,7 +314,7 @@ pub struct Cell {
     pub workload: String,
 }
 
-/// A figure that somebody published.
+/// A published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Which variant and workload it corresponds to.
@@ -323,7 +323,7 @@ pub struct Published {
     pub metric: Metric,
     /// The figure in the metric's own unit.
     pub value: f64,
-    /// Where it stands; may be empty.
+    /// Where it was published; can be empty.
     pub source: String,
 }
 

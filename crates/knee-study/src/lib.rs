@@ -1,6 +1,6 @@
 //! Decides the next trial and draws the conclusion: designs, statistics, verdicts, sweeps, capacity.
 //!
-//! A study or a sweep is asked for its next trial, is told what the trial measured, and in the end
+//! A study or a sweep is asked for its next trial, is given what the trial measured, and in the end
 //! says what can be concluded. Pure: no clock, no I/O, no async; does not run a trial and does not lay
 //! out a report.
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Answered requests a second.
+    /// OK responses per second.
     #[serde(alias = "rate")]
     Goodput,
     /// Mean response time.
@@ -52,7 +52,7 @@ pub enum Metric {
 pub enum Unit {
     /// Nanoseconds.
     Time,
-    /// Requests a second.
+    /// Requests per second.
     PerSecond,
     /// A share, 0 to 1.
     Share,

@@ -1,6 +1,6 @@
 //! Random choices that are a function of their seed, on every machine and in every version.
 //!
-//! Does not draw seeds from anywhere: a study that is resumed has to make the same choices again.
+//! Does not draw seeds from anywhere: a study that is resumed must make the same choices again.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};

@@ -1,8 +1,8 @@
-//! Two runs that were made already, beside each other: their figures, how far apart these are, and why that may be no
-//! difference between the services.
+//! Two runs that were made already, beside each other: their figures, how far apart these are, and why the services
+//! might still not differ.
 //!
-//! Draws no verdict: from one run each nobody can tell what chance did. See [`super::compare`] for sides that are driven
-//! in turns.
+//! Draws no verdict: one run per side cannot separate change from noise. See [`super::compare`] for sides that are
+//! loaded alternately.
 
 use knee_core::plan::{Executor, Plan, Scenario, Stop};
 use knee_core::record::{Build, Ending, Machine, Run};
@@ -63,7 +63,7 @@ pub struct MetricPair {
     pub b: Option<Figure>,
     /// From A to B: of shares the difference, of everything else `b / a - 1`. `None` unless both are exact.
     pub change: Option<f64>,
-    /// What two runs of the same service come to on this machine in 19 of 20 cases, in the sense of `change`.
+    /// By how much two runs of the same service differ on this machine, at most, in 19 of 20 cases; as `change`.
     pub noise: Option<f64>,
     /// Whether the change is no more than that; `None` if either is not known.
     pub within_noise: Option<bool>,

@@ -1,11 +1,11 @@
-//! A study: asked for its next trial, told what came of it, and asked in the end what it showed.
+//! A study: gives its next trial, takes the trial's result, and says in the end what it showed.
 //!
 //! ```text
-//! Study::new -> next -> tell -> next -> tell -> … -> conclude
+//! Study::new -> next -> record_result -> next -> record_result -> … -> conclude
 //! ```
 //!
-//! A function of definition, options and what it was told: the caller stores each [`Entry`], and a study that was
-//! stopped is the same study with its entries told again. Does not run trials, wait or store.
+//! A function of definition, options and recorded results: the caller stores each [`Entry`]. To resume a study that was
+//! stopped, the caller records its entries again. Does not run trials, wait or store.
 
 mod bound;
 
@@ -118,7 +118,7 @@ impl Study {
         Ok(study)
     }
 
-    /// Takes what came of `trial`, which has to be the one that [`Study::next`] gave.
+    /// Takes the result of `trial`, which must be the one that [`Study::next`] gave.
     ///
     /// # Errors
     /// [`Refusal::NotNext`] if it is another one; nothing is changed then.
@@ -145,7 +145,7 @@ impl Study {
         Ok(())
     }
 
-    /// What all that was told shows. May be asked at any time; a study that is not over says so.
+    /// What all results so far show. Can be called at any time; the conclusion of an unfinished study says so.
     pub fn conclude(&self) -> Conclusion {
         conclusion::draw(self)
     }
@@ -167,7 +167,7 @@ impl Study {
 
     /// Goes on once for as many blocks again, if that was asked for and something is undecided.
     fn extend(&mut self) {
-        if !self.may_extend() || self.extended {
+        if !self.can_extend() || self.extended {
             return;
         }
         let effects = effect::all(self);

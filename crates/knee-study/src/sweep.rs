@@ -1,7 +1,7 @@
 //! How much a service can take: steps of load, and capacity, knee and breaking point from them.
 //!
-//! A [`Sweep`] is asked for its next step, is told what the step measured, and concludes. Does not
-//! run a step, does not know the time (it counts what it is told steps took), and does not lay out
+//! A [`Sweep`] is asked for its next step, is given what the step measured, and concludes. Does not
+//! run a step, does not know the time (it adds up the reported duration of each step), and does not lay out
 //! a report.
 //!
 //! ```text
@@ -41,7 +41,7 @@ pub use step::{FinishedStep, Purpose, Step, StepLoad};
 /// What a level of load counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadKind {
-    /// Requests a second that arrive by a Poisson process, whether or not earlier ones were answered.
+    /// Requests that arrive by a Poisson process, whether or not earlier ones were answered; the level is a rate.
     Requests,
     /// Iterations of a script a second, likewise.
     Iterations,
@@ -50,7 +50,7 @@ pub enum LoadKind {
 }
 
 impl LoadKind {
-    /// Whether arrivals wait for nobody.
+    /// Whether arrivals do not wait for responses.
     pub const fn is_open(self) -> bool {
         !matches!(self, Self::Connections)
     }
@@ -79,7 +79,7 @@ pub enum Ladder {
 pub struct Config {
     /// What a level counts.
     pub kind: LoadKind,
-    /// The levels on the way up. [`Ladder::Auto`] may be capped by `ceiling`.
+    /// The levels on the way up. [`Ladder::Auto`] can be capped by `ceiling`.
     pub ladder: Ladder,
     /// No step is above this level, whatever the ladder says.
     pub ceiling: Option<f64>,
@@ -87,7 +87,7 @@ pub struct Config {
     pub seconds: f64,
     /// Limits on response time; a step passes if it keeps all of them.
     pub slos: Vec<Slo>,
-    /// Share of requests, 0 to 1, that may fail.
+    /// Largest share of requests, 0 to 1, that can fail.
     pub errors_max: f64,
     /// The bracket around the capacity is halved until its upper end is at most `1 + precision`
     /// times its lower end; above zero.

@@ -40,7 +40,7 @@ impl Demo {
     fn spawn_program(program: &mut Command) -> io::Result<Self> {
         #[cfg(unix)]
         // Ctrl-C reaches the whole group of the terminal. Outside of it the server goes on to answer
-        // what is in flight while the run comes to its end.
+        // what is in flight while the run ends.
         std::os::unix::process::CommandExt::process_group(program, 0);
         let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         match announced(&mut child) {
@@ -64,7 +64,7 @@ impl Drop for Demo {
     }
 }
 
-/// Ends a child that may have ended already.
+/// Ends a child, unless it has ended already.
 fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
@@ -106,7 +106,7 @@ pub fn run_child(listen: SocketAddr, service: &Service) -> io::Result<()> {
     writeln!(stdout, "{}", listener.local_addr()?)?;
     stdout.flush()?;
     server::serve(listener, service, || {
-        // An error means that nobody holds the other end any more, as the end does.
+        // An error means that the other end is closed, as the end does.
         let _ = io::stdin().read_to_end(&mut Vec::new());
     })
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_serves_as_its_parent_was_told() {
+    fn a_child_serves_as_its_parent_asked() {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let (listen, service) = child(&words("demo-server 127.0.0.1:0 12 4000000")).unwrap();
         assert_eq!(listen.port(), 0);

@@ -11,7 +11,7 @@ use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use url::Url;
 
-/// How long a module may take.
+/// How long fetching a module can take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The network, made ready when it is needed first.

@@ -23,7 +23,7 @@ pub mod provisional;
 
 pub mod term;
 
-/// How many events may wait for a screen: far more than a second brings, far less than a run.
+/// How many events can wait for a screen: far more than a second brings, far less than a run.
 pub const BACKLOG: usize = 1_024;
 
 /// A screen at work on a thread of its own.

@@ -22,7 +22,7 @@ pub fn shown_script(text: &str) -> String {
     if text.contains("://") { redacted(text) } else { text.to_owned() }
 }
 
-/// What was typed as a URL, in a form that can be shown although it may not be one.
+/// What was typed as a URL, in a form that can be shown although it might not be one.
 pub fn redacted(text: &str) -> String {
     let (start, fragment) = text.split_once('#').map_or((text, ""), |(start, _)| (start, "#***"));
     let (place, query) = match start.split_once('?') {

@@ -1,6 +1,6 @@
 //! Standard error that never holds a run up.
 //!
-//! Whoever reads a pipe can stop reading it. A plain write then waits for ever once the pipe is
+//! The reader of a pipe can stop reading. A plain write then waits for ever once the pipe is
 //! full, and the run with it. Here a line that finds no room within a second is dropped; the next
 //! one that finds room says how many were. Does not buffer: a line that was accepted is written.
 
@@ -23,7 +23,7 @@ static STUCK: AtomicBool = AtomicBool::new(false);
 /// Lines that found no room since the last one that did.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a paragraph and a line break, or drops it. That nobody reads it is no error.
+/// Writes a paragraph and a line break, or drops it. It is no error if stderr has no reader.
 pub fn say(text: &str) {
     let mut stderr = std::io::stderr().lock();
     if !has_room(&stderr) {

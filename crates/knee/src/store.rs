@@ -53,7 +53,7 @@ static SERIES: OnceLock<String> = OnceLock::new();
 pub fn begin_series(command: &str, of: &str) {
     let name = Path::new(of).file_name().map_or(of, |name| name.to_str().unwrap_or(of));
     let of = if of.contains("://") { of.split("://").last().unwrap_or(of) } else { name };
-    // A URL may hold credentials, a command its secrets: the name of the host is enough.
+    // A URL can contain credentials, a command its secrets: the name of the host is enough.
     let of = of.rsplit('@').next().unwrap_or(of);
     let of = of.split(['/', '?', '#', ' ']).next().unwrap_or(of);
     let _ = SERIES.set(stem(clock::wall(), &format!("{command}-{of}")));

@@ -20,7 +20,7 @@ use crate::truth::row::millis;
 pub struct Said {
     /// Requests.
     pub requests: f64,
-    /// Requests a second.
+    /// Requests per second.
     pub rate: f64,
     /// Mean of a request's time.
     pub mean: f64,
@@ -102,7 +102,7 @@ fn ask(tool: Tool, knee: &Knee, load: &Load, scratch: &Path) -> Result<Option<Sa
     })
 }
 
-/// The word behind the first line that starts with `label`, which may be preceded by blanks.
+/// The word behind the first line that starts with `label`, after any blanks.
 fn behind<'a>(text: &'a str, label: &str) -> Option<&'a str> {
     let rest = text.lines().find_map(|line| line.trim_start().strip_prefix(label))?;
     rest.split_ascii_whitespace().next()

@@ -21,7 +21,7 @@ const BASE: Tool = Tool::Wrk;
 pub struct Lap {
     /// CPU per request in microseconds.
     pub cost: f64,
-    /// Requests a second that the server counted.
+    /// Requests per second that the server counted.
     pub rate: f64,
     /// Largest resident set in bytes.
     pub resident: u64,

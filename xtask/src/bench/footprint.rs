@@ -46,7 +46,7 @@ pub fn requests(knee: &Knee, nginx: &Nginx, long: bool) -> Result<Figure> {
     })
 }
 
-/// The instrument's own lag in an open run.
+/// The generator lag in an open run.
 pub fn lag(knee: &Knee, nginx: &Nginx, rate: u32, goal_ms: f64) -> Result<Figure> {
     let measured = knee.measure(&words(&format!("{} -c 64 -q {rate} -z 15s", nginx.url(false))))?;
     let (p50, p99) = (measured.figure("/generator_lag_ms/p50")?, measured.figure("/generator_lag_ms/p99")?);
@@ -69,9 +69,9 @@ pub fn start(knee: &Knee) -> Result<Figure> {
     for _ in 0..STARTS {
         let begun = Instant::now();
         let _running = process::spawn_on(GENERATOR_CPU, knee.command(&load).arg("--no-tui"))?;
-        // Connections on which nothing comes only ask whether somebody is there.
+        // Readiness checks connect and send nothing.
         loop {
-            let (mut stream, _) = listener.accept().context("nobody connects")?;
+            let (mut stream, _) = listener.accept().context("no connection arrived")?;
             if matches!(stream.read(&mut [0; 1]), Ok(1)) {
                 break;
             }

@@ -126,7 +126,7 @@ fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-/// A certificate for the loopback address that nobody vouches for.
+/// A self-signed certificate for the loopback address.
 fn write_certificate(place: &Path) -> Result<()> {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned(), "localhost".to_owned()])?;
     fs::write(place.join("certificate.pem"), made.cert.pem())?;

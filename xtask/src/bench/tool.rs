@@ -1,7 +1,7 @@
-//! The load generators that are compared: how each is told to do the same.
+//! The load generators that are compared, with the options that make each send the same load.
 //!
-//! Options are defaults except for what the comparison needs: connections, time, certificates
-//! that nobody vouches for. Does not read their results (see [`super::agreement`]).
+//! Options are defaults except for what the comparison needs: connections, time, trust in
+//! self-signed certificates. Does not read their results (see [`super::agreement`]).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,7 +26,7 @@ pub struct Load {
 /// A load generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
-    /// With a line a second.
+    /// With one line per second.
     Knee,
     /// With the live screen.
     KneeScreen,
@@ -65,7 +65,7 @@ impl Tool {
         }
     }
 
-    /// What has to be on PATH for it; nothing for knee.
+    /// The program that must be on PATH for it; none for knee.
     const fn program(self) -> Option<&'static str> {
         match self {
             Self::Knee | Self::KneeScreen | Self::KneeScript => None,
@@ -86,7 +86,7 @@ impl Tool {
         wanted.iter().copied().filter(here).collect()
     }
 
-    /// Makes a run of `load`. Tools write what they have to write into `scratch`.
+    /// Runs `load` once. Tools write their files into `scratch`.
     pub fn run(self, knee: &Knee, load: &Load, scratch: &Path) -> Result<Ran> {
         let Load { url, connections: c, seconds: z } = load;
         let of_knee = || words(&format!("{url} -c {c} -z {z}s --insecure"));

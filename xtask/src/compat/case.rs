@@ -140,7 +140,7 @@ impl Case {
             "interrupt" => self.interrupt.extend(list()),
             "files" => self.files.extend(list()),
             "samples" => self.samples.extend(list()),
-            _ => bail!("nobody knows `{key}`"),
+            _ => bail!("the key `{key}` is unknown"),
         }
         Ok(())
     }
@@ -229,7 +229,7 @@ mod tests {
     fn a_misspelt_key_is_refused() {
         assert_eq!(
             format!("{:#}", parse("// row: x\n// ordre: any\n").unwrap_err()),
-            "in the head of a/b: nobody knows `ordre`"
+            "in the head of a/b: the key `ordre` is unknown"
         );
         assert!(parse("// row: x\n// order: none\n").is_err());
     }

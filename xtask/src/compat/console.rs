@@ -56,7 +56,7 @@ fn entry(writer: Writer, line: &str) -> Option<Entry> {
     of_program.iter().any(|start| line.starts_with(start)).then_some(Entry::Other)
 }
 
-/// k6 says where a line is from; a request that failed is told of without a source.
+/// k6 says where a line is from; a failed request is reported without a source.
 fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Entry {
     let message = field("msg").unwrap_or_default();
     let of_script = matches!(field("source").as_deref(), Some("console" | "stacktrace"));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_failed_is_told_of_whatever_the_words_of_the_system() {
+    fn a_request_that_failed_is_reported_whatever_the_words_of_the_system() {
         let k6 = r#"{"error":"dial: refused","level":"warning","msg":"Request Failed","time":"x"}"#;
         assert_eq!(lines(Writer::K6, k6), ["warning Request Failed"]);
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Where two outcomes differ, and which of that is known and explained.
 //!
 //! A known difference names its lines exactly: a second difference in the same case is not hidden by it, and
-//! one that has gone is told of, so that the list only says what is true.
+//! one that has gone is reported, so that the list only says what is true.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -110,7 +110,7 @@ fn apart(one: &[String], other: &[String]) -> (Vec<String>, Vec<String>) {
     (left, right)
 }
 
-/// What is wrong with a case: differences that nobody explained, and explanations of what is not so.
+/// What is wrong with a case: unexplained differences, and explanations of differences that do not exist.
 pub fn unexplained(case: &str, found: &[Difference], known: &[Known]) -> (Vec<Difference>, Vec<Known>) {
     let of_case = || known.iter().filter(|known| known.case == case);
     let explains = |known: &Known, found: &Difference| {

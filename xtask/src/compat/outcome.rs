@@ -81,7 +81,7 @@ fn is_per_second(values: &Value, key: &str) -> bool {
     key == "rate" && values.get("count").is_some()
 }
 
-/// Six decimals: two programs may add in another order.
+/// Six decimals: two programs can add in different orders.
 fn number(value: f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -1,4 +1,4 @@
-//! What came of each case under k6, kept in a file, so that nobody needs k6 to compare with it.
+//! The results of each case under k6, kept in a file, so that k6 is not needed to compare with it.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! The server that both programs are run against: it answers like httpbin, and keeps a journal.
 //!
-//! One thread a connection, HTTP/1.1 with keep-alive. Every answer is a function of the request alone:
-//! no clock and no chance in it, so that two programs that ask the same are told the same.
+//! One thread per connection, HTTP/1.1 with keep-alive. Every answer is a function of the request alone:
+//! no clock and no chance in it, so that two programs that send the same get the same.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -40,7 +40,7 @@ pub struct Row {
     /// What knee makes of it.
     #[serde(default)]
     pub state: State,
-    /// What a user has to know about it.
+    /// What a user must know about it.
     #[serde(default)]
     pub note: String,
 }

@@ -19,7 +19,7 @@ const REQUIREMENTS: &str = include_str!("requirements.txt");
 /// What its flags cannot say. A body that is too large, 413, is refused as well as any other.
 const SETTINGS: &str = "[checks]\nnegative_data_rejection.expected-statuses = [\"4xx\"]\n";
 
-/// How long one lab may take before it counts as hung.
+/// How long one lab can take before it counts as hung.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A program that reads documents and asks services.

@@ -64,7 +64,7 @@ pub const LABS: &[Lab] = &[
             "/api/v1/auth/login",
             r#"{"emailAddress":"user1@org1.example","password":"password"}"#,
         ),
-        // Whoever signs out is nobody to the rest.
+        // A user who signs out has no rights in later requests.
         without: &["/api/v1/auth/logout"],
         // Every request has the cookie, also where the fuzzer means to leave it out; and a text without control characters
         // is more than the document can say.
@@ -133,9 +133,9 @@ fn cookie(answer: &str) -> Option<String> {
 pub struct Standing {
     /// Where.
     pub url: String,
-    /// What callers have to send.
+    /// Headers that callers must send.
     pub headers: Vec<String>,
-    // In the order in which they have to end: the service, then what it uses.
+    // In the order in which they must end: the service, then what it uses.
     _process: Running,
     /// Kept so that the service can always write to it.
     _output: BufReader<ChildStdout>,
@@ -173,7 +173,7 @@ impl Standing {
     }
 }
 
-/// Fills the stores; PostgreSQL may still be coming up when its port is open already.
+/// Fills the stores; PostgreSQL can still be starting when its port is already open.
 fn seed(command: &mut Command) -> Result<()> {
     let mut said = String::new();
     for _ in 0..50 {

@@ -100,7 +100,7 @@ impl Drop for Store {
     }
 }
 
-/// PostgreSQL does not run as root: then it is the user `postgres`, who has to own the folder.
+/// PostgreSQL does not run as root: then it is the user `postgres`, who must own the folder.
 fn own(folder: &Path) -> Result<()> {
     if !is_root() {
         return Ok(());

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_function_may_stay_as_it_is_but_not_grow() {
+    fn a_listed_function_can_stay_as_it_is_but_not_grow() {
         assert_eq!(
             found_in(&function("old", 80), "# comment\ncrates/a/src/lib.rs::old 80\n"),
             [] as [&str; 0]
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_to_follow_when_a_function_shrinks() {
+    fn the_list_must_follow_when_a_function_shrinks() {
         for lines in [79, 70, 2] {
             assert_eq!(
                 found_in(&function("old", lines), "crates/a/src/lib.rs::old 80\n").len(),

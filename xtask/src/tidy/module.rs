@@ -19,7 +19,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mod_rs_is_found_and_told_where_it_belongs() {
+    fn a_mod_rs_is_found_with_the_path_where_it_belongs() {
         let found = check(&Tree::of(&[("crates/a/src/b/mod.rs", ""), ("crates/a/src/c.rs", "")]));
         assert_eq!(found, [Violation::new("crates/a/src/b/mod.rs", 0, "belongs in crates/a/src/b.rs")]);
     }

@@ -70,7 +70,7 @@ fn in_link(document: &str, target: &str) -> Option<String> {
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            // Above the root lies nothing that a link may name.
+            // A link cannot name anything above the root.
             ".." => _ = parts.pop(),
             part => parts.push(part),
         }

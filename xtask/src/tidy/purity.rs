@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn other_crates_and_tests_may_reach_out() {
+    fn other_crates_and_tests_can_do_io() {
         assert_eq!(found_in("crates/knee/src/a.rs", "use std::fs;\n"), [] as [usize; 0]);
         assert_eq!(found_in("crates/knee-core/tests/a.rs", "use std::fs;\n"), [] as [usize; 0]);
         let module = "#[cfg(test)]\nmod tests {\n    use std::fs;\n}\n";

@@ -1,8 +1,8 @@
 //! Plain words: prose uses the glossary's words, and none that have to be decoded.
 //!
-//! Reads Markdown, documentation of Rust items and texts in strings, without code spans, code blocks and
-//! tests. Catches what a program can catch without false alarms; `docs/reference/glossary.md` has the rest.
-//! Identifiers are the business of the rule `identifier`.
+//! Reads Markdown, comments of Rust, names of functions that are sentences, texts in strings except those of tests,
+//! and the texts of studies. Code spans and code blocks are left out. Catches what a program can catch without false
+//! alarms; `docs/reference/glossary.md` has the rest. Other identifiers belong to the rule `identifier`.
 
 use super::Violation;
 use super::tree::{Tree, has_extension, is_fixture};
@@ -15,13 +15,23 @@ const SCOPE: &[&str] = &[
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
+    "crates/",
     "docs/",
     "fuzz/README.md",
-    "xtask/src/tidy/",
+    "xtask/",
 ];
 
-/// What lies in the scope and is left out: this list, and a page that its generator will change.
-const EXCEPT: &[&str] = &["xtask/src/tidy/words.rs", "docs/reference/flags.md"];
+/// What lies in the scope and is left out: this list.
+const EXCEPT: &[&str] = &["xtask/src/tidy/words.rs"];
+
+/// Texts that must stay as they are, each with its file.
+const QUOTED: &[(&str, &str)] = &[
+    // Messages that equal k6's.
+    ("crates/knee-js/src/module/k6.rs", "group and check names may not contain '::'"),
+    ("crates/knee-k6/src/options/scenario/check.rs", "at least one stage has to be specified"),
+    // A page that scripts read: recorded results contain its values.
+    ("xtask/src/compat/server/page.rs", r#"<input type="text" name="user" value="nobody">"#),
+];
 
 /// A word or a few in a row, in small letters, and what to write instead.
 const WORDS: &[(&str, &str)] = &[
@@ -87,9 +97,15 @@ const WORDS: &[(&str, &str)] = &[
 pub fn check(tree: &Tree) -> Vec<Violation> {
     let within = |path: &str, list: &[&str]| list.iter().any(|start| path.starts_with(start));
     tree.texts()
-        .filter(|(path, _)| within(path, SCOPE) && !within(path, EXCEPT) && !is_fixture(path))
+        .filter(|(path, _)| within(path, SCOPE) || is_study(path))
+        .filter(|(path, _)| !within(path, EXCEPT) && !is_fixture(path))
         .flat_map(|(path, text)| found_in(path, text))
         .collect()
+}
+
+/// Whether a file defines a study; the lab's other files are read where a scope names them.
+fn is_study(path: &str) -> bool {
+    path.starts_with("labs/") && path.ends_with("/study.toml")
 }
 
 /// The violations in one file, whatever its scope.
@@ -98,11 +114,14 @@ fn found_in(path: &str, text: &str) -> Vec<Violation> {
         prose::of_markdown(text)
     } else if has_extension(path, "rs") {
         let rust = prose::of_rust(text);
-        rust.docs.into_iter().chain(rust.strings).collect()
+        [rust.docs, rust.strings, rust.comments, rust.names].concat()
+    } else if is_study(path) {
+        prose::of_study(text)
     } else {
         Vec::new()
     };
-    fragments.iter().flat_map(|fragment| banned(path, fragment)).collect()
+    let is_quoted = |fragment: &&Fragment| !QUOTED.contains(&(path, fragment.text.as_str()));
+    fragments.iter().filter(is_quoted).flat_map(|fragment| banned(path, fragment)).collect()
 }
 
 fn banned(path: &str, fragment: &Fragment) -> Vec<Violation> {
@@ -117,7 +136,9 @@ fn banned(path: &str, fragment: &Fragment) -> Vec<Violation> {
             // A word by itself may be a month, a licence's or a processor's name.
             let is_name =
                 length == 1 && starts_with_capital(&text, words[start].0) && !opens(&text, words[start].0);
-            if here.eq(banned_words) && !is_name {
+            // What a string fills in between braces has the name of a variable.
+            let is_variable = text[..words[start].0].ends_with('{');
+            if here.eq(banned_words) && !is_name && !is_variable {
                 let line = fragment.line_at(words[start].0);
                 violations.push(Violation::new(path, line, format!("`{banned}`: {instead}")));
             }
@@ -182,6 +203,26 @@ mod tests {
                     #[cfg(test)]\nmod tests { const A: &str = \"whoever said so\"; }\n";
         let found: Vec<usize> = found_in("crates/a/src/a.rs", text).iter().map(|found| found.line).collect();
         assert_eq!(found, [1, 2]);
+    }
+
+    #[test]
+    fn comments_and_names_of_tests_are_read() {
+        let text = "#[test]\nfn what_somebody_gets() {\n    // It has to be right.\n}\n";
+        let found: Vec<usize> = found_in("crates/a/src/a.rs", text).iter().map(|found| found.line).collect();
+        assert_eq!(found, [3, 2]);
+    }
+
+    #[test]
+    fn messages_of_k6_and_variables_in_strings_are_not_meant() {
+        let (path, quoted) = QUOTED[0];
+        assert_eq!(found_in(path, &format!("const A: &str = \"{quoted}\";")).len(), 0);
+        assert_eq!(found_in("crates/a/src/b.rs", &format!("const A: &str = \"{quoted}\";")).len(), 1);
+        assert_eq!(found_in("crates/a/src/b.rs", "const A: &str = \"one of these {told}\";").len(), 0);
+    }
+
+    #[test]
+    fn texts_of_a_study_are_read() {
+        assert_eq!(lines("labs/a/b/study.toml", "title = \"the best arm\"\n").len(), 1);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::Laboratory;
 use super::row::Row;
 use crate::program::{self, Knee, words};
 
-/// The most of all A/A studies that may call a difference: 5 % by chance, and what 200 of them scatter.
+/// Largest share of A/A studies that can call a difference: 5 % by chance, and the scatter of 200 of them.
 const WRONG_MAX: f64 = 0.06;
 
 /// What is asked of the board: a list, rendered for each request.
@@ -123,7 +123,7 @@ pub fn alike(laboratory: &Laboratory) -> Result<Vec<Row>> {
     ])
 }
 
-/// One side renders more: it is slower, and nothing else may be said.
+/// One side renders more: it is slower, and every other verdict is wrong.
 pub fn planted(laboratory: &Laboratory) -> Result<Vec<Row>> {
     const NAME: &str = "a planted slowdown";
     let board = Board::make(&laboratory.root)?;

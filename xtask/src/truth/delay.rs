@@ -2,7 +2,7 @@
 //!
 //! The server says at which moments it really answered; that is the truth. Whether it kept to
 //! its law is a row of its own, because an oracle that is wrong proves nothing. Response time
-//! contains the lag of the instrument, which it states and which is taken off here.
+//! contains the generator lag, which knee reports and which is subtracted here.
 
 use anyhow::Result;
 
@@ -13,10 +13,10 @@ use super::server::OracleServer;
 use super::statement::Statement;
 use crate::program::words;
 
-/// Share of the truth, and milliseconds, that a percentile may be off.
+/// Share of the truth, and milliseconds, that a percentile can be off.
 const LIMIT: Limit = Limit::ShareOr(0.01, 0.05);
 
-/// By how much a server may answer late at the median, in milliseconds, to count as an oracle.
+/// By how much a server can answer late at the median, in milliseconds, to count as an oracle.
 const LATE: f64 = 0.02;
 
 /// A delay in microseconds, and the rate at which it is asked for.
@@ -36,7 +36,9 @@ pub fn fixed(laboratory: &Laboratory) -> Result<Vec<Row>> {
         let service = measured.figure("/service_time_ms/p50")?;
         let response =
             measured.figure("/response_time_ms/p50")? - measured.figure("/generator_lag_ms/p50")?;
-        for (figure, value) in [("service time p50", service), ("response time p50 less own lag", response)] {
+        for (figure, value) in
+            [("service time p50", service), ("response time p50 less generator lag", response)]
+        {
             let figure = format!("{figure}, {delay} at {rate}/s");
             let row = Row::times("fixed delay", figure, statement.held_p50, value, LIMIT);
             rows.push(row.under(measured.says()));

@@ -1,4 +1,4 @@
-//! Oracles of the instrument itself: when it was stopped, starved or overcharged, it has to say so.
+//! Oracles of the load generator itself: when it was stopped, starved or overcharged, it must say so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -23,7 +23,7 @@ pub fn pause(laboratory: &Laboratory) -> Result<Vec<Row>> {
     let measured = laboratory.knee.result(running)?;
     let (state, reasons) = measured.verdict();
     let pass = state == "invalid" && reasons.iter().any(|reason| reason == "lag");
-    let figure = format!("verdict, knee stopped for 2 s of {seconds} s");
+    let figure = format!("validity, knee stopped for 2 s of {seconds} s");
     Ok(vec![Row::fact("own pause", figure, "invalid, names lag", measured.says(), pass)])
 }
 
@@ -49,14 +49,14 @@ pub fn hog(laboratory: &Laboratory) -> Result<Vec<Row>> {
     let (state, reasons) = measured.verdict();
     let named = reasons.iter().any(|reason| NAMED.contains(&reason.as_str()));
     let pass = named && matches!(state.as_str(), "suspect" | "invalid");
-    let figure = "verdict, another program never rests on the same CPU";
+    let figure = "validity, another program never rests on the same CPU";
     Ok(vec![Row::fact("CPU hog", figure, "suspect or invalid, names the CPU", measured.says(), pass)])
 }
 
 /// Twice as much is asked of a server as it can do: every planned request is accounted for.
 pub fn overload(laboratory: &Laboratory) -> Result<Vec<Row>> {
     const NAME: &str = "overload";
-    /// Requests a second that are planned; the server can do half.
+    /// Requests per second that are planned; the server can do half.
     const RATE: u64 = 2_000;
     let seconds = laboratory.pick(20, 4);
     let server = OracleServer::start(Law::QueueFixed { span: 2 * 1_000_000_000 / RATE })?;
@@ -72,7 +72,13 @@ pub fn overload(laboratory: &Laboratory) -> Result<Vec<Row>> {
     let balanced = planned == owed && ok + failed + unsent + censored == planned;
     let seen = format!("{planned} planned = {sum}");
     Ok(vec![
-        Row::fact(NAME, "books at twice the capacity", format!("{owed}, to the request"), seen, balanced),
+        Row::fact(
+            NAME,
+            "request accounting at twice the capacity",
+            format!("{owed}, to the request"),
+            seen,
+            balanced,
+        ),
         // What was answered after its time limit is not ok, and cannot be less than nothing.
         Row::fact(
             NAME,

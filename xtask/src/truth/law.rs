@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_service_lets_nobody_wait() {
+    fn a_fixed_service_lets_no_request_wait() {
         assert_eq!(ends(Law::Fixed { span: 10 }, &[0, 1, 2]), [10, 11, 12]);
     }
 

@@ -5,8 +5,8 @@
 //! they are exponential (M/M/1). It is also known for the very arrivals that came, because the
 //! server keeps its own count; that comparison has no noise of sampling in it.
 //!
-//! What is measured is by how much longer responses take on the mean than one of the same server at
-//! the same rate when arrivals are even and nobody waits: the way there and back is in both.
+//! What is measured is by how much longer responses take on the mean than those of the same server at
+//! the same rate with even arrivals and no queue: the way there and back is in both.
 
 use anyhow::Result;
 
@@ -18,14 +18,14 @@ use super::server::OracleServer;
 use super::statement::Statement;
 use crate::program::{Measured, words};
 
-/// Share of the mean wait that a measurement may be off.
+/// Share of the mean wait that a measurement can be off.
 const LIMIT: f64 = 0.05;
 
-/// A short run may be off by so many standard errors instead.
+/// Standard errors that a short run can be off instead.
 const ERRORS: f64 = 3.0;
 
 /// One load. The service time falls with the utilisation, so that mean waits stay near half a
-/// millisecond and every load is about as sensitive to the instrument; the number of requests
+/// millisecond and every load is about as sensitive to generator lag; the number of requests
 /// grows with it, because waits are the more alike the busier the server is.
 #[derive(Clone, Copy, Debug)]
 struct Case {
@@ -46,7 +46,7 @@ impl Case {
         f64::from(self.busy) / 100.0
     }
 
-    /// Arrivals a second.
+    /// Arrivals per second.
     fn rate(self) -> f64 {
         self.utilisation() * 1e6 / self.service as f64
     }

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-/// How far a measurement may be off.
+/// How far a measurement can be off.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
     /// A share of the truth.
@@ -28,7 +28,7 @@ pub struct Row {
     pub error: String,
     /// The same as a share of the truth, where both are numbers.
     pub error_share: Option<f64>,
-    /// What `knee` says of that result itself: a deviation that it owns up to is not a lie.
+    /// The validity that `knee` reports for that result: a deviation with a warning is not a false statement.
     pub verdict: String,
     /// Whether that is near enough; absent where the row only informs.
     pub pass: Option<bool>,
@@ -69,7 +69,7 @@ impl Row {
         Self { oracle, figure, truth, measured, error, error_share: None, verdict, pass: Some(pass) }
     }
 
-    /// The same with the verdict that `knee` gave.
+    /// The same with the validity that `knee` reported.
     pub fn under(self, verdict: impl Into<String>) -> Self {
         Self { verdict: verdict.into(), ..self }
     }
@@ -97,7 +97,7 @@ fn signed(value: f64) -> String {
 /// A Markdown table of all rows.
 pub fn table(rows: &[Row]) -> String {
     let head =
-        "| oracle | figure | truth | measured | error | verdict | pass |\n|---|---|---|---|---|---|---|\n";
+        "| oracle | figure | truth | measured | error | validity | pass |\n|---|---|---|---|---|---|---|\n";
     let line = |row: &Row| {
         let pass = match row.pass {
             Some(true) => "yes",

@@ -135,7 +135,7 @@ impl Server {
         let mut events = Events::with_capacity(1_024);
         let mut looked = self.now();
         loop {
-            // With clients it spins; without it may sleep.
+            // With clients it spins; without, it can sleep.
             let wait = (self.open > 0).then_some(Duration::ZERO);
             match self.poll.poll(&mut events, wait) {
                 Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error.into()),
@@ -211,7 +211,7 @@ impl Server {
 
     fn answer(&mut self, place: usize, ends: u64) {
         let Some(connection) = &mut self.connections[place] else { return };
-        // The place may be taken by another connection, if the client gave up the first.
+        // The slot can belong to another connection by now, if the client gave up the first.
         let Some((came, turn)) = connection.serving.take_if(|(_, turn)| turn.ends == ends) else { return };
         let sent = connection.stream.write(ANSWER);
         let written = self.now();

@@ -18,7 +18,7 @@ use crate::program::{Measured, words};
 
 const NAME: &str = "stall";
 
-/// Share of the truth that p95 and p99 may be off.
+/// Share of the truth that p95 and p99 can be off.
 const LIMIT: f64 = 0.02;
 
 /// Runs it.

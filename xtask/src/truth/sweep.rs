@@ -1,4 +1,4 @@
-//! Two oracles of capacity: servers with c workers, which do c / S requests a second and no more.
+//! Two oracles of capacity: servers with c workers, which do at most c / S requests per second.
 //!
 //! The truth is arithmetic. Whether the server kept to it is what it states itself, and a row of its
 //! own, because an oracle that is wrong proves nothing.
@@ -12,7 +12,7 @@ use super::row::Row;
 use super::server::OracleServer;
 use crate::program::{Measured, words};
 
-/// How far the middle of the capacity may be off, as a share of the truth.
+/// How far the middle of the capacity can be off, as a share of the truth.
 const LIMIT: f64 = 0.07;
 
 /// Workers, the mean time of a request in microseconds, and whether times are exponential.

@@ -17,7 +17,7 @@ use super::place::Places;
 use crate::process;
 use crate::program::{Knee, words};
 
-/// What a run may take beyond its length before it is ended.
+/// How much longer than its length a run can take before it is ended.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One trial.

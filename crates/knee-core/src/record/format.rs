@@ -24,8 +24,8 @@ pub const MAGIC: [u8; 8] = *b"\x89KNEE\r\n\x1a";
 /// The version of the format that is written. Every version up to it is read.
 pub const VERSION: u32 = 1;
 
-/// Most bytes of a frame (kind and payload), and most bytes its payload may unpack to. Takes an
-/// interval with about 6,000 busy endpoints; keeps a made-up file from eating the memory.
+/// Most bytes of a frame (kind and payload), and most bytes its payload can unpack to. Takes an
+/// interval with about 6,000 busy endpoints; keeps a made-up file from filling the memory.
 pub const FRAME_BYTES_MAX: usize = 64 << 20;
 
 /// What kind of frame this is, as written. Readers skip kinds they do not know.

@@ -88,17 +88,17 @@ impl RunBuilder {
         self.intervals += 1;
     }
 
-    /// Whether what of the warm-up is open at `moment` was open all through the measured time, and counts as measured:
-    /// a user who waits for an answer asks for nothing else, so that no other request tells of that wait. Where
-    /// arrivals do not wait for answers, those of the measured time tell of everybody.
+    /// Whether requests of the warm-up that are open at `moment` spanned the whole measurement and count as measured.
+    /// In a closed model a user who waits for a response sends nothing else, so no other request shows that wait.
+    /// In an open model the arrivals of the measurement show it, so requests of the warm-up do not count.
     fn counts_who_stood(&self, moment: Nanos) -> bool {
         let plan = &self.head.plan;
         let end = plan.arrivals_end();
         !plan.is_open() && end > self.head.measured_from && moment >= end
     }
 
-    /// Arrivals ended at `at`, because somebody asked for it. To be called before the interval is added in which that
-    /// was.
+    /// Arrivals ended at `at`, because the run was asked to stop. Call it before the interval that contains `at`
+    /// is added.
     pub fn stop(&mut self, at: Nanos) {
         self.stopped = Some(self.stopped.map_or(at, |known| known.min(at)));
         self.collector.stop(at);
@@ -162,7 +162,7 @@ impl RunBuilder {
         }
     }
 
-    /// A name for every endpoint that was planned, met or counted. A record may say anything, so
+    /// A name for every endpoint that was planned, met or counted. A damaged record can claim any id, so
     /// the list is as long as what was counted, not as the greatest id claims.
     fn endpoints(&self) -> Vec<Endpoint> {
         let mut endpoints = self.head.plan.endpoints.clone();
@@ -191,7 +191,7 @@ fn with_warnings_of_the_record(recorded: ValidityReport, fresh: ValidityReport) 
     }
     diagnostics.requests.unaccounted = fresh.diagnostics.requests.unaccounted;
     diagnostics.run.intervals_lost = fresh.diagnostics.run.intervals_lost;
-    // Of a record that was written before this was counted, too: it has to agree with the tallies.
+    // Computed for records from before this was counted, too: it must agree with the tallies.
     diagnostics.requests.from_warm_up = fresh.diagnostics.requests.from_warm_up;
     conclude(warnings, notes, diagnostics)
 }

@@ -29,7 +29,7 @@ pub struct Setting {
     pub plan: Plan,
     /// The measured part begins here.
     pub measured_from: Nanos,
-    /// CPUs that this process may use.
+    /// CPUs that this process can use.
     pub cores: u32,
     /// Whether the target runs on this machine.
     pub co_located: Option<bool>,
@@ -230,7 +230,7 @@ impl Steady {
             load.in_flight_mean = Some(self.area as f64 / self.width.0 as f64);
         }
         let (in_flight, waiting) = self.at_start.unwrap_or_default();
-        // An arrival is counted as planned when somebody takes it up. Those that wait have come due as well.
+        // An arrival counts as planned when a user takes it up. Those that wait have come due as well.
         let due = (self.planned.saturating_add(self.at_end.1)).saturating_sub(waiting);
         if plan.is_open() && due > 0 && width > 0.0 {
             let sent = (self.answered.saturating_add(self.at_end.0)).saturating_sub(in_flight);

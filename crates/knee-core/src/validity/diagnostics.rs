@@ -58,7 +58,7 @@ pub struct Requests {
     pub censored: Option<(u64, Nanos)>,
     /// How many of those were open for longer than twice `answered_p99`: not slow but stuck.
     pub censored_stuck: u64,
-    /// Different bodies; the flag says that there were more than can be told apart.
+    /// Different bodies; the flag says that there were more than can be counted separately.
     pub bodies: (u64, bool),
     /// Endpoints that answered with bodies of different lengths.
     pub endpoints_of_many_lengths: u64,
@@ -118,7 +118,7 @@ pub struct Generator {
     /// Highest share of a CPU that any worker used in any whole interval.
     pub worker_cpu_max: Option<f64>,
     /// Share of the intervals in which a worker used over 90 % of its CPU, or all workers together over 90 % of the
-    /// CPUs that they may use.
+    /// CPUs that they can use.
     pub worker_cpu_saturated: Option<f64>,
     /// Highest share of the run that a worker waited for a CPU.
     pub run_delay: Option<f64>,

@@ -122,7 +122,7 @@ fn unmeasured(diagnostics: &Diagnostics) -> Option<String> {
 /// Below this a lag is not worth a word.
 const LAG_NOTED: Nanos = Nanos::from_micros(100);
 
-/// A lag too small for a rule may still be much of a very fast response, or hit a few alone.
+/// A lag too small for a rule can still be much of a very fast response, or affect only a few.
 fn small_lag(diagnostics: &Diagnostics) -> Option<String> {
     let (lag, response) = (diagnostics.generator.lag?, diagnostics.requests.response?);
     if lag.p99 > LAG_NOTED && lag.p99.0 > response.p99.0 / 4 {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_back_is_noted_where_it_may_not_be_what_was_asked_for() {
+    fn bodies_of_different_content_or_length_are_noted() {
         assert_eq!(noted(|d| d.requests.bodies = (16, false)).len(), 0);
         let told = noted(|d| d.requests.bodies = (17, false));
         assert_eq!(told, ["17 different bodies came back [bodies]"]);

@@ -50,8 +50,8 @@ pub struct ThreadTimes {
     pub waited: Option<Nanos>,
 }
 
-/// Two clocks, read between two readings of a third: how far the second is ahead of the first. Of several tries the
-/// one whose readings lie closest together, because this thread may have to wait for a CPU between any two of them.
+/// How far the second clock is ahead of the first. Reads the first before and after the second. Takes the try of eight
+/// whose readings lie closest together, because this thread can wait for a CPU between any two of them.
 pub fn ahead(mut first: impl FnMut() -> i64, mut second: impl FnMut() -> i64) -> i64 {
     /// Readings this close are as good as they get.
     const CLOSE_NS: i64 = 20_000;

@@ -107,7 +107,7 @@ fn port_range() -> Option<RangeInclusive<u64>> {
     Some(ends.next()?..=ends.next()?)
 }
 
-/// Local ports that are taken towards the one address that has most of them; connections to another address may use
+/// Local ports that are taken towards the one address that has most of them; connections to another address can use
 /// the same ports. Takes milliseconds where there are tens of thousands of sockets.
 pub fn ports_of_fullest_address() -> Option<u64> {
     let range = port_range()?;
@@ -162,7 +162,7 @@ pub fn raise_descriptor_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
         limit.current = limit.maximum;
-        // Where it may not be raised the old limit stays, and is reported as it is.
+        // Where it cannot be raised the old limit stays, and is reported as it is.
         let _ = setrlimit(Resource::Nofile, limit);
     }
     getrlimit(Resource::Nofile).current
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_are_counted_towards_one_address_because_another_may_use_the_same_ones() {
+    fn ports_are_counted_towards_one_address_because_another_can_use_the_same_ones() {
         let range = 32_768..=60_999;
         let to = |port: u16, count: u16| (0..count).map(move |at| (40_000 + at, port));
         assert_eq!(fullest(&table(to(8_080, 900).chain(to(8_081, 700))), &range), 900);

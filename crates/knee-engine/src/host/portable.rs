@@ -24,7 +24,7 @@ pub fn read() -> Reading {
     }
 }
 
-/// Threads cannot be told apart here.
+/// Times of single threads are unknown here.
 pub fn thread_times() -> Option<ThreadTimes> {
     None
 }
@@ -49,7 +49,7 @@ pub fn raise_descriptor_limit() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// What is connected to what cannot be told here.
+/// Which sockets lead to which address is unknown here.
 pub fn ports_of_fullest_address() -> Option<u64> {
     None
 }

@@ -298,7 +298,7 @@ impl Connection {
         if self.written < exchange.request.len() && exchange.write_error.is_none() {
             match self.poll_send(ctx, exchange) {
                 Poll::Ready(Ok(())) => exchange.marks.sent_all = worker_io.clock.now(),
-                // The server may have responded and closed: its response counts more.
+                // The server might have responded and closed: its response counts more.
                 Poll::Ready(Err(error)) => exchange.write_error = Some(error),
                 Poll::Pending => {}
             }

@@ -11,7 +11,7 @@ pub trait Timer: Clone + 'static {
     /// Time since the start of the run.
     fn now(&self) -> Nanos;
 
-    /// When the last timer that rang was noticed. Tasks that it woke may run a good while later, after all others that
+    /// When the last timer that rang was noticed. Tasks that it woke can run much later, after all others that
     /// were ready.
     fn noticed(&self) -> Nanos {
         self.now()

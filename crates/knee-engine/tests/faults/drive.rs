@@ -162,7 +162,7 @@ impl Drive {
 fn check_books(run: &Run) {
     for tally in [&run.warm_up, &run.measured] {
         let (books, all) = (tally.accounting(), tally.all());
-        assert_eq!(books.difference(), 0, "the books balance: {books:?}");
+        assert_eq!(books.difference(), 0, "every request has exactly one outcome: {books:?}");
         let faults: u64 = all.faults.iter().map(|tally| tally.count).sum();
         let failed = books.count(Outcome::TransportError) + books.count(Outcome::Timeout);
         assert_eq!(faults, failed, "each failed request has one fault: {:?}", all.faults);

@@ -97,7 +97,7 @@ pub fn verify(behaviour: &Behaviour, ends: Ends, bad: u64, drive: &Drive, server
             assert_eq!(count(&run, Outcome::Ok), REQUESTS - bad, "{behaviour:?}");
         }
         With(status) => {
-            // The connection can be kept after these, so there may be fewer than `bad` connections.
+            // The connection can be kept after these, so there can be fewer than `bad` connections.
             let met = tally.status.iter().find(|(known, _)| *known == status).map_or(0, |(_, met)| *met);
             assert!(met > 0 && (met <= bad || status == 200), "{behaviour:?}: {:?}", tally.status);
             let good = (200..400).contains(&status);

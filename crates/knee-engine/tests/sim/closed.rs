@@ -13,10 +13,10 @@ fn each_user_sends_when_its_last_response_arrived() {
     assert_eq!(
         outcomes.text(),
         "planned 20  ok 20\n\
-         response p50 100 p90 100 max 100\n\
-         service  p50 100 p90 100 max 100\n\
-         lag      p50 0 p90 0 max 0\n\
-         own lag  p50 0 p90 0 max 0"
+         response      p50 100 p90 100 max 100\n\
+         service       p50 100 p90 100 max 100\n\
+         send delay    p50 0 p90 0 max 0\n\
+         generator lag p50 0 p90 0 max 0"
     );
 }
 
@@ -28,10 +28,10 @@ fn a_closed_run_omits_requests_that_would_have_been_sent_during_a_stall() {
     assert_eq!(
         outcomes.text(),
         "planned 40  ok 40\n\
-         response p50 100 p90 100 max 1100\n\
-         service  p50 100 p90 100 max 1100\n\
-         lag      p50 0 p90 0 max 0\n\
-         own lag  p50 0 p90 0 max 0"
+         response      p50 100 p90 100 max 1100\n\
+         service       p50 100 p90 100 max 1100\n\
+         send delay    p50 0 p90 0 max 0\n\
+         generator lag p50 0 p90 0 max 0"
     );
 }
 

@@ -204,7 +204,7 @@ impl Outcomes {
     /// Outcomes and times as text, for exact expectations. Milliseconds, rounded down.
     pub fn text(&self) -> String {
         let books = self.measured.accounting();
-        assert_eq!(books.difference(), 0, "the books do not balance: {books:?}");
+        assert_eq!(books.difference(), 0, "a request has no outcome, or two: {books:?}");
         assert_eq!(self.concurrency.area, self.concurrency.clipped, "two counts of the same area differ");
         let mut text = format!("planned {}", books.planned);
         for outcome in Outcome::ALL.into_iter().filter(|outcome| books.count(*outcome) > 0) {
@@ -221,12 +221,12 @@ impl Outcomes {
         for (name, histogram) in [
             ("response", &response),
             ("service", &service),
-            ("lag", &all.send_delay),
-            ("own lag", &all.generator_lag),
+            ("send delay", &all.send_delay),
+            ("generator lag", &all.generator_lag),
         ] {
             let at = |q| histogram.quantile(q).map_or(0, |value| value.0 / 1_000_000);
             let max = histogram.max().map_or(0, |value| value.0 / 1_000_000);
-            write!(text, "\n{name:<8} p50 {} p90 {} max {max}", at(0.5), at(0.9))
+            write!(text, "\n{name:<13} p50 {} p90 {} max {max}", at(0.5), at(0.9))
                 .expect("writing to a string");
         }
         text

@@ -45,7 +45,7 @@ fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
     let warm_up = outcomes.warm_up.accounting();
     books.planned += warm_up.planned;
     books.by_outcome.iter_mut().zip(warm_up.by_outcome).for_each(|(mine, more)| *mine += more);
-    assert_eq!(books.difference(), 0, "books balance: {books:?}");
+    assert_eq!(books.difference(), 0, "every request has exactly one outcome: {books:?}");
     assert_eq!(outcomes.early, 0, "nothing is sent before it is due");
     assert_eq!(outcomes.concurrency.area, outcomes.concurrency.clipped, "both counts of the area agree");
     let scenario = &plan.scenarios[0];
@@ -58,7 +58,7 @@ fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
         dues.sort_unstable();
         assert_eq!(dues, planned[..dues.len()], "arrivals are those of the plan, in order, none skipped");
         // A plan that ends by number is given up if its open requests hang forever.
-        assert_eq!(books.planned, planned.len() as u64, "every planned arrival is in the books");
+        assert_eq!(books.planned, planned.len() as u64, "every planned arrival is accounted for");
     }
     if let (Executor::Closed { .. }, Stop::Requests(requests), true) =
         (&scenario.executor, scenario.stop, unhurried)

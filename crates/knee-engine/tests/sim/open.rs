@@ -16,10 +16,10 @@ fn a_stall_counts_for_every_arrival_due_during_it() {
     assert_eq!(
         outcomes.text(),
         "planned 30  ok 30\n\
-         response p50 1 p90 704 max 1001\n\
-         service  p50 1 p90 1 max 1001\n\
-         lag      p50 0 p90 604 max 901\n\
-         own lag  p50 0 p90 0 max 0"
+         response      p50 1 p90 704 max 1001\n\
+         service       p50 1 p90 1 max 1001\n\
+         send delay    p50 0 p90 604 max 901\n\
+         generator lag p50 0 p90 0 max 0"
     );
 }
 
@@ -29,10 +29,10 @@ fn with_enough_connections_a_stall_shows_in_both_times_and_delays_no_send() {
     assert_eq!(
         outcomes.text(),
         "planned 30  ok 30\n\
-         response p50 1 p90 701 max 1001\n\
-         service  p50 1 p90 701 max 1001\n\
-         lag      p50 0 p90 0 max 0\n\
-         own lag  p50 0 p90 0 max 0"
+         response      p50 1 p90 701 max 1001\n\
+         service       p50 1 p90 701 max 1001\n\
+         send delay    p50 0 p90 0 max 0\n\
+         generator lag p50 0 p90 0 max 0"
     );
 }
 

@@ -50,7 +50,7 @@ fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
 
 /// Living processes of a fixture that is gone, or whose supervisor is: those that carry `marker`, what descends from
 /// them, and backends of PostgreSQL inside of its `folder`, which overwrite their environment. Groups are not
-/// needed here: their numbers may mean somebody else by now.
+/// needed here: their numbers can belong to other processes by now.
 pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32]) -> Vec<Pid> {
     let processes = processes();
     let known = processes.iter().filter(|p| carries(p.pid, marker) || is_backend(p.pid, folder));
@@ -90,7 +90,7 @@ pub(crate) fn shared_memory(pid: i32) -> Vec<SharedMemory> {
     text.lines().filter_map(mapped).collect()
 }
 
-/// A piece of shared memory that the system keeps until somebody removes it.
+/// A piece of shared memory that the system keeps until it is removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SharedMemory {
     /// A POSIX object: a file below `/dev/shm`.
@@ -127,7 +127,7 @@ fn mapped(line: &str) -> Option<SharedMemory> {
     (name.starts_with("/dev/shm/") && !deleted).then(|| SharedMemory::File(name.into()))
 }
 
-/// CPUs that this thread may run on.
+/// CPUs that this thread can run on.
 pub(crate) fn allowed_cpus() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
@@ -145,7 +145,7 @@ pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
         let name = entry?.file_name();
         let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
         match thread.map(|thread| sched_setaffinity(Some(thread), &set)) {
-            // A thread may end while the list is read.
+            // A thread can end while the list is read.
             None | Some(Ok(()) | Err(rustix::io::Errno::SRCH)) => {}
             Some(Err(error)) => return Err(error.into()),
         }
@@ -164,12 +164,12 @@ fn set_of(cpus: &[usize]) -> io::Result<CpuSet> {
     Ok(set)
 }
 
-/// A new cgroup, or why there cannot be one. Its processes, however many, compete for CPUs with everybody outside as
-/// one, and as its bounds say.
+/// A new cgroup, or why there cannot be one. However many processes it has, they compete for CPUs with those outside
+/// as one, within its bounds.
 pub(crate) fn create_group(name: &str, bounds: Bounds) -> Result<PathBuf, String> {
     // A period of 10 ms in place of the usual 100 ms keeps the pauses of a process that used up its share short.
     const PERIOD_US: u64 = 10_000;
-    // What a group has that nobody gave a weight, in version 2 and in version 1.
+    // The weight of a group when none is set, in version 2 and in version 1.
     const USUAL: (f64, f64) = (100.0, 1_024.0);
     let (mut second, mut first) = (Vec::new(), Vec::new());
     if let Some(share) = bounds.share {
@@ -197,7 +197,7 @@ pub(crate) fn remove_group(path: &Path) {
     }
 }
 
-/// Removes the cgroups whose name begins with `prefix`; nobody may be left in them.
+/// Removes the cgroups whose name begins with `prefix`; they must have no processes left.
 pub(crate) fn remove_groups(prefix: &str) {
     for parent in [parent_v2(), parent_v1()].into_iter().flatten() {
         for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -290,7 +290,7 @@ fn processes() -> Vec<Process> {
 
 fn process(pid: i32) -> Option<Process> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may contain anything, so what follows is counted from its end.
+    // The name in parentheses can contain anything, so what follows is counted from its end.
     let rest = &text[text.rfind(')')? + 1..];
     let mut words = rest.split_ascii_whitespace();
     let zombie = matches!(words.next()?, "Z" | "X");

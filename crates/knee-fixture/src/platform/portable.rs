@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::placement::Bounds;
 
-/// Kills the group of the process that was started as `root`, and names nobody: members of a group have no names
+/// Kills the group of the process that was started as `root`, and names no process: members of a group have no names
 /// here, and a leader that ended counts as living until its number is taken from it.
 pub(crate) fn members(root: i32, _marker: &str) -> Vec<Pid> {
     if let Some(group) = Pid::from_raw(root) {
@@ -28,7 +28,7 @@ pub(crate) fn children() -> Vec<Pid> {
     Vec::new()
 }
 
-/// Nothing: nobody is adopted.
+/// Nothing: this system has no adopted processes.
 pub(crate) fn ended_children() -> Vec<Pid> {
     Vec::new()
 }

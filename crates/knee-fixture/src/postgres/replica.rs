@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::folder;
 use crate::launcher::Launcher;
 
-/// How long it may take to catch up, in seconds.
+/// How long it can take to catch up, in seconds.
 const CAUGHT_UP_WITHIN_S: f64 = 120.0;
 
 impl Cluster {
@@ -44,7 +44,7 @@ impl Cluster {
     /// Starts the replica with the settings of the primary and waits until it streams.
     pub(super) fn start_replica(&mut self, launcher: &Launcher) -> Result<(), Error> {
         let text = self.configuration(&self.settings)?;
-        // A primary that was started anew may have another port; the last line wins.
+        // A primary that was started anew can have another port; the last line wins.
         let source = format!(
             "host={} port={} user={USER} application_name={REPLICA}",
             self.folder.display(),

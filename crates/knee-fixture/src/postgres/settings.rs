@@ -8,7 +8,7 @@ use knee_core::fixture::Setting;
 
 use crate::error::Error;
 
-/// What the fixture decides, because it has to find the server and its log.
+/// Settings that the fixture decides, because it must find the server and its log.
 const RESERVED: [&str; 12] = [
     "port",
     "listen_addresses",

@@ -12,7 +12,7 @@ use knee_core::unit::Nanos;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, Connection, NoTls, SimpleQueryMessage, Socket};
 
-/// How long a connection may take. A statement takes as long as it takes.
+/// How long connecting can take. A statement takes as long as it takes.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
 /// How long a free place is waited for. A backend whose client is gone finishes its statement before it notices, so a
@@ -46,12 +46,12 @@ fn on_a_runtime(config: &Config, statements: &[String]) -> Result<Option<String>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let (client, connection) = connected(config).await.map_err(|error| told(&error))?;
+        let (client, connection) = connected(config).await.map_err(|error| reason(&error))?;
         // Ends when the client is dropped; its error is also the statement's.
         let driver = tokio::spawn(connection);
         let mut last = None;
         for statement in statements {
-            let rows = client.simple_query(statement).await.map_err(|error| told(&error))?;
+            let rows = client.simple_query(statement).await.map_err(|error| reason(&error))?;
             last = rows.iter().find_map(|message| match message {
                 SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
                 _ => None,
@@ -81,7 +81,7 @@ async fn connected(
 }
 
 /// What a server said, or what kept us from asking it.
-fn told(error: &tokio_postgres::Error) -> String {
+fn reason(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return said.message().to_owned();
     }

@@ -60,7 +60,7 @@ fn save_batch(
         let [value, left] = answer else { continue };
         let value: Option<Vec<u8>> = redis::from_redis_value(value.clone())?;
         let left: i64 = redis::from_redis_value(left.clone())?;
-        // A key may have ended while it was read.
+        // A key can expire while it is read.
         let Some(value) = value else { continue };
         out.write_all(&database.to_le_bytes())?;
         out.write_all(&left.max(0).to_le_bytes())?;
@@ -97,7 +97,7 @@ pub(super) fn load(connection: &mut Connection, file: &Path) -> Result<(), Troub
             pipeline.cmd("SELECT").arg(database).ignore();
             current = Some(database);
         }
-        // A scan may tell of a key twice.
+        // A scan can return a key twice.
         pipeline.cmd("RESTORE").arg(key).arg(left).arg(value).arg("REPLACE").ignore();
         if pipeline.len() >= BATCH {
             pipeline.exec(connection)?;

@@ -61,7 +61,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = path.with_file_name(format!(".{name}.{}-{number}", std::process::id()));
     let written = fs::write(&draft, bytes).and_then(|()| fs::rename(&draft, path));
     if written.is_err() {
-        // The draft is of no use to anybody; that it cannot be removed changes nothing.
+        // The draft is useless now; that it cannot be removed changes nothing.
         let _ = fs::remove_file(&draft);
     }
     written

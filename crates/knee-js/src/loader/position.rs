@@ -74,7 +74,7 @@ impl Maps {
         let lines =
             move |stack: String| stack.lines().map(|line| maps.frame(line) + "\n").collect::<String>();
         ctx.eval::<Function<'_>, _>(SHOW)?.call::<_, ()>((Function::new(ctx.clone(), lines)?,))?;
-        // Nobody else holds the data of this context while it is loaded.
+        // No other code borrows the data of this context while it is loaded.
         let _ = ctx.store_userdata(Shown);
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Maps {
         let (rest, column) = body.rsplit_once(':')?;
         let (rest, line) = rest.rsplit_once(':')?;
         let by_name = self.by_name.read().unwrap_or_else(PoisonError::into_inner);
-        // Names of functions and of files may have brackets in them.
+        // Names of functions and of files can have brackets in them.
         let mut begins = rest.match_indices(['(', ' ']).map(|(at, _)| &rest[at + 1..]);
         let map = begins.find_map(|name| by_name.get(name))?;
         let (line, column) = map.source((line.parse().ok()?, column.parse().ok()?))?;

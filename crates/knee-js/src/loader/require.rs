@@ -100,7 +100,7 @@ pub fn show<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js
     for key in exports.as_object().into_iter().flat_map(Object::keys::<String>) {
         let key = key?;
         if key != "default" && is_identifier(&key) {
-            // A variable of its own, because the name may be a word of the language.
+            // A variable of its own, because the name can be a word of the language.
             let _ = write!(source, "const _{key} = all.{key}; export {{ _{key} as {key} }};");
         }
     }

@@ -1,6 +1,6 @@
 //! What the text after `from` means: the same rules as k6's.
 //!
-//! Looks at texts alone, and opens nothing: whether a file is there and may be read is found out when it is
+//! Looks at texts alone, and opens nothing: whether a file exists and can be read is found out when it is
 //! read.
 
 use std::path::{Component, Path, PathBuf};
@@ -28,7 +28,7 @@ pub fn resolve(base: &str, specifier: &str) -> Result<String, Trouble> {
         "" => "the import of an empty name, local or remote path required".to_owned(),
         name => format!("The moduleSpecifier {name:?} couldn't be recognised as something knee supports"),
     };
-    let hint = "write ./ or ../ before the name of a file; packages of npm have to be bundled into one first";
+    let hint = "write ./ or ../ before the name of a file; bundle npm packages into one file first";
     Err(Trouble::new(what, hint))
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_imported_is_told_in_k6s_words() {
+    fn what_cannot_be_imported_is_reported_in_k6s_words() {
         let script = "file:///home/me/script.js";
         let remote = "https://host/x.js";
         let table = [

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_told_from_a_module_by_its_syntax() {
+    fn a_script_and_a_module_are_distinguished_by_their_syntax() {
         for (source, expected) in [
             ("module.exports = 1;", true),
             ("const text = 'import x from y'; exports.x = text;", true),

@@ -18,7 +18,7 @@ use super::specifier;
 /// Stack of the thread that transforms: source that is nested deeply needs a lot, and only what is touched
 /// costs memory.
 const STACK_BYTES: usize = 256 << 20;
-/// Most brackets that may be open at one place. The parser needs a few KiB of stack for each.
+/// Most brackets that can be open at one place. The parser needs a few KiB of stack for each.
 const NESTING_MAX: usize = 10_000;
 
 /// A mistake in the source.
@@ -44,7 +44,7 @@ pub fn is_typescript(name: &str) -> bool {
     matches!(specifier::ending_of(name), Some("ts" | "mts" | "cts"))
 }
 
-/// Transforms `source`, on a thread of its own: the caller's stack may be small.
+/// Transforms `source`, on a thread of its own: the caller's stack might be too small.
 pub fn transform(source: &str) -> Result<Transformed, Mistake> {
     let unable = |message: &str| Mistake { message: message.to_owned(), place: (1, 1) };
     if let Some(place) = too_deep(source) {

@@ -86,7 +86,7 @@ impl<'js> Picture<'js> {
         Ok(())
     }
 
-    /// A value that may have parts, unless it is a part of itself.
+    /// A value that can have parts, unless it is a part of itself.
     fn show_within(&mut self, value: &Value<'js>) -> Result<()> {
         if self.around.contains(value) {
             self.line.push_str("[Circular]");

@@ -2,7 +2,7 @@
 //!
 //! Computes nothing itself; see [`knee_k6::digest`].
 
-#![allow(missing_docs, reason = "the macro makes constants that nobody sees")]
+#![allow(missing_docs, reason = "the macro makes constants that are not part of the interface")]
 
 use std::cell::RefCell;
 

@@ -44,7 +44,7 @@ pub fn seed_random(ctx: &Ctx<'_>, seed: u64) -> Result<()> {
 /// Frames between a native function and the module that called it.
 const FRAMES_MAX: isize = 4;
 
-/// The module that called; empty if nobody knows.
+/// The module that called; empty if it is unknown.
 pub fn caller(ctx: &Ctx<'_>) -> String {
     let name = |level| ctx.script_or_module_name(level)?.to_string().ok();
     (0..FRAMES_MAX).filter_map(name).find(|name| !name.is_empty()).unwrap_or_default()

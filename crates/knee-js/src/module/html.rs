@@ -1,7 +1,7 @@
 //! `k6/html`: pages and selections of their nodes.
 //!
-//! Turns arguments and results into each other; [`knee_k6::html`] does the rest. The classes come to
-//! life when a script reads its first page.
+//! Turns arguments and results into each other; [`knee_k6::html`] does the rest. The classes are
+//! created when a script reads its first page.
 
 use rquickjs::class::{Class, JsClass, Readable};
 use rquickjs::function::{Constructor, Rest, This};

@@ -1,6 +1,6 @@
 //! `CookieJar`: a VU's cookies, or some of a script's own, as an object.
 
-#![allow(missing_docs, reason = "the macro makes constants that nobody sees")]
+#![allow(missing_docs, reason = "the macro makes constants that are not part of the interface")]
 
 use std::cell::RefCell;
 use std::rc::Rc;

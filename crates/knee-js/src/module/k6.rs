@@ -90,7 +90,7 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
     let begun = state.now();
     state.group.replace(inner.clone());
     let result = body.call::<_, Value<'js>>(());
-    // A group within may have been left by a throw.
+    // A throw can have left an inner group.
     state.group.replace(inner);
     let span = state.now().since(begun);
     state.observe(&[], |observer, context| observer.group(span, context));

@@ -3,7 +3,7 @@
 //! Building every part of every response would cost more than sending the request; a script reads
 //! two or three of them.
 
-#![allow(missing_docs, reason = "the macro makes constants that nobody sees")]
+#![allow(missing_docs, reason = "the macro makes constants that are not part of the interface")]
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -277,7 +277,7 @@ impl<'js> Response<'js> {
         part!(self, ctx, body, body_value)
     }
 
-    /// Scripts may replace the body.
+    /// Scripts can replace the body.
     #[qjs(set, rename = "body")]
     pub fn set_body(&self, value: Value<'js>) {
         let mut parts = self.parts.borrow_mut();
@@ -370,7 +370,7 @@ impl<'js> Response<'js> {
         self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.suite)
     }
 
-    /// Answers about revoked certificates, which nobody asks for.
+    /// What the server stapled about revoked certificates: nothing, because knee does not request it.
     #[qjs(get, enumerable)]
     pub fn ocsp(&self, ctx: Ctx<'js>) -> Result<Object<'js>> {
         let object = Object::new(ctx)?;

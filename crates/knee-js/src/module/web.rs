@@ -20,7 +20,7 @@ pub fn install<'js>(ctx: &Ctx<'js>) -> Result<()> {
     lazy(&globals, "crypto", crypto)
 }
 
-/// A property that is made when it is read first, and that scripts may replace.
+/// A property that is made when it is read first, and that scripts can replace.
 fn lazy<'js>(
     globals: &Object<'js>,
     name: &'static str,
@@ -98,7 +98,7 @@ type Decoded = (std::result::Result<String, String>, usize);
 
 fn utf8(bytes: &[u8], stream: bool) -> Decoded {
     let end = match std::str::from_utf8(bytes) {
-        // A letter at the end whose other bytes may be still to come.
+        // A letter at the end whose other bytes might still follow.
         Err(error) if stream && error.error_len().is_none() => error.valid_up_to(),
         _ => bytes.len(),
     };

@@ -5,7 +5,7 @@
 //! has been loaded, no file is read any more.
 //!
 //! Modules are another matter than data: `import` runs a file and shows nothing of its text, and suites
-//! import from folders above them. A file whose name ends like one of a script may be imported from anywhere.
+//! import from folders above them. A file whose name ends like one of a script can be imported from anywhere.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -20,7 +20,7 @@ use crate::loader::trouble::Trouble;
 const FILE_MAX: u64 = 4 << 30;
 /// Largest script: one that goes on without end must end somewhere.
 const SCRIPT_MAX: u64 = 64 << 20;
-/// Endings of files that may be imported from anywhere.
+/// Endings of files that can be imported from anywhere.
 const SCRIPTS: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts"];
 /// The name of a script that is no file, as in k6.
 const STANDARD_INPUT: &str = "-";
@@ -105,7 +105,7 @@ impl Files {
             None => bounded(std::fs::File::open(&script)?)?.into(),
         };
         let mut known = HashMap::from([(script.clone(), source.clone())]);
-        // What a shell hands over as a file may be a pipe, which has a name and no place.
+        // What a shell passes as a file can be a pipe, which has a name and no path of its own.
         if let Ok(real) = script.canonicalize() {
             known.insert(real, source);
         }
@@ -205,7 +205,7 @@ impl Files {
     }
 }
 
-/// All that a script may be.
+/// The whole source of a script, up to the size limit.
 pub fn bounded(from: impl io::Read) -> io::Result<Vec<u8>> {
     let mut source = Vec::new();
     from.take(SCRIPT_MAX + 1).read_to_end(&mut source)?;

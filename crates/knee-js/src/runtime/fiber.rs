@@ -43,7 +43,7 @@ impl<In: 'static, Out: 'static> Fiber<In, Out> {
         Ok(Self { coroutine, link })
     }
 
-    /// Lets the fiber go on until it asks for something; `None` when it has come to its end.
+    /// Lets the fiber go on until it asks for something; `None` when it has ended.
     pub fn resume(&mut self, input: In) -> Option<Out> {
         if self.coroutine.done() {
             return None;
@@ -64,7 +64,7 @@ impl<In, Out> Link<In, Out> {
     pub fn pause(&self, output: Out) -> Option<In> {
         let yielder = self.yielder.take()?;
         // SAFETY: the pointer is set only by code that runs on the fiber (below, and at its start)
-        // and is taken for as long as the fiber is paused, so that whoever finds it is running on
+        // and is taken for as long as the fiber is paused, so that code that finds it is running on
         // the fiber's stack, above the frame to which corosensei lent the yielder. `Rc` keeps all
         // clones on one thread. When the fiber has ended, its owner has cleared the pointer.
         #[allow(
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_that_escaped_reaches_nobody() {
+    fn a_link_that_escaped_reaches_no_owner() {
         let escaped = Rc::new(Cell::new(None));
         let inner = escaped.clone();
         let mut fiber = Fiber::<(), ()>::new(64 * 1024, move |link, ()| {

@@ -64,7 +64,7 @@ impl Needs {
     pub const DATE: Self = Self(2);
     /// `Map`, `Set` and the weak ones.
     pub const COLLECTIONS: Self = Self(4);
-    /// What scripts know from browsers. Not of QuickJS: whoever calls [`ensure`] adds it.
+    /// What scripts know from browsers. Not of QuickJS: the caller of [`ensure`] adds it.
     pub const WEB: Self = Self(8);
     /// Everything there is.
     pub const ALL: Self = Self(15);
@@ -112,7 +112,7 @@ pub fn context(runtime: &Runtime) -> rquickjs::Result<Context> {
 /// nothing to do.
 pub fn ensure(ctx: &Ctx<'_>, needs: Needs) -> Needs {
     if ctx.userdata::<Given>().is_none() {
-        // Nobody holds the data of the context here.
+        // No other code borrows the data of the context here.
         let _ = ctx.store_userdata(Given::default());
     }
     let Some(given) = ctx.userdata::<Given>() else { return Needs::NONE };
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// Whoever adds a group that QuickJS has by itself finds it missing here.
+    /// Fails when QuickJS has a group by itself that this list lacks.
     #[test]
     fn with_everything_a_context_has_what_quickjs_gives() {
         let names = "Object.getOwnPropertyNames(globalThis).sort().join()";

@@ -22,12 +22,12 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Memory for a runtime that may have `limit` bytes.
+    /// Memory for a runtime that can use `limit` bytes.
     pub const fn new(limit: usize) -> Self {
         Self { limit, used: 0, refused: false }
     }
 
-    /// Whether `more` bytes may be had.
+    /// Whether `more` bytes can be taken.
     fn grants(&mut self, more: usize) -> bool {
         let limit = if self.refused { self.limit.saturating_add(LAST_WORDS) } else { self.limit };
         let granted = self.used.saturating_add(more) <= limit;
@@ -63,7 +63,7 @@ unsafe impl Allocator for Allowance {
         if !self.grants(size) {
             return std::ptr::null_mut();
         }
-        // SAFETY: any size may be asked for.
+        // SAFETY: any size can be asked for.
         self.took(unsafe { mi::mi_malloc(size) })
     }
 

@@ -28,7 +28,7 @@ fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/documents").join(name)
 }
 
-/// The one scenario of a script that nobody has told anything.
+/// The one scenario of a script, without options from outside.
 fn scenario_of(name: &str) -> ScenarioSpec {
     let options = options_of(&script(name), &[]);
     assert_eq!(options.scenarios.len(), 1, "{name}");

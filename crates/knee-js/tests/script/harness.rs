@@ -64,7 +64,7 @@ fn written(line: &LogLine<'_>) -> String {
     fields.fold(line.message.to_owned(), |text, (name, value)| format!("{text} {name}={value:?}"))
 }
 
-/// What the first lines of a script say has to come of it: `// name: value`.
+/// What the first lines of a script expect: `// name: value`.
 pub fn expectations(script: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(script).unwrap();
     let head = text.lines().map_while(|line| line.strip_prefix("// "));

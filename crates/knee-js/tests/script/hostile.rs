@@ -1,4 +1,4 @@
-//! Scripts that mean harm, or are merely wrong: each ends, and nobody else suffers.
+//! Scripts that mean harm, or are merely wrong: each ends without harm to other VUs.
 
 use knee_js::program::Limits;
 

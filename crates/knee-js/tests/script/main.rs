@@ -1,6 +1,6 @@
 //! Scripts from their file to their end, against a server in this process that counts.
 //!
-//! Each file in `tests/hostile` and `tests/module` is one behaviour; its first lines say what has to come of it.
+//! Each file in `tests/hostile` and `tests/module` is one behaviour; its first lines say what must result.
 //! What scripts do under k6 is compared by `cargo xtask compat`, with the whole program.
 
 #![allow(

@@ -1,7 +1,7 @@
 //! Modifiers: `@name` or `@name:argument`, which make one JSON text of another.
 //!
-//! `@pretty` sorts keys where it is told to and leaves the layout alone, which nobody sees who is not
-//! shown the text.
+//! `@pretty` sorts keys where its argument says so. It does not change the layout, because a script sees the
+//! layout only where it is shown the text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -57,7 +57,7 @@ pub fn apply<'a, 'p>(
         "pretty" if flag(argument, "sortKeys") => Some(Cow::Owned(sort_keys(&ugly(json), depth))),
         _ => Some(Cow::Owned(ugly(json))),
     };
-    // A modifier that makes nothing makes an empty text, in which a path may still go on.
+    // A modifier that makes nothing makes an empty text, in which a path can still go on.
     Some((made.unwrap_or_default(), rest))
 }
 

@@ -1,6 +1,6 @@
 //! Values within a JSON text, found without building any.
 //!
-//! The text may be anything: what is no JSON gives odd values, but never a panic. Needs no stack,
+//! The text can be anything: what is no JSON gives odd values, but never a panic. Needs no stack,
 //! however deep the text is nested.
 
 use std::borrow::Cow;
@@ -50,7 +50,7 @@ pub fn trim(text: &str) -> &str {
 pub fn first(text: &str) -> Option<&str> {
     let text = trim(text);
     match kind(text)? {
-        // The rest of the text belongs to it, as far as anybody asks.
+        // The rest of the text counts as part of it.
         Kind::Array | Kind::Object => Some(text),
         Kind::Null => Some("null"),
         Kind::True => Some("true"),

@@ -20,7 +20,7 @@ pub enum DataValue<'a> {
     Bool(bool),
     /// A number that is written as it would be shown.
     Number(f64),
-    /// JSON, which may be broken: then it is a text after all.
+    /// JSON, which can be broken: then it is a text after all.
     Json(&'a str),
     /// A text.
     Text(&'a str),

@@ -56,7 +56,7 @@ fn begin(out: &mut String, node: &NodeRef<'_>) {
         return;
     }
     if node.is_comment() || node.is_doctype() {
-        // The library writes these as everybody does.
+        // The library writes these as k6 does.
         out.push_str(&node.html());
         return;
     }

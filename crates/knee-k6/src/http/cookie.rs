@@ -22,7 +22,7 @@ pub struct Cookie {
     pub path: String,
     /// Whether it is sent over TLS alone.
     pub secure: bool,
-    /// Whether scripts of browsers may not see it; kept because k6 shows it.
+    /// Whether it is hidden from scripts of browsers; kept because k6 shows it.
     pub http_only: bool,
     /// Seconds since the Unix epoch after which it is gone; `None` for the session's end.
     pub expires: Option<i64>,
@@ -53,7 +53,7 @@ pub struct Jar {
     cookies: Vec<Cookie>,
 }
 
-/// The cookie in a `Set-Cookie` header that came from `url`, whether or not `url` may set it.
+/// The cookie in a `Set-Cookie` header that came from `url`, whether or not `url` is allowed to set it.
 pub fn parse(header: &str, url: &Url, now: i64) -> Option<Cookie> {
     let mut parts = header.split(';');
     let (name, value) = parts.next()?.split_once('=')?;
@@ -158,7 +158,7 @@ impl Jar {
     }
 }
 
-/// Whether nobody can listen to what is said to `url`: TLS, or this very machine.
+/// Whether traffic to `url` cannot be listened to: TLS, or this very machine.
 fn is_private(url: &Url) -> bool {
     url.scheme() == "https"
         || match url.host() {

@@ -46,7 +46,7 @@ pub fn detail_of(failure: &Failure, origin: &Origin) -> Option<String> {
     }
     match failure.fault {
         Fault::Refused => {
-            // The address of a name may have changed since; one that was written is certain.
+            // The address of a name can have changed since; one that was written is certain.
             let address = host.parse::<std::net::IpAddr>().ok()?;
             let address = std::net::SocketAddr::new(address, *port);
             Some(format!("dial tcp {address}: connect: connection refused"))

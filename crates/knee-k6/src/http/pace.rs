@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use knee_core::unit::Nanos;
 
-/// Places in time, each of which one request may take.
+/// Slots in time for one request each.
 #[derive(Debug)]
 pub struct Pace {
     every: Nanos,
@@ -14,16 +14,16 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// `rate` places a second, at least one.
+    /// `rate` slots per second, at least one.
     pub fn per_second(rate: u32) -> Self {
         Self { every: Nanos(1_000_000_000 / u64::from(rate.max(1))), next: AtomicU64::new(0) }
     }
 
-    /// Takes the next place; not before `now`.
+    /// Takes the next slot; not before `now`.
     pub fn take(&self, now: Nanos) -> Nanos {
         let place = |next: u64| next.max(now.as_nanos());
         let then = |next: u64| Some(place(next).saturating_add(self.every.as_nanos()));
-        // The closure always says something, so both arms hold what was there before.
+        // The closure always returns a value, so both cases hold what was there before.
         let before = match self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, then) {
             Ok(before) | Err(before) => before,
         };

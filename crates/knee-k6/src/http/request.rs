@@ -71,7 +71,7 @@ pub enum Keep {
 pub enum Expected {
     /// Those in one of these ranges.
     Ranges(Vec<(u16, u16)>),
-    /// Nobody asked: no `expected_response` tag, and no request is failed.
+    /// The script asked for none: no `expected_response` tag, and no request is failed.
     Unasked,
 }
 
@@ -82,7 +82,7 @@ impl Default for Expected {
 }
 
 impl Expected {
-    /// Whether `status` is; `None` if nobody asked.
+    /// Whether `status` is; `None` if the script asked for none.
     pub fn holds(&self, status: u16) -> Option<bool> {
         match self {
             Self::Ranges(ranges) => Some(ranges.iter().any(|(from, to)| (*from..=*to).contains(&status))),
@@ -204,7 +204,7 @@ fn begin(bytes: &mut Vec<u8>, method: &str, url: &Url) {
 fn line(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
     bytes.extend_from_slice(name.as_bytes());
     bytes.extend_from_slice(b": ");
-    // A line break would end the header and begin another one of somebody else's choosing.
+    // A line break would end the header and begin another one that the value's author chooses.
     bytes.extend(value.iter().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte }));
     bytes.extend_from_slice(b"\r\n");
 }
@@ -223,7 +223,7 @@ fn is_idempotent(method: &str) -> bool {
 }
 
 /// A header name with its words in capitals, as Go writes and reads them; names with bytes that
-/// no name may have stay as they are.
+/// are not allowed in a name stay as they are.
 pub fn canonical(name: &str) -> String {
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)) {
         return name.to_owned();

@@ -109,7 +109,7 @@ struct Hop {
     referer: Option<String>,
 }
 
-/// The time that one request may take.
+/// The time that one request can take.
 struct Window {
     begun: Nanos,
     limit: Nanos,
@@ -187,7 +187,7 @@ impl RequestSender {
         let answer = Self::answer(request, hop, &fetched, sink, begun);
         let expected = match answer.status {
             0 => Some(false),
-            // Whoever authenticates by digest asks to be challenged.
+            // Digest authentication begins with a challenge.
             401 if challenge(request, hop, &answer).is_some() => Some(true),
             status => request.expected.holds(status),
         };

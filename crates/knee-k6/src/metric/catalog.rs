@@ -25,7 +25,7 @@ pub struct Metric {
     pub submetrics: Vec<Key>,
 }
 
-/// Why a script may not declare a metric. Reads as k6 says it.
+/// Why a script cannot declare a metric. Reads as k6 says it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeclareError {
     /// A name with other characters, too short or too long.
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_may_declare_a_metric_again_but_not_change_it() {
+    fn a_script_can_declare_a_metric_again_but_not_change_it() {
         // The messages were recorded from k6 v1.8.1.
         let mut catalog = Catalog::new();
         let own = catalog.declare("http_reqs", Kind::Counter, Contains::Default);

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 /// Separator of the names in a path.
 pub const SEPARATOR: &str = "::";
-/// So many groups are told apart.
+/// Most groups that are counted separately.
 pub const GROUPS_MAX: usize = 2_000;
-/// So many checks are told apart, all groups together.
+/// Most checks that are counted separately, all groups together.
 pub const CHECKS_MAX: usize = 10_000;
 /// Counts the checks after the first [`CHECKS_MAX`].
 pub const OTHER: &str = "(other checks)";

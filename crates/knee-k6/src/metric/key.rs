@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_filters_are_told_in_k6s_words() {
+    fn malformed_filters_are_reported_in_k6s_words() {
         // Recorded from k6 v1.8.1.
         for (text, message) in [
             ("http_reqs{}", r#"metric "" tag expression is malformed"#),

@@ -1,6 +1,6 @@
 //! Everything one worker has measured for k6's view; meters of all workers merge into one.
 //!
-//! Does not decide which samples exist; whoever makes a request, a check or an iteration adds them.
+//! Does not decide which samples exist; the code that makes a request, a check or an iteration adds them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

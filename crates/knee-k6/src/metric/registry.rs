@@ -36,7 +36,7 @@ impl Registry {
     }
 
     fn lock(&self) -> MutexGuard<'_, Catalog> {
-        // A metric is added by one statement, so the catalogue is whole whoever has panicked.
+        // A metric is added by one statement, so the catalogue is whole after any panic.
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -51,7 +51,7 @@ impl Sink {
     }
 
     /// Takes one sample. `at` is its time on the run's clock, which decides which value is the last one
-    /// when workers are merged. NaN is refused by whoever takes values from a script.
+    /// when workers are merged. The code that takes values from a script refuses NaN.
     pub fn add(&mut self, value: f64, at: u64) {
         match self {
             Self::Counter(counter) => {

@@ -60,7 +60,7 @@ impl Total {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Neither adding nor merging panics half way, so what is inside is whole whoever has panicked.
+    // Neither adding nor merging panics half way, so what is inside is whole after any panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

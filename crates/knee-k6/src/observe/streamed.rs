@@ -74,8 +74,8 @@ impl Streamed {
         }
     }
 
-    /// A time on the run's clock as one since the Unix epoch. Samples are told as they happen, so the
-    /// first one says where the run's clock stands.
+    /// A time on the run's clock as one since the Unix epoch. Samples arrive as they happen, so the
+    /// first one shows the time of the run's clock.
     fn wall(&self, at: Nanos) -> Nanos {
         let origin = self.origin.get().unwrap_or_else(|| clock::wall().since(at));
         self.origin.set(Some(origin));

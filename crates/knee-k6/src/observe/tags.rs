@@ -179,7 +179,7 @@ impl AllTags for OfCheck<'_> {
 pub struct OfRequest<'a> {
     plain: Plain<'a>,
     exchange: &'a Exchange<'a>,
-    /// Worked out when somebody asks; most filters do not.
+    /// Worked out when a filter asks for it; most do not.
     status: OnceCell<String>,
     error_code: OnceCell<String>,
     address: OnceCell<String>,

@@ -13,7 +13,7 @@ use crate::output::Outlet;
 /// Settings of the workers' observers.
 #[derive(Clone)]
 pub struct View {
-    /// The metrics, which may still grow.
+    /// The metrics, which can still grow.
     pub metrics: Arc<Registry>,
     /// Whether scenarios and groups are kept apart.
     pub by_part: bool,

@@ -40,7 +40,7 @@ pub fn max_vus(scenarios: &[ScenarioSpec]) -> u64 {
     moments.map(needed).max().unwrap_or(0)
 }
 
-/// The times at which the need of a scenario may change its direction.
+/// The times at which the need of a scenario can change its direction.
 fn moments(scenario: &ScenarioSpec) -> Vec<Nanos> {
     let mut moments = vec![scenario.start_time, Nanos(scenario.end().0.saturating_sub(1))];
     if let ExecutorSpec::RampingVus { stages, .. } = &scenario.executor {
@@ -53,7 +53,7 @@ fn moments(scenario: &ScenarioSpec) -> Vec<Nanos> {
     moments
 }
 
-/// VUs that a scenario needs at `at`, including those that may finish.
+/// VUs that a scenario needs at `at`, including those that are still allowed to finish.
 fn needed(scenario: &ScenarioSpec, at: Nanos) -> u32 {
     if at < scenario.start_time || at >= scenario.end() {
         return 0;

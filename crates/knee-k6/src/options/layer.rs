@@ -106,7 +106,7 @@ macro_rules! layer {
 }
 
 layer! {
-    /// Start only when told to.
+    /// Start only when resumed.
     paused: bool, "paused", Some("K6_PAUSED");
     /// Number of VUs.
     vus: i64, "vus", Some("K6_VUS");

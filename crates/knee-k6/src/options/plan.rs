@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_per_minute_becomes_one_per_second_and_drops_what_finds_nobody_free() {
+    fn a_rate_per_minute_becomes_one_per_second_and_drops_what_finds_no_free_vu() {
         let scenario = planned(json!({"executor": "constant-arrival-rate", "rate": 90, "timeUnit": "1m",
             "duration": "10s", "preAllocatedVUs": 2, "maxVUs": 7}));
         let Executor::Open { rate, users_max, .. } = &scenario.executor else { panic!("{scenario:?}") };
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ramp_keeps_its_stages_and_how_long_users_may_finish() {
+    fn a_ramp_keeps_its_stages_and_how_long_users_can_finish() {
         let scenario = planned(json!({"executor": "ramping-vus", "startVUs": 2, "gracefulRampDown": "5s",
             "stages": [{"duration": "10s", "target": 8}, {"duration": "0s", "target": 1}]}));
         let Executor::Closed { vus: users } = &scenario.executor else { panic!("{scenario:?}") };

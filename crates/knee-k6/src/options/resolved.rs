@@ -93,7 +93,7 @@ pub struct RunOptions {
     pub no_setup: bool,
     /// Leave out `teardown`.
     pub no_teardown: bool,
-    /// Wait to be told to start.
+    /// Wait for a signal to start.
     pub paused: bool,
     /// Shortest time of an iteration.
     pub min_iteration_duration: SignedDuration,

@@ -22,7 +22,7 @@ impl Stage {
         json!({ "duration": self.duration.map(|span| span.to_string()), "target": self.target })
     }
 
-    /// Reads `duration:target`, as flags and variables write it. Either may be missing.
+    /// Reads `duration:target`, as flags and variables write it. Either can be missing.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
         let (duration, target) = text.split_once(':').unwrap_or((text, ""));
         let duration = SignedDuration::parse_flag(duration).map_err(|error| ReadError(error.to_string()))?;

@@ -22,7 +22,7 @@ fn error(script: Value) -> String {
     resolve(layers(script), is_exported).unwrap_err().to_string()
 }
 
-/// What a single scenario is told to be before the run.
+/// How a single scenario is described before the run.
 fn line(script: Value) -> String {
     let options = run(script);
     describe::lines(&options.scenarios).join("\n")
@@ -214,7 +214,7 @@ fn options_that_exclude_each_other_are_refused() {
 }
 
 #[test]
-fn what_is_ignored_is_told() {
+fn what_is_ignored_is_reported() {
     let warnings = |script| run(script).warnings;
     assert_eq!(
         warnings(json!({"vus": 3})),
@@ -257,7 +257,7 @@ fn an_externally_controlled_scenario_runs_with_a_warning() {
 }
 
 #[test]
-fn everything_wrong_with_a_scenario_is_told_at_once() {
+fn everything_wrong_with_a_scenario_is_reported_at_once() {
     for (form, text) in [
         (
             json!({"executor": "shared-iterations", "vus": 5, "iterations": 2}),

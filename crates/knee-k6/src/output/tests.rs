@@ -129,7 +129,7 @@ fn samples_that_the_writer_cannot_take_are_counted() {
 }
 
 #[test]
-fn a_disk_that_is_full_is_told() {
+fn a_disk_that_is_full_is_reported() {
     let target = Target { form: Form::Json, file: Some("/dev/full".into()) };
     let (writer, outlet) = Writer::start(&settings(target)).unwrap();
     outlet.send(samples(&metrics()));

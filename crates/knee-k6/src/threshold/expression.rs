@@ -223,7 +223,7 @@ fn percentile(text: &str) -> Result<Aggregation, String> {
     Ok(Aggregation::Percentile(percent))
 }
 
-/// A number as Go reads one: single underscores may stand between digits.
+/// A number as Go reads one: single underscores can stand between digits.
 fn float(text: &str) -> Option<f64> {
     let has_stray_underscore = text.starts_with('_')
         || text.as_bytes().windows(2).any(|pair| {

@@ -46,7 +46,8 @@ fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
     }
 }
 
-/// The variant that did most requests a second; of those that did all that were asked for, the one that took least for them.
+/// The variant with the most requests/s; among those that did all that were scheduled, the one that needed the
+/// least CPU time for them.
 fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> {
     let here = || conclusion.bounds.iter().filter(|bound| bound.cell.workload == workload);
     let cheapest = here().filter(|bound| bound.kept_up).max_by(|a, b| a.limit.total_cmp(&b.limit));

@@ -1,4 +1,4 @@
-//! Two sides of a comparison as people and programs read them: driven in turns, or one run each.
+//! Two sides of a comparison as people and programs read them: loaded alternately, or one run each.
 //!
 //! Does not calculate and does not judge: verdicts, intervals and noise come with what is shown.
 
@@ -15,13 +15,13 @@ use super::{accounting, figure};
 use crate::json::pretty;
 use crate::number;
 
-/// The layout's version; rises when a member is taken away or comes to mean something else.
+/// The layout's version; rises when a member is removed or changes its meaning.
 pub const VERSION: u32 = 1;
 
 /// Blocks for which the floor of a machine is shown.
 const BLOCKS_SHOWN: [usize; 2] = [10, 20];
 
-/// Lost blocks that are shown; when the machine is busy all may be lost for the same reason.
+/// Lost blocks that are shown; on a busy machine all blocks can be lost for the same reason.
 const LOST_SHOWN: usize = 3;
 
 /// A comparison or two runs as JSON: the layout of `docs/reference/compare.schema.json`.

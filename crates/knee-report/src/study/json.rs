@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::provenance::{Provenance, Session};
 use crate::json::pretty;
 
-/// The layout's version; rises when a member is taken away or comes to mean something else.
+/// The layout's version; rises when a member is removed or changes its meaning.
 pub const VERSION: u32 = 1;
 
 /// The document as text, indented, with a line feed at the end.

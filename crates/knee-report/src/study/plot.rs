@@ -1,8 +1,8 @@
 //! The pictures of a study as SVG: the timeline of its variants, effects with their intervals, growth with the data.
 //!
-//! Drawn by `plotters` on white, so that they are read on a light and on a dark page alike. Does not calculate: places on an
-//! axis are those of the conclusion's figures. Colours can be told apart by people who see red and green alike, and every
-//! one has its word beside it.
+//! Drawn by `plotters` on white, so that they can be read on a light and on a dark page. Does not calculate: positions
+//! on an axis are those of the conclusion's figures. People who see red and green alike can distinguish the colours,
+//! and each colour has its word beside it.
 
 mod axis;
 

@@ -19,7 +19,7 @@ use super::{SweepView, word};
 use crate::json::{finite, pretty};
 use crate::view::reading::Reading;
 
-/// The layout's version; rises when a member is taken away or comes to mean something else.
+/// The layout's version; rises when a member is removed or changes its meaning.
 pub const VERSION: u32 = 1;
 
 /// The document as text, indented, with a line feed at the end.

@@ -28,7 +28,7 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
         text.push('\n');
     }
     steps(&mut text, view, style);
-    verdict(&mut text, view);
+    validity(&mut text, view);
     text
 }
 
@@ -53,11 +53,11 @@ fn steps(text: &mut String, view: &SweepView<'_>, style: &Style) {
     text.push('\n');
 }
 
-fn verdict(text: &mut String, view: &SweepView<'_>) {
+fn validity(text: &mut String, view: &SweepView<'_>) {
     let about = &view.about;
     let reasons: Vec<String> = view.reasons.iter().map(|reason| cell(reason)).collect();
     let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
-    let _ = writeln!(text, "Verdict: **{}**{reasons}.\n", view.state.name());
+    let _ = writeln!(text, "Validity: **{}**{reasons}.\n", view.state.name());
     let cpu = about.machine.cpu.as_deref().unwrap_or("an unknown CPU");
     let position = match about.co_located {
         Some(true) => ", with the service on the same machine",

@@ -88,7 +88,7 @@ pub fn headline(report: &Report) -> String {
         LevelEstimate::Refused { at_least, .. } => {
             let known =
                 at_least.map_or("no level passed".to_owned(), |low| format!("{} {unit} passed", level(low)));
-            format!("Capacity unknown: the load generator may be the limit; {known}.")
+            format!("Capacity unknown: the load generator might be the limit; {known}.")
         }
         LevelEstimate::Unknown => "Capacity unknown: no usable step.".to_owned(),
     }
@@ -366,7 +366,7 @@ fn three(value: f64) -> f64 {
     (value / magnitude).round() * magnitude
 }
 
-/// An amount in a currency that nobody named.
+/// An amount in a currency that is not named.
 fn money(amount: f64) -> String {
     let decimals =
         if amount >= 1.0 { 2 } else { (2 - amount.max(1e-9).log10().floor() as i32).clamp(3, 9) as usize };

@@ -1,7 +1,7 @@
 //! The curve of a sweep as an SVG: response time above, answered load below, what was found marked
 //! on both. Drawn by `plotters`.
 //!
-//! Does not calculate. Colours are told apart by people who see red and green alike, and every mark
+//! Does not calculate. People who see red and green alike can distinguish the colours, and every mark
 //! has its name beside it.
 
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};

@@ -3,7 +3,6 @@
 //! Lays a [`SweepView`] out and calculates nothing but where on a grid a dot goes. Lines never
 //! exceed the width.
 
-use knee_core::validity::Validity;
 use knee_study::sweep::FinishedStep;
 use knee_study::sweep::rule::Outcome;
 
@@ -14,6 +13,7 @@ use crate::number::{self, Unit, level};
 use crate::text::Style;
 use crate::text::ink::{Tone, cut, left, right, width, wrap};
 use crate::text::table::{Cell, Side, Table};
+use crate::text::validity::headline;
 use crate::view::reading::Reading;
 
 /// Narrower than this nothing can be laid out.
@@ -33,7 +33,7 @@ pub fn render(view: &SweepView<'_>, style: &Style) -> String {
         lines.extend(remark.sentences.iter().flat_map(|sentence| words("  ", sentence, style)));
         blocks.push(lines);
     }
-    blocks.push(verdict(view, style));
+    blocks.push(validity(view, style));
     let texts: Vec<String> =
         blocks.iter().filter(|block| !block.is_empty()).map(|block| block.join("\n")).collect();
     texts.join("\n\n") + "\n"
@@ -264,14 +264,8 @@ pub(super) fn time(reading: Reading, unit: Option<Unit>) -> String {
     }
 }
 
-fn verdict(view: &SweepView<'_>, style: &Style) -> Vec<String> {
-    let (tone, meaning) = match view.state {
-        Validity::Valid => (Tone::Good, "nothing speaks against these figures"),
-        Validity::Suspect => (Tone::Warn, "something may have bent these figures"),
-        Validity::Invalid => (Tone::Bad, "these figures must not be used as they are"),
-    };
-    let heading = style.palette.paint(Tone::Strong, "Verdict:");
-    let mut lines = vec![format!("{heading} {}, {meaning}", style.palette.paint(tone, view.state.name()))];
+fn validity(view: &SweepView<'_>, style: &Style) -> Vec<String> {
+    let mut lines = vec![headline(view.state, view.reasons.len(), style)];
     for reason in &view.reasons {
         lines.extend(words("  ", reason, style));
     }

@@ -1,4 +1,4 @@
-//! One line an interval, for logs and pipes: 80 columns under a header.
+//! One line per interval, for logs and pipes: 80 columns under a header.
 //!
 //! Every time carries its own unit, so that a line can be read alone. Does not know about
 //! terminals.
@@ -25,9 +25,9 @@ const COLUMNS: [(&str, usize); 10] = [
     ("CPU", 5),
 ];
 
-/// The header of the columns below: time at the end of the interval, ok answers a second,
+/// The header of the columns below: time at the end of the interval, OK responses per second,
 /// response time and service time at 50 and 99 %, requests in flight at the end, requests that
-/// ended other than ok, own lag at 99 %, CPU of the busiest worker.
+/// ended other than ok, generator lag at 99 %, CPU of the busiest worker.
 pub fn header() -> String {
     COLUMNS.iter().map(|(name, columns)| right(name, *columns)).collect()
 }

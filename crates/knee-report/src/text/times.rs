@@ -33,14 +33,17 @@ pub fn reading(reading: Reading, scale: Scale) -> String {
     }
 }
 
-/// Response time, service time and lag side by side; the ok answers apart where others are among them.
+/// Response time, service time and send delay side by side; OK responses apart where others are among them.
 pub fn table(view: &View, style: &Style) -> Vec<String> {
     let total = &view.total;
     if total.response.count == 0 {
         return Vec::new();
     }
-    let mut columns =
-        vec![("response time", &total.response), ("service time", &total.service), ("lag", &total.lag)];
+    let mut columns = vec![
+        ("response time", &total.response),
+        ("service time", &total.service),
+        ("send delay", &total.send_delay),
+    ];
     let all_ok = total.books.count(Outcome::Ok) == total.books.ended();
     if !all_ok && total.response_ok.count > 0 {
         columns.push(("response, ok only", &total.response_ok));

@@ -75,7 +75,8 @@ const fn tone(validity: Validity) -> Tone {
     }
 }
 
-fn headline(validity: Validity, warnings: usize, style: &Style) -> String {
+/// The first line: the validity, how many warnings there are, and what that means for the figures.
+pub fn headline(validity: Validity, warnings: usize, style: &Style) -> String {
     let meaning = match validity {
         Validity::Valid => "",
         Validity::Suspect => "; read these figures with the warnings",

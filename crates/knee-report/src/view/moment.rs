@@ -23,9 +23,9 @@ pub struct Moment {
     pub ok: u64,
     /// Requests that ended otherwise.
     pub not_ok: u64,
-    /// Requests a second that came due; `None` if the interval has no width.
+    /// Requests per second that came due; `None` if the interval has no width.
     pub offered: Option<f64>,
-    /// Requests a second that ended ok.
+    /// Requests per second that ended ok.
     pub achieved: Option<f64>,
     /// Response time at 50, 90, 99 % and the maximum.
     pub response: [Reading; 4],

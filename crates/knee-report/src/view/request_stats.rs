@@ -24,9 +24,9 @@ pub struct RequestStats {
     /// done - sent of the ok answers alone.
     pub service_ok: TimeSummary,
     /// sent - due, over all requests that were sent.
-    pub lag: TimeSummary,
-    /// The instrument's own part of the lag.
-    pub own_lag: TimeSummary,
+    pub send_delay: TimeSummary,
+    /// The load generator's part of the send delay.
+    pub generator_lag: TimeSummary,
     /// By phase, in the order of [`Phase::ALL`].
     pub phases: [TimeSummary; 6],
     /// Whole answers by status code, ascending by code.
@@ -47,7 +47,7 @@ pub struct RequestStats {
     pub redirects: u64,
     /// Answers followed by bytes that nothing asked for.
     pub surplus: u64,
-    /// Different bodies; the flag says that there were more than can be told apart.
+    /// Different bodies; the flag says that there were more than can be counted separately.
     pub bodies: (u64, bool),
 }
 
@@ -93,8 +93,8 @@ impl RequestStats {
                 least_bound(tally, |times| &times.service),
             ),
             service_ok: TimeSummary::exact(&Distribution::service_ok(tally)),
-            lag: exact(&tally.send_delay),
-            own_lag: exact(&tally.generator_lag),
+            send_delay: exact(&tally.send_delay),
+            generator_lag: exact(&tally.generator_lag),
             phases: Phase::ALL.map(|phase| exact(&tally.phases[phase as usize])),
             status: tally.status.clone(),
             errors: errors(tally),

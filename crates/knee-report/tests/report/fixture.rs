@@ -107,7 +107,7 @@ pub fn judged(plan: Plan, requests: &[Request]) -> Run {
     build(plan, requests, usize::MAX).end(Ending::Completed)
 }
 
-/// A run as somebody saw it who followed it to its end.
+/// A run as a follower saw it to its end.
 pub fn followed(plan: Plan, requests: &[Request]) -> (Run, Follower) {
     let run = run(plan, requests);
     let mut follower = Follower::new(&run.head);
@@ -136,7 +136,7 @@ fn intervals(requests: &[Request], ended: u64, measured_from: Nanos) -> Vec<Inte
         .map(|position| Interval {
             from: Nanos(position * SECOND),
             to: Nanos(((position + 1) * SECOND).min(ended)),
-            generator: instrument(),
+            generator: generator_sample(),
             ..Interval::default()
         })
         .collect();
@@ -237,7 +237,7 @@ fn validity() -> ValidityReport {
     }
 }
 
-fn instrument() -> GeneratorSample {
+fn generator_sample() -> GeneratorSample {
     GeneratorSample {
         workers: vec![
             WorkerSample { cpu: 0.43, run_delay: Some(0.002) },
@@ -255,7 +255,7 @@ fn instrument() -> GeneratorSample {
     }
 }
 
-/// Open, 12,000 requests a second for ten seconds, all answered in about a millisecond.
+/// Open, 12,000 requests/s for ten seconds, all answered in about a millisecond.
 pub fn healthy_open() -> Run {
     run(open(12_000.0, 10), &healthy_requests())
 }

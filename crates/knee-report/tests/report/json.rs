@@ -75,7 +75,7 @@ fn the_schema_refuses_a_broken_document() {
 }
 
 #[test]
-fn the_books_in_the_document_balance() {
+fn every_request_in_the_document_has_exactly_one_outcome() {
     for (name, run) in fixture::all() {
         let requests = document(&run)["requests"].clone();
         let count = |key: &str| requests[key].as_u64().unwrap();
@@ -147,7 +147,7 @@ fn who_stood_all_through_is_measured_and_changes_no_rate() {
 }
 
 #[test]
-fn no_number_of_a_broken_instrument_makes_the_document_unreadable() {
+fn no_number_of_a_broken_load_generator_makes_the_document_unreadable() {
     let mut run = fixture::healthy_open();
     run.validity.diagnostics.generator.steal = Some(f64::NAN);
     run.validity.diagnostics.load.little_residual = Some(f64::INFINITY);

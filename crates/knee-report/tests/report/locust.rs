@@ -23,7 +23,7 @@ fn at<'a>(rows: &'a [Vec<String>], row: usize, column: &str) -> &'a str {
     &rows[row][position]
 }
 
-/// Ten seconds of 100 requests a second by 5 users: lists of 10 ms, new todos of 20 ms. From the sixth second each
+/// Ten seconds of 100 requests/s by 5 users: lists of 10 ms, new todos of 20 ms. From the sixth second each
 /// tenth list is answered with 503, and one new todo is refused.
 fn tables() -> [Table; 4] {
     let mut requests: Vec<Request> = (0..1000)

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 const SCHEMA: &str = include_str!("../../../../docs/reference/sweep.schema.json");
 
-/// Requests a second that the made-up service does.
+/// Requests per second that the made-up service can do.
 const LIMIT: f64 = 4_000.0;
 /// Seconds that it takes for one.
 const TIME: f64 = 2e-3;
@@ -127,7 +127,7 @@ fn a_sweep_that_was_limited_by_the_generator_names_no_capacity() {
     let (report, about) = (report(config(&[]), 2_000.0), about());
     let text = text::render(&SweepView::of(&report, &about), &Style::default());
     assert!(text.contains("Capacity unknown"), "{text}");
-    assert!(text.contains("Verdict: invalid"), "{text}");
+    assert!(text.contains("Validity: invalid"), "{text}");
     assert!(text.contains("a worker of knee used over 90 %"), "{text}");
 }
 

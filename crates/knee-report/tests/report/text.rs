@@ -36,15 +36,15 @@ fn a_healthy_open_run() {
       Connections 50 opened
 
     Times in ms, over all 120,000 requests
-              response time   service time      lag
-      mean            1.002          0.998   0.0040
-      min             0.302          0.300   0.0020
-      p50             0.785          0.781   0.0034
-      p90             1.917          1.913   0.0066
-      p95             2.394          2.390   0.0080
-      p99             3.529          3.525   0.0112
-      p99.9           5.095          5.091   0.0155
-      max             8.444          8.438   0.0278
+              response time   service time   send delay
+      mean            1.002          0.998       0.0040
+      min             0.302          0.300       0.0020
+      p50             0.785          0.781       0.0034
+      p90             1.917          1.913       0.0066
+      p95             2.394          2.390       0.0080
+      p99             3.529          3.525       0.0112
+      p99.9           5.095          5.091       0.0155
+      max             8.444          8.438       0.0278
 
     Response time histogram up to, in ms
       0.625  [44,532]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
@@ -91,7 +91,7 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
       Connections 50 opened
 
     Times in us, over all 200 requests
-                response time      service time               lag
+                response time      service time        send delay
       mean               76.4              74.9              1.50
       min                46.6              45.1              1.50
       p50                69.1              67.6              1.50
@@ -149,7 +149,7 @@ fn an_overloaded_server() {
       Connections 50 opened
 
     Times in s, over all 20,000 requests
-                response time      service time               lag
+                response time      service time        send delay
       mean             ≥ 1.85          ≥ 0.3180              1.49
       min                0.02            0.0200              0.00
       p50              ≥ 2.00            0.0242              1.98
@@ -219,7 +219,7 @@ fn a_server_that_refuses_every_connection() {
       Connections 0 opened
 
     Times in us, over all 500 requests
-                response time      service time               lag
+                response time      service time        send delay
       mean               81.0              80.0              1.00
       min                81.0              80.0              1.00
       p50                81.0              80.0              1.00
@@ -280,7 +280,7 @@ fn a_record_without_an_end() {
                   the first 4.00 s
 
     Times in ms, over all 48,000 requests
-                response time      service time               lag
+                response time      service time        send delay
       mean            ≥ 0.999             0.996            0.0040
       min             ≥ 0.000             0.300            0.0020
       p50               0.786             0.782            0.0034
@@ -340,7 +340,7 @@ fn three_endpoints_after_a_warm_up() {
       Warm-up     2.00 s, 6,000 requests, 167 of them not ok, not in these figures
 
     Times in ms, over all 30,000 requests
-                response time      service time               lag
+                response time      service time        send delay
       mean               5.16              5.15            0.0040
       min                0.20              0.20            0.0040
       p50                1.45              1.45            0.0040
@@ -432,7 +432,7 @@ fn every_warning_is_shown_whole_with_its_code_and_the_worst_one_first_of_all() {
     for warnings in 1..12 {
         run.validity.warnings =
             (0..warnings).map(|k| fixture::warning(["rate", "stall", "lag"][k % 3])).collect();
-        run.validity.notes = vec!["a note of some length that may not fit any more [note]".into(); 9];
+        run.validity.notes = vec!["a note of some length that might not fit any more [note]".into(); 9];
         let block = validity(&run);
         assert!(block[0].starts_with("Validity: suspect, "));
         let shown = block.iter().filter(|line| line.starts_with("  suspect: ")).count();

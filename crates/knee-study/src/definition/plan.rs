@@ -61,7 +61,7 @@ pub(super) fn design(
     Some(design)
 }
 
-/// The variants of a quick study, which have to take part in the whole one.
+/// The variants of a quick study, which must take part in the whole one.
 fn quick(names: &[Text], order: &[String], finder: &mut Finder<'_>) -> Vec<String> {
     let part = names.iter().filter(|name| lookup("variant", name, order.iter().map(String::as_str), finder));
     part.map(|name| name.get_ref().clone()).collect()

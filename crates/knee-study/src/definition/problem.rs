@@ -54,7 +54,7 @@ impl<'a> Finder<'a> {
         let (line, column) = position(self.text, span.start);
         let (what, hint, file) = (what.into(), hint.into(), self.file.to_owned());
         let problem = Problem { what, file, line, column, hint };
-        // The same name may be looked up for several purposes.
+        // The same name can be looked up for several purposes.
         if !self.found.contains(&problem) {
             self.found.push(problem);
         }

@@ -34,7 +34,7 @@ pub(super) fn definition(
     known.variants = variants.iter().map(|variant| variant.name.clone()).collect();
     known.workloads = workloads.iter().map(|workload| workload.name.clone()).collect();
     let design = plan::design(document.design, &variants, &known, finder)?;
-    // Claims and published figures may speak of variants that the design makes.
+    // Claims and published figures can speak of variants that the design makes.
     let made = lineup::taking_part(&design, &variants).into_iter().map(|variant| variant.name);
     if design.kind == DesignKind::Growth {
         // There a variant takes part at its amounts alone: `stock at 1000`.
@@ -82,8 +82,8 @@ fn switches(
             }
             _ => {
                 let what = format!("switch `{}` needs either `env` or `argument`", name.get_ref());
-                finder.note(name.span(), what, "it says how the service is told the value");
-                // Variants may name it without a second complaint; the definition is refused as it is.
+                finder.note(name.span(), what, "it says how the service gets the value");
+                // Variants can name it without a second complaint; the definition is refused as it is.
                 Passed::Env(String::new())
             }
         };

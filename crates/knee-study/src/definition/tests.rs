@@ -1,4 +1,4 @@
-//! What a `study.toml` may say, and how mistakes in one are told.
+//! What a `study.toml` can say, and how mistakes in one are reported.
 
 use knee_core::unit::Nanos;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Variants: each builds on another, down to one that builds on none.
 //!
-//! Does not apply a variant to a service: whoever starts services does.
+//! Does not apply a variant to a service: the test fixture does.
 
 use std::collections::BTreeMap;
 

@@ -12,7 +12,7 @@ use super::{Load, Request, Workload};
 /// Connections where a workload does not say.
 const CONNECTIONS: u32 = 20;
 
-/// Methods that a request may have.
+/// Methods that a request can have.
 const METHODS: &[&str] = &["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// All workloads, in the order of the file.

@@ -34,8 +34,8 @@ pub fn median(values: &[f64]) -> f64 {
 }
 
 /// The Hodges-Lehmann estimate: the median of all means of two values, each with itself among them
-/// (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). Up to 29 % of the values may be
-/// wild without pulling it away. NaN of nothing.
+/// (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). Up to 29 % of the values can be
+/// outliers without pulling it away. NaN of nothing.
 pub fn hodges_lehmann(values: &[f64]) -> f64 {
     let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
     for (position, first) in values.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Differences of paired blocks: their mean, its interval, and the one round that may carry it alone.
+//! Differences of paired blocks: their mean, its interval, and the one block on which the result might rest alone.
 //!
 //! A difference is `y(b) - y(a)` of one block, with `y` the logarithm of what was measured, so `exp` of it is
 //! a ratio. Does not decide; see [`super::verdict`].

@@ -8,7 +8,7 @@ use super::student;
 /// The chance with which a difference is to be found that is there.
 pub const POWER: f64 = 0.8;
 
-/// More blocks than anybody runs; beyond it "more" is all that is said.
+/// More blocks than are practical; beyond it the estimate says only "more".
 pub const BLOCKS_MAX: usize = 10_000;
 
 /// The smallest difference that `blocks` blocks find with a chance of 80 %, on the scale of the differences:

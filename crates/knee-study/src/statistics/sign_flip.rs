@@ -22,7 +22,7 @@ pub fn p_value(differences: &[f64], seed: u64) -> f64 {
     if scale == 0.0 {
         return 1.0;
     }
-    // Sums that are equal by arithmetic may differ in their last bits.
+    // Sums that are equal by arithmetic can differ in their last bits.
     let observed = differences.iter().sum::<f64>().abs() - scale * 1e-9;
     if differences.len() <= EXACT_MAX {
         exact(differences, observed)

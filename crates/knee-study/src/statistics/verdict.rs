@@ -9,7 +9,7 @@ use super::paired::Paired;
 /// The level of a test that is looked at once.
 pub const ALPHA: f64 = 0.05;
 
-/// The level of each look where there may be a second one with twice the blocks: both together err as often as one
+/// The level of each look if a second one with twice the blocks can follow: both together err as often as one
 /// at 0.05 (Pocock, Biometrika 64, 1977, table 1, two looks).
 pub const ALPHA_OF_TWO: f64 = 0.0294;
 
@@ -17,7 +17,7 @@ pub const ALPHA_OF_TWO: f64 = 0.0294;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Better: less time, more requests a second, fewer errors, less cost. It is not chance.
+    /// Better: less time, more requests per second, fewer errors, less cost. It is not chance.
     Faster,
     /// Worse, and it is not chance.
     Slower,
@@ -46,7 +46,7 @@ pub struct Rule {
     pub alpha: f64,
     /// Differences below this do not matter, on the scale of the differences; above 0.
     pub margin: f64,
-    /// Only what is larger than the margin is told from nothing: for studies too short to say more.
+    /// Only a change above the margin counts as an effect: for studies too short to say more.
     pub large_only: bool,
     /// Whether a rise is an improvement.
     pub more_is_better: bool,
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn more_requests_a_second_are_faster() {
+    fn more_requests_per_second_are_faster() {
         let rule = Rule { more_is_better: true, ..RULE };
         assert_eq!(verdict(&blocks(0.10, 0.03), &rule), Verdict::Faster);
     }

@@ -17,7 +17,7 @@ use crate::statistics::location;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Component {
-    /// Whoever sends it.
+    /// The load generator.
     Generator,
     /// The service that is loaded.
     Service,
@@ -64,12 +64,12 @@ pub struct Bound {
     pub cell: Cell,
     /// Blocks it was taken from.
     pub n_blocks: usize,
-    /// CPU time of a request by who takes it; medians of the blocks. The service is always known; a part that is absent
-    /// does not exist or could not be seen.
+    /// CPU time per request of each component; medians of the blocks. The service is always known; a component that
+    /// is absent does not exist or could not be seen.
     pub costs: BTreeMap<Component, Nanos>,
-    /// Requests a second that ended, however they did; median of the blocks.
+    /// Requests per second that ended, with whatever outcome; median of the blocks.
     pub throughput: f64,
-    /// Requests a second that would fill the CPUs; median of the blocks.
+    /// Requests per second that would fill the CPUs; median of the blocks.
     pub limit: f64,
     /// The share of that limit that was reached; median of the blocks.
     pub reached: f64,
@@ -102,7 +102,7 @@ struct BlockCosts {
     kept_up: bool,
 }
 
-/// A rate, in requests a second, and what is full at it.
+/// A rate, in requests per second, and what is full at it.
 #[derive(Clone, Debug, PartialEq)]
 struct Limit {
     rate: f64,
@@ -152,10 +152,10 @@ fn costs_of(measured: &Measured) -> Option<BlockCosts> {
     Some(BlockCosts { limit: limit(&demands)?, costs, throughput, kept_up })
 }
 
-/// The utilization law: each CPU second that a request takes comes from a CPU that has one a second (Denning and Buzen, "The
-/// Operational Analysis of Queueing Network Models", Computing Surveys 10(3), 1978). Whatever set of parts is chosen,
-/// its demand has to fit the CPUs that its members may use, and if it does for every set it can be scheduled (max-flow and
-/// min-cut); so the limit is the least of these. `None` if the CPUs of some part are unknown.
+/// The utilization law: a CPU supplies one CPU second per second, and requests share it (Denning and Buzen, "The
+/// Operational Analysis of Queueing Network Models", Computing Surveys 10(3), 1978). The demand of every set of parts
+/// must fit the CPUs that its members can use; if it does for every set, it can be scheduled (max-flow and min-cut).
+/// So the limit is the least of these. `None` if the CPUs of some part are unknown.
 fn limit(demands: &[(Component, f64, BTreeSet<usize>)]) -> Option<Limit> {
     if demands.iter().any(|(.., cpus)| cpus.is_empty()) {
         return None;
@@ -208,7 +208,7 @@ mod tests {
         let found = limit(&apart).unwrap();
         assert!((found.rate - 12_500.0).abs() < 1e-6, "{found:?}");
         assert_eq!((found.cpus, found.by.as_slice()), (1, [Component::Service].as_slice()));
-        // A generator that may go anywhere takes what the service leaves.
+        // A generator that can run on any CPU takes what the service leaves.
         let loose = [demand(Component::Generator, 20.0, "0-1"), demand(Component::Service, 80.0, "1")];
         assert!((limit(&loose).unwrap().rate - 12_500.0).abs() < 1e-6);
         let heavy = [demand(Component::Generator, 90.0, "0-1"), demand(Component::Service, 80.0, "1")];

@@ -12,7 +12,7 @@ use crate::metric::{Metric, Unit};
 use crate::statistics::student;
 use crate::statistics::verdict::ALPHA;
 
-/// A margin has to be so many times what noise alone does; with less, two services that are the same would hardly ever
+/// How many times the noise an equivalence margin must be; with less, two services that are the same would hardly ever
 /// be called so.
 const ABOVE_NOISE: f64 = 1.5;
 

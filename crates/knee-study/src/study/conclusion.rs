@@ -26,11 +26,11 @@ pub struct Conclusion {
     pub title: String,
     /// What the study was to find out.
     pub question: Option<String>,
-    /// Where the story is told that it re-tests.
+    /// Address of the story that it re-tests.
     pub source: Option<String>,
     /// How the variants were compared.
     pub kind: DesignKind,
-    /// Whether it was a quick one: only large changes are told.
+    /// Whether it was a quick one, which reports only large changes.
     pub quick: bool,
     /// Whether nothing was left to run.
     pub over: bool,
@@ -65,7 +65,7 @@ pub struct Conclusion {
     pub lost: Vec<LostBlock>,
     /// What became of the trials.
     pub totals: Totals,
-    /// What has to be known to read the rest.
+    /// Remarks that the reader needs for the rest.
     pub notes: Vec<String>,
     /// Every trial with what it measured.
     pub trials: Vec<Entry>,
@@ -113,9 +113,9 @@ pub struct PublishedResult {
 pub struct Totals {
     /// All that were run.
     pub trials: usize,
-    /// Measurements against which nothing speaks.
+    /// Valid measurements.
     pub valid: usize,
-    /// Measurements that may be bent; they count.
+    /// Suspect measurements; they count.
     pub suspect: usize,
     /// Measurements that do not count.
     pub invalid: usize,

@@ -14,7 +14,7 @@ use crate::statistics::paired::Paired;
 use crate::statistics::verdict::{self, Rule, Verdict};
 use crate::statistics::{holm, location, power, sign_flip};
 
-/// Differences below this share do not matter where nobody says otherwise.
+/// Equivalence margin when none is given.
 const MARGIN: f64 = 0.05;
 
 /// The same for shares: an error budget of one in a thousand.
@@ -54,7 +54,7 @@ pub struct Effect {
     pub within_margin: bool,
     /// The smallest change that so many blocks find four times in five; `None` below two blocks.
     pub mde: Option<f64>,
-    /// About how many blocks would decide; only if undecided, and `None` then if no number of blocks anybody runs would.
+    /// About how many blocks would decide; only if undecided, and `None` then if no practical number would.
     pub blocks_needed: Option<usize>,
     /// Exact two-sided p of no difference.
     pub p: f64,
@@ -93,7 +93,7 @@ pub(super) fn all(study: &Study) -> Vec<Effect> {
 
 /// The level of the tests of a study.
 pub(super) const fn alpha(study: &Study) -> f64 {
-    if study.may_extend() { verdict::ALPHA_OF_TWO } else { verdict::ALPHA }
+    if study.can_extend() { verdict::ALPHA_OF_TWO } else { verdict::ALPHA }
 }
 
 /// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.

@@ -63,7 +63,7 @@ pub struct GrowthResult {
     pub points: Vec<(u64, f64)>,
     /// Blocks that have every amount.
     pub n_blocks: usize,
-    /// The exponent b of `figure ~ amount^b` with its interval; of a rate, that of the time a request takes of it.
+    /// The exponent b of `figure ~ amount^b` with its interval; for throughput, that of the time per request.
     pub exponent: Estimate,
     /// The same between the two largest amounts alone.
     pub last: f64,

@@ -52,7 +52,7 @@ pub enum Relation {
     Removed(String),
     /// The baseline and the best.
     Whole,
-    /// The same configuration twice: what chance does.
+    /// The same configuration twice: an A/A test.
     Aa,
     /// Asked for by a claim.
     Claim,

@@ -1,4 +1,4 @@
-//! What passes between a study and whoever runs its trials.
+//! What passes between a study and the code that runs its trials.
 //!
 //! Does not decide anything.
 
@@ -73,9 +73,9 @@ pub struct Trial {
     pub workload: String,
     /// The seed of its arrivals: the same for all variants of a block.
     pub arrival_seed: u64,
-    /// Whether the service has to be a fresh process. If not, one of this variant that still runs may go on.
+    /// Whether the service must be a fresh process. If not, one of this variant that still runs can go on.
     pub restart: bool,
-    /// Whether data has to be brought back to its seeded state before.
+    /// Whether data must be brought back to its seeded state before.
     pub reset: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct Measured {
     /// Whether the measurement can be trusted.
     #[serde(alias = "state")]
     pub validity: Validity,
-    /// What speaks against it.
+    /// The warnings of its validity check.
     #[serde(alias = "reasons")]
     pub warnings: Vec<TrialWarning>,
     /// Whether the service was steady while it was measured; `None` if the trial was too short to tell.

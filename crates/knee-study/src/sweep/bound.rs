@@ -1,17 +1,17 @@
 //! What a resource allows at the most, and how a service compares with a plain queue.
 //!
 //! The operational laws (Denning and Buzen, 1978): a resource of m servers that each request needs
-//! for D seconds lets m / D requests a second through, whatever the order. Erlang's C formula says
-//! how long a queue of c workers would make them wait. Neither is a headline; both tell where to look.
+//! for D seconds lets at most m / D requests through per second, whatever their order. Erlang's C formula says
+//! how long a queue of c workers would make them wait. Neither is a headline; both show where to look.
 
 /// What the CPUs of the target allow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuBound {
-    /// CPU seconds a request.
+    /// CPU seconds per request.
     pub demand: f64,
-    /// CPUs that it may use.
+    /// CPUs that it can use.
     pub cores: f64,
-    /// Requests a second that they allow: cores / demand.
+    /// Requests per second that they allow: cores / demand.
     pub bound: f64,
     /// Measured saturation in parts of the bound.
     pub share: f64,
@@ -55,8 +55,8 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Compares at `at` requests a second, where `measured` seconds were seen, a service that takes
-    /// `service` seconds alone and saturates at `saturation` a second. `None` where M/M/c has no
+    /// Compares a service that takes `service` seconds alone and saturates at `saturation` requests per second with
+    /// M/M/c at `at` requests per second, where `measured` seconds were measured. `None` where M/M/c has no
     /// answer.
     pub fn of(saturation: f64, service: f64, at: f64, measured: f64) -> Option<Self> {
         let workers = (saturation * service).round().max(1.0);

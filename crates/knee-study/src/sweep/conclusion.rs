@@ -28,7 +28,7 @@ pub enum LevelEstimate {
     AtLeast(f64),
     /// Nothing passed: it is below this.
     Below(f64),
-    /// No word about it: the generator may have been the cause of what failed.
+    /// Unknown: the generator might have caused the failures.
     Refused {
         /// What passed is true all the same.
         at_least: Option<f64>,
@@ -67,7 +67,7 @@ pub struct Saturation {
     /// Its 95 % interval over the steps that were overloaded (Student's t), or the spread of two
     /// overloaded steps; the same number twice when there is one.
     pub interval: LevelRange,
-    /// Whether any step was overloaded: if not, it may be more.
+    /// Whether any step was overloaded: if not, the true value might be higher.
     pub reached: bool,
 }
 
@@ -107,14 +107,14 @@ pub struct Report {
     pub recovery: Recovery,
     /// The universal scalability law, or why not.
     pub law: Result<Law, Unfit>,
-    /// What the target's CPU allows, if somebody looked at it.
+    /// What the target's CPU allows, if it was measured.
     pub cpu: Option<CpuBound>,
     /// The service as a plain queue.
     pub queue: Option<Queue>,
     /// What the capacity is worth, if it was asked.
     pub worth: Option<Worth>,
-    /// The worst that the instrument said of a step that counts, generator trouble of voided steps
-    /// apart: a debug build makes all of it invalid.
+    /// The worst validity of a step that counts, without generator trouble of voided steps; a debug build makes
+    /// all of it invalid.
     pub state: Validity,
     /// Why it is not valid; sentences, each once.
     pub reasons: Vec<String>,
@@ -123,7 +123,7 @@ pub struct Report {
 /// What is known besides the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
-    /// CPUs that the target may use, if it is on this machine.
+    /// CPUs that the target can use, if it is on this machine.
     pub cores: Option<f64>,
     /// Prices and people.
     pub assumptions: Option<Assumptions>,
@@ -135,7 +135,7 @@ impl Sweep {
         let capacity = self.capacity();
         let saturation = self.saturation();
         let knee = knee::find(&self.points(), self.config.seed);
-        let (state, reasons) = self.verdict();
+        let (state, reasons) = self.validity();
         let worth = facts.assumptions.zip(self.peak(&capacity)).map(|(assumed, peak)| worth(peak, assumed));
         Report {
             ended: self.ended(),
@@ -347,7 +347,7 @@ impl Sweep {
             .then(|| Queue::of(saturation, service, at.result.achieved, at.result.response_mean()?))?
     }
 
-    /// Arrivals a second at the lower end of the capacity.
+    /// Arrivals per second at the lower end of the capacity.
     fn peak(&self, capacity: &LevelEstimate) -> Option<f64> {
         let low = capacity.low()?;
         if self.config.kind.is_open() {
@@ -357,7 +357,7 @@ impl Sweep {
         self.valid().filter(at).map(|trial| trial.result.goodput).reduce(f64::min)
     }
 
-    fn verdict(&self) -> (Validity, Vec<String>) {
+    fn validity(&self) -> (Validity, Vec<String>) {
         let mut reasons: Vec<String> = Vec::new();
         let mut state = Validity::Valid;
         for trial in &self.trials {

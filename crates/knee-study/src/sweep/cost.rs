@@ -68,7 +68,7 @@ pub struct Assumptions {
 pub struct Worth {
     /// What was assumed.
     pub assumptions: Assumptions,
-    /// Arrivals a second at the peak: the lower end of the capacity.
+    /// Arrivals per second at the peak: the lower end of the capacity.
     pub peak: f64,
     /// Arrivals a month, at the mean load that has this peak.
     pub per_month: f64,
@@ -80,7 +80,7 @@ pub struct Worth {
     pub per_user: Option<f64>,
 }
 
-/// What a capacity of `peak` arrivals a second is worth.
+/// What a capacity of `peak` arrivals per second is worth.
 pub fn worth(peak: f64, assumptions: Assumptions) -> Worth {
     let per_month = peak / assumptions.peak_factor * MONTH;
     let host = assumptions.host.map(PerTime::per_month);

@@ -1,4 +1,4 @@
-//! The course of a sweep: a state machine that is asked for the next step and told what it measured.
+//! The course of a sweep: a state machine that gives the next step and takes what it measured.
 //!
 //! Does not draw conclusions; [`super::conclusion`] does, from the steps that were made.
 
@@ -23,11 +23,11 @@ const LOWER_MAX: u32 = 6;
 pub(super) const PASSES: usize = 3;
 /// Failures that confirm the upper end, of [`PASSES`] trials at the most.
 pub(super) const FAILS: usize = 2;
-/// How often a bracket may move while it is confirmed.
+/// How often a bracket can move while it is confirmed.
 const MOVES_MAX: u32 = 4;
 /// How near the breaking point is closed in on.
 const BREAK_PRECISION: f64 = 0.15;
-/// Seconds within which a service has to come back after an overload.
+/// Seconds within which a service must recover after an overload.
 pub const RECOVERY: f64 = 30.0;
 /// Parts of the capacity that are tried on the way down.
 const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
@@ -45,7 +45,7 @@ enum Phase {
     Bisect(f64),
     /// The level that passed, once more.
     Lowest(f64),
-    /// A tenth above it, where it has to fail.
+    /// A tenth above it, where it must fail.
     Highest(f64),
     /// Between what held and what broke.
     Break(f64),
@@ -82,7 +82,7 @@ pub struct Sweep {
     pub(super) high: Option<f64>,
     /// Whether both were confirmed.
     pub(super) confirmed: bool,
-    /// Most arrivals a second that any probe was answered.
+    /// Most arrivals per second that were answered in any probe.
     reached: f64,
     fails_in_row: u32,
     lowered: u32,
@@ -117,7 +117,7 @@ impl Sweep {
     }
 
     /// The next step; `None` when there is nothing left to do. Asking twice gives the same.
-    #[allow(clippy::should_implement_trait, reason = "what comes next depends on what is told in between")]
+    #[allow(clippy::should_implement_trait, reason = "the next step depends on results recorded in between")]
     pub fn next(&mut self) -> Option<Step> {
         let step = self.step()?;
         let takes = step.warm_up + step.seconds;

@@ -36,10 +36,10 @@ pub struct Knee {
     /// 95 % of the knees that come out when steps are drawn anew from those that were made (Efron's
     /// bootstrap), and at the least half way to the neighbouring levels.
     pub interval: LevelRange,
-    /// Whether the greatest power is at the highest level that was tried, so that the knee may be
+    /// Whether the greatest power is at the highest level that was tried, so that the knee might be
     /// above.
     pub at_the_end: bool,
-    /// Whether it is at the lowest level that was tried, so that the knee may be below.
+    /// Whether it is at the lowest level that was tried, so that the knee might be below.
     pub at_the_start: bool,
     /// What Kneedle says about the same curve.
     pub kneedle: f64,

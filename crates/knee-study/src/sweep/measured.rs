@@ -10,16 +10,16 @@ use knee_core::unit::Nanos;
 use knee_core::validity::{Validity, Warning};
 
 /// What a step measured. Rates are in the unit of the sweep's levels where they count arrivals
-/// (`offered`, `achieved`), and in requests a second otherwise.
+/// (`offered`, `achieved`), and in requests per second otherwise.
 #[derive(Clone, Debug)]
 pub struct StepResult {
     /// Seconds measured.
     pub seconds: f64,
     /// Seconds that the whole step took: warm-up, measuring, grace, and what is around them.
     pub took: f64,
-    /// Arrivals a second that came due while it was measured, counted.
+    /// Arrivals per second that came due while it was measured, counted.
     pub offered: f64,
-    /// Arrivals a second that were answered in that time, with whatever.
+    /// Arrivals per second that were answered in that time, whatever the response.
     pub achieved: f64,
     /// The same, of those answered ok.
     pub goodput: f64,
@@ -40,11 +40,11 @@ pub struct StepResult {
     /// Arrivals that waited for a free connection or VU, looked at once an interval: the median, so
     /// that a moment in which the generator stood still does not count.
     pub queued: u64,
-    /// What the instrument says of itself.
+    /// Validity of the step's run.
     pub state: Validity,
     /// Why.
     pub reasons: Vec<Warning>,
-    /// CPU seconds that the target used while the step was made, if somebody looked.
+    /// CPU seconds that the target used during the step, if measured.
     pub cpu: Option<f64>,
     /// Whether it was ended before its time.
     pub interrupted: bool,

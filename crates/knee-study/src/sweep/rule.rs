@@ -9,10 +9,10 @@ use super::slo::{Held, Slo};
 use super::{Config, LoadKind};
 use crate::statistics::trend::theil_sen;
 
-/// Share of the arrivals that have to be answered in the time in which they came due.
+/// Share of the arrivals that must be answered in the time in which they came due.
 pub const ACHIEVED_MIN: f64 = 0.99;
 /// With fewer arrivals than this divided by 1 %, the noise of a healthy queue is more than 1 % of
-/// them: so many may be left over in any case.
+/// them: so many can be left over in any case.
 pub const LEFT_OVER_MIN: f64 = 30.0;
 /// A backlog grows when it grows by more than this share of what is offered (and surely grows at
 /// all): queues near their limit wander, and ten points of a walk look like a trend too often.
@@ -82,7 +82,7 @@ pub enum Outcome {
     Pass,
     /// A rule not kept, by the service's doing.
     Fail,
-    /// Nothing can be said: the generator may have been the cause.
+    /// Unknown: the generator might have been the cause.
     Void,
 }
 
@@ -169,16 +169,16 @@ fn broken(misses: &[Miss], collapse: bool) -> Option<Broken> {
     }
 }
 
-/// Verdicts of the instrument that make a step worthless whatever it shows.
+/// Validity rules that make a step worthless whatever it shows.
 const WORTHLESS: [&str; 3] = ["books", "area", "intervals"];
-/// Verdicts that are no lateness of the generator: they concern the target or the whole sweep.
+/// Validity rules that do not concern lateness of the generator, but the target or the whole sweep.
 const NOT_OF_THE_STEP: [&str; 4] = ["debug_build", "no_answer", "nothing_measured", "truncated"];
 
 /// Why nothing can be said of a step.
 ///
 /// A late generator makes response times longer and never shorter, because they count from when a
-/// request was due. So a step that passes in spite of it has passed; one that fails may have failed
-/// through it.
+/// request was due. So a step that passes in spite of it has passed; for one that fails, the generator
+/// might be the cause.
 fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
     let counts = |reason: &&Warning| {
         let code = reason.code.as_str();
@@ -191,7 +191,7 @@ fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
     why
 }
 
-/// Service times may be so much longer than at the lowest load and still count as the same.
+/// How many times the service time at the lowest load still counts as the same.
 const NO_SLOWER: f64 = 1.5;
 
 /// Arrivals waited for a free connection or VU although the service was as fast as ever: the limit

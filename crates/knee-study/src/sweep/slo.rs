@@ -13,7 +13,7 @@ use knee_core::unit::Nanos;
 pub struct Slo {
     /// What is held against the limit.
     pub statistic: Statistic,
-    /// The limit; the statistic has to lie below or at it.
+    /// The limit; the statistic must lie below or at it.
     pub limit: Nanos,
 }
 
@@ -43,7 +43,7 @@ impl Slo {
     /// Holds response times against the limit; `None` without a single one.
     ///
     /// A quantile is judged by counting: `p99<250ms` is kept when at most 1 % of the requests took
-    /// longer, or may have, because they never ended. That needs no interpolation and works for any
+    /// longer, or might have, because they never ended. That needs no interpolation and works for any
     /// number of requests, though with fewer than [`samples_needed`] it is a matter of luck.
     pub fn judge(&self, times: &Distribution) -> Option<Held> {
         let all = times.all();
@@ -112,7 +112,7 @@ impl FromStr for Slo {
             "median" | "med" => Statistic::Quantile(0.5),
             quantile => Statistic::Quantile(percent(quantile).ok_or_else(error)? / 100.0),
         };
-        // A bare number would be seconds, which nobody means by `p99<250`.
+        // A bare number would be seconds, which is not what `p99<250` is meant to say.
         if limit.is_empty() || limit.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
             return Err(error());
         }
@@ -183,7 +183,7 @@ mod tests {
         let times = hundred(Nanos::from_millis(1), true);
         let held = |text: &str| text.parse::<Slo>().unwrap().judge(&times).unwrap().kept;
         assert!(held("p99<20ms"));
-        assert!(!held("p99.5<20ms"), "it may have taken any time");
+        assert!(!held("p99.5<20ms"), "it might have taken any time");
         assert!(!held("max<20ms"));
     }
 }

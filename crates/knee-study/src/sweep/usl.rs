@@ -5,16 +5,16 @@
 //! ```
 //!
 //! N is the number in flight by Little's law, not a number of users. Refuses to say more than was
-//! measured: no peak beyond the greatest N, none when κ may be zero, no model at all when it does not
+//! measured: no peak beyond the greatest N, none when κ might be zero, no model at all when it does not
 //! fit.
 
 use crate::statistics::student;
 
 /// Fewest steps.
 pub const STEPS_MIN: usize = 6;
-/// Share of the variance that the model has to explain.
+/// Share of the variance that the model must explain.
 pub const R2_MIN: f64 = 0.98;
-/// The steps have to reach this many times the number in flight at the knee.
+/// The steps must reach this many times the number in flight at the knee.
 pub const REACH_MIN: f64 = 2.0;
 /// A peak is one if the throughput is this far down again where the steps end, in parts of the most.
 const FALL_MAX: f64 = 0.97;

@@ -1,8 +1,8 @@
 //! Verdicts in worlds of which the truth is known: how often they are wrong, and what they find.
 //!
 //! A part of the grid, small enough for every build; `cargo run --release -p knee-study --example simulation` runs all
-//! of it with 2,000 studies a cell, and BENCHMARKS.md holds what came of it. All seeds are fixed: a
-//! failure is one for everybody.
+//! of it with 2,000 studies per cell, and BENCHMARKS.md has the results. All seeds are fixed: a
+//! failure is the same on every machine.
 
 mod world;
 

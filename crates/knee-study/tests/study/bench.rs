@@ -1,4 +1,4 @@
-//! A bench for studies: services that answer as they are told to, with noise of a known size.
+//! A bench for studies: services with prescribed responses and noise of a known size.
 //!
 //! Does not send anything; a trial is arithmetic on its seed.
 

@@ -395,7 +395,7 @@ fn the_cpus_bound_the_throughput_of_a_variant_and_a_study_says_how_close_it_gets
             (Metric::CpuPerRequest, 100_000.0),
             (Metric::StoreCpuPerRequest, 70_000.0),
         ];
-        // Of 10,000 requests a second half are errors, so that 5,000 are answered.
+        // Of 10,000 requests/s half are errors, so that 5,000 are answered OK.
         let result =
             result(&[&costs[..], &[(Metric::Goodput, 5_000.0 / 2.0), (Metric::Errors, 0.5)]].concat());
         let TrialResult::Measured(mut measured) = result else { panic!() };

@@ -1,4 +1,4 @@
-//! Services with a known limit: c workers that take S seconds do c / S requests a second.
+//! Services with a known limit: c workers that take S seconds complete c / S requests per second.
 
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::rule::Broken;

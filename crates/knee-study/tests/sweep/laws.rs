@@ -44,7 +44,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_sweep_ends_climbs_no_higher_than_it_may_and_says_no_more_than_it_saw(
+    fn a_sweep_ends_climbs_no_higher_than_allowed_and_says_no_more_than_it_saw(
         config in any_config(), mut service in any_service(),
     ) {
         let mut sweep = Sweep::new(config.clone());
@@ -59,7 +59,7 @@ proptest! {
             seeds.push(step.seed);
             let result = service.measure(&step, &config);
             prop_assert!(sweep.record_result(result).is_some());
-            prop_assert!(sweep.trials().len() < 100, "it has to end");
+            prop_assert!(sweep.trials().len() < 100, "the sweep does not end");
             prop_assert!(sweep.left() >= 0.0);
         }
         seeds.sort_unstable();

@@ -38,7 +38,7 @@ pub struct Service {
     pub refuses_above: Option<usize>,
     /// Whether it has.
     pub tipped: bool,
-    /// Arrivals a second that the generator can send, and is late beyond.
+    /// Arrivals per second that the generator can send; beyond, it is late.
     pub generator: Option<f64>,
 }
 
@@ -56,7 +56,7 @@ impl Service {
         }
     }
 
-    /// Requests a second that all workers do.
+    /// Requests per second that all workers can do.
     pub fn limit(&self) -> f64 {
         self.workers as f64 / self.time
     }
@@ -94,7 +94,7 @@ pub fn sweep(config: &Config, service: &mut Service) -> Report {
     while let Some(step) = sweep.next() {
         let result = service.measure(&step, config);
         sweep.record_result(result);
-        assert!(sweep.trials().len() < 100, "a sweep has to end");
+        assert!(sweep.trials().len() < 100, "the sweep does not end");
     }
     sweep.conclude(Facts::default())
 }

@@ -1,4 +1,4 @@
-//! Services and generators that misbehave: what may be said about them, and what may not.
+//! Services and generators that misbehave: what a sweep can conclude about them, and what it must not.
 
 use knee_core::validity::Validity;
 use knee_study::sweep::conclusion::{Facts, LevelEstimate, Recovery};

@@ -1,7 +1,6 @@
 //! The flags of `knee sweep`: steps of the load, pass criteria, cost, output.
 //!
-//! As typed; `settings::sweep` says what they mean. How requests are made is told by the flags of
-//! `knee URL`.
+//! As typed; `settings::sweep` says what they mean. The flags of `knee URL` say how requests are made.
 
 use std::path::PathBuf;
 

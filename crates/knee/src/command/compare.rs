@@ -1,4 +1,4 @@
-//! `knee compare`: two URLs or commands, driven now and in turns, or two runs that were made already.
+//! `knee compare`: two URLs or commands, loaded now and alternately, or two runs that were made already.
 //!
 //! Which trial comes next and what they showed is decided by `knee_study`, as in a study of two variants. Does not
 //! calculate.

@@ -123,7 +123,7 @@ fn take_as(
     Ok(Taken { run, record })
 }
 
-/// The record with its head written; none when it cannot be saved and nobody named it.
+/// The record with its head written; none when it cannot be saved and no file was named for it.
 fn journal(
     kind: Kind,
     load: &Load,

@@ -43,7 +43,7 @@ pub struct Progress {
     narrate: fn(&str),
     /// No line per trial.
     quiet: bool,
-    /// What to say when somebody ends the trials early.
+    /// Message when the user interrupts the trials.
     interrupted: &'static str,
     /// Failures whose output was shown.
     shown: BTreeSet<(String, String)>,

@@ -47,7 +47,7 @@ impl Sides {
     ///
     /// # Errors
     ///
-    /// The first mistake found, a URL where nobody answers among them.
+    /// The first mistake found, including a URL where no server responds.
     pub fn new(args: &CompareArgs, sides: [Side; 2]) -> Result<Self, Problem> {
         let addresses = sides.map(|side| match side {
             Side::Url(url) => Some(url),

@@ -96,7 +96,7 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
     }
     let fault = fault.map(driver_failed).or(loader.end().err());
     let report = sweep.conclude(facts(settings, &about));
-    // What was measured before something failed is told all the same.
+    // What was measured before something failed is reported all the same.
     if fault.is_none() || !report.trials.is_empty() {
         write(settings, &report, &about, &mut sinks).map_err(failed)?;
     }

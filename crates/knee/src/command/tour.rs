@@ -142,8 +142,8 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     guide.say(
         "3/3  Comparison: do more workers help?",
         &format!(
-            "A has {WORKERS} workers, B {MORE_WORKERS}: B should answer half as much again. Both are started anew for \
-             each trial, in turns."
+            "A has {WORKERS} workers, B {MORE_WORKERS}: B should answer half as much again. The two alternate, and \
+             each trial starts its server anew."
         ),
     );
     let name = guide.name();
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prediction_that_is_met_says_how_nearly_and_one_that_is_not_says_why_that_may_be() {
+    fn a_prediction_that_is_met_says_how_nearly_and_one_that_is_not_names_a_likely_cause() {
         assert_eq!(agreement(2_000.0, 1_961.0), "predicted 2,000/s, found 1,961/s: 2 % apart");
         let far = agreement(2_000.0, 1_500.0);
         assert_eq!(

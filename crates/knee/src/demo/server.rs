@@ -77,7 +77,7 @@ pub fn serve(
     let (stop, stopped) = oneshot::channel();
     thread::Builder::new().name("demo-stop".to_owned()).spawn(move || {
         wait();
-        // Nobody listens any more if serving failed before.
+        // If serving failed before, the receiver is gone.
         let _ = stop.send(());
     })?;
     let clerk = Arc::new(Clerk::new(service));
@@ -97,7 +97,7 @@ async fn accept(listener: tokio::net::TcpListener, clerk: Arc<Clerk>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => drop(tokio::spawn(converse(stream, clerk.clone()))),
-            // Most likely no descriptor is left; one may be soon.
+            // Most likely no descriptor is left; one can become free soon.
             Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }

@@ -5,7 +5,7 @@
 use knee_core::unit::Nanos;
 use knee_report::number::{self, Unit};
 
-/// A time that may be missing, in `unit` or in the one that fits it.
+/// A time that can be missing, in `unit` or in the one that fits it.
 pub fn time_or_dash(nanos: Option<Nanos>, unit: Option<Unit>) -> String {
     nanos.map_or_else(|| "-".to_owned(), |nanos| number::time(nanos.0 as f64, unit))
 }

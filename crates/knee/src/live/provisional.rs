@@ -10,9 +10,9 @@ use knee_core::validity::Validity;
 
 use super::figure;
 
-/// Own lag at 99 % above this is suspect: it is no longer small against usual service times.
+/// Generator lag at 99 % above this is suspect: it is no longer small against usual service times.
 const LAG_SUSPECT: Nanos = Nanos::from_millis(1);
-/// Own lag at 99 % above this is invalid, whatever the service times.
+/// Generator lag at 99 % above this is invalid, whatever the service times.
 const LAG_INVALID: Nanos = Nanos::from_millis(100);
 /// Shares of the intervals with a worker that busy, from which on the result is suspect, and invalid.
 const HOT: (f64, f64) = (0.1, 0.5);

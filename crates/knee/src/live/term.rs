@@ -35,7 +35,7 @@ use screen::{Key, Screen};
 pub struct Options {
     /// Most redraws a second; 1 or more.
     pub fps: u8,
-    /// Whether there may be colours.
+    /// Whether colours are allowed.
     pub color: bool,
     /// Unit of times at first; one that fits when `None`.
     pub unit: Option<Unit>,
@@ -65,7 +65,7 @@ impl Terminal {
     /// Also installs a panic hook that puts the terminal back before the message is printed.
     fn open() -> io::Result<Self> {
         ratatui::try_init().map(Self).inspect_err(|_| {
-            // It may have failed half-way, in raw mode already.
+            // It can have failed half-way, in raw mode already.
             let _ = ratatui::try_restore();
         })
     }

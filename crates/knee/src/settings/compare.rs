@@ -29,7 +29,7 @@ const MEASURE: Nanos = Nanos::from_secs(3);
 const WARM_UP: Nanos = Nanos::from_secs(1);
 /// Where a command takes the port that it is to listen on.
 const PORT: &str = "{port}";
-/// What an A/A is judged by: everything whose noise somebody may ask for later.
+/// What an A/A test is judged by: every figure whose noise a later comparison can need.
 const METRICS_OF_NOISE: [Metric; 7] =
     [Metric::Goodput, Metric::P50, Metric::P90, Metric::P95, Metric::P99, Metric::Mean, Metric::Errors];
 
@@ -87,7 +87,7 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
     }
 }
 
-/// A side as it may be shown to others: a URL without its credentials, anything else as it was typed.
+/// A side as it can be shown to others: a URL without its credentials, anything else as it was typed.
 ///
 /// # Errors
 ///
@@ -99,9 +99,9 @@ pub fn shown(text: &str, side: &Side) -> Result<String, Problem> {
     }
 }
 
-/// Words as a shell would split them; no shell sees them. Variables may stand first.
+/// Words as a shell would split them; no shell sees them. Variables can stand first.
 fn command(text: &str) -> Result<Side, Problem> {
-    let hint = "quotes have to be closed; write `sh -c '…'` for what only a shell can do";
+    let hint = "close the quotes; write `sh -c '…'` for what only a shell can do";
     let mut words = shlex::split(text)
         .ok_or_else(|| Problem::new(format!("`{text}` cannot be taken apart into words"), hint))?;
     let variable = |word: &String| {
@@ -120,7 +120,7 @@ fn command(text: &str) -> Result<Side, Problem> {
     Ok(Side::Command { words, env })
 }
 
-/// The sides as variants, with what has to be started for them.
+/// The sides as variants, with what must be started for them.
 ///
 /// # Errors
 ///
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_side_is_told_apart_by_how_it_is_written() {
+    fn a_side_is_recognized_by_how_it_is_written() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().as_os_str().to_owned();
         let store = Store::of(|name| (name == "KNEE_HOME").then(|| path.clone())).unwrap();

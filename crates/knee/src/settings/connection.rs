@@ -15,7 +15,7 @@ use super::number::{size, span_above_zero, whole};
 use crate::args::{ConnectionFlags, RequestFlags};
 use crate::problem::{Problem, reason};
 
-/// Most redirects that may be followed; browsers stop at 20.
+/// Most redirects that can be followed; browsers stop at 20.
 const REDIRECTS_MAX: u64 = 100;
 
 /// Resolves the flags.

@@ -24,7 +24,7 @@ pub fn whole(flag: &str, text: &str, range: RangeInclusive<u64>) -> Result<u64, 
     if value.fract() != 0.0 {
         return Err(not_a(flag, text, "whole number", &expected));
     }
-    // Above 2^53 not every whole number can be told; every range ends below.
+    // Above 2^53 not every whole number is exact; every range ends below.
     let whole = value as u64;
     match () {
         () if whole < *range.start() => Err(Problem::new(format!("`{flag} {text}` is too small"), expected)),

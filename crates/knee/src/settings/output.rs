@@ -29,7 +29,7 @@ pub struct Output {
     pub record: Option<PathBuf>,
     /// Unit of the times in a text; chosen to fit when `None`.
     pub time_unit: Option<Unit>,
-    /// Whether the result may have colours.
+    /// Whether the result can have colours.
     pub color: bool,
     /// What is shown during the load.
     pub progress: Progress,
@@ -42,7 +42,7 @@ pub enum Progress {
     Screen {
         /// Redraws per second, 1 to 60.
         fps: u8,
-        /// Whether it may have colours.
+        /// Whether it can have colours.
         color: bool,
     },
     /// One line per interval, on stderr.
@@ -209,7 +209,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_told() {
+    fn a_full_disk_is_reported() {
         let mut sink = open_result(Some(Path::new("/dev/full"))).unwrap();
         let problem = sink.write(b"result").unwrap_err();
         assert!(problem.what.starts_with("`/dev/full` cannot be written"), "{}", problem.what);

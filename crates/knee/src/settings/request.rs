@@ -202,7 +202,7 @@ fn method(flags: &RequestFlags) -> Result<String, Problem> {
             "give another method",
         ));
     }
-    // Methods are case-sensitive; nobody who types `-m post` means another one than POST.
+    // Methods are case-sensitive, but `-m post` always means POST.
     let usual = USUAL.iter().find(|usual| usual.eq_ignore_ascii_case(method));
     Ok(usual.map_or_else(|| method.to_owned(), |usual| (*usual).to_owned()))
 }

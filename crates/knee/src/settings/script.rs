@@ -42,7 +42,7 @@ pub struct Asked {
     pub outputs: Vec<Target>,
     /// Where lines go.
     pub log: Log,
-    /// Whether the result may have colours.
+    /// Whether the result can have colours.
     pub color: bool,
     /// What the user should know; for stderr.
     pub notes: Vec<String>,

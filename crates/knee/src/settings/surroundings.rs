@@ -7,7 +7,7 @@ use super::target;
 /// Input from the machine and the environment, which was not typed.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
-    /// CPUs this process may use; 1 or more.
+    /// CPUs this process can use; 1 or more.
     pub cpus: u16,
     /// Whether stdout is a terminal.
     pub stdout_terminal: bool,

@@ -24,7 +24,7 @@ use crate::problem::Problem;
 pub const IN_FLIGHT: u32 = 1_000;
 /// Most VUs of a script when none are given; each is a world of its own.
 pub const VUS: u32 = 200;
-/// How long requests in flight may take to finish after a step.
+/// How long requests in flight can take to finish after a step.
 pub const GRACE: Nanos = Nanos::from_secs(2);
 /// Most levels of a list.
 const LEVELS_MAX: usize = 100;
@@ -36,7 +36,7 @@ const SEED_MAX: u64 = (1 << 53) - 1;
 pub struct SweepSettings {
     /// How it goes.
     pub config: Config,
-    /// Worker threads; one a CPU when not given.
+    /// Worker threads; one per CPU when not given.
     pub workers: u16,
     /// What its capacity is worth, if that was asked.
     pub assumptions: Option<Assumptions>,
@@ -52,9 +52,9 @@ pub struct SweepSettings {
     pub svg: Option<PathBuf>,
     /// Unit of the times in a text.
     pub time_unit: Option<Unit>,
-    /// Whether the result may have colours.
+    /// Whether the result can have colours.
     pub color: bool,
-    /// Whether a line a step is shown.
+    /// Whether one line per step is shown.
     pub progress: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct SweepSettings {
 pub fn is_script(target: &str) -> bool {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let ending = [".js", ".mjs", ".ts"].iter().any(|ending| path.ends_with(ending));
-    // An address with such a path is loaded; a script from the network has to be fetched first.
+    // An address with such a path is loaded; a script from the network must be fetched first.
     ending && !target.contains("://")
 }
 
@@ -308,7 +308,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
     })
 }
 
-/// The most load that a sweep may come to, which is what a public host is guarded against.
+/// The most load that a sweep can reach, which is what a public host is guarded against.
 fn highest(config: &Config) -> Scenario {
     let stop = Stop::At(Nanos::from_secs(1));
     let executor = match &config.ladder {

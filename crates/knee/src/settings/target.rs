@@ -21,7 +21,7 @@ pub type Resolve = fn(&str, u16, Nanos) -> std::io::Result<Vec<SocketAddr>>;
 
 /// Without `--allow-host`, a public host gets at most so many connections,
 const PUBLIC_CONNECTIONS: u64 = 20;
-/// and so many requests a second by plan,
+/// and so many requests per second by plan,
 const PUBLIC_RATE: f64 = 50.0;
 /// or so many requests altogether.
 const PUBLIC_REQUESTS: u64 = 2_000;
@@ -134,7 +134,7 @@ pub fn resolve(host: &str, port: u16, limit: Nanos) -> std::io::Result<Vec<Socke
     let host = host.to_owned();
     std::thread::spawn(move || {
         let answer = (host.as_str(), port).to_socket_addrs().map(Iterator::collect);
-        // Nobody listens any more when the limit has passed.
+        // The receiver is gone when the limit has passed.
         let _ = sender.send(answer);
     });
     receiver.recv_timeout(limit.into()).map_err(|_| Error::from(ErrorKind::TimedOut))?
@@ -155,7 +155,7 @@ pub fn refuse_public(targets: &[Target], plan: &Plan, allowed: &[String]) -> Res
         Some(target) if !is_little(plan) => Err(Problem::new(
             format!("this load is above the limit for a public host, `{}`", target.host),
             format!(
-                "if you may load it, add `--allow-host {}`; the limit is {PUBLIC_CONNECTIONS} connections with \
+                "if you have permission, add `--allow-host {}`; the limit is {PUBLIC_CONNECTIONS} connections with \
                  `-q {PUBLIC_RATE}` or `-n {PUBLIC_REQUESTS}`",
                 target.host
             ),
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nobody_elses_is_not_public() {
+    fn addresses_of_this_machine_and_of_private_networks_are_not_public() {
         for address in [
             "127.0.0.1",
             "10.1.2.3",
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_connection_is_told_with_its_place() {
+    fn a_refused_connection_is_reported_with_its_address() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let target = Target { host: "127.0.0.1".to_owned(), port: address.port(), addresses: vec![address] };

@@ -271,7 +271,7 @@ fn loads_become_plans() {
 }
 
 #[test]
-fn a_user_who_asks_for_useless_connections_is_told() {
+fn a_request_for_useless_connections_gets_a_note() {
     assert_eq!(good("http://localhost/ -n 3").notes, [""; 0]);
     assert_eq!(
         good("http://localhost/ -n 3 -c 5").notes,
@@ -395,7 +395,7 @@ proptest::proptest! {
     }
 }
 
-/// What a word of a random command line may be.
+/// What a word of a random command line can be.
 const WORDS: &[&str] = &[
     "-n",
     "-c",

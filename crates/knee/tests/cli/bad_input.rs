@@ -1,4 +1,4 @@
-//! Command lines as people get them wrong: told exactly, before anything is sent or written.
+//! Command lines with usual mistakes: each is reported exactly, before anything is sent or written.
 
 use std::net::TcpListener;
 
@@ -132,16 +132,16 @@ const BAD: &[(&str, &str, &str)] = &[
         "the name `no-such-host.invalid` does not resolve",
         "check the spelling, or use an IP address",
     ),
-    // Reserved for documentation (RFC 5737): nothing is there, and nothing may be sent there.
+    // Reserved for documentation (RFC 5737): nothing is there, and nothing must be sent there.
     (
         "http://192.0.2.1/ -z 10s --record new",
         "this load is above the limit for a public host, `192.0.2.1`",
-        "if you may load it, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
+        "if you have permission, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "http://192.0.2.1/ -z 10s --allow-host 192.0.2.2",
         "this load is above the limit for a public host, `192.0.2.1`",
-        "if you may load it, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
+        "if you have permission, add `--allow-host 192.0.2.1`; the limit is 20 connections with `-q 50` or `-n 2000`",
     ),
     (
         "report nothing",
@@ -151,7 +151,7 @@ const BAD: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_is_wrong_is_told_before_anything_is_sent_or_written() {
+fn what_is_wrong_is_reported_before_anything_is_sent_or_written() {
     let server = Server::start();
     let mut wrong = Vec::new();
     for (line, error, hint) in BAD {
@@ -170,7 +170,7 @@ fn what_is_wrong_is_told_before_anything_is_sent_or_written() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_before_any_load() {
+fn a_server_that_is_not_there_is_reported_before_any_load() {
     let home = Home::new();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -182,7 +182,7 @@ fn a_server_that_is_not_there_is_told_before_any_load() {
 }
 
 #[test]
-fn a_file_that_is_no_record_is_told_as_that() {
+fn a_file_that_is_no_record_is_reported_as_such() {
     let home = Home::new();
     for content in ["", "not a record at all", "KNEE"] {
         let file = home.file("file", content);

@@ -18,7 +18,7 @@ fn parsed(finished: &Finished) -> Value {
         serde_json::from_str(include_str!("../../../../docs/reference/compare.schema.json")).unwrap();
     let document: Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{finished:?}"));
     let validator = jsonschema::draft202012::new(&schema).unwrap();
-    // The errors of two forms are told as one; each form alone says more.
+    // The errors of two forms are reported as one; each form alone says more.
     let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
     assert_eq!(errors, [""; 0]);
     document
@@ -65,7 +65,7 @@ fn the_slow_side_is_found_whichever_it_is_and_only_a_slow_b_stops_a_pipeline() {
         balances(&document);
         let expected = if cfg!(debug_assertions) { ("undecided", 120) } else { (word, exit) };
         assert_eq!((document["verdict"].as_str().unwrap(), finished.code.unwrap()), expected, "{document:#}");
-        // In the middle of six blocks: a machine that stands still may turn one or two round.
+        // The median of six blocks: a machine that pauses can turn one or two round.
         let middle = |side: &str| {
             let of_side = trials(&document).into_iter().filter(|(_, arm, _)| arm == side);
             let mut rates: Vec<f64> = of_side.map(|(_, _, measured)| rate(&measured)).collect();
@@ -78,7 +78,7 @@ fn the_slow_side_is_found_whichever_it_is_and_only_a_slow_b_stops_a_pipeline() {
 }
 
 #[test]
-fn both_sides_get_the_same_requests_in_turns_and_every_trial_is_kept() {
+fn both_sides_get_the_same_requests_alternately_and_every_trial_is_kept() {
     let (home, one, other) = (Home::new(), Server::start(), Server::start());
     let flags = "--blocks 4 -z 100ms --warm-up 50ms -c 2 -m POST -d hello -H X-Mark:1 --output-format json";
     let finished = home.knee(&format!("compare {} {} {flags}", one.url("/x"), other.url("/y"))).run();
@@ -153,7 +153,7 @@ fn commands_are_started_on_free_ports_loaded_and_ended() {
 }
 
 #[test]
-fn a_command_that_does_not_come_up_is_told_with_what_it_said() {
+fn a_command_that_does_not_come_up_is_reported_with_what_it_said() {
     let (home, server) = (Home::new(), Server::start());
     let flags = "--blocks 2 -z 100ms --warm-up 0s -c 1 --output-format json";
     let command = "sh -c 'echo no such flag >&2; exit 3' {port}";
@@ -272,7 +272,7 @@ fn the_noise_that_is_kept_is_used_on_its_machine_and_ignored_when_that_has_chang
 }
 
 #[test]
-fn mistakes_are_told_with_what_to_write_instead() {
+fn mistakes_are_reported_with_what_to_write_instead() {
     let home = Home::new();
     for (flags, error, hint) in [
         (

@@ -1,4 +1,4 @@
-//! Killed at any moment: what was told as complete is in the record, and the record is readable.
+//! Killed at any moment: what was reported as complete is in the record, and the record is readable.
 
 use std::path::PathBuf;
 use std::thread;
@@ -14,7 +14,7 @@ use crate::server::Server;
 /// How many runs are killed.
 const RUNS: u64 = 30;
 
-/// Requests a second of each.
+/// Requests per second of each.
 const RATE: u64 = 40;
 
 #[test]
@@ -29,11 +29,11 @@ fn a_run_killed_at_any_moment_loses_at_most_the_interval_in_progress() {
             thread::spawn(move || killed_after(moment))
         })
         .collect();
-    let told: u64 = runs.into_iter().map(|run| run.join().unwrap()).sum();
-    assert!(told > 0, "every run was killed in its first interval");
+    let reported: u64 = runs.into_iter().map(|run| run.join().unwrap()).sum();
+    assert!(reported > 0, "every run was killed in its first interval");
 }
 
-/// Kills a run after `moment`; returns how many intervals it had told of.
+/// Kills a run after `moment`; returns how many intervals it had reported.
 fn killed_after(moment: Duration) -> u64 {
     let (home, server) = (Home::new(), Server::start());
     let line = format!("-q {RATE} -z 1h -c 4 --workers 1 --record cut.knee");
@@ -45,25 +45,25 @@ fn killed_after(moment: Duration) -> u64 {
     // A line is written after its interval is in the record; the line with the names comes first.
     let lines: Vec<&str> = finished.stderr.lines().collect();
     let began = lines.first().is_some_and(|line| line.contains("resp p50"));
-    let told = lines.iter().filter(|line| line.contains("us") || line.contains("ms")).count() as u64;
+    let reported = lines.iter().filter(|line| line.contains("us") || line.contains("ms")).count() as u64;
     let record = home.path("cut.knee");
     if began || std::fs::metadata(&record).is_ok_and(|record| record.len() > 0) {
-        check(&home, &record, told, server.count() as u64);
+        check(&home, &record, reported, server.count() as u64);
     }
-    told
+    reported
 }
 
-/// The record of a run that told of `told` intervals and sent `sent` requests.
-fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
+/// Checks the record of a run that reported `reported` intervals and sent `sent` requests.
+fn check(home: &Home, record: &PathBuf, reported: u64, sent: u64) {
     let text = home.knee("report").arg(record).run();
     assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
     assert!(text.stdout.contains("its writer was killed"), "{}", text.stdout);
 
     let run = home.report(&record.display().to_string());
     assert_eq!(run["ending"], "truncated");
-    // One more than was told at the most: it was written and not told any more.
+    // At most one more than was reported: it was written, and its line was not.
     let intervals = run["series"].as_array().unwrap().len() as u64;
-    assert!((told..=told + 1).contains(&intervals), "{intervals} of {told}");
+    assert!((reported..=reported + 1).contains(&intervals), "{intervals} of {reported}");
     // The plan says how many came due until the last interval ended, which on a busy machine is late.
     let planned = number(&run, "/requests/planned");
     let end = run["series"].as_array().unwrap().last().map_or(0.0, |last| last["to_s"].as_f64().unwrap());
@@ -74,6 +74,6 @@ fn check(home: &Home, record: &PathBuf, told: u64, sent: u64) {
         .iter()
         .map(|outcome| number(&run, &format!("/requests/{outcome}")))
         .sum();
-    assert_eq!(planned, ended, "the books balance");
+    assert_eq!(planned, ended, "every request has exactly one outcome");
     assert!(number(&run, "/requests/ok") <= sent, "nothing is counted that the server did not see");
 }

@@ -13,7 +13,7 @@ fn address(line: &str) -> SocketAddr {
     line[start..].split('/').next().unwrap().parse().unwrap()
 }
 
-/// Fails unless nobody listens there soon.
+/// Fails unless the address soon refuses connections.
 fn is_gone(address: SocketAddr) {
     for _ in 0..1_000 {
         if TcpStream::connect(address).is_err() {
@@ -62,7 +62,7 @@ fn the_demo_server_goes_when_its_parent_is_killed() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_told_once() {
+fn an_address_that_is_taken_is_reported_once() {
     let home = Home::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

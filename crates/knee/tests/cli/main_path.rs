@@ -19,7 +19,7 @@ fn two_hundred_requests_are_two_hundred_requests() {
     for part in [
         "Requests    200 planned = 200 ok\n",
         "Times in ",
-        "response time      service time               lag\n",
+        "response time      service time        send delay\n",
         "Response time histogram",
         "Phases in ",
         "\nStatus codes\n  200   200 answers\n",
@@ -75,7 +75,7 @@ fn every_form_of_the_result_is_the_one_asked_for() {
 }
 
 #[test]
-fn the_result_and_the_record_go_where_they_are_told_to() {
+fn the_result_and_the_record_go_to_the_files_that_are_named() {
     let (home, server) = (Home::new(), Server::start());
     let finished = home.knee("-n 20 -c 2 --output-format json -o a/../result.json --record kept.knee");
     std::fs::create_dir(home.path("a")).unwrap();

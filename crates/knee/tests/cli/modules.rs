@@ -53,7 +53,7 @@ fn a_whole_script_comes_from_the_network_and_imports_its_neighbours() {
 }
 
 #[test]
-fn a_module_that_cannot_be_had_is_told_with_a_hint() {
+fn a_module_that_cannot_be_had_is_reported_with_a_hint() {
     for (path, says) in [("/sorry", "503"), ("/away.js", "cannot be fetched")] {
         let (home, _server) = importing(path);
         let finished = run(&home, "s.js");
@@ -96,7 +96,7 @@ fn a_script_comes_from_standard_input_and_imports_from_the_working_folder() {
 }
 
 #[test]
-fn a_script_may_be_a_pipe_and_has_to_end() {
+fn a_script_can_be_a_pipe_and_must_end() {
     let home = Home::new();
     let script = "console.log('through a pipe'); export default () => {};";
     let finished =

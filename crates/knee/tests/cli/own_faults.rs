@@ -11,7 +11,7 @@ use crate::server::Server;
 #[test]
 fn a_disk_that_fills_up_costs_the_record_and_not_the_run() {
     let (home, server) = (Home::new(), Server::start());
-    // Room for the head and for nothing like three intervals; whoever is out of it gets an error
+    // Room for the head and for far less than three intervals; a write beyond the limit gets an error
     // instead of a signal.
     let script =
         "trap '' XFSZ; ulimit -f 4; exec \"$KNEE\" -q 100 -z 3s -c 4 -H 'x: 1' --record full.knee \"$0\"";
@@ -72,7 +72,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
     let finished = home.shell("\"$KNEE\" report last | head -c 10").run();
     assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("knee 0.1.0", ""));
-    // Nobody reads what is told either.
+    // Standard error has no reader either.
     let (reader, writer) = pipe().unwrap();
     drop(reader);
     let finished = home.knee("-n 20 -c 2").arg(server.url("/")).stderr(File::from(writer)).run();
@@ -81,7 +81,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn a_full_stderr_that_nobody_reads_does_not_hold_a_run_up() {
+fn a_full_stderr_without_a_reader_does_not_hold_a_run_up() {
     use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
     let (home, server) = (Home::new(), Server::start());
     let (_unread, full) = pipe().unwrap();
@@ -97,7 +97,7 @@ fn a_full_stderr_that_nobody_reads_does_not_hold_a_run_up() {
 #[test]
 fn without_a_place_to_keep_it_a_run_goes_on() {
     let (home, server) = (Home::new(), Server::start());
-    // A folder below a file can be made by nobody, whatever their permissions.
+    // A folder below a file cannot be made, with any permissions.
     let file = home.file("file", "");
     for (name, value) in [("KNEE_HOME", file.join("home")), ("KNEE_HOME", "/proc/none".into())] {
         let finished = home.knee("-n 20 -c 2").arg(server.url("/")).env(name, &value).run();

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Longest that a process may take.
+/// Longest that a process can take.
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// The binary under test.
@@ -128,7 +128,7 @@ impl Knee {
         let stdout = child.stdout.take().map(|mut stdout| {
             thread::spawn(move || {
                 let mut text = String::new();
-                // A killed process may leave half a character.
+                // A killed process can leave half a character.
                 let _ = stdout.read_to_string(&mut text);
                 text
             })
@@ -193,7 +193,7 @@ impl Running {
     pub fn finish(mut self) -> Finished {
         if !self.ends_within(LIMIT) {
             self.child.kill().unwrap();
-            panic!("it hangs; told so far:\n{}", self.told.join("\n"));
+            panic!("it hangs; reported so far:\n{}", self.told.join("\n"));
         }
         let status: ExitStatus = self.child.wait().unwrap();
         let stdout = self.stdout.take().map(|stdout| stdout.join().unwrap()).unwrap_or_default();

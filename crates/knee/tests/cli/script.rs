@@ -116,7 +116,7 @@ fn exit_codes_are_those_of_k6() {
 }
 
 #[test]
-fn a_threshold_that_cannot_be_judged_is_told_before_any_request() {
+fn a_threshold_that_cannot_be_judged_is_reported_before_any_request() {
     let server = Server::start();
     let script = asking(&server, "/x", "export const options = { thresholds: { http_reqs: ['avg<1'] } };");
     let (home, finished) = run(&script, "");

@@ -35,7 +35,7 @@ fn one_signal_ends_the_run_in_order() {
         let run = finished.ended_as_it_says(&home);
         assert_eq!(run["ending"], "interrupted");
         assert!(!reasons(&run).contains(&"truncated"), "the record has its end");
-        // What was in flight has finished, and whatever the server saw is in the books.
+        // What was in flight has finished, and every request that the server saw is accounted for.
         assert_eq!(number(&run, "/requests/ok"), server.count() as u64);
         assert_eq!(number(&run, "/requests/planned"), server.count() as u64);
         assert!(finished.stdout.contains("\nValidity: "), "{}", finished.stdout);

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// Two arms of the demo server, which differ in a variable that it does not know.
+/// Two variants of the demo server, which differ in a variable that it does not know.
 fn study_of_the_demo_server(folder: &Path) {
     let knee = env!("CARGO_BIN_EXE_knee");
     let text = format!(
@@ -86,7 +86,7 @@ fn every_trial_is_run_kept_and_shown_and_a_study_that_is_over_has_nothing_to_res
 }
 
 #[test]
-fn a_mistake_in_a_study_is_told_with_its_line_and_nothing_is_started() {
+fn a_mistake_in_a_study_is_reported_with_its_line_and_nothing_is_started() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
@@ -165,7 +165,7 @@ fn a_dry_run_lists_the_trials_in_their_order_with_the_time_they_take() {
 }
 
 #[test]
-fn a_script_is_told_where_another_service_is_and_the_generator_has_a_cpu_of_its_own() {
+fn a_script_gets_the_address_of_another_service_and_the_generator_has_a_cpu_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
@@ -205,7 +205,7 @@ export default function () {
 }
 
 #[test]
-fn a_service_that_does_not_come_up_costs_its_arm_and_says_what_it_said() {
+fn a_service_that_does_not_come_up_costs_its_variant_and_says_what_it_said() {
     let folder = tempfile::tempdir().unwrap();
     study_of_the_demo_server(folder.path());
     let file = folder.path().join("study.toml");
@@ -237,7 +237,7 @@ fn starts(folder: &Path) -> usize {
 }
 
 /// The demo server as a service that leaves a line in a file each time it starts.
-fn told_of_its_start(folder: &Path) {
+fn leaves_a_line_at_each_start(folder: &Path) {
     let file = folder.join("study.toml");
     let text = fs::read_to_string(&file).unwrap();
     let command = text.lines().find(|line| line.starts_with("command = ")).unwrap();
@@ -253,14 +253,14 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     study_of_the_demo_server(folder);
-    told_of_its_start(folder);
+    leaves_a_line_at_each_start(folder);
     let first = knee(folder, &["--blocks", "1"]);
     let told = String::from_utf8_lossy(&first.stderr).into_owned();
     assert!(starts(folder) > 0, "{told}");
     let_trials_count(folder);
     let (made, started) = (trials(folder), starts(folder));
 
-    // Words, claims and published figures may come later.
+    // Texts, claims and published figures can follow later.
     let file = folder.join("study.toml");
     let text = fs::read_to_string(&file).unwrap().replace("that are the same", "with colours");
     let claim = "\n[claims.late]\ntext = \"red is quick\"\nvariant = \"red\"\nworkload = \"page\"\nmetric = \"p50\"\nbelow = \"9s\"\n";

@@ -1,4 +1,4 @@
-//! What is wrong with a command line of `knee sweep` is told before any load.
+//! What is wrong with a command line of `knee sweep` is reported before any load.
 
 use crate::program::Home;
 use crate::server::Server;
@@ -12,7 +12,7 @@ fn refuses(mistakes: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn mistakes_are_told_with_what_to_write_instead() {
+fn mistakes_are_reported_with_what_to_write_instead() {
     refuses(&[
         (
             "sweep",
@@ -44,7 +44,7 @@ fn mistakes_are_told_with_what_to_write_instead() {
 }
 
 #[test]
-fn flags_that_do_not_go_together_are_told() {
+fn flags_that_do_not_go_together_are_reported() {
     refuses(&[
         (
             "sweep http://127.0.0.1:1/ --host-cost 20",
@@ -95,7 +95,7 @@ fn a_ladder_of_connections_says_how_many_it_takes_in_every_form() {
         assert_eq!(finished.stderr, "", "quiet");
         assert!(!finished.stdout.contains('\u{1b}'), "no colours in a pipe");
     }
-    // Each answer takes a tenth of a second: nobody waits for anybody.
+    // Each response takes a tenth of a second, and no request waits for another.
     let finished = home.knee(&format!("{base} json")).arg(server.url("/slow")).run();
     let document: serde_json::Value = serde_json::from_str(&finished.stdout).unwrap();
     assert_eq!(document["capacity"]["known"], "at_least");

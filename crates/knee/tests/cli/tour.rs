@@ -1,6 +1,6 @@
 //! The tour: what a newcomer sees first, from its announcement to its last three lines.
 //!
-//! A build without optimizations calls its own measurements invalid, so there the comparison comes to no verdict.
+//! A build without optimizations calls its own measurements invalid, so there the comparison reaches no verdict.
 
 use crate::program::{Finished, Home};
 

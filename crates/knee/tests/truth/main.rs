@@ -2,7 +2,7 @@
 //!
 //! The server waits because waiting is what is measured; the expectations follow from what it really
 //! did. They are bounds that a busy machine cannot break: it makes answers later, never earlier. How
-//! close the figures come to the truth is measured by `cargo xtask truth`.
+//! close the figures are to the truth is measured by `cargo xtask truth`.
 
 #![allow(
     clippy::unwrap_used,

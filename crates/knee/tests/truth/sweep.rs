@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::server::{Pace, Server};
 
-/// Requests a second that the server does at the most.
+/// Most requests per second that the server can do.
 const LIMIT: f64 = 200.0;
 
 fn sweep(url: &str, home: &std::path::Path, flags: &[&str]) -> Command {
@@ -45,7 +45,7 @@ fn no_capacity_is_named_that_the_server_does_not_have_and_every_step_is_kept() {
     let passed = steps.iter().filter(|step| step["outcome"] == "pass");
     for step in passed {
         let level = step["level"].as_f64().unwrap();
-        // A queue may begin to grow unseen: 30 requests in a step, by the rules.
+        // A queue can begin to grow unseen: 30 requests in a step, by the rules.
         assert!(level <= LIMIT * 1.07 + 30.0 / step["seconds"].as_f64().unwrap(), "{step:#}");
         assert!(step["throughput"].as_f64().unwrap() <= LIMIT * 1.1, "{step:#}");
     }

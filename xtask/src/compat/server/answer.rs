@@ -22,7 +22,7 @@ pub struct Answer {
     shape: Shape,
     /// Before the first byte.
     pause: Duration,
-    /// The method was HEAD: the body is told of and not sent.
+    /// The method was HEAD: the headers describe the body, which is not sent.
     head: bool,
 }
 
@@ -273,7 +273,7 @@ fn sequence(count: &str) -> Vec<u8> {
     (0..count.min(10 << 20)).map(|place| (place % 251) as u8).collect()
 }
 
-/// Seconds, no longer than may be waited.
+/// Seconds, up to the longest pause.
 fn span(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default().min(PAUSE_MAX)
 }

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::read::{GzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 
-/// `bytes` in the coding of this name; unchanged if nobody knows it.
+/// `bytes` in the coding of this name; unchanged if the name is unknown.
 pub fn encode(coding: &str, bytes: &[u8]) -> Vec<u8> {
     let coded = match coding {
         "gzip" => finish(GzEncoder::new(Vec::new(), Compression::fast()), bytes, GzEncoder::finish),

@@ -1,6 +1,6 @@
 //! Doors of the server that speak TLS, each with something about it.
 //!
-//! One authority is made anew for each server; programs that are to trust it are told by `SSL_CERT_FILE`.
+//! One authority is made anew for each server; programs that are to trust it get it in `SSL_CERT_FILE`.
 
 use std::io::{self, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -53,7 +53,7 @@ fn the_way_an_answer_comes_can_be_asked_for() {
 }
 
 #[test]
-fn a_head_request_is_told_the_length_and_sent_no_body() {
+fn a_head_request_gets_the_length_and_no_body() {
     let server = Server::start().unwrap();
     let said = ask(&server, "HEAD /bytes/100 HTTP/1.1\r\n\r\n");
     assert!(said.ends_with("Content-Length: 100\r\n\r\n"), "{said}");

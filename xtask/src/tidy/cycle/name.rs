@@ -91,7 +91,7 @@ impl Names {
     fn walk(&self, from: &str, at: &Module, rest: &[String], steps: usize, files: &mut BTreeSet<String>) {
         let (Some(scopes), [first, after @ ..]) = (self.scopes.get(at), rest) else { return };
         let child = [at.as_slice(), std::slice::from_ref(first)].concat();
-        // A function may have the name of a module; only the last name of a path means the function.
+        // A function can have the name of a module; only the last name of a path means the function.
         if self.scopes.contains_key(&child) && !after.is_empty() {
             return self.walk(from, &child, after, steps, files);
         }

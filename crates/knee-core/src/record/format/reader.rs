@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind};
 use crate::record::Head;
 
-/// Largest window, as log2 of bytes, that a payload may ask zstd to keep: that of the limit.
+/// Largest window, as log2 of bytes, that a payload can ask zstd to keep: that of the limit.
 const WINDOW_LOG_MAX: u32 = 26;
 
 /// Why bytes are not a record, or not a whole one.
@@ -48,7 +48,7 @@ pub enum ReadError {
 /// Where a reader stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// More frames may follow.
+    /// More frames can follow.
     Open,
     /// The tail was read, and nothing follows it.
     Complete,

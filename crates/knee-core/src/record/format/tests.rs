@@ -124,7 +124,7 @@ fn a_record_cut_anywhere_yields_its_whole_frames_and_no_error() {
 #[test]
 fn zeros_behind_the_last_frame_are_the_end_of_the_journal() {
     let (bytes, ends) = record();
-    // A file system may extend the file before it writes the data: here the last interval is
+    // A file system can extend the file before it writes the data: here the last interval is
     // lost in whole, or in its second half.
     for kept in [ends[3], usize::midpoint(ends[3], ends[4])] {
         let mut torn = bytes[..kept].to_vec();
@@ -157,7 +157,7 @@ fn a_damaged_last_frame_is_the_end_of_the_journal() {
 #[test]
 fn a_kind_of_a_later_program_is_skipped() {
     let (mut bytes, ends) = record();
-    let later = frame(200, b"whatever it may mean");
+    let later = frame(200, b"whatever it might mean");
     bytes.splice(ends[2]..ends[2], later);
     let (frames, complete, _) = read(&bytes).unwrap();
     assert!(complete);
@@ -182,7 +182,7 @@ fn a_field_of_a_later_program_is_skipped() {
 }
 
 #[test]
-fn a_later_version_and_another_kind_of_file_are_told_apart() {
+fn a_later_version_and_another_kind_of_file_are_distinguished() {
     let (mut bytes, _) = record();
     bytes[8] = 2;
     assert!(matches!(read(&bytes), Err(ReadError::Version(2))));
@@ -225,7 +225,7 @@ fn content_that_does_not_fit_its_kind_is_an_error_even_with_the_right_checksum()
 }
 
 #[test]
-fn nothing_may_follow_the_tail() {
+fn nothing_can_follow_the_tail() {
     let (mut bytes, ends) = record();
     let again = bytes[ends[1]..ends[2]].to_vec();
     bytes.extend(again);

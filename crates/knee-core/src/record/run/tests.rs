@@ -282,7 +282,7 @@ fn a_record_that_lost_an_interval_is_invalid() {
 }
 
 #[test]
-fn a_verdict_once_given_stands() {
+fn a_validity_once_given_stands() {
     let head = head(1_000.0, 0, 1);
     let mut writer = Writer::new(Vec::new(), &head).unwrap();
     writer.interval(&second(0, 1_000, 1_000, 20)).unwrap();

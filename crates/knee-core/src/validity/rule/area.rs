@@ -41,7 +41,7 @@ mod tests {
     use super::super::testing::{INVALID, changed};
 
     #[test]
-    fn in_flight_and_times_may_differ_by_a_thousandth() {
+    fn in_flight_and_times_can_differ_by_a_thousandth() {
         assert_eq!(changed("area", |d| d.load.area_residual = Some(0.001)), None);
         assert_eq!(changed("area", |d| d.load.area_residual = Some(0.001_1)), INVALID);
     }

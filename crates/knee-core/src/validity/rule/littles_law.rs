@@ -44,7 +44,7 @@ mod tests {
     use super::super::testing::{SUSPECT, changed};
 
     #[test]
-    fn littles_law_may_be_off_by_two_percent_and_what_the_edges_explain() {
+    fn littles_law_can_be_off_by_two_percent_and_what_the_edges_explain() {
         let off = |(residual, allowance): (f64, f64)| {
             changed("littles_law", move |d| {
                 (d.load.little_residual, d.load.little_allowance) = (Some(residual), allowance);

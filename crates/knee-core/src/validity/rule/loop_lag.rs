@@ -30,7 +30,8 @@ impl Rated for Evidence {
         if generator.run_delay.is_some_and(|share| share > WAITED) {
             return None;
         }
-        // A run of a second may end before its waits for a CPU were sampled: then this rule sees what is `run_delay`.
+        // A run of one second can end before its waits for a CPU are sampled: `run_delay` is then unknown and its
+        // cause shows here.
         Bent::by_loop_lag(diagnostics).map(|bent| Self { bent })
     }
 

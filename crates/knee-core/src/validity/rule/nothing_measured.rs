@@ -20,7 +20,7 @@ impl Rated for Evidence {
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let accounting = &diagnostics.requests.accounting;
-        // An iteration that found every VU busy is unsent, and nobody knows whether it would have sent anything.
+        // An iteration that found every VU busy is unsent; whether it would have sent a request is unknown.
         let dropped = if diagnostics.load.drops { accounting.count(Outcome::Unsent) } else { 0 };
         (accounting.planned <= dropped).then_some(Self {})
     }

@@ -12,7 +12,7 @@ const SUSPECT: f64 = 0.995;
 /// Share below which a load that the generator could not send was another load than the plan says.
 const INVALID: f64 = 0.98;
 
-/// So much of the arrivals may wait when the steady part ends: a moment, not an overload.
+/// Share of the arrivals that can wait when the steady part ends: a moment, not an overload.
 const MOMENT: f64 = 0.05;
 
 /// Share of the intervals in which a worker had no CPU left, from which on it is the bottleneck.
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_sent_nothing_is_not_told_about_a_server() {
+    fn a_script_that_sent_nothing_gets_no_advice_about_a_server() {
         assert_eq!(
             changed("rate", |d| (d.load.sent_share, d.load.taken_per_s) = (Some(0.0), Some(0.0))),
             None

@@ -1,6 +1,6 @@
 //! A scenario as it was written: which executor, and which of its options are set.
 //!
-//! Does not judge values; every number may be negative here.
+//! Does not judge values; every number can be negative here.
 
 use std::collections::BTreeMap;
 

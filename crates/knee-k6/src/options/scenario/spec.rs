@@ -28,7 +28,7 @@ pub struct ScenarioSpec {
 /// The executor: when iterations start, and how many.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExecutorSpec {
-    /// A number of iterations, whoever is free takes the next.
+    /// A number of iterations that all VUs share: each free VU takes the next.
     SharedIterations {
         /// VUs; 1 or more.
         vus: u32,

@@ -14,7 +14,7 @@ use crate::study::figure;
 /// Most ticks of an axis: more would touch in a narrow panel.
 const TICKS: usize = 5;
 
-/// How far a ratio may be from 1 and still have a place of its own: 100 times.
+/// The largest ratio to 1 that still has a position of its own: 100 times.
 const FAR: f64 = 4.605;
 
 /// An axis: its ends, and its ticks with what is written at them.

@@ -30,7 +30,7 @@ pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, Strin
         .filter(|effect| effect.to.workload == workload && effect.change.is_some())
         .collect();
     let mut metrics: Vec<Metric> = conclusion.metrics.clone();
-    // Claims may ask for others.
+    // Claims can ask for others.
     for effect in &here {
         if !metrics.contains(&effect.metric) {
             metrics.push(effect.metric);

@@ -1,4 +1,4 @@
-//! How a comparison ends the program, with trials that are told instead of made.
+//! How a comparison ends the program, with prescribed trials.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ fn a_comparison_without_a_usable_block_shows_nothing_and_says_so() {
 }
 
 #[test]
-fn the_noise_of_the_machine_widens_the_margin_and_is_told() {
+fn the_noise_of_the_machine_widens_the_margin_and_is_reported() {
     let calibration = Calibration {
         of: "the demo server".to_owned(),
         blocks: 10,

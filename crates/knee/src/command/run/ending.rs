@@ -234,7 +234,7 @@ fn conclude(job: &Job<'_>, course: &Course, verdict: &Verdict) -> Result<Exit, F
         return Err((problem.clone(), Exit::Failure));
     }
     let ending = course.run.as_ref().map(|run| &run.ending);
-    // Without a request nothing was measured that could be invalid; the script may still judge itself.
+    // Without a request nothing was measured that could be invalid; the script can still judge itself.
     let invalid = course
         .run
         .as_ref()

@@ -99,7 +99,7 @@ impl Lines {
         *self.held() = Some(Held::default());
     }
 
-    /// The screen is gone: what waited is told to `narrate`.
+    /// The screen is gone: passes what waited to `narrate`.
     pub fn release(&self, narrate: fn(&str)) {
         let Some(held) = self.held().take() else { return };
         if held.lost > 0 {
@@ -129,7 +129,7 @@ impl Lines {
             }
             return;
         }
-        // Nobody is left to tell when a line cannot be written; the run does not depend on it.
+        // A line that cannot be written is lost without a message; the run does not depend on it.
         match place {
             Place::Stderr(narrate) => narrate(&printable(&text)),
             Place::Stdout => drop(writeln!(std::io::stdout(), "{}", printable(&text))),

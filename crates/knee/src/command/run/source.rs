@@ -24,7 +24,7 @@ use crate::settings::network;
 use crate::settings::script::Asked;
 use crate::store;
 
-/// Loads the script with the environment and the folders it may see.
+/// Loads the script with its environment and the folders it can read.
 pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session, Failed> {
     let mut environment: Vec<(String, String)> = Vec::new();
     if asked.system_environment {

@@ -77,7 +77,7 @@ fn measure(
     Ok(taken)
 }
 
-/// Whether a target is on this machine; `None` if its address cannot be told.
+/// Whether a target is on this machine; `None` if its address is unknown.
 fn place(target: &str) -> Option<bool> {
     let addresses = Url::parse(target).ok()?.socket_addrs(|| None).ok()?;
     host::is_local(addresses.first()?.ip())

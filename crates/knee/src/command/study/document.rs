@@ -79,7 +79,7 @@ impl<'a> Writer<'a> {
     /// The whole file: what it was around the place for results, or nothing but the document.
     fn markdown(&self, document: &Document) -> Result<String, Problem> {
         let Some(file) = &self.flags.output else { return Ok(study::markdown(document)) };
-        // It may have been edited while the study ran.
+        // It might have been edited while the study ran.
         check_marks(file)?;
         let existing = existing(file)?;
         Ok(study::within(&existing, document).unwrap_or_else(|| study::markdown(document)))

@@ -144,7 +144,7 @@ fn answers(screen: &Screen, width: usize) -> Vec<Line<'static>> {
     for (fault, count) in most_first(screen.faults.iter().map(|(fault, count)| (*fault, *count))) {
         let blame = fault.blame().name();
         let sentence = format!("{blame}: {}", fault.sentence());
-        // The count and a blank have to fit beside it.
+        // The count and a blank must fit beside it.
         let fits = sentence.chars().count() + number::count(count).len() < width;
         let name = if fits { sentence } else { format!("{blame}: {}", fault.name().replace('_', " ")) };
         lines.push(row(name, count, screen.tone(Color::Red)));

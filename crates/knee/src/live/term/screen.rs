@@ -148,7 +148,7 @@ impl Screen {
         self.last = Some(point);
     }
 
-    /// Takes a key; [`Key::Quit`] is for whoever holds the run's control.
+    /// Takes a key, except [`Key::Quit`], which is for the code that controls the run.
     pub fn press(&mut self, key: Key) {
         self.changed = true;
         let bar = self.bar.unwrap_or(0);
@@ -211,7 +211,7 @@ impl Screen {
         self.bar.is_some()
     }
 
-    /// How much is done, from 0 to 1, and the time that is left if it can be told.
+    /// How much is done, from 0 to 1, and the time that is left if it is known.
     pub(super) fn progress(&self, now: Nanos) -> (f64, Option<Nanos>) {
         let Some(plan) = self.head.as_ref().map(|head| &head.plan) else { return (0.0, None) };
         let elapsed = self.elapsed(now);

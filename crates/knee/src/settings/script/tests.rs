@@ -76,7 +76,7 @@ fn the_configuration_file_is_read_and_must_be_json() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told_before_any_load() {
+fn what_makes_no_sense_is_reported_before_any_load() {
     for (line, words) in [
         ("s.js -o influxdb=x", "there is no output `influxdb`"),
         ("s.js --summary-mode most", "`most` is not a value of `--summary-mode`"),
