@@ -13,6 +13,7 @@ use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
 use knee_engine::run::{self, HttpConfig, Listeners};
 use knee_js::loader::remote::RemoteSettings;
+use knee_js::program::files::Reach;
 use knee_js::program::{HttpDefaults, Limits, LogLine, Surroundings};
 use knee_js::session::Session;
 use knee_js::workload::{Load, Part};

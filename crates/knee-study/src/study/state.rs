@@ -102,7 +102,7 @@ impl Study {
         if self.options.quick { whole.min(MEASURE_QUICK) } else { whole }
     }
 
-    pub(super) const fn may_extend(&self) -> bool {
+    pub(super) const fn can_extend(&self) -> bool {
         self.definition.design.extend && !self.options.quick
     }
 }
