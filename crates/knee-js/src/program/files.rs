@@ -76,13 +76,17 @@ pub struct Reach {
     pub root: Option<PathBuf>,
     /// Files and folders besides.
     pub also: Vec<PathBuf>,
+    /// The folder that a file of the script opens up by where it lies: the script itself, and each module that it
+    /// imports from disk.
+    pub by_file: Option<fn(&Path) -> Option<PathBuf>>,
 }
 
 /// Files and folders that a script can read, and the files it has read.
 pub struct Files {
     script: PathBuf,
     folder: PathBuf,
-    roots: Vec<PathBuf>,
+    roots: Mutex<Vec<PathBuf>>,
+    by_file: Option<fn(&Path) -> Option<PathBuf>>,
     sealed: AtomicBool,
     known: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
 }
@@ -110,7 +114,12 @@ impl Files {
             known.insert(real, source);
         }
         let known = Mutex::new(known);
-        Ok(Self { script, folder, roots, sealed: AtomicBool::new(false), known })
+        let (roots, by_file) = (Mutex::new(roots), reach.by_file);
+        let files = Self { script, folder, roots, by_file, sealed: AtomicBool::new(false), known };
+        if let Ok(real) = files.script.canonicalize() {
+            files.open_up(&real);
+        }
+        Ok(files)
     }
 
     /// The module name of the script itself.
@@ -147,6 +156,9 @@ impl Files {
             return Err(Trouble::new(format!("{name} is a folder and cannot be imported"), hint));
         }
         let read = self.read_if(path, |real| self.is_below(real) || is_script(real));
+        if let Ok((real, _)) = &read {
+            self.open_up(real);
+        }
         read.map(|(_, bytes)| bytes).map_err(|error| match error {
             FileError::Io(name, error) if error.kind() == io::ErrorKind::NotFound => Trouble::new(
                 format!("The moduleSpecifier \"{name}\" couldn't be found on local disk"),
@@ -156,8 +168,22 @@ impl Files {
         })
     }
 
+    /// Lets the script read what one of its own files opens up.
+    fn open_up(&self, file: &Path) {
+        let opened = self.by_file.and_then(|by_file| by_file(file));
+        let mut roots = self.roots();
+        if let Some(folder) = opened.filter(|folder| !roots.contains(folder)) {
+            roots.push(folder);
+        }
+    }
+
+    fn roots(&self) -> std::sync::MutexGuard<'_, Vec<PathBuf>> {
+        // The list is whole at every moment.
+        self.roots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn is_below(&self, real: &Path) -> bool {
-        self.roots.iter().any(|root| real.starts_with(root))
+        self.roots().iter().any(|root| real.starts_with(root))
     }
 
     fn read_if(

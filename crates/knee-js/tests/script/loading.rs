@@ -1,7 +1,7 @@
 //! Scripts of several files: what imports mean, what TypeScript becomes, and what is said when a module
 //! cannot be had.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use knee_js::loader::remote::{Fetch, RemoteSettings};
@@ -313,7 +313,7 @@ fn scripts_import_from_above_their_folder_and_open_does_not() {
     assert_eq!(suite.load("suite/tests/s.js").lines, ["1"]);
     let loaded = suite.load("suite/tests/o.js");
     assert!(loaded.refused.contains("--allow-read"), "{}", loaded.refused);
-    let allowed = Suite { reach: Reach { also: vec![suite.path("suite")], root: None }, ..suite };
+    let allowed = Suite { reach: Reach { also: vec![suite.path("suite")], ..Reach::default() }, ..suite };
     assert_eq!(allowed.load("suite/tests/o.js").lines, ["secret"]);
 }
 
@@ -325,11 +325,23 @@ fn a_root_takes_the_place_of_the_scripts_folder() {
         ("suite/tests/data.js", &with_default("console.log(open('../data/d.txt'));")),
         ("suite/data/d.txt", "data"),
     ]);
-    let reach = Reach { root: Some(suite.path("suite/data")), also: Vec::new() };
+    let reach = Reach { root: Some(suite.path("suite/data")), ..Reach::default() };
     let narrow = Suite { reach, ..suite };
     assert_eq!(narrow.load("suite/tests/data.js").lines, ["data"]);
     let refused = narrow.load("suite/tests/own.js").refused;
     assert!(refused.contains("outside of the folders"), "{refused}");
+}
+
+#[test]
+fn a_module_opens_up_what_its_own_place_does() {
+    let suite = Suite::of(&[
+        ("suite/tests/deep/s.js", &with_default("import { d } from '../../lib/m.js'; console.log(d);")),
+        ("suite/lib/m.js", "export const d = open('../data/d.txt');"),
+        ("suite/data/d.txt", "data"),
+    ]);
+    let above = |file: &Path| Some(file.parent()?.parent()?.to_owned());
+    let open = Suite { reach: Reach { by_file: Some(above), ..Reach::default() }, ..suite };
+    assert_eq!(open.load("suite/tests/deep/s.js").lines, ["data"]);
 }
 
 #[cfg(unix)]

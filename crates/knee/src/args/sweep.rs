@@ -135,7 +135,7 @@ pub struct SweepScriptFlags {
     /// File or folder that the script can read, besides the root
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
-    /// Folder below which the script can read [default: its folder, repository and the working directory]
+    /// Folder below which the script can read [default: its repository and the working directory]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }

@@ -300,17 +300,20 @@ fn a_script_reads_the_data_of_its_repository_and_of_the_working_directory_unless
         "const u = open('../data/users.csv'); export default () => console.log(u);",
     );
     home.file(
-        "elsewhere/o.js",
-        "const u = open('../repo/data/users.csv'); export default () => console.log(u);",
+        "else/where/o.js",
+        "const u = open('../../repo/data/users.csv'); export default () => console.log(u);",
     );
+    home.file("suite/lib/d.txt", "anna");
+    home.file("suite/tests/b.js", "const u = open('../lib/d.txt'); export default () => console.log(u);");
     let run = |script: &str, folder: &str, flags: &str| {
         let path = home.path(script);
         home.knee("run -q --log-format raw").args(flags).arg(path).folder(&home.path(folder)).run()
     };
     let said = |finished: &Finished| finished.stderr.contains("anna");
-    assert!(said(&run("repo/tests/load.js", "elsewhere", "")), "by the repository");
-    assert!(said(&run("elsewhere/o.js", ".", "")), "by the working directory");
-    let outside = run("elsewhere/o.js", "elsewhere", "");
+    assert!(said(&run("repo/tests/load.js", "else", "")), "by the repository");
+    assert!(said(&run("else/where/o.js", ".", "")), "by the working directory");
+    assert!(said(&run("suite/tests/b.js", "else", "")), "by the folder above its own");
+    let outside = run("else/where/o.js", "else", "");
     assert_eq!(outside.code, Some(107), "{}", outside.stderr);
     assert!(outside.stderr.contains("--allow-read"), "{}", outside.stderr);
     let narrowed = run("repo/tests/load.js", "repo", &format!("--root {}", word(&home.path("repo/tests"))));

@@ -64,18 +64,25 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
 fn reach(args: &RunArgs) -> Reach {
     let also = args.script_flags.allow_read.clone();
     if args.script_flags.root.is_some() {
-        return Reach { root: args.script_flags.root.clone(), also };
+        return Reach { root: args.script_flags.root.clone(), also, by_file: None };
     }
-    let of_repository = repository(Path::new(&args.script));
-    // Where services are started the working directory is often `/`, which nobody chose to be read.
+    // Where services are started the working directory is often `/`, which was not chosen for what it contains.
     let working = std::env::current_dir().ok().filter(|folder| folder.parent().is_some());
-    Reach { root: None, also: also.into_iter().chain(of_repository).chain(working).collect() }
+    let by_file = |file: &Path| repository(file).or_else(|| suite(file));
+    Reach { root: None, also: also.into_iter().chain(working).collect(), by_file: Some(by_file) }
 }
 
 /// The innermost folder above a file that is the root of a repository.
-fn repository(script: &Path) -> Option<PathBuf> {
-    let real = script.canonicalize().ok()?;
-    real.ancestors().skip(1).find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+fn repository(file: &Path) -> Option<PathBuf> {
+    file.ancestors().skip(1).find(|folder| folder.join(".git").exists()).map(Path::to_owned)
+}
+
+/// The folder above a file's own, where suites without a repository keep what their scripts share; not a home
+/// directory, and nothing that lies as high as `/tmp`.
+fn suite(file: &Path) -> Option<PathBuf> {
+    let folder = file.parent()?.parent()?;
+    let is_home = std::env::home_dir().is_some_and(|home| home.starts_with(folder));
+    (folder.components().count() > 2 && !is_home).then(|| folder.to_owned())
 }
 
 fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
