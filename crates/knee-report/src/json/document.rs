@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::finite;
 use crate::View;
+use crate::view::missing;
 use crate::view::reading::Reading;
 use crate::view::request_stats::{self, RequestStats};
 use crate::view::time_summary::TimeSummary;
@@ -46,6 +47,7 @@ pub struct Document<'v> {
     total_s: f64,
     response_time_ms: Summary,
     service_time_ms: Summary,
+    percentiles_missing: Vec<MissingPercentile>,
     send_delay_ms: Summary,
     generator_lag_ms: Summary,
     ok_only: OkOnly,
@@ -86,6 +88,7 @@ impl<'v> Document<'v> {
             total_s: seconds(view.span.total),
             response_time_ms: Summary::of(&total.response),
             service_time_ms: Summary::of(&total.service),
+            percentiles_missing: view.missing.iter().map(MissingPercentile::of).collect(),
             send_delay_ms: Summary::of(&total.lag),
             generator_lag_ms: Summary::of(&total.own_lag),
             ok_only: OkOnly::of(total),
@@ -185,6 +188,20 @@ impl Summary {
             p99_9,
             at_least: bounds.map(|(name, _)| name).collect(),
         }
+    }
+}
+
+/// A percentile that is null because the run is too short for it.
+#[derive(Debug, Serialize)]
+struct MissingPercentile {
+    name: &'static str,
+    requests: u64,
+    duration_s: Option<f64>,
+}
+
+impl MissingPercentile {
+    fn of(missing: &missing::MissingPercentile) -> Self {
+        Self { name: missing.name, requests: missing.requests, duration_s: missing.duration.map(seconds) }
     }
 }
 

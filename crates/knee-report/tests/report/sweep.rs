@@ -123,6 +123,17 @@ fn a_sweep_as_markdown() {
 }
 
 #[test]
+fn a_limit_that_few_requests_break_is_reported_as_counted_with_the_step_that_would_do() {
+    let slow = Config { ladder: Ladder::List(vec![20.0, 30.0]), ..config(&["p99<3ms"]) };
+    let (report, about) = (report(slow, f64::INFINITY), about());
+    let text = text::render(&SweepView::of(&report, &about), &Style { width: 400, ..Style::default() });
+    assert!(text.contains(" of 200 over 3.00 ms"), "{text}");
+    assert!(!text.contains("p99 4") && !text.contains("p99 9"), "no percentile that is not shown: {text}");
+    let needed = "p99 needs 10,000 requests per step: `--step 500s` at 20 requests/s.";
+    assert!(text.contains(needed), "{text}");
+}
+
+#[test]
 fn a_sweep_that_was_limited_by_the_generator_names_no_capacity() {
     let (report, about) = (report(config(&[]), 2_000.0), about());
     let text = text::render(&SweepView::of(&report, &about), &Style::default());
