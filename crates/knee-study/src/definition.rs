@@ -17,11 +17,13 @@ mod resolve;
 
 mod stored;
 
+mod structure;
+
 mod workload;
 
 use std::collections::BTreeMap;
 
-use knee_core::fixture::Declaration;
+use knee_core::fixture::{Declaration, placeholder};
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -319,16 +321,13 @@ impl Definition {
     /// the study's folder, is there.
     pub fn read(text: &str, file: &str, exists: &dyn Fn(&str) -> bool) -> Result<Self, Problems> {
         let mut finder = problem::Finder::new(text, file);
-        match toml::from_str::<raw::Document>(text) {
-            Ok(document) => {
-                let definition = resolve::definition(document, &mut finder, exists);
-                finder.or(definition)
-            }
-            Err(error) => {
-                problem::syntax(&mut finder, &error);
-                finder.or(None)
-            }
-        }
+        let document = structure::document(text, &mut finder);
+        let definition = document.and_then(|document| {
+            let definition = resolve::definition(document, &mut finder, exists)?;
+            structure::placeholders(text, &placeholder::names(&definition.fixture), &mut finder);
+            Some(definition)
+        });
+        finder.or(definition)
     }
 
     /// The variant of a name.

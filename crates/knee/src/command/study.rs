@@ -136,5 +136,9 @@ fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
 }
 
 fn problem_of(problems: &knee_study::definition::Problems) -> Problem {
-    Problem::new(problems.to_string(), "every key is described in docs/reference/study-toml.md")
+    let hint = match &problems.0[..] {
+        [one] if !one.hint.is_empty() => one.hint.clone(),
+        _ => "every key is described in docs/reference/study-toml.md".to_owned(),
+    };
+    Problem::new(problems.to_string(), hint)
 }
