@@ -27,6 +27,8 @@ fn a_healthy_open_run() {
     insta::assert_snapshot!(report(&fixture::healthy_open()), @r"
     knee 0.1.0  http://127.0.0.1:8080/
     open, 12,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
+    Goodput 11,999.0/s, response time p50 785 us and p99 3.53 ms,
+    all 120,000 requests ok
 
     Summary
       Requests    120,000 planned = 120,000 ok
@@ -82,6 +84,8 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
     insta::assert_snapshot!(report(&fixture::small_closed()), @r"
     knee 0.1.0  http://127.0.0.1:8080/
     closed, 50 connections, 200 requests, 2 workers
+    Goodput 32,471.9/s, response time p50 69.1 us and max 305 us,
+    all 200 requests ok
 
     Summary
       Requests    200 planned = 200 ok
@@ -141,6 +145,8 @@ fn an_overloaded_server() {
     open, 2,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
     suspect: overloaded: the server takes 5,018 of 20,000 requests/s on 50
              connections [rate]
+    Goodput 1,119.0/s, response time p50 ≥ 2.00 s and p99 ≥ 3.99 s,
+    35.0 % of 20,000 requests not ok
 
     Summary
       Requests    20,000 planned = 13,000 ok + 1,000 http_error + 1,800 timeout
@@ -274,6 +280,8 @@ fn a_record_without_an_end() {
     knee 0.1.0  http://127.0.0.1:8080/
     open, 12,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
     suspect: the record has no end [truncated]
+    Goodput 11,996.8/s, response time p50 786 us and p99 ≥ 3.49 ms,
+    0.03 % of 48,000 requests not ok
 
     Summary
       Requests    48,000 planned = 47,987 ok + 13 censored
@@ -336,6 +344,8 @@ fn three_endpoints_after_a_warm_up() {
     knee 0.1.0  http://127.0.0.1:8080/
     open, 3,000/s evenly spaced, at most 50 in flight, 12.0 s, warm-up 2.00 s,
     2 workers
+    Goodput 2,916.7/s, response time p50 1.45 ms and p99 55.5 ms,
+    2.8 % of 30,000 requests not ok
 
     Summary
       Requests    30,000 planned = 29,167 ok + 833 http_error
