@@ -10,8 +10,6 @@ pub mod problem;
 
 pub mod args;
 
-pub mod secret;
-
 pub mod settings;
 
 pub mod exit;
