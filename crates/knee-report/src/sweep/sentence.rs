@@ -4,7 +4,7 @@
 
 use knee_core::estimate::samples_needed;
 use knee_core::unit::Nanos;
-use knee_study::sweep::bound::{CpuBound, Queue};
+use knee_study::sweep::bound::{CpuBound, CpuFinding, Queue};
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery, Saturation};
 use knee_study::sweep::cost::Worth;
 use knee_study::sweep::course::Ended;
@@ -292,11 +292,17 @@ fn deciding(report: &Report) -> Vec<&FinishedStep> {
 }
 
 fn cpu(bound: &CpuBound) -> String {
-    let CpuBound { demand, cores, bound: most, share } = bound;
-    let end = if bound.is_the_limit() {
-        "CPU-bound"
-    } else {
-        "not bound by its own CPU: check other processes on its CPUs, locks and pools"
+    let CpuBound { demand, cores, bound: most, share, host_busy } = bound;
+    let end = match (bound.finding(), host_busy) {
+        (CpuFinding::Limit, _) => "CPU-bound".to_owned(),
+        (CpuFinding::NotTheLimit, _) => "not CPU-bound: check locks, pools and what it waits for".to_owned(),
+        (CpuFinding::Unknown, Some(busy)) => format!(
+            "no conclusion, because all processes together (stores, load generator) kept this machine's CPUs {} busy",
+            number::percent(*busy)
+        ),
+        (CpuFinding::Unknown, None) => {
+            "no conclusion, because the CPU use of this machine is unknown".to_owned()
+        }
     };
     format!(
         "CPU: {} per request on {} CPUs allows {} requests/s; saturation is {} of that: {end}.",

@@ -91,6 +91,7 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         state: if late { Validity::Invalid } else { Validity::Valid },
         reasons: late.then_some(reason).into_iter().collect(),
         cpu: Some(achieved * 4e-4 * (step.seconds + step.warm_up)),
+        host_busy: Some(0.8),
         interrupted: false,
         record: Some(format!("step-{}.knee", step.number)),
     }
@@ -114,6 +115,30 @@ fn healthy() -> Report {
 fn a_sweep_as_text() {
     let (report, about) = (healthy(), about());
     insta::assert_snapshot!(text::render(&SweepView::of(&report, &about), &Style::default()));
+}
+
+#[test]
+fn where_the_cpus_of_the_machine_are_full_nothing_is_concluded_from_a_service_that_uses_few() {
+    let cpu = |host_busy: Option<f64>| {
+        let mut sweep = Sweep::new(config(&[]));
+        while let Some(step) = sweep.next() {
+            sweep.record_result(StepResult { host_busy, ..measured(&step, f64::INFINITY) });
+        }
+        let (report, about) = (sweep.conclude(Facts { cores: Some(2.0), assumptions: None }), about());
+        let view = SweepView::of(&report, &about);
+        let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
+        (
+            text::render(&view, &Style { width: 400, ..Style::default() }),
+            document["cpu"]["is_the_limit"].clone(),
+        )
+    };
+    let (text, is_the_limit) = cpu(Some(0.975));
+    assert!(text.contains("no conclusion") && text.contains("CPUs 97.5 % busy"), "{text}");
+    assert!(!text.contains("locks") && is_the_limit.is_null(), "{text}");
+    let (text, is_the_limit) = cpu(Some(0.6));
+    assert!(text.contains("not CPU-bound: check locks") && is_the_limit == false, "{text}");
+    let (text, is_the_limit) = cpu(None);
+    assert!(text.contains("no conclusion") && is_the_limit.is_null(), "{text}");
 }
 
 #[test]
