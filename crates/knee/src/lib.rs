@@ -20,6 +20,8 @@ pub mod fetch;
 
 pub mod signals;
 
+pub mod other_load;
+
 pub mod stderr;
 
 pub mod live;
