@@ -10,6 +10,8 @@
 //! `{service.NAME.url}`, `{service.NAME.port}`. `{{word}}` stands for `{word}`. `build` is shell text and stays
 //! as it is. Names consist of letters, digits, `_` and `-`.
 
+pub mod placeholder;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_fixture::{Fixture, Running, Store};
 use knee_study::definition::{Load, Variant, Workload};
-use knee_study::study::{Measured, Placement, Spent, Study, Trial, TrialResult, TrialWarning};
+use knee_study::study::{CUT_SHORT, Measured, Placement, Spent, Study, Trial, TrialResult, TrialWarning};
 
 use crate::cost::{Observed, Watch};
 use crate::error::Error;
@@ -214,7 +214,7 @@ fn cut_short(window: Nanos, measure: Nanos) -> Option<TrialWarning> {
         let message = format!(
             "the script's options end it after {window:.1} s of measuring, `measure` is {measure:.1} s"
         );
-        TrialWarning::new("cut_short", message)
+        TrialWarning::new(CUT_SHORT.code, message)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Endpoints that appear during a run: scripts name them freely.
 //!
-//! Bounded: names beyond the limit share one endpoint, whose name says so. A known name costs a
+//! Names that are URLs are recorded without their secrets. Bounded: names beyond the limit share one endpoint, whose name says so. A known name costs a
 //! lookup in the worker's own map; a new one takes a lock.
 
 use std::cell::RefCell;
@@ -9,6 +9,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::plan::{Endpoint, EndpointId};
+
+use crate::secret;
 
 /// Maximum number of endpoints of a run, including the shared one.
 pub const ENDPOINTS_MAX: usize = 1_000;
@@ -87,7 +89,7 @@ impl Endpoints {
         if let Some(id) = self.met.borrow().get(name) {
             return *id;
         }
-        let id = self.registry.id(name);
+        let id = self.registry.id(&secret::endpoint(name));
         let mut met = self.met.borrow_mut();
         // A script that keeps inventing names must not fill the worker's memory either.
         if met.len() < ENDPOINTS_MAX {
@@ -110,6 +112,15 @@ mod tests {
         assert_eq!(other.id("new"), EndpointId(1));
         assert_eq!(registry.take_new(), [(EndpointId(1), Endpoint { name: "new".into() })]);
         assert_eq!(registry.take_new(), []);
+    }
+
+    #[test]
+    fn requests_that_differ_in_secrets_alone_share_an_endpoint_without_them() {
+        let registry = Arc::new(Registry::default());
+        let endpoints = Endpoints::new(registry.clone());
+        let ids = ["1", "2"].map(|token| endpoints.id(&format!("GET http://u:p@h/?token={token}")));
+        assert_eq!(ids[0], ids[1]);
+        assert_eq!(registry.take_new(), [(ids[0], Endpoint { name: "GET http://h/?token=***".into() })]);
     }
 
     #[test]

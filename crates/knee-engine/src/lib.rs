@@ -25,6 +25,8 @@ pub mod recorder;
 
 pub mod endpoints;
 
+pub mod secret;
+
 pub mod timer;
 
 pub mod deadline;

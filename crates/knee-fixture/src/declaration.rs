@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use knee_core::fixture::placeholder;
 use knee_core::fixture::{Declaration, Reset, Service};
 
 use crate::error::Error;
 use crate::overrides::Overrides;
-use crate::placeholder::Placeholders;
-use crate::{placeholder, placement, ready};
+use crate::placeholder::{Placeholders, fill};
+use crate::{placement, ready};
 
 /// Where a declaration says how much more CPU the generator gets than others.
 pub const GENERATOR_WEIGHT: &str = "generator.cpu_weight";
@@ -58,32 +59,16 @@ pub fn check_start(declaration: &Declaration, name: &str, overrides: &Overrides)
 /// Refuses texts of a service with a placeholder that does not exist.
 pub(crate) fn check_texts(declaration: &Declaration, name: &str, service: &Service) -> Result<(), Error> {
     let mut known = known(declaration);
-    known.extend(["port", "data"].map(|name| (name.to_owned(), String::new())));
+    known.extend(placeholder::OF_SERVICE.map(|name| (name.to_owned(), String::new())));
     for (at, text) in texts(name, service) {
-        placeholder::fill(&text, &known, &at)?;
+        fill(&text, &known, &at)?;
     }
     Ok(())
 }
 
 /// The placeholders that every text can have, without their values.
 pub(crate) fn known(declaration: &Declaration) -> Placeholders {
-    let mut names = vec!["study".to_owned()];
-    let mut add = |table: &str, name: &str, keys: &[&str]| {
-        names.extend(keys.iter().map(|key| format!("{table}.{name}.{key}")));
-    };
-    for (name, store) in &declaration.postgres {
-        let own = ["url", "socket_url", "host", "sockets", "port", "user", "password", "database"];
-        add("postgres", name, if store.address.is_some() { &own[..1] } else { &own });
-        if store.address.is_none() && store.replica.is_some() {
-            add("postgres", name, &["replica_url", "replica_port"]);
-        }
-    }
-    for (name, store) in &declaration.redis {
-        let own = ["url", "socket", "host", "port", "password"];
-        add("redis", name, if store.address.is_some() { &own[..1] } else { &own });
-    }
-    declaration.service.keys().for_each(|name| add("service", name, &["url", "port"]));
-    names.into_iter().map(|name| (name, String::new())).collect()
+    placeholder::names(declaration).into_iter().map(|name| (name, String::new())).collect()
 }
 
 /// The texts of a service with the placeholders that they are written at.

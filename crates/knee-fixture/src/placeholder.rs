@@ -1,20 +1,15 @@
-//! Placeholders in braces: `{port}`, `{postgres.main.url}`, and what the fixture puts there.
+//! What the fixture puts in the place of placeholders.
 //!
-//! `{{port}}` is the text `{port}`. What stands in braces and does not look like a placeholder, as `{"a": 1}` or
-//! `${HOME}`, is left as it is. Does not know what the placeholders stand for.
+//! Does not find them in a text ([`knee_core::fixture::placeholder`] does), and does not know what they stand for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use knee_core::fixture::placeholder::{Piece, pieces};
 
 use crate::error::Error;
 
 /// What the placeholders of a text stand for, by their names.
 pub(crate) type Placeholders = BTreeMap<String, String>;
-
-/// A piece of a text.
-enum Piece<'a> {
-    Text(&'a str),
-    Placeholder(&'a str),
-}
 
 /// `text` with its placeholders filled in. `at` names the text in an error.
 pub(crate) fn fill(text: &str, placeholders: &Placeholders, at: &str) -> Result<String, Error> {
@@ -31,55 +26,9 @@ pub(crate) fn fill(text: &str, placeholders: &Placeholders, at: &str) -> Result<
     Ok(filled)
 }
 
-/// The names of the placeholders in a text.
-pub(crate) fn named(text: &str) -> BTreeSet<&str> {
-    let name = |piece| match piece {
-        Piece::Placeholder(name) => Some(name),
-        Piece::Text(_) => None,
-    };
-    pieces(text).into_iter().filter_map(name).collect()
-}
-
 pub(crate) fn unknown(at: &str, placeholder: &str, placeholders: &Placeholders) -> Error {
     let known = placeholders.keys().map(|name| format!("`{{{name}}}`")).collect();
     Error::Placeholder { at: at.to_owned(), placeholder: placeholder.to_owned(), known }
-}
-
-fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('{') {
-        let (before, from) = rest.split_at(at);
-        let inside = &from[1..];
-        if let Some(name) =
-            inside.strip_prefix('{').and_then(placeholder).filter(|name| doubled(inside, name))
-        {
-            pieces.push(Piece::Text(before));
-            pieces.push(Piece::Text(&inside[..name.len() + 2]));
-            rest = &inside[name.len() + 3..];
-        } else if let Some(name) = placeholder(inside).filter(|_| !before.ends_with('$')) {
-            pieces.push(Piece::Text(before));
-            pieces.push(Piece::Placeholder(name));
-            rest = &inside[name.len() + 1..];
-        } else {
-            pieces.push(Piece::Text(&rest[..=at]));
-            rest = inside;
-        }
-    }
-    pieces.push(Piece::Text(rest));
-    pieces
-}
-
-/// The name that `inside` begins with, if it is one of a placeholder, small letter first, and closed by a brace.
-fn placeholder(inside: &str) -> Option<&str> {
-    let name = &inside[..inside.find('}')?];
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    (name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(fits)).then_some(name)
-}
-
-/// Whether the placeholder `name` in `{name}}` is closed by two braces.
-fn doubled(inside: &str, name: &str) -> bool {
-    inside[name.len() + 2..].starts_with('}')
 }
 
 #[cfg(test)]
@@ -115,11 +64,5 @@ mod tests {
             error.to_string(),
             "`service.main.command` refers to `{prot}`, which does not exist; there are `{port}`, `{postgres.main.url}`"
         );
-    }
-
-    #[test]
-    fn a_text_tells_which_placeholders_it_has() {
-        let names: Vec<&str> = named("{postgres.a.url} {{x}} {port} ${y}").into_iter().collect();
-        assert_eq!(names, ["port", "postgres.a.url"]);
     }
 }

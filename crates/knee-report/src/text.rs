@@ -4,6 +4,8 @@
 //! Lays a [`View`] out and calculates nothing. Width, unit and colour are parameters; does not
 //! look at a terminal. Lines never exceed the width (which counts as 60 at the least).
 
+mod answer;
+
 pub mod ink;
 
 pub mod interval;
@@ -36,7 +38,7 @@ const WIDTH_MIN: usize = 60;
 pub fn render(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [
-        [title(view, style), validity::answer(view, style)].concat(),
+        [title(view, style), validity::answer(view, style), answer::lines(view, style)].concat(),
         section::summary(view, style),
         times::table(view, style),
         times::histogram(view, style),

@@ -7,6 +7,8 @@ pub mod bars;
 
 pub mod foreign;
 
+pub mod missing;
+
 pub mod moment;
 
 pub mod request_stats;
@@ -24,6 +26,7 @@ use knee_core::validity::ValidityReport;
 
 use bars::Bar;
 use foreign::Foreign;
+use missing::MissingPercentile;
 use moment::Moment;
 use reading::Reading;
 use request_stats::RequestStats;
@@ -49,6 +52,8 @@ pub struct View {
     pub warm_up: RequestStats,
     /// How many of `total` came due in the warm-up and were open all through the measured time.
     pub from_warm_up: u64,
+    /// Percentiles of the response time that the run has too few requests for.
+    pub missing: Vec<MissingPercentile>,
     /// Response times of all outcomes, as rows to draw.
     pub histogram: Vec<Bar>,
     /// Figures that only other tools' formats ask for.
@@ -103,6 +108,7 @@ impl View {
         let window = (run.head.measured_from, run.head.measured_from.saturating_add(span.window));
         Self {
             rate: Rate::of(run.from_warm_up, &total, &series, window),
+            missing: MissingPercentile::all(&total.response, span.window),
             histogram: bars::bars(&response),
             foreign: Foreign::of(&tally, &response, &total, &series, window),
             head: run.head.clone(),

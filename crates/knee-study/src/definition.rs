@@ -21,11 +21,13 @@ mod resolve;
 
 mod stored;
 
+mod structure;
+
 mod workload;
 
 use std::collections::BTreeMap;
 
-use knee_core::fixture::Declaration;
+use knee_core::fixture::{Declaration, placeholder};
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 

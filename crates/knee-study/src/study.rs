@@ -44,7 +44,8 @@ pub use lineup::Relation;
 pub use measured::Spent;
 pub use state::Study;
 pub use trial::{
-    Entry, Figure, GENERATOR, Measured, Options, Placement, Refusal, Trial, TrialResult, TrialWarning,
+    CUT_SHORT, Entry, Figure, GENERATOR, Measured, Options, Placement, Refusal, TRIAL_RULES, Trial,
+    TrialResult, TrialRule, TrialWarning,
 };
 
 use std::collections::{BTreeMap, VecDeque};

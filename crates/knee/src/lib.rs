@@ -10,8 +10,6 @@ pub mod problem;
 
 pub mod args;
 
-pub mod secret;
-
 pub mod settings;
 
 pub mod exit;
@@ -21,6 +19,8 @@ pub mod store;
 pub mod fetch;
 
 pub mod signals;
+
+pub mod other_load;
 
 pub mod stderr;
 

@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use super::figure::{Bodies, finite, reading, seconds};
 use crate::View;
+use crate::view::missing;
 use crate::view::request_stats::{self, RequestStats};
 use crate::view::time_summary::TimeSummary;
 
@@ -48,6 +49,7 @@ pub struct Document<'v> {
     total_s: f64,
     response_time_ms: Summary,
     service_time_ms: Summary,
+    percentiles_missing: Vec<MissingPercentile>,
     send_delay_ms: Summary,
     generator_lag_ms: Summary,
     ok_only: OkOnly,
@@ -88,6 +90,7 @@ impl<'v> Document<'v> {
             total_s: seconds(view.span.total),
             response_time_ms: Summary::of(&total.response),
             service_time_ms: Summary::of(&total.service),
+            percentiles_missing: view.missing.iter().map(MissingPercentile::of).collect(),
             send_delay_ms: Summary::of(&total.send_delay),
             generator_lag_ms: Summary::of(&total.generator_lag),
             ok_only: OkOnly::of(total),
@@ -187,6 +190,20 @@ impl Summary {
             p99_9,
             at_least: bounds.map(|(name, _)| name).collect(),
         }
+    }
+}
+
+/// A percentile that is null because the run is too short for it.
+#[derive(Debug, Serialize)]
+struct MissingPercentile {
+    name: &'static str,
+    requests: u64,
+    duration_s: Option<f64>,
+}
+
+impl MissingPercentile {
+    fn of(missing: &missing::MissingPercentile) -> Self {
+        Self { name: missing.name, requests: missing.requests, duration_s: missing.duration.map(seconds) }
     }
 }
 

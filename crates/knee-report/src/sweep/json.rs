@@ -6,7 +6,7 @@
 
 use knee_core::record::{Build, Machine};
 use knee_core::validity::{Validity, Warning};
-use knee_study::sweep::bound::{CpuBound, Queue};
+use knee_study::sweep::bound::{CpuBound, CpuFinding, Queue};
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery};
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::Knee;
@@ -107,7 +107,8 @@ struct Cpu {
     cores: f64,
     bound_per_s: f64,
     saturation_share: f64,
-    is_the_limit: bool,
+    host_busy: Option<f64>,
+    is_the_limit: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -277,7 +278,12 @@ fn cpu(bound: &CpuBound) -> Cpu {
         cores: bound.cores,
         bound_per_s: bound.bound,
         saturation_share: bound.share,
-        is_the_limit: bound.is_the_limit(),
+        host_busy: bound.host_busy,
+        is_the_limit: match bound.finding() {
+            CpuFinding::Limit => Some(true),
+            CpuFinding::NotTheLimit => Some(false),
+            CpuFinding::Unknown => None,
+        },
     }
 }
 

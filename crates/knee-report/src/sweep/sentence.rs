@@ -2,13 +2,15 @@
 //!
 //! Does not lay anything out.
 
+use knee_core::estimate::samples_needed;
 use knee_core::unit::Nanos;
-use knee_study::sweep::bound::{CpuBound, Queue};
+use knee_study::sweep::bound::{CpuBound, CpuFinding, Queue};
 use knee_study::sweep::conclusion::{LevelEstimate, Recovery, Saturation};
 use knee_study::sweep::cost::Worth;
 use knee_study::sweep::course::Ended;
 use knee_study::sweep::knee::Knee;
 use knee_study::sweep::rule::{Judged, Miss, Outcome};
+use knee_study::sweep::slo::Statistic;
 use knee_study::sweep::usl::{Law, Unfit};
 use knee_study::sweep::{FinishedStep, LevelRange, LoadKind, Report};
 
@@ -138,6 +140,11 @@ fn miss(miss: &Miss) -> String {
     match miss {
         Miss::Achieved { share } => format!("{} answered in time", number::percent(*share)),
         Miss::Errors { share } => format!("{} failed", number::percent(*share)),
+        // A percentile that no report shows is no reason: what was counted is.
+        Miss::Slo { slo, held } if !held.enough => {
+            let (over, n) = (number::count(held.over), number::count(held.n));
+            format!("{over} of {n} over {}", slo.limit)
+        }
         Miss::Slo { slo, held } => format!("{} {}", slo.statistic, seconds(held.seconds)),
         Miss::Backlog { per_second } => format!("backlog grows by {}/s", level(*per_second)),
         Miss::Silence => "no response".to_owned(),
@@ -253,17 +260,68 @@ pub fn remarks(report: &Report) -> Vec<Remark> {
     models.extend(report.cpu.as_ref().map(cpu));
     models.extend(report.queue.as_ref().map(queue));
     models.push(law(&report.law, report.config.kind));
-    let mut remarks = vec![Remark { heading: "Models", sentences: models }];
+    let mut remarks = Vec::new();
+    let missing = missing(report);
+    if !missing.is_empty() {
+        remarks.push(Remark { heading: "Percentiles", sentences: missing });
+    }
+    remarks.push(Remark { heading: "Models", sentences: models });
     remarks.extend(report.worth.as_ref().map(|found| Remark { heading: "Worth", sentences: worth(found) }));
     remarks
 }
 
+/// The percentiles that the steps behind the result have too few requests for: how long a step would have to be, and
+/// how a limit on them is judged.
+fn missing(report: &Report) -> Vec<String> {
+    let steps = deciding(report);
+    let mut statistics: Vec<Statistic> = report.config.slos.iter().map(|slo| slo.statistic).collect();
+    if !statistics.contains(&Statistic::Quantile(0.99)) {
+        statistics.push(Statistic::Quantile(0.99));
+    }
+    let mut sentences = Vec::new();
+    for statistic in statistics {
+        let Statistic::Quantile(q) = statistic else { continue };
+        let needed = samples_needed(q);
+        let few = steps.iter().filter(|trial| trial.result.response.n() < needed);
+        let rates = few.map(|trial| trial.result.response.n() as f64 / trial.result.seconds);
+        let Some(slowest) = rates.filter(|rate| *rate > 0.0).reduce(f64::min) else { continue };
+        let (requests, rate) = (number::count(needed), level(slowest));
+        let seconds = (needed as f64 / slowest).ceil();
+        let step = format!("`--step {seconds:.0}s` at {rate} requests/s");
+        sentences.push(format!("{statistic} needs {requests} requests per step: {step}."));
+        for slo in report.config.slos.iter().filter(|slo| slo.statistic == statistic) {
+            let share = number::percent(1.0 - q);
+            sentences.push(format!(
+                "Steps with fewer meet {slo} if at most {share} of their requests took longer."
+            ));
+        }
+    }
+    sentences
+}
+
+/// The steps at the ends of the capacity; the one at the highest level if it has none.
+fn deciding(report: &Report) -> Vec<&FinishedStep> {
+    let ends = match &report.capacity {
+        LevelEstimate::Between { interval, .. } => vec![interval.low, interval.high],
+        LevelEstimate::AtLeast(low) => vec![*low],
+        _ => report.ladder().map(|trial| trial.step.load.level()).reduce(f64::max).into_iter().collect(),
+    };
+    let is_end = |level: f64| ends.iter().any(|end| (level - end).abs() <= 1e-9 * end);
+    report.ladder().filter(|trial| is_end(trial.step.load.level())).collect()
+}
+
 fn cpu(bound: &CpuBound) -> String {
-    let CpuBound { demand, cores, bound: most, share } = bound;
-    let end = if bound.is_the_limit() {
-        "CPU-bound"
-    } else {
-        "not bound by its own CPU: check other processes on its CPUs, locks and pools"
+    let CpuBound { demand, cores, bound: most, share, host_busy } = bound;
+    let end = match (bound.finding(), host_busy) {
+        (CpuFinding::Limit, _) => "CPU-bound".to_owned(),
+        (CpuFinding::NotTheLimit, _) => "not CPU-bound: check locks, pools and what it waits for".to_owned(),
+        (CpuFinding::Unknown, Some(busy)) => format!(
+            "no conclusion, because all processes together (stores, load generator) kept this machine's CPUs {} busy",
+            number::percent(*busy)
+        ),
+        (CpuFinding::Unknown, None) => {
+            "no conclusion, because the CPU use of this machine is unknown".to_owned()
+        }
     };
     format!(
         "CPU: {} per request on {} CPUs allows {} requests/s; saturation is {} of that: {end}.",

@@ -16,9 +16,9 @@ const COLUMNS: [(&str, usize); 10] = [
     ("time", 7),
     ("ok/s", 10),
     ("resp p50", 9),
-    ("resp p99", 9),
+    ("resp max", 9),
     ("serv p50", 9),
-    ("serv p99", 9),
+    ("serv max", 9),
     ("flight", 7),
     ("errors", 7),
     ("lag p99", 8),
@@ -26,33 +26,33 @@ const COLUMNS: [(&str, usize); 10] = [
 ];
 
 /// The header of the columns below: time at the end of the interval, OK responses per second,
-/// response time and service time at 50 and 99 %, requests in flight at the end, requests that
+/// median and maximum of response time and service time, requests in flight at the end, requests that
 /// ended other than ok, generator lag at 99 %, CPU of the busiest worker.
+///
+/// There is no p99: an interval seldom has the requests that one needs, and a maximum needs one.
 pub fn header() -> String {
     COLUMNS.iter().map(|(name, columns)| right(name, *columns)).collect()
 }
 
-/// One interval. `≥` marks a lower bound, `~` a percentile with fewer than 100 samples above it,
-/// `*` behind the time an interval of the warm-up.
+/// One interval. `≥` marks a lower bound, `–` a median of too few requests, `*` behind the time an interval of the
+/// warm-up.
 pub fn line(point: &Point, unit: Option<Unit>) -> String {
     let moment = Moment::of(point);
     let mark = if point.warm_up { "*" } else { "" };
-    let time = |position: usize, times: Option<[Nanos; 4]>, readings: [Reading; 4]| {
-        let Some(nanos) = times.map(|times| times[position].0 as f64) else { return "–".to_owned() };
-        let sign = match readings[position] {
-            Reading::AtLeast(_) => "≥",
-            Reading::TooFew { .. } => "~",
-            Reading::Exactly(_) | Reading::Nothing => "",
-        };
-        format!("{sign}{}", compact(nanos, unit))
+    let time = |reading: Reading| match reading {
+        Reading::Exactly(nanos) => compact(nanos.0 as f64, unit),
+        Reading::AtLeast(nanos) => format!("≥{}", compact(nanos.0 as f64, unit)),
+        Reading::TooFew { .. } | Reading::Nothing => "–".to_owned(),
     };
+    let [response_p50, _, _, response_max] = moment.response;
+    let [service_p50, _, _, service_max] = moment.service;
     let cells = [
         format!("{}{mark}", end(point)),
         moment.achieved.map_or_else(|| "–".to_owned(), number::rate),
-        time(0, point.response, moment.response),
-        time(2, point.response, moment.response),
-        time(0, point.service, moment.service),
-        time(2, point.service, moment.service),
+        time(response_p50),
+        time(response_max),
+        time(service_p50),
+        time(service_max),
         number::count(point.in_flight),
         number::count(moment.not_ok),
         point.generator_lag_p99.map_or_else(|| "–".to_owned(), |lag| compact(lag.0 as f64, unit)),

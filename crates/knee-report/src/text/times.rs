@@ -5,7 +5,7 @@
 use knee_core::outcome::Outcome;
 use knee_core::tally::Phase;
 
-use super::ink::{Tone, right, wrap_words};
+use super::ink::{Tone, right, wrap, wrap_words};
 use super::style::{Style, heading};
 use super::table::{Cell, Side, Table};
 use crate::View;
@@ -70,7 +70,7 @@ pub fn table(view: &View, style: &Style) -> Vec<String> {
 }
 
 fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines = missing(view, style);
     let bounds = view.total.response.bounds;
     if bounds > 0 {
         let text = format!(
@@ -90,6 +90,20 @@ fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
         lines.extend(wrap_words("  ! ", &text, style.width));
     }
     lines
+}
+
+/// What it takes for the percentiles that are not shown.
+fn missing(view: &View, style: &Style) -> Vec<String> {
+    let pieces = view.missing.iter().enumerate().map(|(position, missing)| {
+        let verb = if position == 0 { " needs" } else { "" };
+        let requests = number::count(missing.requests);
+        let unit = if position == 0 { " requests" } else { "" };
+        let at = if position == 0 { " at this rate" } else { "" };
+        let duration = missing.duration.map_or_else(String::new, |duration| format!(" ({duration}{at})"));
+        format!("{}{verb} {requests}{unit}{duration}", missing.name)
+    });
+    let pieces: Vec<String> = pieces.collect();
+    wrap("  – ", pieces.iter().map(String::as_str), ", ", style.width)
 }
 
 /// How response times are spread.

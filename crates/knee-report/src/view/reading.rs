@@ -32,12 +32,17 @@ impl Reading {
         }
     }
 
-    /// The number in nanoseconds, if there is one.
-    pub fn nanos(self) -> Option<f64> {
+    /// The time, if there is one.
+    pub const fn time(self) -> Option<Nanos> {
         match self {
-            Self::Exactly(nanos) | Self::AtLeast(nanos) => Some(nanos.0 as f64),
+            Self::Exactly(nanos) | Self::AtLeast(nanos) => Some(nanos),
             Self::TooFew { .. } | Self::Nothing => None,
         }
+    }
+
+    /// The number in nanoseconds, if there is one.
+    pub fn nanos(self) -> Option<f64> {
+        self.time().map(|nanos| nanos.0 as f64)
     }
 
     /// Whether the number is only a lower bound.

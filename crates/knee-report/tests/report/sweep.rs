@@ -91,6 +91,7 @@ fn measured(step: &Step, generator_most: f64) -> StepResult {
         state: if late { Validity::Invalid } else { Validity::Valid },
         reasons: late.then_some(reason).into_iter().collect(),
         cpu: Some(achieved * 4e-4 * (step.seconds + step.warm_up)),
+        host_busy: Some(0.8),
         interrupted: false,
         record: Some(format!("step-{}.knee", step.number)),
     }
@@ -117,9 +118,44 @@ fn a_sweep_as_text() {
 }
 
 #[test]
+fn where_the_cpus_of_the_machine_are_full_nothing_is_concluded_from_a_service_that_uses_few() {
+    let cpu = |host_busy: Option<f64>| {
+        let mut sweep = Sweep::new(config(&[]));
+        while let Some(step) = sweep.next() {
+            sweep.record_result(StepResult { host_busy, ..measured(&step, f64::INFINITY) });
+        }
+        let (report, about) = (sweep.conclude(Facts { cores: Some(2.0), assumptions: None }), about());
+        let view = SweepView::of(&report, &about);
+        let document: Value = serde_json::from_str(&json::render(&view)).unwrap();
+        (
+            text::render(&view, &Style { width: 400, ..Style::default() }),
+            document["cpu"]["is_the_limit"].clone(),
+        )
+    };
+    let (text, is_the_limit) = cpu(Some(0.975));
+    assert!(text.contains("no conclusion") && text.contains("CPUs 97.5 % busy"), "{text}");
+    assert!(!text.contains("locks") && is_the_limit.is_null(), "{text}");
+    let (text, is_the_limit) = cpu(Some(0.6));
+    assert!(text.contains("not CPU-bound: check locks") && is_the_limit == false, "{text}");
+    let (text, is_the_limit) = cpu(None);
+    assert!(text.contains("no conclusion") && is_the_limit.is_null(), "{text}");
+}
+
+#[test]
 fn a_sweep_as_markdown() {
     let (report, about) = (healthy(), about());
     insta::assert_snapshot!(markdown::render(&SweepView::of(&report, &about), &Style::default()));
+}
+
+#[test]
+fn a_limit_that_few_requests_break_is_reported_as_counted_with_the_step_that_would_do() {
+    let slow = Config { ladder: Ladder::List(vec![20.0, 30.0]), ..config(&["p99<3ms"]) };
+    let (report, about) = (report(slow, f64::INFINITY), about());
+    let text = text::render(&SweepView::of(&report, &about), &Style { width: 400, ..Style::default() });
+    assert!(text.contains(" of 200 over 3.00 ms"), "{text}");
+    assert!(!text.contains("p99 4") && !text.contains("p99 9"), "no percentile that is not shown: {text}");
+    let needed = "p99 needs 10,000 requests per step: `--step 500s` at 20 requests/s.";
+    assert!(text.contains(needed), "{text}");
 }
 
 #[test]

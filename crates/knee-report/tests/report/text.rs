@@ -27,6 +27,8 @@ fn a_healthy_open_run() {
     insta::assert_snapshot!(report(&fixture::healthy_open()), @r"
     knee 0.1.0  http://127.0.0.1:8080/
     open, 12,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
+    Goodput 11,999.0/s, response time p50 785 us and p99 3.53 ms,
+    all 120,000 requests ok
 
     Summary
       Requests    120,000 planned = 120,000 ok
@@ -82,6 +84,8 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
     insta::assert_snapshot!(report(&fixture::small_closed()), @r"
     knee 0.1.0  http://127.0.0.1:8080/
     closed, 50 connections, 200 requests, 2 workers
+    Goodput 32,471.9/s, response time p50 69.1 us and max 305 us,
+    all 200 requests ok
 
     Summary
       Requests    200 planned = 200 ok
@@ -100,6 +104,8 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
       p99      – (n < 10,000)    – (n < 10,000)    – (n < 10,000)
       p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
       max               305.3             303.8              1.50
+      – p90 needs 1,000 requests (30.8 ms at this rate), p95 2,000 (61.6 ms),
+        p99 10,000 (308 ms), p99.9 100,000 (4.00 s)
 
     Response time histogram up to, in us
        70.1  [102]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
@@ -139,6 +145,8 @@ fn an_overloaded_server() {
     open, 2,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
     suspect: overloaded: the server takes 5,018 of 20,000 requests/s on 50
              connections [rate]
+    Goodput 1,119.0/s, response time p50 ≥ 2.00 s and p99 ≥ 3.99 s,
+    35.0 % of 20,000 requests not ok
 
     Summary
       Requests    20,000 planned = 13,000 ok + 1,000 http_error + 1,800 timeout
@@ -158,6 +166,7 @@ fn an_overloaded_server() {
       p99              ≥ 3.99          ≥ 1.9996              1.99
       p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
       max             ≥ 32.99         ≥ 31.0000              1.99
+      – p99.9 needs 100,000 requests (50.0 s at this rate)
       ≥ at least: 6,000 requests did not end in time; how long they would have taken
         is not known.
       ! p99 of the response time is ≥ 3.99 s over all requests and 2.03 s over the
@@ -228,6 +237,8 @@ fn a_server_that_refuses_every_connection() {
       p99      – (n < 10,000)    – (n < 10,000)    – (n < 10,000)
       p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
       max                81.0              80.0              1.00
+      – p90 needs 1,000 requests (998 ms at this rate), p95 2,000 (2.00 s),
+        p99 10,000 (10.0 s), p99.9 100,000 (100 s)
 
     Response time histogram up to, in us
       81.0  [500]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
@@ -269,6 +280,8 @@ fn a_record_without_an_end() {
     knee 0.1.0  http://127.0.0.1:8080/
     open, 12,000/s evenly spaced, at most 50 in flight, 10.0 s, 2 workers
     suspect: the record has no end [truncated]
+    Goodput 11,996.8/s, response time p50 786 us and p99 ≥ 3.49 ms,
+    0.03 % of 48,000 requests not ok
 
     Summary
       Requests    48,000 planned = 47,987 ok + 13 censored
@@ -289,6 +302,7 @@ fn a_record_without_an_end() {
       p99             ≥ 3.490             3.490            0.0111
       p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
       max             ≥ 8.444             8.438            0.0278
+      – p99.9 needs 100,000 requests (9.00 s at this rate)
       ≥ at least: 13 requests did not end in time; how long they would have taken is
         not known.
 
@@ -330,6 +344,8 @@ fn three_endpoints_after_a_warm_up() {
     knee 0.1.0  http://127.0.0.1:8080/
     open, 3,000/s evenly spaced, at most 50 in flight, 12.0 s, warm-up 2.00 s,
     2 workers
+    Goodput 2,916.7/s, response time p50 1.45 ms and p99 55.5 ms,
+    2.8 % of 30,000 requests not ok
 
     Summary
       Requests    30,000 planned = 29,167 ok + 833 http_error
@@ -349,6 +365,7 @@ fn three_endpoints_after_a_warm_up() {
       p99               55.54             55.54            0.0040
       p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
       max              191.24            191.24            0.0040
+      – p99.9 needs 100,000 requests (34.0 s at this rate)
 
     Response time histogram up to, in ms
         5.74  [23,736]  ■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■■
@@ -394,16 +411,16 @@ fn one_line_an_interval() {
         lines.extend(run.series.iter().take(3).map(|point| text::interval_line(point, None)));
     }
     insta::assert_snapshot!(lines.join("\n"), @r"
-    time      ok/s resp p50 resp p99 serv p50 serv p99 flight errors lag p99  CPU
-      1s  11,990.0    794us   3.62ms    791us   3.62ms      0      0  10.9us  43%
-      2s  11,999.0    785us   3.42ms    781us   3.41ms      0      0  11.2us  43%
-      3s  12,003.0    781us   3.38ms    776us   3.38ms      0      0  11.4us  43%
-      1s   1,236.0    189ms   ~346ms   23.7ms  ~42.8ms      0     65  40.0us  43%
-      2s   1,268.0    516ms   ~680ms   23.4ms  ~43.5ms      0     67  40.0us  43%
-      3s   1,264.0    850ms   ~1.01s   23.4ms  ~43.7ms      0     67  40.0us  43%
-     1s*   2,904.0   1.46ms  ~52.3ms   1.46ms  ~52.3ms      0     83  4.00us  43%
-     2s*   2,916.0   1.48ms  ~58.3ms   1.48ms  ~58.3ms      0     82  4.00us  43%
-      3s   2,920.0   1.45ms  ~54.9ms   1.45ms  ~54.8ms      0     83  4.00us  43%
+    time      ok/s resp p50 resp max serv p50 serv max flight errors lag p99  CPU
+      1s  11,990.0    794us   7.06ms    791us   7.06ms      0      0  10.9us  43%
+      2s  11,999.0    785us   8.44ms    781us   8.44ms      0      0  11.2us  43%
+      3s  12,003.0    781us   6.36ms    776us   6.35ms      0      0  11.4us  43%
+      1s   1,236.0    189ms    351ms   23.7ms   59.6ms      0     65  40.0us  43%
+      2s   1,268.0    516ms    695ms   23.4ms   55.9ms      0     67  40.0us  43%
+      3s   1,264.0    850ms    1.02s   23.4ms   55.4ms      0     67  40.0us  43%
+     1s*   2,904.0   1.46ms    120ms   1.46ms    120ms      0     83  4.00us  43%
+     2s*   2,916.0   1.48ms    122ms   1.48ms    122ms      0     82  4.00us  43%
+      3s   2,920.0   1.45ms    135ms   1.45ms    135ms      0     83  4.00us  43%
     ");
 }
 

@@ -92,7 +92,7 @@ pub(super) fn syntax(finder: &mut Finder<'_>, error: &toml::de::Error) {
 /// The known name that is nearest to `name`, if one is near: for hints.
 pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
-    let near = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
+    let near = known.iter().map(|candidate| (strsim::levenshtein(name, candidate), candidate)).min();
     match near {
         Some((distance, candidate)) if distance <= 1 + name.chars().count() / 4 => {
             format!("did you mean `{candidate}`?")
@@ -100,22 +100,6 @@ pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
         Some(_) => format!("known: {}", known.join(", ")),
         None => String::new(),
     }
-}
-
-/// Edits of one character that turn one text into the other (Levenshtein).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (position, letter) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = position + 1;
-        for (column, other) in to.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(test)]
@@ -136,6 +120,5 @@ mod tests {
         assert_eq!(nearest("stok", known.into_iter()), "did you mean `stock`?");
         assert_eq!(nearest("xyz", known.into_iter()), "known: stock, immediate");
         assert_eq!(nearest("xyz", std::iter::empty()), "");
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

@@ -197,6 +197,51 @@ fn all_mistakes_are_reported_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
+fn every_wrong_key_is_reported_with_its_line_and_what_follows_from_one_is_not() {
+    let places = |text: &str| {
+        let Err(Problems(problems)) = read(text) else { panic!("{text}") };
+        problems.iter().map(|problem| (problem.line, problem.what.clone())).collect::<Vec<_>>()
+    };
+    let leaves =
+        STUDY.replacen("connections = 20", "conections = 20", 1).replacen("blocks = 12", "bloks = 12", 1);
+    let found = places(&leaves.replacen("extends = \"immediate\"", "extends = \"imediate\"", 1));
+    let lines: Vec<usize> = found.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [30, 36, 53], "{found:?}");
+    assert!(
+        found[1].1.starts_with("unknown key `conections`") && found[2].1.starts_with("unknown key `bloks`")
+    );
+    let two_kinds = places(&leaves.replacen("kind = \"ladder\"", "kind = \"stairs\"", 1));
+    let lines: Vec<usize> = two_kinds.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [36, 51, 53], "{two_kinds:?}");
+    let table = places(&STUDY.replacen("[variants.stock]", "[variant.stock]", 1));
+    assert_eq!(table.len(), 1, "variants that build on it are not reported: {table:?}");
+    let syntax = places("title = = 1\nquestion = = 2\n");
+    let mut lines: Vec<usize> = syntax.iter().map(|(line, _)| *line).collect();
+    lines.dedup();
+    assert_eq!(lines, [1, 2], "{syntax:?}");
+}
+
+#[test]
+fn a_placeholder_that_does_not_exist_is_reported_with_its_line_wherever_it_is() {
+    let table = [
+        ("\"{port}\"", "\"{porrt}\"", "`{porrt}`, study.toml:6:46"),
+        ("LOG = \"warn\"", "LOG = \"{postgres.mian.url}\"", "`{postgres.mian.url}`, study.toml:7:15"),
+        ("--workers={value}", "--workers={value} {prot}", "`{prot}`, study.toml:20:12"),
+        ("LOG = \"error\"", "LOG = \"{dta}\"", "`{dta}`, study.toml:32:15"),
+        ("USERS = \"100\"", "USERS = \"{port}\"", "`{port}`, study.toml:47:17"),
+    ];
+    for (line, instead, expected) in table {
+        let said = said(line, instead);
+        assert!(said.contains(expected), "{instead}: said {said:?}, not {expected:?}");
+    }
+    for instead in ["LOG = \"{{any}} ${HOME} {study} {postgres.main.url}\"", "LOG = \"{ \\\"a\\\": 1 }\""] {
+        assert_eq!(said("LOG = \"warn\"", instead), "nothing", "{instead}");
+    }
+    let Err(Problems(problems)) = read(&STUDY.replacen("{port}", "{porrt}", 1)) else { panic!() };
+    assert_eq!(problems[0].hint, "did you mean `port`?; `{{porrt}}` stands for the text `{porrt}`");
+}
+
+#[test]
 fn each_kind_of_design_says_what_it_needs() {
     let design = |text: &str| {
         let start = STUDY.find("kind = ").unwrap();

@@ -147,6 +147,24 @@ pub struct TrialWarning {
     pub message: String,
 }
 
+/// A warning that a study adds to those of the validity check.
+#[derive(Clone, Copy, Debug)]
+pub struct TrialRule {
+    /// Short, stable name.
+    pub code: &'static str,
+    /// What it means, and what can be done.
+    pub meaning: &'static str,
+}
+
+/// A script ended before the time that the study declares.
+pub const CUT_SHORT: TrialRule = TrialRule {
+    code: "cut_short",
+    meaning: "The options of the script end it before the time that `measure` of the study declares. The trial counts,               over less time. Make the script last as long as `warm_up` and `measure` together, or declare less.",
+};
+
+/// Every warning that a study adds.
+pub const TRIAL_RULES: &[TrialRule] = &[CUT_SHORT];
+
 impl TrialWarning {
     /// A warning of the rule `code`.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {

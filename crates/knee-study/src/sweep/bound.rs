@@ -15,14 +15,29 @@ pub struct CpuBound {
     pub bound: f64,
     /// Measured saturation in parts of the bound.
     pub share: f64,
+    /// Share of this machine's CPUs, 0 to 1, that was busy with anything at the saturation; `None` if unknown.
+    pub host_busy: Option<f64>,
+}
+
+/// What the CPU time of the target says about its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuFinding {
+    /// Its CPU is the limit.
+    Limit,
+    /// Its CPU is not, and this machine had CPU time left.
+    NotTheLimit,
+    /// Nothing: others had the CPUs of this machine, or it is not known whether they had.
+    Unknown,
 }
 
 /// Within this of its bound a resource is confirmed as the limit.
 pub const CONFIRMED: f64 = 0.85;
+/// From this share on, 0 to 1, the CPUs of a machine count as full.
+pub const HOST_FULL: f64 = 0.85;
 
 impl CpuBound {
     /// From CPU seconds and the requests they were spent on; `None` without either.
-    pub fn of(cpu: f64, requests: f64, cores: f64, saturation: f64) -> Option<Self> {
+    pub fn of(cpu: f64, requests: f64, cores: f64, saturation: f64, host_busy: Option<f64>) -> Option<Self> {
         let demand = cpu / requests;
         let bound = cores / demand;
         (cpu > 0.0 && requests > 0.0 && bound.is_finite()).then_some(Self {
@@ -30,12 +45,18 @@ impl CpuBound {
             cores,
             bound,
             share: saturation / bound,
+            host_busy,
         })
     }
 
-    /// Whether the CPU is what limits the service.
-    pub fn is_the_limit(&self) -> bool {
-        self.share >= CONFIRMED
+    /// Whether the CPU is what limits the service. With a machine whose CPUs were nearly full, or may have been, a
+    /// service that used little CPU time itself can still have waited for CPU time.
+    pub fn finding(&self) -> CpuFinding {
+        match self.host_busy {
+            _ if self.share >= CONFIRMED => CpuFinding::Limit,
+            Some(busy) if busy < HOST_FULL => CpuFinding::NotTheLimit,
+            _ => CpuFinding::Unknown,
+        }
     }
 }
 
@@ -103,10 +124,20 @@ mod tests {
     #[test]
     fn a_cpu_near_its_bound_is_the_limit_and_one_far_below_is_not() {
         // 10 s of CPU for 10,000 requests are 1 ms each: 2 cores let 2,000/s through.
-        let near = CpuBound::of(10.0, 10_000.0, 2.0, 1_900.0).unwrap();
-        assert_eq!((near.bound, near.is_the_limit()), (2_000.0, true));
-        assert!(!CpuBound::of(10.0, 10_000.0, 2.0, 500.0).unwrap().is_the_limit());
-        assert_eq!(CpuBound::of(0.0, 10_000.0, 2.0, 500.0), None);
+        let near = CpuBound::of(10.0, 10_000.0, 2.0, 1_900.0, Some(0.99)).unwrap();
+        assert_eq!((near.bound, near.finding()), (2_000.0, CpuFinding::Limit));
+        let far = CpuBound::of(10.0, 10_000.0, 2.0, 500.0, Some(0.4)).unwrap();
+        assert_eq!(far.finding(), CpuFinding::NotTheLimit);
+        assert_eq!(CpuBound::of(0.0, 10_000.0, 2.0, 500.0, Some(0.4)), None);
+    }
+
+    #[test]
+    fn a_machine_whose_cpus_are_full_or_unknown_excludes_nothing() {
+        let finding = |busy| CpuBound::of(10.0, 10_000.0, 2.0, 174.0, busy).map(|bound| bound.finding());
+        assert_eq!(finding(Some(0.975)), Some(CpuFinding::Unknown));
+        assert_eq!(finding(Some(0.85)), Some(CpuFinding::Unknown));
+        assert_eq!(finding(None), Some(CpuFinding::Unknown));
+        assert_eq!(finding(Some(0.84)), Some(CpuFinding::NotTheLimit));
     }
 
     #[test]

@@ -334,7 +334,9 @@ impl Sweep {
         // arrivals at the measured pace.
         let arrivals =
             |trial: &FinishedStep| trial.result.achieved * (trial.step.warm_up + trial.result.seconds);
-        CpuBound::of(cpu, looked().map(arrivals).sum(), cores, saturation)
+        let near = self.valid().filter(|trial| trial.result.achieved >= super::rule::COLLAPSE * saturation);
+        let host_busy = near.filter_map(|trial| trial.result.host_busy).reduce(f64::max);
+        CpuBound::of(cpu, looked().map(arrivals).sum(), cores, saturation, host_busy)
     }
 
     fn queue(&self, saturation: f64) -> Option<Queue> {

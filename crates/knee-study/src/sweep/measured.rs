@@ -46,6 +46,9 @@ pub struct StepResult {
     pub reasons: Vec<Warning>,
     /// CPU seconds that the target used during the step, if measured.
     pub cpu: Option<f64>,
+    /// Share of this machine's CPUs, 0 to 1, that was busy with anything while it was measured; `None` if the platform
+    /// does not report it.
+    pub host_busy: Option<f64>,
     /// Whether it was ended before its time.
     pub interrupted: bool,
     /// The name of its record, if it was kept.
@@ -86,6 +89,7 @@ impl StepResult {
             state: run.validity.validity,
             reasons: run.validity.warnings.clone(),
             cpu: None,
+            host_busy: window.host_busy(),
             interrupted: matches!(run.ending, Ending::Interrupted | Ending::Aborted | Ending::Truncated),
             record: None,
         }
@@ -150,6 +154,16 @@ impl<'a> Window<'a> {
 
     fn waiting_at_end(&self, requests_per_arrival: f64) -> f64 {
         self.inside.last().map_or(0.0, |point| waiting(point, requests_per_arrival))
+    }
+
+    fn host_busy(&self) -> Option<f64> {
+        let shares = self
+            .inside
+            .iter()
+            .filter_map(|point| Some((point.generator.host_busy?, point.to.since(point.from).as_secs_f64())));
+        let (busy, seconds) =
+            shares.fold((0.0, 0.0), |(busy, all), (share, seconds)| (busy + share * seconds, all + seconds));
+        (seconds > 0.0).then(|| busy / seconds)
     }
 
     fn queued(&self) -> u64 {

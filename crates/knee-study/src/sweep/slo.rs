@@ -37,6 +37,10 @@ pub struct Held {
     pub seconds: f64,
     /// Whether there were enough requests for the statistic to be published on its own.
     pub enough: bool,
+    /// Requests that took longer than the limit, or may have.
+    pub over: u64,
+    /// All requests.
+    pub n: u64,
 }
 
 impl Slo {
@@ -48,11 +52,11 @@ impl Slo {
     pub fn judge(&self, times: &Distribution) -> Option<Held> {
         let all = times.all();
         let n = times.n();
+        let bounds = times.bounds().count_at_or_below(self.limit);
+        let within = all.count_at_or_below(self.limit).saturating_sub(bounds);
+        let over = n.saturating_sub(within);
         let (nanos, kept) = match self.statistic {
             Statistic::Quantile(q) => {
-                let bounds = times.bounds().count_at_or_below(self.limit);
-                let within = all.count_at_or_below(self.limit).saturating_sub(bounds);
-                let over = n.saturating_sub(within);
                 // Half a request absorbs the rounding of n (1 - q).
                 (all.quantile(q)?.0 as f64, over as f64 <= n as f64 * (1.0 - q) + 1e-6)
             }
@@ -63,7 +67,7 @@ impl Slo {
             Statistic::Quantile(q) => n >= samples_needed(q),
             Statistic::Mean | Statistic::Max => true,
         };
-        Some(Held { kept, seconds: nanos / 1e9, enough })
+        Some(Held { kept, seconds: nanos / 1e9, enough, over, n })
     }
 
     /// Requests that a step needs for the limit to be judged well.

@@ -298,6 +298,7 @@ impl Run {
             state: Validity::Valid,
             reasons: Vec::new(),
             cpu: None,
+            host_busy: None,
             interrupted: false,
             record: None,
         };

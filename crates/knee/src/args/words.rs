@@ -5,9 +5,9 @@
 use std::ffi::OsString;
 
 use clap::Command;
+use knee_engine::secret::redacted;
 
 use crate::problem::Problem;
-use crate::secret::redacted;
 
 /// `knee help` is `knee --help`, and `knee help run` is `knee run --help`.
 pub(super) fn asks_for_help(mut line: Vec<OsString>, cli: &Command) -> Vec<OsString> {

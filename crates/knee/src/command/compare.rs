@@ -20,6 +20,7 @@ use super::report::open;
 use super::sides::Sides;
 use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
 use crate::exit::Exit;
+use crate::other_load::Presence;
 use crate::problem::{Problem, printable};
 use crate::settings::Surroundings;
 use crate::settings::compare::{self as settings, Side};
@@ -111,6 +112,7 @@ pub(super) fn drive(
     let interrupted = "interrupted: the result is drawn from the trials that were run";
     let mut progress = Progress::new(narrate, quiet, interrupted);
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
+    let _presence = Presence::announce(narrate);
     let fault = run_unsaved(study, Box::new(driver), control, &mut observe).map_err(driver_failed)?;
     Ok(fault.map(driver_failed))
 }

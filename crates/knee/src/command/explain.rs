@@ -6,6 +6,7 @@ use std::fmt::Write;
 
 use knee_core::validity::note::{NOTES, Note};
 use knee_core::validity::rule::{RULES, Rule};
+use knee_study::study::{TRIAL_RULES, TrialRule};
 
 use crate::args::ExplainArgs;
 use crate::exit::Exit;
@@ -30,10 +31,15 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Problem> {
 }
 
 fn unknown(code: &str) -> Problem {
-    let known = RULES.iter().map(|rule| rule.code).chain(NOTES.iter().map(|note| note.code));
-    let near = known.min_by_key(|known| strsim::levenshtein(known, code)).unwrap_or_default();
+    let near = codes().min_by_key(|known| strsim::levenshtein(known, code)).unwrap_or_default();
     let what = format!("`{}` is not the code of a warning or a note", printable(code));
     Problem::new(what, format!("run `knee explain` for a list, or did you mean `{near}`?"))
+}
+
+/// Every code that a report prints in brackets.
+fn codes() -> impl Iterator<Item = &'static str> {
+    let rules = RULES.iter().map(|rule| rule.code).chain(TRIAL_RULES.iter().map(|rule| rule.code));
+    rules.chain(NOTES.iter().map(|note| note.code))
 }
 
 /// All codes, a line each.
@@ -42,17 +48,23 @@ fn list() -> String {
     for rule in RULES {
         paragraph(&mut text, &format!("  {:<17} ", rule.code), rule.looks_at);
     }
+    text.push_str("\nWarnings of trials, besides:\n");
+    TRIAL_RULES.iter().for_each(|rule| in_brief(&mut text, rule.code, rule.meaning));
     text.push_str("\nNotes, which do not:\n");
-    for note in NOTES {
-        let first = note.meaning.split_inclusive(['.', ':']).next().unwrap_or_default();
-        paragraph(&mut text, &format!("  {:<17} ", note.code), first.trim_end_matches(['.', ':']));
-    }
+    NOTES.iter().for_each(|note| in_brief(&mut text, note.code, note.meaning));
     text
+}
+
+/// A code with the first sentence of what it means.
+fn in_brief(text: &mut String, code: &str, meaning: &str) {
+    let first = meaning.split_inclusive(['.', ':']).next().unwrap_or_default();
+    paragraph(text, &format!("  {code:<17} "), first.trim_end_matches(['.', ':']));
 }
 
 fn one(code: &str) -> Option<String> {
     let rule = RULES.iter().find(|rule| rule.code == code).map(of_rule);
-    rule.or_else(|| NOTES.iter().find(|note| note.code == code).map(of_note))
+    let trial = || TRIAL_RULES.iter().find(|rule| rule.code == code).map(of_trial);
+    rule.or_else(trial).or_else(|| NOTES.iter().find(|note| note.code == code).map(of_note))
 }
 
 fn of_rule(rule: &Rule) -> String {
@@ -65,6 +77,12 @@ fn of_rule(rule: &Rule) -> String {
     paragraph(&mut text, "Cause:    ", rule.cause);
     paragraph(&mut text, "Remedy:   ", rule.remedy);
     paragraph(&mut text, "Limits:   ", rule.source);
+    text
+}
+
+fn of_trial(rule: &TrialRule) -> String {
+    let mut text = format!("{} (a warning of a trial)\n\n", rule.code);
+    paragraph(&mut text, "", rule.meaning);
     text
 }
 
@@ -94,12 +112,14 @@ fn paragraph(text: &mut String, head: &str, words: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use super::*;
 
     #[test]
     fn every_code_is_listed_and_explained_in_lines_that_fit_a_terminal() {
         let list = list();
-        for code in RULES.iter().map(|rule| rule.code).chain(NOTES.iter().map(|note| note.code)) {
+        for code in codes() {
             assert!(list.contains(&format!("\n  {code} ")), "{code}");
             let text = one(code).unwrap();
             assert!(
@@ -107,6 +127,54 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    /// Every `.rs` file below a folder.
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(sources(&path));
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+        found
+    }
+
+    /// The codes that a source prints: at the end of a text in brackets, or as the code of a warning.
+    fn printed(source: &str) -> Vec<&str> {
+        let letter = |c: char| c.is_ascii_lowercase() || c == '_';
+        let code = |text: &&str| !text.is_empty() && text.chars().all(letter);
+        let bracketed = source.match_indices("]\"").filter_map(|(end, _)| {
+            let before = &source[..end];
+            let begin = before.rfind(" [")?;
+            Some(&before[begin + 2..])
+        });
+        let named =
+            ["TrialWarning::new(\"", " code: \"", "CODE: &'static str = \""].into_iter().flat_map(|before| {
+                source
+                    .match_indices(before)
+                    .filter_map(move |(begin, _)| source[begin + before.len()..].split('"').next())
+            });
+        bracketed.chain(named).filter(code).collect()
+    }
+
+    #[test]
+    fn every_code_that_any_source_prints_is_explained() {
+        let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut seen = 0;
+        for path in
+            sources(crates).iter().filter(|path| path.components().any(|part| part.as_os_str() == "src"))
+        {
+            let source = std::fs::read_to_string(path).unwrap();
+            for code in printed(&source) {
+                assert!(one(code).is_some(), "`{code}` of {} is not explained", path.display());
+                seen += 1;
+            }
+        }
+        assert!(seen > RULES.len(), "only {seen} codes were found in the sources");
     }
 
     #[test]

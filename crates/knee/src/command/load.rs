@@ -25,6 +25,7 @@ use super::{build, incomplete, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
 use crate::live::{self, Live};
+use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line, printable, reason};
 use crate::settings::{self, Load, Surroundings, target};
 use crate::signals;
@@ -53,7 +54,9 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
     let control = Control::new();
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
+    let presence = Presence::announce(narrate);
     let Taken { run, record } = take_as(Kind::Run, load, &way, &control, narrate)?;
+    drop(presence);
     let text = render(&run, load.output.format, load.output.color, load.output.time_unit);
     let written = sink.write(text.as_bytes()).map_err(failed);
     // Also when the result could not be written: this is where it can still be had.

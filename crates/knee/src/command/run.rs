@@ -7,6 +7,7 @@
 use super::failed::{Failed, refused};
 use crate::args::RunArgs;
 use crate::exit::Exit;
+use crate::other_load::Presence;
 use crate::problem::printable;
 use crate::settings::Surroundings as Terminal;
 use crate::settings::script::asked;
@@ -44,6 +45,8 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     if !args.report.quiet {
         job.introduce(narrate);
     }
+    let presence = Presence::announce(narrate);
     let course = job.course(narrate)?;
+    drop(presence);
     ending::end(&job, &course, narrate)
 }

@@ -15,6 +15,7 @@ use super::progress::{Progress, plan};
 use super::{build, noise};
 use crate::args::StudyArgs;
 use crate::exit::Exit;
+use crate::other_load::Presence;
 use crate::problem::{Problem, printable, reason};
 use crate::settings::Surroundings;
 use crate::signals;
@@ -75,7 +76,9 @@ fn measure(
     let mut progress = Progress::new(narrate, quiet, interrupted);
     let source = |folder: &Path| Box::new(Declared { folder: folder.to_owned() }) as Box<_>;
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
+    let presence = Presence::announce(narrate);
     let fault = driver::run(study, sessions, folder, build(), source, control, &mut observe);
+    drop(presence);
     match fault.map_err(driver_failed)?.map(driver_failed) {
         Some(fault) if study.entries().is_empty() => Err(fault),
         Some((problem, _)) => {
@@ -136,5 +139,9 @@ fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
 }
 
 fn problem_of(problems: &knee_study::definition::Problems) -> Problem {
-    Problem::new(problems.to_string(), "every key is described in docs/reference/study-toml.md")
+    let hint = match &problems.0[..] {
+        [one] if !one.hint.is_empty() => one.hint.clone(),
+        _ => "every key is described in docs/reference/study-toml.md".to_owned(),
+    };
+    Problem::new(problems.to_string(), hint)
 }

@@ -23,6 +23,7 @@ use super::build;
 use super::failed::{Failed, driver_failed, failed, refused};
 use crate::args::{SweepArgs, SweepFormat};
 use crate::exit::Exit;
+use crate::other_load::Presence;
 use crate::problem::Problem;
 use crate::settings::output::{Sink, open_result};
 use crate::settings::sweep::{self as settings, SweepSettings};
@@ -90,7 +91,9 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
             narrate(&text::step_line(trial, settings.config.kind, sweep.left(), settings.time_unit));
         }
     };
+    let presence = Presence::announce(narrate);
     let (sweep, fault) = climb(&settings.config, &settings.pids, loader, &control, &mut observe);
+    drop(presence);
     if control.request() != Request::Run {
         narrate("interrupted: the result is drawn from the steps that were run");
     }

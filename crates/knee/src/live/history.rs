@@ -1,10 +1,12 @@
 //! The course of a run in bounded memory: moments that grow wider as the run grows longer.
 //!
-//! Does not average percentiles: two moments made one keep the greater of each, so that a peak
+//! Does not average times: two moments made one keep the greater of each, so that a peak
 //! stays visible for ever.
 
 use knee_core::record::Point;
 use knee_core::unit::Nanos;
+use knee_report::view::moment;
+use knee_report::view::reading::Reading;
 
 /// Most moments kept; two hours of seconds.
 pub const MOMENTS_MAX: usize = 7_200;
@@ -18,30 +20,30 @@ pub struct Moment {
     pub to: Nanos,
     /// Requests that ended.
     pub ended: u64,
-    /// Response time at 50 and 99 %, the worst of the intervals within.
-    pub response: Option<[Nanos; 2]>,
+    /// Median and maximum of the response time, the worst of the intervals within. A median of too few requests is
+    /// `None`, as in the report.
+    pub response: [Option<Nanos>; 2],
     /// Service time, likewise.
-    pub service: Option<[Nanos; 2]>,
+    pub service: [Option<Nanos>; 2],
 }
 
 impl Moment {
     /// What is kept of a point.
     pub fn of(point: &Point) -> Self {
-        let two = |times: Option<[Nanos; 4]>| times.map(|[p50, _, p99, _]| [p50, p99]);
+        let two = |[p50, _, _, max]: [Reading; 4]| [p50, max].map(Reading::time);
+        let shown = moment::Moment::of(point);
         Self {
             from: point.from,
             to: point.to,
             ended: point.ended(),
-            response: two(point.response),
-            service: two(point.service),
+            response: two(shown.response),
+            service: two(shown.service),
         }
     }
 
     fn join(self, next: Self) -> Self {
-        let worse = |one: Option<[Nanos; 2]>, other: Option<[Nanos; 2]>| match (one, other) {
-            (Some([a, b]), Some([c, d])) => Some([a.max(c), b.max(d)]),
-            (one, other) => one.or(other),
-        };
+        // `None` is less than every time.
+        let worse = |[a, b]: [Option<Nanos>; 2], [c, d]: [Option<Nanos>; 2]| [a.max(c), b.max(d)];
         Self {
             from: self.from,
             to: next.to,
@@ -124,8 +126,8 @@ impl History {
 mod tests {
     use super::*;
 
-    fn second(number: u64, ended: u64, p99: u64) -> Moment {
-        let times = Some([Nanos(1), Nanos(p99)]);
+    fn second(number: u64, ended: u64, max: u64) -> Moment {
+        let times = [Some(Nanos(1)), Some(Nanos(max))];
         Moment {
             from: Nanos::from_secs(number),
             to: Nanos::from_secs(number + 1),
@@ -143,9 +145,20 @@ mod tests {
         }
         assert!(history.moments().len() <= 10);
         assert_eq!(history.moments().iter().map(|moment| moment.ended).sum::<u64>(), 3_000);
-        assert_eq!(history.moments()[0].response, Some([Nanos(1), Nanos(99)]));
+        assert_eq!(history.moments()[0].response, [Some(Nanos(1)), Some(Nanos(99))]);
         assert!(history.moments().windows(2).all(|pair| pair[0].to == pair[1].from));
         assert_eq!(history.end(), Nanos::from_secs(1_000));
+    }
+
+    #[test]
+    fn a_median_of_few_requests_is_left_out_and_their_maximum_is_kept() {
+        let times = Some([1, 2, 3, 4].map(Nanos));
+        let of = |ok: u64| {
+            Moment::of(&Point { by_outcome: [ok, 0, 0, 0, 0, 0], response: times, ..Point::default() })
+        };
+        assert_eq!(of(199).response, [None, Some(Nanos(4))]);
+        assert_eq!(of(200).response, [Some(Nanos(1)), Some(Nanos(4))]);
+        assert_eq!(of(199).join(of(200)).response, [Some(Nanos(1)), Some(Nanos(4))]);
     }
 
     #[test]

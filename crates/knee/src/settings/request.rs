@@ -9,13 +9,13 @@ use std::path::Path;
 use base64::Engine as _;
 use knee_core::plan::EndpointId;
 use knee_engine::requests::{RequestBody, RequestTemplate};
+use knee_engine::secret::{redacted, shown};
 use url::Url;
 
 use super::file::read_file;
 use super::{form, number};
 use crate::args::RequestFlags;
 use crate::problem::Problem;
-use crate::secret::{redacted, shown};
 
 /// Methods that are meant whatever their case.
 const USUAL: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"];

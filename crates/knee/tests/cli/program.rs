@@ -18,12 +18,12 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// The binary under test.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_knee");
 
-/// A folder in which `knee` runs and keeps its records, gone with this.
-pub struct Home(TempDir);
+/// A folder in which `knee` runs and keeps its records, and one for temporary files; gone with this.
+pub struct Home(TempDir, TempDir);
 
 impl Home {
     pub fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap())
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -79,6 +79,8 @@ impl Knee {
         command
             .current_dir(home.0.path())
             .env("KNEE_HOME", home.0.path())
+            // Where loads notice each other: those of other tests are none of its business.
+            .env("TMPDIR", home.1.path())
             .env_remove("NO_COLOR")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

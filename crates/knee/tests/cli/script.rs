@@ -53,6 +53,27 @@ fn our_own_result_is_alone_when_it_is_asked_for() {
 }
 
 #[test]
+fn secrets_in_urls_of_a_script_are_sent_and_not_saved_or_shown() {
+    let server = Server::start();
+    let script = format!(
+        "import http from 'k6/http'; const named = {{ tags: {{ name: 'http://ann:hunter2@h/?token=hunter2' }} }};
+         export default function () {{
+            const response = http.get(`{0}`); http.get(`{0}`, named);
+            if (!response.url.endsWith('token=hunter2')) {{ throw new Error(response.url); }}
+         }}",
+        server.url("/x?page=1&token=hunter2")
+    );
+    let (home, finished) = run(&script, "-o json=samples.json");
+    assert_eq!((finished.code, server.count()), (Some(0), 2), "{}", finished.stderr);
+    assert!(finished.stdout.contains("http://h/?token=***"), "{}", finished.stdout);
+    assert!(!finished.stdout.contains("hunter2"), "{}", finished.stdout);
+    let saved = home.report("last").to_string();
+    assert!(saved.contains("/x?page=1&token=***") && !saved.contains("hunter2"), "{saved}");
+    let samples = std::fs::read_to_string(home.path("samples.json")).unwrap();
+    assert!(samples.contains("token=hunter2"), "k6's tags are those of k6: {samples}");
+}
+
+#[test]
 fn validity_changes_the_exit_code_of_a_script_on_request_alone() {
     let server = Server::start();
     let script = asking(&server, "/x", "");

@@ -16,6 +16,25 @@ fn long_run(home: &Home, server: &Server) -> Running {
     running
 }
 
+#[test]
+fn a_load_beside_another_is_noted_and_not_refused() {
+    let (home, server) = (Home::new(), Server::start());
+    let note = "another knee measures on this machine";
+    let first = long_run(&home, &server);
+    let second = home.knee("-z 1h -c 1").arg(server.url("/slow")).start();
+    server.wait_for(9);
+    first.send(Signal::INT);
+    second.send(Signal::INT);
+    let (first, second) = (first.finish(), second.finish());
+    assert!(second.stderr.contains(note), "{}", second.stderr);
+    assert_eq!(second.stderr.matches(note).count(), 1, "{}", second.stderr);
+    assert_eq!(first.code, second.code, "{}", second.stderr);
+    let alone = home.knee("-n 4 -c 1").arg(server.url("/x")).run();
+    assert!(!alone.stderr.contains(note), "{}", alone.stderr);
+    let trials = home.knee("sweep --rates 20,30 --step 500ms").arg(server.url("/x")).run();
+    assert!(!trials.stderr.contains(note), "its own steps are no other load: {}", trials.stderr);
+}
+
 fn reasons(run: &Value) -> Vec<&str> {
     run["warnings"].as_array().unwrap().iter().map(|one| one["code"].as_str().unwrap()).collect()
 }

@@ -200,7 +200,11 @@ export default function () {
     let output = knee(folder.path(), &["--blocks", "1"]);
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(104), "{told}");
-    assert!(told.contains("`workloads.page.env.CALLED` refers to `{service.caled.port}`"), "{told}");
+    assert!(
+        told.contains("there is no placeholder `{service.caled.port}`, ")
+            && told.contains("study.toml:24:18"),
+        "{told}"
+    );
     assert_eq!(trials(folder.path()), kept, "what was measured is not lost to a slip of the pen");
 }
 

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use knee_engine::secret::shown_script;
 use knee_js::loader::remote::RemoteSettings;
 use knee_js::program::Surroundings;
 use knee_js::program::files::{Reach, Script, bounded};
@@ -19,7 +20,6 @@ use crate::command::failed::{Failed, failed, refused};
 use crate::exit::Exit;
 use crate::fetch::Network;
 use crate::problem::{Problem, reason};
-use crate::secret::shown_script;
 use crate::settings::network;
 use crate::settings::script::Asked;
 use crate::store;

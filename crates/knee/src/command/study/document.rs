@@ -175,17 +175,8 @@ fn command(study: &Path, options: &Options, flags: &StudyOutputFlags) -> String 
             add(flag, Some(path.display().to_string()));
         }
     }
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=+:,@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    // Only a NUL cannot be quoted, and no argument has one.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -215,7 +206,7 @@ mod tests {
             plots: Some("it's".into()),
             ..StudyOutputFlags::default()
         };
-        let expected = r"knee study labs/a --quick --variant 'best - cache' --output-format md -o labs/a/README.md --plots 'it'\''s'";
+        let expected = "knee study labs/a --quick --variant 'best - cache' --output-format md -o labs/a/README.md --plots \"it's\"";
         assert_eq!(command(Path::new("labs/a"), &options, &flags), expected);
     }
 }

@@ -6,6 +6,7 @@ use knee_core::outcome::Outcome;
 use knee_core::record::Point;
 use knee_core::unit::Nanos;
 use knee_report::number;
+use knee_report::view::reading::Reading;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -77,16 +78,16 @@ fn tenths(interval: &Point) -> Nanos {
 /// The figures of the last interval.
 pub fn figures(screen: &Screen) -> Vec<Line<'static>> {
     let Some(last) = &screen.last else { return vec![Line::from("the first interval is not complete yet")] };
-    let row = |name: &str, times: Option<[Nanos; 4]>| {
-        let [p50, _, p99, most] =
-            std::array::from_fn(|place| time_or_dash(times.map(|times| times[place]), screen.unit));
+    let row = |name: &str, times: [Reading; 4]| {
+        let [p50, _, p99, most] = times.map(|reading| time_or_dash(reading.time(), screen.unit));
         Line::from(format!("{name:<9}{p50:>9}{p99:>9}{most:>9}"))
     };
+    let moment = knee_report::view::moment::Moment::of(last);
     let per_second = |count| last.per_second(count).unwrap_or(0.0);
     vec![
         Line::styled(format!("{:<9}{:>9}{:>9}{:>9}", "", "p50", "p99", "max"), Style::new().bold()),
-        row("response", last.response),
-        row("service", last.service),
+        row("response", moment.response),
+        row("service", moment.service),
         Line::from(format!(
             "completed {}, scheduled {}",
             rate(per_second(last.ended())),
@@ -170,7 +171,7 @@ struct Curve {
     points: Vec<(f64, f64)>,
 }
 
-/// Percentiles over time on a logarithmic axis.
+/// Medians and maxima over time on a logarithmic axis.
 pub fn draw_times(screen: &Screen, frame: &mut Frame, area: Rect, which: Times) {
     let count = usize::from(area.width.saturating_sub(10));
     let (bar, _) = screen.bar(count.max(1));
@@ -206,12 +207,12 @@ pub fn draw_times(screen: &Screen, frame: &mut Frame, area: Rect, which: Times) 
 }
 
 fn curves(screen: &Screen, which: Times, start: f64) -> Vec<Curve> {
-    let points = |times: fn(&Moment) -> Option<[Nanos; 2]>, place: usize| {
+    let points = |times: fn(&Moment) -> [Option<Nanos>; 2], place: usize| {
         let middle = |moment: &Moment| f64::midpoint(moment.from.as_secs_f64(), moment.to.as_secs_f64());
         let moments = screen.history.moments().iter();
         moments
             .filter(|moment| moment.to.as_secs_f64() > start)
-            .filter_map(|moment| Some((middle(moment), times(moment)?[place].0)))
+            .filter_map(|moment| Some((middle(moment), times(moment)[place]?.0)))
             // A time of zero has no place on a logarithmic axis; a nanosecond is the least there is.
             .map(|(at, nanos)| (at, (nanos.max(1) as f64).log10()))
             .collect()
@@ -221,11 +222,11 @@ fn curves(screen: &Screen, which: Times, start: f64) -> Vec<Curve> {
     let service = |place| points(|moment| moment.service, place);
     let mut curves = Vec::new();
     if which != Times::Service {
-        curves.push(curve("p99", Color::Yellow, Marker::Braille, response(1)));
+        curves.push(curve("max", Color::Yellow, Marker::Braille, response(1)));
         curves.push(curve("p50", Color::Green, Marker::Braille, response(0)));
     }
     if which != Times::Response {
-        curves.push(curve("p99", Color::Magenta, Marker::Dot, service(1)));
+        curves.push(curve("max", Color::Magenta, Marker::Dot, service(1)));
         curves.push(curve("p50", Color::Blue, Marker::Dot, service(0)));
     }
     curves

@@ -22,6 +22,21 @@ pub fn shown_script(text: &str) -> String {
     if text.contains("://") { redacted(text) } else { text.to_owned() }
 }
 
+/// The name of an endpoint in a form that can be shown: where it is a URL, with or without a method before it, without
+/// user and password, and with secret query values masked. Everything else stays as it is written.
+pub fn endpoint(name: &str) -> String {
+    let Some(sign) = name.find("://") else { return name.to_owned() };
+    let (scheme, rest) = name.split_at(sign + 3);
+    let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (rest, fragment) =
+        rest.split_once('#').map_or((rest, None), |(rest, fragment)| (rest, Some(fragment)));
+    let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    let query = query.map_or_else(String::new, |query| format!("?{}", masked(query)));
+    let fragment = fragment.map_or_else(String::new, |fragment| format!("#{}", masked(fragment)));
+    format!("{scheme}{host}{path}{query}{fragment}")
+}
+
 /// What was typed as a URL, in a form that can be shown although it might not be one.
 pub fn redacted(text: &str) -> String {
     let (start, fragment) = text.split_once('#').map_or((text, ""), |(start, _)| (start, "#***"));
@@ -135,6 +150,20 @@ mod tests {
         }
         for name in ["monkey", "page", "author", "q", "codec", "design", "keyboard"] {
             assert!(shown(name).contains("abc"), "{}", shown(name));
+        }
+    }
+
+    #[test]
+    fn an_endpoint_named_by_a_url_shows_no_secret_and_any_other_name_stays() {
+        for (name, shown) in [
+            ("GET http://ann:pw@host:80/a?token=abc&page=2", "GET http://host:80/a?token=***&page=2"),
+            ("https://ann:p@w@host?api_key=abc", "https://host?api_key=***"),
+            ("http://host/@ann?q=a@b#access_token=abc", "http://host/@ann?q=a@b#access_token=***"),
+            ("http://host/users/${}", "http://host/users/${}"),
+            ("order token=abc", "order token=abc"),
+            ("http://", "http://"),
+        ] {
+            assert_eq!(endpoint(name), shown);
         }
     }
 

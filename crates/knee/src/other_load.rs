@@ -1,0 +1,141 @@
+//! Notices another knee that measures on this machine at the same time, and says so.
+//!
+//! Both hold a lock on one file of the folder for temporary files, whoever they are. Does not wait, refuses nothing, and
+//! says nothing where the file cannot be opened.
+
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+
+/// The file, in the folder for temporary files.
+const FILE: &str = "knee-load.lock";
+
+/// What is said.
+const NOTE: &str =
+    "note: another knee measures on this machine at the same time; each result includes the other's load";
+
+/// Whether this process has a [`Presence`]: its own trials are no other load.
+static PRESENT: AtomicBool = AtomicBool::new(false);
+
+/// This process among those that measure, until it is dropped.
+#[derive(Debug)]
+#[must_use]
+pub struct Presence {
+    file: Option<File>,
+    reported: bool,
+    narrate: fn(&str),
+}
+
+impl Presence {
+    /// Joins those that measure. Another one is reported now, or at the end if it came later.
+    pub fn announce(narrate: fn(&str)) -> Self {
+        let nested = PRESENT.swap(true, Ordering::Relaxed);
+        let file = if nested { None } else { open(&std::env::temp_dir().join(FILE)) };
+        let reported = file.as_ref().is_some_and(enter);
+        if reported {
+            narrate(NOTE);
+        }
+        Self { file, reported, narrate }
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        let Some(file) = &self.file else { return };
+        if !self.reported && is_shared(file) {
+            (self.narrate)(NOTE);
+        }
+        PRESENT.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Takes a share of the lock. Whether somebody else had one.
+fn enter(file: &File) -> bool {
+    let others = is_shared(file);
+    // Another process that looks around just now has the whole lock for a moment.
+    for _ in 0..20 {
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => thread::sleep(Duration::from_millis(1)),
+            _ => break,
+        }
+    }
+    others
+}
+
+/// Whether somebody else has a share of the lock.
+fn is_shared(file: &File) -> bool {
+    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+}
+
+/// The file, made readable for everybody; `None` if it cannot be opened. Anyone can have put something else in its
+/// place: a link is not followed, and a pipe does not make it wait.
+fn open(path: &Path) -> Option<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    let existing = || OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = match existing() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let new =
+                OpenOptions::new().read(true).write(true).create_new(true).custom_flags(flags).open(path);
+            match new {
+                Ok(file) => {
+                    // Other users are noticed only if they can open it.
+                    let _ = fs::set_permissions(path, Permissions::from_mode(0o644));
+                    Some(file)
+                }
+                Err(_) => existing().ok(),
+            }
+        }
+        opened => opened.ok(),
+    };
+    file.filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_of_two_sees_the_first_at_once_and_the_first_the_second_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        let first = open(&path).unwrap();
+        assert!(!enter(&first));
+        let second = open(&path).unwrap();
+        assert!(enter(&second));
+        assert!(is_shared(&first));
+        drop(second);
+        assert!(!is_shared(&first));
+    }
+
+    #[test]
+    fn the_file_is_for_all_users_and_nothing_in_its_place_makes_it_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(FILE);
+        open(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
+        fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+        assert!(open(&path).is_some(), "whoever may only read it takes part");
+        assert!(open(&folder.path().join("absent/lock")).is_none());
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(open(&link).is_none());
+        assert!(open(folder.path()).is_none(), "a folder is no file");
+    }
+
+    #[test]
+    fn a_presence_within_another_of_the_same_process_is_silent() {
+        let outer = Presence::announce(|_| {});
+        let inner = Presence::announce(|line| panic!("{line}"));
+        assert!(inner.file.is_none());
+        drop(inner);
+        assert!(PRESENT.load(Ordering::Relaxed), "the outer one goes on");
+        drop(outer);
+        assert!(!PRESENT.load(Ordering::Relaxed));
+    }
+}
