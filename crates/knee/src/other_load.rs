@@ -1,6 +1,6 @@
 //! Notices another knee that measures on this machine at the same time, and says so.
 //!
-//! Both hold a lock on one file of the folder for temporary files, whoever they are. Does not wait, refuses nothing, and
+//! Both hold a lock on one file of the folder for temporary files, of whichever user. Does not wait, refuses nothing, and
 //! says nothing where the file cannot be opened.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
@@ -55,7 +55,7 @@ impl Drop for Presence {
     }
 }
 
-/// Takes a share of the lock. Whether somebody else had one.
+/// Takes a share of the lock. Whether another process had one.
 fn enter(file: &File) -> bool {
     let others = is_shared(file);
     // Another process that looks around just now has the whole lock for a moment.
@@ -68,12 +68,12 @@ fn enter(file: &File) -> bool {
     others
 }
 
-/// Whether somebody else has a share of the lock.
+/// Whether another process has a share of the lock.
 fn is_shared(file: &File) -> bool {
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// The file, made readable for everybody; `None` if it cannot be opened. Anyone can have put something else in its
+/// The file, made readable for all users; `None` if it cannot be opened. Anyone can have put something else in its
 /// place: a link is not followed, and a pipe does not make it wait.
 fn open(path: &Path) -> Option<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();

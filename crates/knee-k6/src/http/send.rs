@@ -213,12 +213,25 @@ impl RequestSender {
                 body: None,
             },
         );
-        if ended {
-            return answer;
+        if !ended {
+            self.observe(request, hop, &fetched, &answer, expected);
+            Self::keep_cookies(request, hop, &answer);
         }
+        answer
+    }
+
+    /// Reports a request that has ended to k6's view.
+    fn observe(
+        &self,
+        request: &Rc<Request>,
+        hop: &Hop,
+        fetched: &Fetched,
+        answer: &Answer,
+        expected: Option<bool>,
+    ) {
         let exchange = Exchange {
             request,
-            answer: &answer,
+            answer,
             method: &hop.method,
             expected,
             at: fetched.done,
@@ -234,8 +247,6 @@ impl RequestSender {
             at: fetched.done,
         };
         self.observer.request(&exchange, &context);
-        Self::keep_cookies(request, hop, &answer);
-        answer
     }
 
     fn endpoint(&self, request: &Request, hop: &Hop) -> knee_core::plan::EndpointId {

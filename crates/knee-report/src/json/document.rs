@@ -25,8 +25,8 @@ use crate::view::time_summary::TimeSummary;
 use diagnostics::Diagnostics;
 use interval::Interval;
 
-/// The layout's version. Members may be added without a new one; it rises when a member is
-/// taken away or comes to mean something else.
+/// The layout's version. Members can be added without a new one; it rises when a member is
+/// removed or changes its meaning.
 pub const VERSION: u32 = 1;
 
 /// The whole document.

@@ -23,7 +23,7 @@ pub struct Finding {
     pub name: &'static str,
     /// Its value with its unit.
     pub value: String,
-    /// What is to be known about it; may be empty.
+    /// A caveat or an explanation; empty if there is none.
     pub remark: String,
 }
 
@@ -270,7 +270,7 @@ pub fn remarks(report: &Report) -> Vec<Remark> {
     remarks
 }
 
-/// The percentiles that the steps behind the result have too few requests for: how long a step would have to be, and
+/// The percentiles that the steps behind the result have too few requests for: how long a step must be, and
 /// how a limit on them is judged.
 fn missing(report: &Report) -> Vec<String> {
     let steps = deciding(report);

@@ -1,4 +1,4 @@
-//! The percentiles that a run is too short for, and how long it would have to be.
+//! The percentiles that a run is too short for, and how long it must be.
 //!
 //! What a sample can carry is decided in [`knee_core::estimate`].
 

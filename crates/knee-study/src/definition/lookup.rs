@@ -110,7 +110,7 @@ pub(super) fn whole(
     None
 }
 
-/// A value as a service is told it, and as a person would have written it in quotes.
+/// A value as a service gets it, and as a person would have written it in quotes.
 pub(super) fn written(setting: &fixture::Setting) -> String {
     match setting {
         fixture::Setting::Bool(value) => value.to_string(),

@@ -64,7 +64,7 @@ fn remove_in(value: &mut DeValue<'_>, span: &Range<usize>) -> Option<bool> {
     }
 }
 
-/// Notes every placeholder that does not exist: `names` are those that every text may have.
+/// Notes every placeholder that does not exist: `names` are those that every text can have.
 pub(super) fn placeholders(text: &str, names: &[String], finder: &mut Finder<'_>) {
     let Ok(tables) = DeTable::parse(text) else { return };
     let of_service: Vec<&str> = names.iter().map(String::as_str).chain(placeholder::OF_SERVICE).collect();

@@ -1,4 +1,4 @@
-//! A study under way: what it was asked, what is ahead of it, and what it was told.
+//! A study under way: what was asked for, which trials are left, and the results so far.
 //!
 //! Answers questions about itself. Does not go on and does not conclude.
 
@@ -53,7 +53,7 @@ impl Study {
         self.ahead.iter()
     }
 
-    /// What was told so far.
+    /// The results so far.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }

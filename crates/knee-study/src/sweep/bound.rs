@@ -49,7 +49,7 @@ impl CpuBound {
         })
     }
 
-    /// Whether the CPU is what limits the service. With a machine whose CPUs were nearly full, or may have been, a
+    /// Whether the CPU is what limits the service. On a machine whose CPUs were nearly full, or could have been, a
     /// service that used little CPU time itself can still have waited for CPU time.
     pub fn finding(&self) -> CpuFinding {
         match self.host_busy {

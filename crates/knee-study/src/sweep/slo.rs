@@ -37,7 +37,7 @@ pub struct Held {
     pub seconds: f64,
     /// Whether there were enough requests for the statistic to be published on its own.
     pub enough: bool,
-    /// Requests that took longer than the limit, or may have.
+    /// Requests that took longer than the limit, or could have.
     pub over: u64,
     /// All requests.
     pub n: u64,

@@ -42,7 +42,7 @@ impl Purpose {
 /// The load of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepLoad {
-    /// Poisson arrivals a second.
+    /// Poisson arrivals per second.
     ArrivalRate(f64),
     /// So many connections, each waiting for its answer.
     Connections(u32),
