@@ -242,13 +242,17 @@ impl Steady {
         if is_steady(plan) && enough && self.area > 0 {
             let area = self.area as f64;
             load.little_residual = Some((self.service.sum() as f64 - area).abs() / area);
-            load.little_allowance = self.age_in_flight() * self.at_edges() / area;
+            load.little_allowance = self.sticking_out() / area;
         }
     }
 
-    /// How many requests stick out of the steady part at the edge that has more of them.
-    fn at_edges(&self) -> f64 {
-        self.at_start.unwrap_or_default().0.max(self.at_end.0) as f64
+    /// How much of the requests that are in flight at the edge that has more of them can lie within the steady part, in
+    /// nanoseconds: each its mean age, and one of them all of the longest service time. With one or two at the edge the
+    /// mean says little, because it is long requests that edges cut.
+    fn sticking_out(&self) -> f64 {
+        let count = self.at_start.unwrap_or_default().0.max(self.at_end.0);
+        let longest = self.service.max().unwrap_or_default().0 as f64;
+        count.checked_sub(1).map_or(0.0, |others| longest + others as f64 * self.age_in_flight())
     }
 
     /// The mean age, in nanoseconds, of a request in flight at a random moment:

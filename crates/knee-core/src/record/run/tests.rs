@@ -306,6 +306,23 @@ fn a_damaged_record_tells_what_lies_before_the_damage_and_where_it_is() {
 }
 
 #[test]
+fn a_slow_request_across_the_end_of_the_steady_part_does_not_break_littles_law() {
+    // A thousand requests of 1 ms a second, and one of 200 ms in flight at the end of the last second: what it has
+    // taken until then is in the area and not among the service times, of which one of 200 ms was seen before.
+    let mut intervals: Vec<_> = (0..3).map(|k| second(k, 1_000, 1_000, 1)).collect();
+    let tally = intervals[0].measured.endpoint_mut(EndpointId(0));
+    count(tally, 1_001, 1, 200);
+    intervals[0].concurrency.area += 200_000_000;
+    intervals[2].concurrency.area += 150_000_000;
+    intervals[2].concurrency.at_end = 1;
+    for interval in &mut intervals {
+        interval.concurrency.clipped = interval.concurrency.area;
+    }
+    let run = folded(head(1_000.0, 0, 3), &intervals).end(Ending::Completed);
+    assert!(!codes(&run).contains(&"littles_law"), "{:?}", run.validity.diagnostics.load);
+}
+
+#[test]
 fn load_that_piles_up_breaks_littles_law() {
     // 100 due and sent a second, 50 answered: in flight grows by 50 a second, each answered one
     // was open for half of the time since the start.
