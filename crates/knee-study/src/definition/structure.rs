@@ -18,7 +18,9 @@ use super::raw::Document;
 pub(super) fn document(text: &str, finder: &mut Finder<'_>) -> Option<Document> {
     let (mut tables, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
-        errors.iter().for_each(|error| problem::syntax(finder, error));
+        for error in &errors {
+            problem::syntax(finder, error);
+        }
         return None;
     }
     // Whether all tables are there, and all keys that were written under a name that is known.
@@ -77,11 +79,13 @@ pub(super) fn placeholders(text: &str, names: &[String], finder: &mut Finder<'_>
         ("workloads", &["env"], &of_script),
     ];
     for (kind, keys, known) in filled {
-        let named = tables.get_ref().get(kind).and_then(|value| value.get_ref().as_table());
-        for entry in named.into_iter().flat_map(DeTable::values) {
+        let declared = tables.get_ref().get(kind).and_then(|value| value.get_ref().as_table());
+        for entry in declared.into_iter().flat_map(DeTable::values) {
             for key in keys {
                 let value = entry.get_ref().as_table().and_then(|table| table.get(*key));
-                value.into_iter().for_each(|value| check(value, known, finder));
+                if let Some(value) = value {
+                    check(value, known, finder);
+                }
             }
         }
     }
