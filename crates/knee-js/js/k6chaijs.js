@@ -145,15 +145,16 @@ class Assertion {
     const fill = (subject, found) =>
       words.replace(/#\{(this|exp|act)\}/g, (_, what) => ({ this: subject, exp: inspect(expected), act: found })[what]);
     const plain = fill(inspect(this.value), inspect(actual));
-    const prefix = this.label === undefined ? '' : `${this.label}: `;
-    const name = config.aggregateChecks
-      ? shortened(fill(this.label === undefined ? '${this}' : this.label, '${actual}'), config.truncateVariableThreshold)
-      : shortened(`${prefix}${plain}`, config.truncateMsgThreshold);
+    // Aggregated checks are named by the label, so the message does without it.
+    const message = this.label === undefined || config.aggregateChecks ? plain : `${this.label}: ${plain}`;
+    const shape = () => fill(this.label === undefined ? '${this}' : this.label, '${actual}');
+    const name = config.aggregateChecks ? shortened(shape(), config.truncateVariableThreshold) : message;
     check(null, { [name]: held });
     if (held) return this;
-    if (config.logFailures) console.warn(`${prefix}${plain}`);
+    const short = shortened(message, config.truncateVariableThreshold);
+    if (config.logFailures) console.warn(short);
     if (config.exitOnError) exec.test.abort(plain);
-    throw new AssertionError(shortened(plain, config.truncateVariableThreshold), { actual, expected });
+    throw new AssertionError(short, { actual, expected });
   }
 
   // A condition that must hold whatever `not` says, such as that a list is a list.
@@ -399,7 +400,9 @@ const CALLS = {
     } catch (error) {
       isValid = false;
     }
-    return this.check(isValid, 'has valid json body', 'has no valid json body');
+    // The check has this name whatever the label, and `not` does not turn it round.
+    new Assertion(undefined).check(isValid, 'has valid json body', '');
+    return this;
   },
 };
 

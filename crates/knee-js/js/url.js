@@ -369,3 +369,7 @@ export class URL {
     return this.href;
   }
 }
+
+// The library fills in what the script's engine lacks, so scripts use both without importing them.
+globalThis.URL ??= URL;
+globalThis.URLSearchParams ??= URLSearchParams;

@@ -182,9 +182,9 @@ fn verb<'js>(ctx: &Ctx<'js>, method: &'static str, with_body: bool) -> Result<Fu
         };
         return Function::new(ctx.clone(), call);
     }
-    let call = move |ctx: Ctx<'js>, url: Value<'js>, params: Opt<Value<'js>>, odd: Opt<Value<'js>>| {
-        // k6 reads `http.get(url, null, params)` as `http.get(url, params)`.
-        let params = params.0.filter(|value| !value.is_null()).or(odd.0);
+    // `http.get(url, null, params)` has no parameters, as in k6: the third argument is not looked at.
+    let call = move |ctx: Ctx<'js>, url: Value<'js>, params: Opt<Value<'js>>| {
+        let params = params.0;
         perform(&ctx, &Wanted { method: method.clone(), url: &url, body: None, params: params.as_ref() })
     };
     Function::new(ctx.clone(), call)

@@ -48,16 +48,17 @@ fn check<'js>(
     for pair in sets.props::<String, Value<'js>>() {
         let (name, condition) = pair?;
         refuse_colons(&ctx, &name)?;
-        let verdict = match condition.as_function() {
-            Some(function) => function.call::<_, Value<'js>>((value.clone(),)),
-            None => Ok(condition),
-        };
-        if verdict.as_ref().is_ok_and(Value::is_promise) {
+        if is_async(&condition) {
             return Err(go_error::throw(
                 &ctx,
                 "check() does not support async functions: await the value first, and check that",
             ));
         }
+        // A promise that a plain function returns is an object like any other, and true, as in k6.
+        let verdict = match condition.as_function() {
+            Some(function) => function.call::<_, Value<'js>>((value.clone(),)),
+            None => Ok(condition),
+        };
         let passed = verdict.and_then(|verdict| verdict.get::<Coerced<bool>>());
         let told = matches!(passed, Ok(Coerced(true)));
         state.observe(&tags, |observer, context| observer.check(&name, told, context));
@@ -65,6 +66,12 @@ fn check<'js>(
         all &= passed?.0;
     }
     Ok(all)
+}
+
+/// Whether a value is a function declared with `async`.
+fn is_async(value: &Value<'_>) -> bool {
+    let kind = |function: &Function<'_>| function.get::<_, String>(PredefinedAtom::SymbolToStringTag);
+    value.as_function().is_some_and(|function| kind(function).is_ok_and(|kind| kind == "AsyncFunction"))
 }
 
 fn fail<'js>(ctx: Ctx<'js>, message: Opt<Coerced<String>>) -> Result<()> {
@@ -81,8 +88,7 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
         return Err(go_error::throw(&ctx, "group() requires a callback as a second argument"));
     };
     refuse_colons(&ctx, &name.0)?;
-    let kind: Value<'js> = body.get(PredefinedAtom::SymbolToStringTag)?;
-    if kind.get::<String>().is_ok_and(|kind| kind == "AsyncFunction") {
+    if is_async(body.as_value()) {
         return Err(go_error::throw(&ctx, "group() does not support async functions"));
     }
     let outer = state.group.borrow().clone();

@@ -1,3 +1,3 @@
-// says: outside of the script's folder
+// says: outside of the folders that the script can read
 open('../../../../../../../../../../etc/passwd');
 export default function () {}

@@ -1,5 +1,5 @@
 // passed: 14
-// failed: 4
+// failed: 6
 import chai, { describe, expect } from 'https://jslib.k6.io/k6chaijs/4.3.4.3/index.js';
 
 const same = (found, expected) => {
@@ -43,5 +43,10 @@ export default function () {
   same(message(() => expect({ a: [1] }, 'x').to.deep.equal({ a: [2] })), 'AssertionError: expected { a: [ 1 ] } to deeply equal { a: [ 2 ] }');
   same(message(() => expect(1).to.be.nonsense), 'Error: Invalid Chai property: nonsense');
   expect('word', 'word').to.be.longerThan(3);
+  chai.config.aggregateChecks = false;
+  same(message(() => expect(1, 'one').to.equal(2)), 'AssertionError: one: expected 1 to equal 2');
+  const long = `${'word '.repeat(30)}`;
+  same(message(() => expect(1, long).to.equal(2)), `AssertionError: ${long.slice(0, 100)}...`);
+  chai.config.aggregateChecks = true;
   same(message(() => chai.assert.isTrue(true, 'assert')), 'nothing thrown');
 }

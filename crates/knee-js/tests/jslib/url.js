@@ -7,6 +7,7 @@ const same = (found, expected) => {
 };
 
 export default function () {
+  same([globalThis.URL === URL, globalThis.URLSearchParams === URLSearchParams].join(), 'true,true');
   const url = new URL('HTTPS://me:pw@Example.com:8443/a/../b c?x=1&y=a%20b#frag');
   same(url, 'https://me:pw@example.com:8443/b%20c?x=1&y=a%20b#frag');
   same([url.origin, url.host, url.pathname, url.search, url.hash, url.username].join(' '), 'https://example.com:8443 example.com:8443 /b%20c ?x=1&y=a%20b #frag me');

@@ -133,15 +133,16 @@ fn the_scheduler_is_loaded_at_a_constant_rate_of_arrivals() {
 fn the_scheduler_is_asked_in_the_proportions_of_its_clients() {
     let (outcome, jobs) = run_scheduler(Duration::ZERO, "7");
     assert_eq!(jobs.refused, Vec::<String>::new());
-    assert_eq!((outcome.iterations, outcome.requests.len()), (200.0, 200));
-    assert_eq!(jobs.now + jobs.later + jobs.list, 200);
-    // 140, 30 and 30 of 200 are due; the draw is a fixed one, and the bounds are four standard deviations.
+    // 200 per second for a second, the arrival at its very end included.
+    assert_eq!((outcome.iterations, outcome.requests.len()), (201.0, 201));
+    assert_eq!(jobs.now + jobs.later + jobs.list, 201);
+    // 140, 30 and 30 of 200 are to be expected; the draw is a fixed one, and the bounds are four standard deviations.
     assert!((115..=165).contains(&jobs.now), "{jobs:?}");
     assert!((10..=50).contains(&jobs.later) && (10..=50).contains(&jobs.list), "{jobs:?}");
     // Two checks for each call to make at once, one for every other request; nothing failed.
-    assert_eq!(outcome.checks, (200 + jobs.now as u64, 0), "{:?}", outcome.failed);
+    assert_eq!(outcome.checks, (201 + jobs.now as u64, 0), "{:?}", outcome.failed);
     assert_eq!(outcome.counters["tasks_created"], jobs.now as f64);
-    assert_eq!(outcome.counters["http_reqs"], 200.0);
+    assert_eq!(outcome.counters["http_reqs"], 201.0);
     assert_eq!(outcome.crossed, Vec::<String>::new());
     // The same seed draws the same mix, another one another.
     let mix = |seed| {
@@ -156,7 +157,7 @@ fn the_scheduler_is_asked_in_the_proportions_of_its_clients() {
 fn a_slow_scheduler_is_asked_no_less() {
     // One client that waits for its answers would manage 5 requests in this second.
     let (outcome, jobs) = run_scheduler(Duration::from_millis(200), "7");
-    assert_eq!((outcome.iterations, jobs.arrivals.len()), (200.0, 200));
+    assert_eq!((outcome.iterations, jobs.arrivals.len()), (201.0, 201));
     assert!(!outcome.counters.contains_key("dropped_iterations"), "{:?}", outcome.counters);
     // The requests are spread over the second. A busy machine can make the first late, not all of them.
     let span = *jobs.arrivals.iter().max().unwrap() - *jobs.arrivals.iter().min().unwrap();
