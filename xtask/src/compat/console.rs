@@ -16,48 +16,20 @@ pub enum Writer {
 
 /// Lines as `level message`. A stack is cut off: it names places in two different engines.
 pub fn lines(writer: Writer, stderr: &str) -> Vec<String> {
-    let mut said: Vec<(String, String)> = Vec::new();
-    let mut open = false;
-    for line in stderr.lines() {
-        match entry(writer, line) {
-            Some(Entry::Said(level, message)) => {
-                said.push((level, message));
-                open = true;
-            }
-            Some(Entry::Other) => open = false,
-            // A message goes on until the next entry.
-            None => {
-                if let Some((_, message)) = said.last_mut().filter(|_| open) {
-                    message.push('\n');
-                    message.push_str(line);
-                }
-            }
-        }
-    }
-    said.iter().map(|(level, message)| format!("{level} {}", cut(message))).collect()
+    let said = stderr.lines().filter_map(|line| entry(writer, line));
+    said.map(|(level, message)| format!("{level} {}", cut(&message))).collect()
 }
 
-/// One line of a log.
-enum Entry {
-    /// Of the script: level and message.
-    Said(String, String),
-    /// Of the program.
-    Other,
-}
-
-fn entry(writer: Writer, line: &str) -> Option<Entry> {
+/// Level and message of a line that is the script's. Each entry of a log is one line.
+fn entry(writer: Writer, line: &str) -> Option<(String, String)> {
     if let Some(fields) = serde_json::from_str::<Value>(line).ok().filter(Value::is_object) {
-        return Some(of_fields(writer, |key| fields[key].as_str().map(str::to_owned)));
+        return of_fields(writer, |key| fields[key].as_str().map(str::to_owned));
     }
-    if line.starts_with("time=") {
-        return Some(of_fields(writer, |key| pair(line, key)));
-    }
-    let of_program = ["record: ", "warning: ", "error: ", "hint: "];
-    of_program.iter().any(|start| line.starts_with(start)).then_some(Entry::Other)
+    line.starts_with("time=").then(|| of_fields(writer, |key| pair(line, key))).flatten()
 }
 
 /// k6 says where a line is from; a failed request is reported without a source.
-fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Entry {
+fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Option<(String, String)> {
     let message = field("msg").unwrap_or_default();
     let of_script = matches!(field("source").as_deref(), Some("console" | "stacktrace"));
     // What a program says of a metric or of the test has words of its own.
@@ -68,17 +40,13 @@ fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Entry {
         "test marked as failed: ",
     ];
     if of_program.iter().any(|words| message.contains(words)) {
-        return Entry::Other;
+        return None;
     }
-    if writer == Writer::Knee
+    let is_script = writer == Writer::Knee
         || of_script
         || message == "Request Failed"
-        || message.starts_with("Uncaught (in promise)")
-    {
-        Entry::Said(field("level").unwrap_or_default(), message)
-    } else {
-        Entry::Other
-    }
+        || message.starts_with("Uncaught (in promise)");
+    is_script.then(|| (field("level").unwrap_or_default(), message))
 }
 
 /// The value of `key` in `a=1 b="two words"`.
