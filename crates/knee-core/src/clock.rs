@@ -1,4 +1,4 @@
-//! Reading time: the one module of the project that does.
+//! Reads the time; the only module of the project that does.
 //!
 //! Does not wait; waiting until a due time belongs to `knee-engine`'s pacer.
 
@@ -29,8 +29,8 @@ impl MonotonicClock {
     }
 }
 
-/// Wall-clock time since the Unix epoch, for joining a run with what other programs
-/// logged; never for durations. A clock set before 1970 reads zero.
+/// Wall-clock time since the Unix epoch, for comparing a run with the logs of other programs; never for durations. A
+/// clock set before 1970 reads zero.
 pub fn wall() -> Nanos {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(Nanos::ZERO, Nanos::from)
 }

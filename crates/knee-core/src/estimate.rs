@@ -1,7 +1,6 @@
-//! What a sample can carry: quantiles with their honesty, and the summary a report shows.
+//! What a sample supports: quantiles with their precision, and the summary that a report shows.
 //!
-//! Does not interpolate, guess a distribution or print; a report shows what is here and
-//! calculates nothing.
+//! Does not interpolate, guess a distribution or print; a report shows these figures and calculates nothing.
 
 use crate::histogram::{HIGHEST, Histogram, rank};
 use crate::outcome::Outcome;
@@ -10,22 +9,21 @@ use crate::unit::Nanos;
 
 /// Samples that must lie above a quantile before it is published.
 ///
-/// With `n (1 - q)` samples above, the 95 % interval of the quantile's true rank is about
-/// `1 - q` times `1 ± 2 / sqrt(n (1 - q))` from the top (the normal approximation of the binomial
-/// distribution of ranks; David and Nagaraja, Order Statistics, 7.1): with 100 of them a p99 is
-/// somewhere between the 98.8th and the 99.2nd percentile. The rule is the same for every quantile, so a
-/// median needs 200 samples; what fewer can say, least, greatest and mean say better.
+/// With `n (1 - q)` samples above, the 95 % interval of the quantile's true rank is about `1 - q` times `1 ± 2 /
+/// sqrt(n (1 - q))` from the top (the normal approximation of the binomial distribution of ranks; David and Nagaraja,
+/// Order Statistics, 7.1): with 100 of them a p99 is somewhere between the 98.8th and the 99.2nd percentile. The rule
+/// is the same for every quantile, so a median needs 200 samples. For fewer samples, minimum, maximum and mean say
+/// more.
 pub const SAMPLES_ABOVE: u64 = 100;
 
-/// A quantile, or why there is none.
+/// A quantile, or the reason why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantile {
     /// The value, good to a thousandth (the width of a histogram's bucket).
     Value(Nanos),
-    /// It is this or more: requests that did not end in time lie at or below it, and without them it
-    /// is not reached.
+    /// A lower bound: requests that did not end in time are needed to reach its rank.
     AtLeast(Nanos),
-    /// The sample is too small to carry it.
+    /// The sample is too small for it.
     TooFew {
         /// How many there are.
         n: u64,
@@ -40,7 +38,7 @@ pub fn samples_needed(q: f64) -> u64 {
     (SAMPLES_ABOVE as f64 / (1.0 - q) * (1.0 - 1e-9)).ceil() as u64
 }
 
-/// Times of requests, those known exactly apart from those that only say "at least".
+/// Times of requests: exact times and lower bounds, kept separately.
 #[derive(Clone, Debug, Default)]
 pub struct Distribution {
     all: Histogram,
@@ -94,12 +92,12 @@ impl Distribution {
         distribution
     }
 
-    /// All times, those that only say "at least" among them.
+    /// All times, including lower bounds.
     pub const fn all(&self) -> &Histogram {
         &self.all
     }
 
-    /// The times that only say "at least".
+    /// The lower bounds.
     pub const fn bounds(&self) -> &Histogram {
         &self.bounds
     }
@@ -111,10 +109,9 @@ impl Distribution {
 
     /// The quantile `q` (0 to below 1) by nearest rank.
     ///
-    /// A request that was given up after `t` would have taken `t` or more, so the times that
-    /// are missing can only move the quantile up: the value found is the least that it can be. It is
-    /// also the most, and so exact, if as many exact times as its rank lie at or below it: wherever
-    /// the missing times lie in truth, the rank is filled by then.
+    /// A request that was given up after `t` would have taken `t` or more, so the missing times can only move the
+    /// quantile up: the value found is a lower bound. It is exact if the number of exact times at or below it reaches
+    /// its rank: the true values of the missing times then do not matter.
     pub fn quantile(&self, q: f64) -> Quantile {
         let (n, needed) = (self.n(), samples_needed(q));
         let Some(value) = self.all.quantile(q).filter(|_| n >= needed) else {
@@ -135,7 +132,7 @@ impl Distribution {
         Quantile::AtLeast(least.max(self.all.min().unwrap_or_default()).min(value))
     }
 
-    /// Everything a report shows of it.
+    /// All figures that a report shows.
     pub fn summary(&self) -> Summary {
         Summary {
             n: self.n(),
@@ -157,7 +154,7 @@ impl Distribution {
 pub struct Summary {
     /// How many times there are.
     pub n: u64,
-    /// How many of them only say "at least". Above zero, `mean` and `max` are lower bounds too.
+    /// How many of them are lower bounds. If any, `mean` and `max` are lower bounds too.
     pub bounds: u64,
     /// Exact mean, rounded to a nanosecond; `None` without any.
     pub mean: Option<Nanos>,

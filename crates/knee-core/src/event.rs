@@ -1,7 +1,7 @@
-//! What a run tells while it runs: one closed enum that screens subscribe to.
+//! Events of a run in progress: one closed enum, to which screens subscribe.
 //!
-//! Events are for showing. The record is written from the same data by its own path, so a
-//! screen that falls behind loses a frame, never a number.
+//! Events are for showing. The record is written separately from the same data, so a screen that falls behind loses a
+//! frame, never a measurement.
 
 use std::sync::Arc;
 
@@ -15,12 +15,12 @@ pub enum Event {
     Started(Arc<Head>),
     /// An interval is complete.
     Interval(Arc<Interval>),
-    /// No new arrivals any more; requests in flight have their grace period.
+    /// Arrivals have ended; requests in flight have their grace period.
     Stopping {
         /// Whether a person asked for it (as opposed to the plan).
         interrupted: bool,
     },
-    /// The tool (not the target) met something worth a line, such as a full disk.
+    /// A problem of this program, not of the target, such as a full disk.
     Warning(String),
     /// The run is over.
     Ended(Arc<Run>),

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::Histogram;
 use crate::unit::Nanos;
 
-/// What the load generator saw of itself during one interval. `None` means that this platform
+/// The load generator's samples of itself during one interval. `None` means that this platform
 /// cannot measure it, never "zero".
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorSample {
     /// One entry per worker thread.
     pub workers: Vec<WorkerSample>,
-    /// Scheduling periods in which a CPU quota stopped this process, and all periods. Of the cgroup, its own or one
-    /// above it, that was stopped most.
+    /// Scheduling periods in which a CPU quota stopped this process, and all periods. Of the cgroup that was stopped
+    /// most: its own or one above it.
     pub throttled: Option<(u64, u64)>,
     /// Share of the interval, 0 to 1, that a hypervisor took from this machine's CPUs.
     pub steal: Option<f64>,
@@ -22,8 +22,8 @@ pub struct GeneratorSample {
     pub host_busy: Option<f64>,
     /// File descriptors open and the limit on them.
     pub descriptors: Option<(u64, u64)>,
-    /// Most local ports taken towards one address (open and in `TIME_WAIT`), and how many there are. While all
-    /// sockets of the machine are few, it is those.
+    /// Most local ports in use towards one address (open or in `TIME_WAIT`), and the number of local ports. If the
+    /// machine has few sockets, all of them are counted instead.
     pub ports: Option<(u64, u64)>,
     /// Resident memory in bytes.
     pub resident_bytes: Option<u64>,
@@ -32,7 +32,7 @@ pub struct GeneratorSample {
     pub wall_drift_ns: i64,
     /// Time the machine was suspended since the start of the run.
     pub suspended: Option<Nanos>,
-    /// How late the workers noticed what was ready. Absent in records of earlier versions.
+    /// How late the workers noticed events. Absent in records of earlier versions.
     #[serde(default)]
     pub loop_lag: Option<LoopLag>,
     /// How late this platform's timers are by construction; no fault of the run.
@@ -56,23 +56,23 @@ pub struct WorkerSample {
     pub run_delay: Option<f64>,
 }
 
-/// How late responses were read, as a timer that is tried every few milliseconds shows it.
+/// How late responses were read, estimated from a timer that fires every few milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopLag {
-    /// By response: how long it lay there, estimated.
+    /// Per response: how long it waited to be read, estimated.
     pub lateness: Histogram,
-    /// How often it was tried.
+    /// Number of tries.
     pub tries: u64,
-    /// The sum of the pauses of [`PAUSE`] and longer; of several workers the most that one saw.
+    /// The sum of the pauses of [`PAUSE`] and longer; with several workers, the largest sum of one worker.
     pub paused: Nanos,
 }
 
-/// From this lateness on the worker was not slow but stood still.
+/// From this lateness on, the worker counts as stopped, not slow.
 pub const PAUSE: Nanos = Nanos::from_millis(100);
 
 impl LoopLag {
-    /// Notes that a try was `late`: that held up `held` responses, and `others` were read without such a delay.
+    /// Records a try that was `late`. It delayed `held` responses; `others` were read without this delay.
     pub fn note(&mut self, late: Nanos, held: u64, others: u64) {
         self.tries += 1;
         self.lateness.record_many(late, held);
@@ -82,7 +82,7 @@ impl LoopLag {
         }
     }
 
-    /// Adds what another worker saw in the same interval.
+    /// Adds the samples of another worker in the same interval.
     pub fn merge_beside(&mut self, other: &Self) {
         self.lateness.merge(&other.lateness);
         self.tries = self.tries.saturating_add(other.tries);

@@ -1,12 +1,11 @@
 //! A mergeable histogram of times: the layout of an HDR histogram, kept sparse.
 //!
-//! Values are whole nanoseconds from 0 to one hour. Below 1,024 ns every value has a bucket
-//! of its own; above, each doubling is cut into 1,024 equal buckets, so that a bucket is
-//! never wider than 1/1,024 of the values in it: three significant digits over the whole
-//! range, and exactly the log-linear layout of Gil Tene's `HdrHistogram`. Counts live in
-//! pages of 16 buckets that appear when a value first falls into them, because a run keeps
-//! hundreds of histograms of which each touches a narrow band. Pages come in blocks of one size, so that what one
-//! histogram gives back another one takes, and a run of hours leaves no holes in its heap.
+//! Values are whole nanoseconds from 0 to one hour. Below 1,024 ns every value has a bucket of its own; above, each
+//! doubling is cut into 1,024 equal buckets, so that a bucket is never wider than 1/1,024 of the values in it: three
+//! significant digits over the whole range, and exactly the log-linear layout of Gil Tene's `HdrHistogram`. Counts are
+//! stored in pages of 16 buckets. A page is allocated when a value first falls into it, because a run keeps hundreds
+//! of histograms, each with values in a narrow range. Pages come in blocks of one size. A histogram can therefore
+//! reuse the blocks that another one freed, and a run of hours does not fragment its heap.
 //!
 //! Does not interpolate, does not correct for coordinated omission (response time is measured
 //! from when a request was due, so there is nothing to correct), and does not clamp: a value
@@ -60,8 +59,8 @@ const fn highest_of(index: usize) -> u64 {
 
 /// Counts of times by bucket, with the exact count, sum, least and greatest beside them.
 ///
-/// Merging is associative and commutative and loses nothing, so the quantile of any window,
-/// endpoint or set of machines can be had from the parts.
+/// Merging is associative and commutative and loses nothing, so the quantiles of any window, endpoint or set of
+/// machines can be computed from the parts.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     /// Slot of each page of buckets, or `ABSENT`. Empty until the first value.
@@ -72,7 +71,7 @@ pub struct Histogram {
         reason = "blocks that were moved as the list grows would leave the holes again"
     )]
     blocks: Vec<Box<Block>>,
-    /// Slots that are taken.
+    /// Used slots.
     slots: u16,
     count: u64,
     overflow: u64,
@@ -148,7 +147,7 @@ impl Histogram {
         *bucket = bucket.saturating_add(count);
     }
 
-    /// A page of buckets, which appears if it is new.
+    /// A page of buckets, allocated if it is new.
     fn page_mut(&mut self, page: usize) -> &mut Page {
         if self.directory.is_empty() {
             self.directory = vec![ABSENT; DIRECTORY];
@@ -165,7 +164,7 @@ impl Histogram {
         &mut self.blocks[slot >> BLOCK_BITS][slot & (BLOCK - 1)]
     }
 
-    /// The page in a slot that is taken.
+    /// The page in a used slot.
     fn page(&self, slot: u16) -> &Page {
         &self.blocks[slot as usize >> BLOCK_BITS][slot as usize & (BLOCK - 1)]
     }
@@ -188,8 +187,8 @@ impl Histogram {
         }
     }
 
-    /// Forgets every value, and the pages that held none of them: the next interval finds the pages
-    /// it will most likely need, and one odd interval does not hold memory for the rest of the run.
+    /// Clears every value and frees the pages that held none. The pages that the next interval will most likely need
+    /// stay, and an unusual interval does not hold memory for the rest of the run.
     pub fn clear(&mut self) {
         if self.count == 0 {
             return;

@@ -1,4 +1,4 @@
-//! What one interval of a run measured: the tallies, and what the load generator saw of itself.
+//! What one interval of a run measured: the tallies, and the load generator's samples of itself.
 //!
 //! Does not sum intervals up; see [`crate::record::run`].
 
@@ -34,7 +34,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Forgets everything and keeps the memory, for a later interval.
+    /// Clears everything and keeps the memory for a later interval.
     pub fn clear(&mut self) {
         let (mut warm_up, mut measured) =
             (std::mem::take(&mut self.warm_up), std::mem::take(&mut self.measured));

@@ -1,7 +1,6 @@
 //! How a request can end, and who is to blame when it did not end well.
 //!
-//! Does not count (see [`crate::tally`]) and does not decide from bytes or
-//! errno which fault it was; `knee-engine` does that where it sees them.
+//! Does not count (see [`crate::tally`]). `knee-engine` decides from bytes or errno which fault it was.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,11 +13,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Outcome {
-    /// A whole answer with an expected status (200 to 399).
+    /// A complete response with an expected status (200 to 399).
     Ok,
-    /// A whole answer with another status.
+    /// A complete response with another status.
     HttpError,
-    /// No whole answer: the connection, the protocol or the generator failed.
+    /// No complete response: the connection, the protocol or the generator failed.
     TransportError,
     /// Sent, and not answered within the request's time limit. Its times are lower bounds.
     Timeout,
@@ -29,7 +28,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Every outcome, in the order in which books are printed.
+    /// Every outcome, in the order in which the request accounting prints them.
     pub const ALL: [Self; 6] =
         [Self::Ok, Self::HttpError, Self::TransportError, Self::Timeout, Self::Unsent, Self::Censored];
 
@@ -45,7 +44,7 @@ impl Outcome {
         }
     }
 
-    /// Whether the times of such a request only say "at least".
+    /// Whether the times of such a request are lower bounds.
     pub const fn is_lower_bound(self) -> bool {
         matches!(self, Self::Timeout | Self::Unsent | Self::Censored)
     }
@@ -57,11 +56,11 @@ impl Outcome {
 pub enum Blame {
     /// This machine or this program: the result says nothing about the server.
     Generator,
-    /// What lies between: names, routes, resets on the way.
+    /// The network in between: names, routes, resets on the way.
     Network,
-    /// The server answered with something that is not what the protocol allows.
+    /// The server's response violates the protocol.
     Protocol,
-    /// The server refused, hung up or did not answer in time.
+    /// The server refused, closed the connection or did not respond in time.
     Server,
 }
 
@@ -125,25 +124,25 @@ faults! {
     Unreachable, Network, "unreachable", "no route to the host";
     Reset, Network, "reset", "the connection was reset";
     TlsCertificate, Network, "tls_certificate", "the server's certificate was not accepted";
-    TlsHandshake, Network, "tls_handshake", "no TLS session could be agreed";
+    TlsHandshake, Network, "tls_handshake", "the TLS handshake failed";
     TlsBroken, Network, "tls_broken", "the TLS stream broke after the handshake";
     NetworkOther, Network, "network_other", "the network failed in another way";
-    MalformedHead, Protocol, "malformed_head", "the answer does not begin as HTTP/1.1 does";
-    HeadTooLarge, Protocol, "head_too_large", "the head of the answer is larger than any client accepts";
-    TooManyInterim, Protocol, "too_many_interim", "the server sent interim answers without end";
-    UnexpectedUpgrade, Protocol, "unexpected_upgrade", "the server changed to another protocol unasked";
+    MalformedHead, Protocol, "malformed_head", "the response does not begin as HTTP/1.1 requires";
+    HeadTooLarge, Protocol, "head_too_large", "the head of the response is larger than any client accepts";
+    TooManyInterim, Protocol, "too_many_interim", "the server sent too many interim responses";
+    UnexpectedUpgrade, Protocol, "unexpected_upgrade", "the server switched to another protocol unasked";
     BadLength, Protocol, "bad_length", "the length of the body is not a number, or contradicts another";
-    ConflictingFraming, Protocol, "conflicting_framing", "the answer has both a length and a chunked body";
+    ConflictingFraming, Protocol, "conflicting_framing", "the response has both a length and a chunked body";
     BadChunk, Protocol, "bad_chunk", "a chunk of the body is malformed";
     ShortBody, Protocol, "short_body", "the connection ended before the body was complete";
-    DecodeFailed, Protocol, "decode_failed", "the body is not encoded as the answer says";
+    DecodeFailed, Protocol, "decode_failed", "the body is not encoded as the response says";
     DecodeLimit, Protocol, "decode_limit", "the decoded body is larger than the limit";
     BodyLimit, Protocol, "body_limit", "the body is larger than the limit";
-    Unsolicited, Protocol, "unsolicited", "the server sent an answer that nothing asked for";
+    Unsolicited, Protocol, "unsolicited", "the server sent a response that no request asked for";
     BadRedirect, Protocol, "bad_redirect", "a redirect leads nowhere that can be followed";
     Refused, Server, "refused", "the server refused the connection";
     ClosedEarly, Server, "closed_early", "the server closed the connection before it answered";
-    RequestTimeout, Server, "request_timeout", "no whole answer within the time limit";
+    RequestTimeout, Server, "request_timeout", "no complete response within the time limit";
 }
 
 #[cfg(test)]

@@ -11,16 +11,15 @@ use crate::unit::Nanos;
 /// Everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The scenarios, which run side by side; a one-liner has one.
+    /// The scenarios, which run in parallel; a one-liner has one.
     pub scenarios: Vec<Scenario>,
-    /// What is asked for, as far as the plan knows before the run; endpoints met later are
-    /// announced in the record.
+    /// The endpoints that are known before the run; the record announces those that appear later.
     pub endpoints: Vec<Endpoint>,
-    /// Requests due before this time are kept apart and stay out of the totals.
+    /// Requests due before this time are counted separately, not in the totals.
     pub warm_up: Nanos,
     /// How long open requests can take to finish after the last arrival.
     pub grace: Nanos,
-    /// Time limit of one request, from sent to done, and of waiting to be sent; `None` for no limit.
+    /// Time limit of one request from sent to done, and of its wait to be sent; `None` for no limit.
     pub request_timeout: Option<Nanos>,
     /// Time limit for a connection: name, TCP and TLS together.
     pub connect_timeout: Nanos,
@@ -40,8 +39,8 @@ impl Plan {
             .try_fold(Nanos::ZERO, |latest, end| end.map(|end| latest.max(end)))
     }
 
-    /// When the last scenario ends at the latest, whatever ends it; after that answers are waited for and nothing more
-    /// comes due. `MAX` if only the number of requests ends one.
+    /// When the last scenario ends at the latest. After that nothing comes due, and only responses are awaited. `MAX`
+    /// if only the number of requests ends one.
     pub fn arrivals_end(&self) -> Nanos {
         self.scenarios.iter().map(|scenario| scenario.ends().unwrap_or(Nanos::MAX)).max().unwrap_or_default()
     }
@@ -54,7 +53,7 @@ impl Plan {
             .try_fold(0u64, |sum, requests| requests.map(|requests| sum.saturating_add(requests)))
     }
 
-    /// Whether any scenario sends by plan instead of waiting for answers.
+    /// Whether any scenario sends on schedule instead of waiting for responses.
     pub fn is_open(&self) -> bool {
         self.scenarios.iter().any(|scenario| matches!(scenario.executor, Executor::Open { .. }))
     }
@@ -74,12 +73,12 @@ pub struct Scenario {
     pub executor: Executor,
     /// What ends it.
     pub stop: Stop,
-    /// Terms that only scripts set; a one-liner has the default ones.
+    /// Settings that only scripts change; a one-liner has the defaults.
     #[serde(default)]
     pub terms: Terms,
 }
 
-/// Terms of a scenario that only scripts set; their default changes nothing.
+/// Settings of a scenario that only scripts change; the defaults change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
@@ -87,7 +86,7 @@ pub struct Terms {
     pub start: Nanos,
     /// It ends after this time even if [`Stop`] counts requests (k6's `maxDuration`).
     pub max_duration: Option<Nanos>,
-    /// Most iterations of each virtual user (k6's `per-vu-iterations`).
+    /// Most iterations per virtual user (k6's `per-vu-iterations`).
     pub turns_per_user: Option<u64>,
     /// How long iterations can go on after its end (k6's `gracefulStop`); the plan's grace if `None`.
     pub grace: Option<Nanos>,
@@ -105,12 +104,12 @@ pub enum Overflow {
     /// It waits its turn and keeps its due time.
     #[default]
     Wait,
-    /// It is given up at once and is counted as unsent (k6's `dropped_iterations`).
+    /// It is dropped at once and counts as unsent (k6's `dropped_iterations`).
     Drop,
 }
 
 impl Scenario {
-    /// A scenario on plain terms.
+    /// A scenario with default settings.
     pub fn new(name: impl Into<String>, executor: Executor, stop: Stop) -> Self {
         Self { name: name.into(), executor, stop, terms: Terms::default() }
     }
@@ -134,7 +133,7 @@ impl Scenario {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Executor {
-    /// Each user waits for its answer before it goes on.
+    /// Each user waits for its response before it continues.
     Closed {
         /// Active virtual users over time.
         #[serde(rename = "users")]

@@ -1,4 +1,4 @@
-//! What one run measured, whole: as it is written, and as it is read back.
+//! The complete measurement of one run, as it is written and read back.
 //!
 //! Does not open files; [`mod@format`] turns a record into bytes and bytes into a record, [`run`]
 //! folds its intervals into a [`Run`].
@@ -19,7 +19,7 @@ use crate::validity::ValidityReport;
 pub struct Head {
     /// What is to be sent, and when.
     pub plan: Plan,
-    /// Where it goes, for a title: the URL without credentials, or the script's name.
+    /// Title of the target: the URL without credentials, or the script's name.
     pub title: String,
     /// Wall-clock time of the start, since the Unix epoch.
     pub started: Nanos,
@@ -29,7 +29,7 @@ pub struct Head {
     pub machine: Machine,
     /// Whether the target runs on this machine; `None` if that is unknown.
     pub co_located: Option<bool>,
-    /// The measured parts begin here (end of the warm-up) on the run's clock.
+    /// The measured time begins here (end of the warm-up), on the run's clock.
     pub measured_from: Nanos,
 }
 
@@ -40,7 +40,7 @@ pub struct Build {
     pub version: String,
     /// Git commit it was built from, if known.
     pub commit: Option<String>,
-    /// Whether it was built with optimizations; a debug build does not measure.
+    /// Whether it was built with optimizations; results of a debug build are invalid.
     pub optimized: bool,
 }
 
@@ -51,25 +51,25 @@ pub struct Machine {
     pub system: String,
     /// Architecture, as in `x86_64`.
     pub arch: String,
-    /// Model of the CPU, if the system says.
+    /// Model of the CPU, if the system reports it.
     pub cpu: Option<String>,
     /// CPUs this process can use.
     pub cores: u32,
-    /// Memory in bytes, if the system says.
+    /// Memory in bytes, if the system reports it.
     pub memory_bytes: Option<u64>,
 }
 
-/// How a run came to its end.
+/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// By its plan.
     Completed,
-    /// By a signal or a key; what was in flight had its grace period.
+    /// By a signal or a key; requests in flight had their grace period.
     Interrupted,
-    /// By a second signal: nothing in flight was waited for.
+    /// By a second signal; requests in flight had no grace period.
     Aborted,
-    /// Not at all: the record has no tail, its writer was killed. Only read, never written.
+    /// The record has no tail: its writer was killed. Occurs only when reading.
     Truncated,
 }
 
@@ -78,13 +78,13 @@ pub enum Ending {
 pub struct Tail {
     /// How the run ended.
     pub ending: Ending,
-    /// When arrivals were ended before their plan, on the run's clock. Absent in records of earlier versions.
+    /// When arrivals were stopped early, on the run's clock. Absent in records of earlier versions.
     #[serde(default)]
     pub stopped: Option<Nanos>,
-    /// The validity check, as it was at the end of the run.
+    /// The validity check at the end of the run.
     #[serde(rename = "truth")]
     pub validity: ValidityReport,
-    /// Number of intervals written before this; a reader that found fewer has lost some.
+    /// Number of intervals written before this; if a reader found fewer, some are lost.
     pub intervals: u64,
 }
 
@@ -93,20 +93,20 @@ pub struct Tail {
 pub struct Run {
     /// What was known before.
     pub head: Head,
-    /// All endpoints, by id: those of the plan and those met on the way.
+    /// All endpoints, by id: those of the plan and those that appeared during the run.
     pub endpoints: Vec<Endpoint>,
     /// Requests due during the warm-up, without those of `from_warm_up`.
     pub warm_up: Tally,
     /// All other requests.
     pub measured: Tally,
-    /// How many of the measured requests came due in the warm-up and were open until after the last planned arrival. Only
-    /// in a closed load, where their users sent nothing else all that time.
+    /// How many of the measured requests came due in the warm-up and were open until after the last planned arrival.
+    /// Only in a closed load, whose users sent nothing else during that time.
     pub from_warm_up: u64,
     /// Requests in flight over the measured part.
     pub concurrency: Concurrency,
-    /// End of the last interval on the run's clock: plan, and grace as far as it was used.
+    /// End of the last interval on the run's clock. Includes the used part of the grace period.
     pub ended: Nanos,
-    /// One point an interval, for lines over time.
+    /// One point per interval, for charts over time.
     pub series: Vec<Point>,
     /// How it ended.
     pub ending: Ending,
@@ -126,7 +126,7 @@ impl Run {
     }
 }
 
-/// One interval, boiled down to what a line over time shows.
+/// Summary of one interval, for charts over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Point {
     /// Start of the interval.
@@ -161,7 +161,7 @@ impl Point {
         self.by_outcome.iter().sum()
     }
 
-    /// `count` a second over this interval; `None` if it has no width.
+    /// `count` per second over this interval; `None` if it has no width.
     pub fn per_second(&self, count: u64) -> Option<f64> {
         let seconds = self.to.since(self.from).as_secs_f64();
         (seconds > 0.0).then(|| count as f64 / seconds)

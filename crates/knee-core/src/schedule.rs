@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
-/// A level over time: starts at `start`, then moves in straight lines, and stays at the last
-/// target for ever after. The unit is requests per second or users, as its owner says.
+/// A level over time: starts at `start`, then moves in straight lines, and then stays at the last target. The unit is
+/// requests per second or users; the owner knows which.
 ///
 /// ```text
 /// level   start ──╮stage 1 (duration, target)╭── stage 2 ──
@@ -62,8 +62,8 @@ impl Curve {
         self.stages.iter().fold(self.start, |peak, stage| peak.max(stage.target))
     }
 
-    /// When user `index` (0-based) is active. It comes when the level has risen to `index + 1`, so that there are
-    /// never more users than the level says, and leaves when the level has fallen to `index`, as in k6 (ramping-vus).
+    /// When user `index` (0-based) is active. It starts when the level has risen to `index + 1`, so that there are
+    /// never more users than the level allows. It stops when the level has fallen to `index`, as in k6 (ramping-vus).
     /// The last span can end at [`Nanos::MAX`].
     pub fn active(&self, index: u32) -> Vec<(Nanos, Nanos)> {
         let (floor, number) = (f64::from(index), f64::from(index) + 1.0);
@@ -95,7 +95,7 @@ impl Curve {
     }
 
     /// The time at which `area` (level x seconds) has passed under the curve; `None` if never.
-    /// `cursor` remembers the piece in which the last answer lay, so `area` must not decrease.
+    /// `cursor` remembers the piece of the last result, so `area` must not decrease.
     fn time_of_area(&self, area: f64, cursor: &mut Cursor) -> Option<Nanos> {
         while let Some(stage) = self.stages.get(cursor.stage) {
             let seconds = stage.duration.as_secs_f64();
@@ -117,7 +117,7 @@ impl Curve {
     }
 }
 
-/// Where in a curve the last arrival lay.
+/// Position of the last arrival in a curve.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cursor {
     stage: usize,

@@ -9,22 +9,22 @@ use crate::histogram::Histogram;
 use crate::outcome::{Fault, Outcome};
 use crate::plan::EndpointId;
 
-/// The parts of a request's time.
+/// The phases of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Phase {
-    /// Resolving the host name; only where a request did so.
+    /// Resolving the host name; only for requests that did so.
     Dns,
-    /// Opening the connection; only where a request did so.
+    /// Opening the connection; only for requests that did so.
     Connect,
-    /// Agreeing on TLS; only where a request did so.
+    /// The TLS handshake; only for requests that did so.
     Tls,
     /// First byte of the request handed to the kernel until the last.
     Send,
-    /// Last byte sent until the first byte of the answer.
+    /// Last byte sent until the first byte of the response.
     Wait,
-    /// First byte of the answer until the last.
+    /// First byte of the response until the last.
     Receive,
 }
 
@@ -71,13 +71,13 @@ pub struct EndpointTally {
     /// for a free connection and without opening one.
     #[serde(rename = "own_lag")]
     pub generator_lag: Histogram,
-    /// Whole answers by status code, ascending by code.
+    /// Complete responses by status code, ascending.
     pub status: Vec<(u16, u64)>,
     /// Faults by kind, ascending by kind.
     pub faults: Vec<FaultTally>,
     /// Bytes handed to the kernel, heads included, before TLS.
     pub bytes_sent: u64,
-    /// Bytes of answers, heads included, after TLS.
+    /// Bytes of responses, heads included, after TLS.
     pub bytes_received: u64,
     /// Bytes of bodies as received, before content decoding.
     pub bytes_body: u64,
@@ -87,23 +87,23 @@ pub struct EndpointTally {
     pub resent: u64,
     /// Redirects followed; they are part of their request, not requests of their own.
     pub redirects: u64,
-    /// Answers with bytes behind their end, which no request asked for; their connection was closed.
+    /// Responses followed by bytes that no request asked for; their connection was closed.
     pub surplus: u64,
-    /// Which different bodies came with whole answers.
+    /// The different bodies of complete responses.
     pub bodies: BodyTally,
 }
 
-/// Most examples of messages that are kept of one fault.
+/// Most example messages kept per fault.
 pub const EXAMPLES_MAX: usize = 3;
 
-/// One kind of fault, with a bounded sample of what was said about it.
+/// One kind of fault, with a bounded sample of its messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultTally {
     /// The kind.
     pub fault: Fault,
     /// How often.
     pub count: u64,
-    /// Different messages, [`EXAMPLES_MAX`] at the most.
+    /// Different messages, at most [`EXAMPLES_MAX`].
     pub examples: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ pub const BODIES_MAX: usize = 64;
 /// Which different bodies were seen, by checksum and length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BodyTally {
-    /// CRC-32 and length of each, ascending; [`BODIES_MAX`] at the most.
+    /// CRC-32 and length of each, ascending; at most [`BODIES_MAX`].
     pub seen: Vec<(u32, u64)>,
     /// Whether there were more than that.
     pub more: bool,
@@ -139,7 +139,7 @@ impl BodyTally {
 }
 
 impl EndpointTally {
-    /// Counts an answer's status code.
+    /// Counts a response's status code.
     #[inline]
     pub fn note_status(&mut self, status: u16, count: u64) {
         match self.status.binary_search_by_key(&status, |(code, _)| *code) {
@@ -172,7 +172,7 @@ impl EndpointTally {
         self.outcomes[outcome as usize].response.count()
     }
 
-    /// The accounting of this endpoint alone.
+    /// The request accounting of this endpoint alone.
     pub fn accounting(&self) -> Accounting {
         Accounting { planned: self.planned, by_outcome: Outcome::ALL.map(|outcome| self.count(outcome)) }
     }
@@ -229,7 +229,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The tally of one endpoint, which appears if it is new.
+    /// The tally of one endpoint, created if it is new.
     #[inline]
     pub fn endpoint_mut(&mut self, id: EndpointId) -> &mut EndpointTally {
         let place = id.0 as usize;
@@ -307,13 +307,13 @@ impl Accounting {
 pub struct Concurrency {
     /// Sent and not done at the end of the window.
     pub at_end: u64,
-    /// Most at any moment of the window, as far as single workers can tell: the sum of their maxima.
+    /// Upper bound of the number in flight at any moment of the window: the sum of the workers' maxima.
     pub max: u64,
-    /// Integral of the number in flight over the window, in request-nanoseconds, kept by counting
-    /// at every start and end.
+    /// Integral of the number in flight over the window, in request-nanoseconds, computed by counting at every start
+    /// and end.
     pub area: u128,
-    /// The sum of the parts of all service times that lie in the window, in nanoseconds, kept by
-    /// clipping each request's own times. Must equal `area`; a difference is a fault of this program.
+    /// The sum, in nanoseconds, of the parts of all service times that lie in the window, computed by clipping each
+    /// request's own times. Must equal `area`; a difference is a fault of this program.
     pub clipped: u128,
 }
 

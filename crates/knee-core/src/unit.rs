@@ -1,7 +1,6 @@
-//! Units: a point or span of time in nanoseconds, and how people write one.
+//! Units: a point or span of time in nanoseconds, and how people write them.
 //!
-//! Does not read a clock (see [`crate::clock`]) and does not choose a unit for a
-//! whole table; that is `knee-report`'s business.
+//! Does not read a clock (see [`crate::clock`]) and does not choose a unit for a whole table; `knee-report` does.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -117,7 +116,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// Why a duration could not be read. The text names what was given.
+/// Why a duration could not be read. The message quotes the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a duration")]
 pub struct DurationError(String);

@@ -1,6 +1,6 @@
-//! The noise floor of this machine: where it is kept, and whether it still holds.
+//! The noise floor of this machine: where it is saved, and whether it is still valid.
 //!
-//! Does not measure it (`knee calibrate` does), and does not know what it means for a verdict.
+//! Does not measure it (`knee calibrate` does), and does not know its effect on verdicts.
 //!
 //! ```text
 //! $KNEE_HOME/calibration/intel-r-xeon-r-cpu-2.20ghz-2.json     one file a machine: its CPU and how many of them
@@ -20,13 +20,13 @@ use crate::error::{Error, reason};
 /// The version of the file that this program writes and reads.
 const VERSION: u32 = 1;
 
-/// After so many days the machine can behave differently: neighbours, updates, dust.
+/// Days until a calibration expires: the machine can then behave differently, because of neighbours, updates or dust.
 pub const DAYS: u64 = 30;
 
 /// The file of a machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SavedCalibration {
-    /// What this file is, for people who open it.
+    /// Explains the file to people who open it.
     pub format: String,
     /// Of the file.
     pub version: u32,
@@ -41,16 +41,16 @@ pub struct SavedCalibration {
 }
 
 impl SavedCalibration {
-    /// A calibration that was made just now.
+    /// A new calibration.
     pub fn new(made: Nanos, build: Build, machine: Machine, calibration: Calibration) -> Self {
         Self { format: "knee-calibration".to_owned(), version: VERSION, made, build, machine, calibration }
     }
 
-    /// Why it no longer holds for `machine` at the time `now`.
+    /// Why it is not valid for `machine` at the time `now`.
     fn stale(&self, machine: &Machine, now: Nanos) -> Option<String> {
         let own = &self.machine;
         if (&own.cpu, own.cores, &own.arch) != (&machine.cpu, machine.cores, &machine.arch) {
-            return Some("it is of another machine".to_owned());
+            return Some("it was measured on another machine".to_owned());
         }
         if own.system != machine.system {
             return Some(format!("it was measured under {}, and this is {}", own.system, machine.system));
@@ -60,25 +60,25 @@ impl SavedCalibration {
     }
 }
 
-/// What there is to know of this machine's noise.
+/// The state of this machine's calibration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Known {
-    /// It was measured, and holds.
+    /// It exists and is valid.
     Holds(Box<SavedCalibration>),
-    /// It was measured and does not hold; why, as a sentence.
+    /// It exists but is not valid; the reason, as a sentence.
     Ignored(String),
-    /// It was never measured.
+    /// There is none.
     Never,
 }
 
-/// The folder in which calibrations are kept.
+/// The folder in which calibrations are saved.
 #[derive(Clone, Debug)]
 pub struct CalibrationStore {
     folder: PathBuf,
 }
 
 impl CalibrationStore {
-    /// The one below the folder of all that knee saves.
+    /// The folder below the folder in which knee saves everything.
     pub fn below(home: &Path) -> Self {
         Self { folder: home.join("calibration") }
     }
@@ -88,7 +88,7 @@ impl CalibrationStore {
         self.folder.join(format!("{}-{}.json", slug(cpu), machine.cores))
     }
 
-    /// What is known of `machine` at the time `now`.
+    /// The state of the calibration of `machine` at the time `now`.
     pub fn look(&self, machine: &Machine, now: Nanos) -> Known {
         let path = self.file(machine);
         let text = match fs::read_to_string(&path) {
@@ -103,11 +103,11 @@ impl CalibrationStore {
                 Some(why) => Known::Ignored(why),
                 None => Known::Holds(Box::new(kept)),
             },
-            _ => Known::Ignored(format!("`{}` is not of this version of knee", path.display())),
+            _ => Known::Ignored(format!("`{}` is from another version of knee", path.display())),
         }
     }
 
-    /// Keeps a calibration in place of an earlier one of its machine; returns the name of the file.
+    /// Saves a calibration in place of an earlier one of its machine; returns the name of the file.
     ///
     /// # Errors
     ///
@@ -198,7 +198,10 @@ mod tests {
         assert_eq!(shelf.look(&larger, days(1)), Known::Never, "each machine has its own file");
         // A file that was copied there by hand.
         fs::copy(&path, shelf.file(&larger)).unwrap();
-        assert_eq!(shelf.look(&larger, days(1)), Known::Ignored("it is of another machine".to_owned()));
+        assert_eq!(
+            shelf.look(&larger, days(1)),
+            Known::Ignored("it was measured on another machine".to_owned())
+        );
         fs::write(&path, "{}").unwrap();
         assert!(matches!(shelf.look(&machine(), days(1)), Known::Ignored(_)));
     }

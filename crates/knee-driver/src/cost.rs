@@ -1,8 +1,8 @@
 //! CPU time that service, stores and generator spend while a trial is measured.
 //!
-//! Making ten thousand users, warming up, and waiting for the last answers cost CPU time too, which is no part of what a
-//! request costs: so the parts are looked at several times a second, and only looks inside of the measured window
-//! count. Does not divide by requests.
+//! Creating ten thousand users, warming up and waiting for the last responses also use CPU time, which is not part of
+//! the cost of a request. So the CPU time is sampled several times per second, and only samples within the measured
+//! window count. Does not divide by requests.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
@@ -14,13 +14,14 @@ use knee_engine::host;
 
 use crate::process::Snapshot;
 
-/// How often is looked. One look reads a line and a clock for each process of the machine, about a millisecond of CPU time.
+/// Interval of the samples. One sample reads a line and a clock for each process of the machine, which takes about a
+/// millisecond of CPU time.
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// CPU time of the parts: service, stores, generator. `None` where it is unknown.
 pub type Parts = [Option<Nanos>; 3];
 
-/// What each part had used at a moment.
+/// CPU time that each part had used at a moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// The moment, on the clock of the watch.
@@ -28,7 +29,7 @@ pub struct Sample {
     used: Parts,
 }
 
-/// Looks from a thread of its own until it is ended.
+/// Samples on its own thread until it is ended.
 pub struct Watch {
     clock: MonotonicClock,
     end: Sender<()>,
@@ -36,7 +37,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to look at the processes of service and stores, and at this one.
+    /// Starts to sample the processes of service and stores, and this one.
     pub fn start(service: Vec<u32>, stores: Vec<u32>) -> Self {
         let clock = MonotonicClock::start();
         let (end, ended) = mpsc::channel();
@@ -51,7 +52,7 @@ impl Watch {
         Self { clock, end, looks }
     }
 
-    /// Ends, and returns what it saw, on the clock of `run`.
+    /// Ends, and returns its samples, on the clock of `run`.
     pub fn end(self, run: Option<MonotonicClock>) -> Observed {
         let began = run.map(|run| {
             let run = run.now();
@@ -68,7 +69,7 @@ fn sample(clock: MonotonicClock, service: &[u32], stores: &[u32]) -> Sample {
     Sample { at: clock.now(), used }
 }
 
-/// What a watch saw.
+/// The samples of a watch.
 #[derive(Clone, Debug)]
 pub struct Observed {
     looks: Vec<Sample>,
@@ -77,8 +78,8 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// CPU time spent between two moments on the run's clock, drawn from the looks between them; `None` where
-    /// these span less than half of the time.
+    /// CPU time spent between two moments on the run's clock, computed from the samples between them; `None` if these
+    /// span less than half of the time.
     pub fn between(&self, from: Nanos, to: Nanos) -> Option<Parts> {
         let began = self.began?;
         let inside = |look: &&Sample| (began + from..=began + to).contains(&look.at);
@@ -92,7 +93,7 @@ impl Observed {
         Some(difference(first, last).map(|cpu| Some(Nanos((cpu?.as_nanos() as f64 * scale) as u64))))
     }
 
-    /// CPU time spent from the first look to the last one.
+    /// CPU time spent from the first sample to the last.
     pub fn whole(&self) -> Parts {
         match (self.looks.first(), self.looks.last()) {
             (Some(first), Some(last)) => difference(first, last),

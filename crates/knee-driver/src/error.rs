@@ -1,4 +1,4 @@
-//! What can keep a trial, a study or a sweep from going on, and what to do about it.
+//! Errors that end a trial, a study or a sweep, with the next step for the user.
 //!
 //! Does not print and does not choose an exit code: [`Error::kind`] says what kind of failure it is.
 
@@ -15,7 +15,7 @@ pub enum Error {
     /// The fixture could not be started, reset or stopped.
     #[error(transparent)]
     Fixture(#[from] knee_fixture::Error),
-    /// The study refuses its options, or saved trials that are not its own.
+    /// The study refuses its options, or saved trials of another study.
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The caller's load source failed, with its own error.
@@ -40,7 +40,7 @@ pub enum Error {
     /// Another study or load holds a lock.
     #[error("{what}: `{}` is locked", .path.display())]
     Locked {
-        /// Who holds it, as "another `knee study` runs this study".
+        /// The holder, as "another `knee study` runs this study".
         what: &'static str,
         /// The file.
         path: PathBuf,
@@ -53,10 +53,10 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// Saved trials are of another study or of other options.
-    #[error("the saved trials are {of}: `{}`", .path.display())]
+    /// Saved trials belong to another study or to other options.
+    #[error("the saved trials belong to {of}: `{}`", .path.display())]
     Unrelated {
-        /// Of what, as "of other options".
+        /// What they belong to, as "other options".
         of: &'static str,
         /// The file.
         path: PathBuf,
@@ -75,7 +75,7 @@ pub enum Error {
     /// This system does not report the CPU time of other processes.
     #[error("this system does not report the CPU time of a process")]
     NoCpuTime,
-    /// The system refused something else, as a thread.
+    /// The system refused something else, such as a thread.
     #[error("{0}")]
     System(io::Error),
 }
@@ -89,7 +89,7 @@ pub enum Kind {
     Machine,
     /// Interrupted by the user.
     Interrupted,
-    /// It ran, and nothing it measured can be used.
+    /// It ran, but measured nothing usable.
     Unusable,
 }
 

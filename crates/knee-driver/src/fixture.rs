@@ -1,4 +1,4 @@
-//! The fixture of a study, which gives up soon after the study is asked to stop.
+//! The fixture of a study. Its waits end soon after the study is asked to stop.
 //!
 //! Does not decide when a service starts; the [`crate::TrialRunner`] does.
 
@@ -75,7 +75,7 @@ struct InterruptForwarder {
 }
 
 impl InterruptForwarder {
-    /// Longest delay of a request to stop.
+    /// Longest delay until a request to stop is noticed.
     const PERIOD: Duration = Duration::from_millis(50);
 
     fn start(control: Control, interrupt: Arc<AtomicBool>) -> std::io::Result<Self> {

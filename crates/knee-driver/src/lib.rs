@@ -1,9 +1,9 @@
 //! Drives the trials of studies, comparisons and calibrations, and the steps of sweeps.
 //!
-//! `knee_study` decides which trial comes next and what all of them show, `knee_fixture` starts services and
-//! stores, and a [`LoadSource`] of the caller sends the load; this crate runs one trial after the other,
-//! measures what it cost, and saves its result before the next begins. Progress is reported as events. Prints
-//! nothing, reads no arguments, no environment and no signals, and does not calculate statistics.
+//! `knee_study` decides which trial comes next and draws the conclusion, `knee_fixture` starts services and stores,
+//! and a [`LoadSource`] of the caller sends the load; this crate runs one trial after the other, measures its cost,
+//! and saves its result before the next begins. Progress is reported as events. Prints nothing, reads no arguments, no
+//! environment and no signals, and does not calculate statistics.
 
 pub mod calibration;
 mod cost;

@@ -1,4 +1,4 @@
-//! Locks that keep two studies out of one folder, and tell one load of another on the same machine.
+//! Locks that keep a second study out of a folder, and that detect another load on the same machine.
 //!
 //! The system releases a lock when its process ends, however it ends. Does not wait.
 
@@ -13,7 +13,7 @@ pub struct Lock {
     _file: File,
 }
 
-/// Takes the lock `path`, and creates it first where it is missing. `what` says in the error who else has it.
+/// Takes the lock `path` and creates the file if it is missing. `what` names the other holder in the error.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! On which CPUs a trial is made, as the kernel says, and what was declared and cannot be had.
+//! The CPUs on which a trial runs, as the kernel reports them, and the declared settings that are unavailable.
 //!
 //! Does not pin processes; the fixture does. On systems other than Linux the CPUs are unknown.
 
@@ -8,8 +8,8 @@ use std::fs;
 use knee_fixture::{Running, Store, Unavailable};
 use knee_study::study::{GENERATOR, Placement};
 
-/// The place of a trial of `service`; `generator` is what this process itself cannot have, `weight` what it was
-/// declared to have.
+/// The placement of a trial of `service`. `generator` lists the settings that are unavailable for this process;
+/// `weight` is its declared weight.
 pub fn of(
     service: &str,
     running: &Running,

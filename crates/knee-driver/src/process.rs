@@ -1,8 +1,8 @@
 //! CPU time and memory of processes and their children, as Linux reports it.
 //!
-//! CPU time comes from the clock that the kernel has for each process, in nanoseconds. `/proc/PID/stat` rounds the time
-//! of each process down to hundredths of a second: for a database with forty connections and 5 requests/s, that is
-//! most of it. On other systems the figures are absent. Does not decide which processes matter.
+//! CPU time comes from the kernel's CPU clock of each process, in nanoseconds. `/proc/PID/stat` rounds the time of
+//! each process down to hundredths of a second, which loses most of the time of a database with forty connections and
+//! 5 requests/s. On other systems the figures are absent. Does not decide which processes matter.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,29 +15,29 @@ use nix::{time::ClockId, unistd::Pid};
 
 use crate::error::Error;
 
-/// The kernel tells the time of children who have ended in hundredths of a second, whatever its own clock does
-/// (`USER_HZ`). It adds them up before it cuts, so that little is lost.
+/// The kernel reports the time of ended children in hundredths of a second (`USER_HZ`), whatever its clock. It adds
+/// them up before it rounds, so little is lost.
 const TICK: Nanos = Nanos::from_millis(10);
 
-/// What some processes and all their descendants have used.
+/// Resources used by some processes and all their descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
-    /// User and system time, that of children who have ended included.
+    /// User and system time, including that of ended children.
     pub cpu: Nanos,
     /// Resident memory now, in bytes; pages that processes share are counted by each.
     pub memory: u64,
 }
 
-/// One process, as far as it matters.
+/// The facts needed about one process.
 struct Process {
     parent: u32,
     cpu: Nanos,
 }
 
-/// One line of `/proc/PID/stat`, as far as it matters.
+/// The needed fields of `/proc/PID/stat`.
 struct Stat {
     parent: u32,
-    /// User and system time of children who have ended.
+    /// User and system time of ended children.
     ended: Nanos,
 }
 
@@ -45,7 +45,7 @@ struct Stat {
 pub struct Snapshot(BTreeMap<u32, Process>);
 
 impl Snapshot {
-    /// Looks at them now.
+    /// Reads them now.
     pub fn now() -> Self {
         let Ok(entries) = fs::read_dir("/proc") else { return Self(BTreeMap::new()) };
         let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -59,7 +59,7 @@ impl Snapshot {
         (!members.is_empty()).then(|| Nanos(times.sum()))
     }
 
-    /// Those of `roots` that are there, with their descendants.
+    /// Existing processes of `roots`, with their descendants.
     fn members(&self, roots: &[u32]) -> Vec<u32> {
         let mut members: Vec<u32> = roots.iter().copied().filter(|pid| self.0.contains_key(pid)).collect();
         let mut next = 0;
@@ -74,25 +74,25 @@ impl Snapshot {
     }
 }
 
-/// What `roots` and their descendants have used; `None` if none of them can be seen.
+/// Resources used by `roots` and their descendants; `None` if none of them is visible.
 pub fn used(roots: &[u32]) -> Option<Use> {
     let seen = Snapshot::now();
     let memory = seen.members(roots).into_iter().filter_map(resident).sum();
     seen.cpu(roots).map(|cpu| Use { cpu, memory })
 }
 
-/// The same, unless any of them is gone: then a difference to what was used before would say nothing. `None` without
-/// processes, too.
+/// The same, but `None` if any of them has ended, because a difference to an earlier reading would then be
+/// meaningless. Also `None` without processes.
 pub fn used_by_all(pids: &[u32]) -> Option<Use> {
     let there = |pid: &u32| stat(*pid).is_some();
     if pids.is_empty() || !pids.iter().all(there) { None } else { used(pids) }
 }
 
-/// Refuses processes that cannot be looked at.
+/// Refuses processes that cannot be observed.
 ///
 /// # Errors
 ///
-/// When one of them is not there, or this system does not say.
+/// When one of them does not exist, or this system does not report CPU time.
 pub fn check(pids: &[u32]) -> Result<(), Error> {
     match pids.iter().find(|pid| stat(**pid).is_none()) {
         Some(pid) if cfg!(target_os = "linux") => Err(Error::NoProcess(*pid)),
@@ -106,7 +106,7 @@ fn process(pid: u32) -> Option<Process> {
     Some(Process { parent, cpu: Nanos(own(pid)?.as_nanos() + ended.as_nanos()) })
 }
 
-/// User and system time of a process, of all its threads, those included that have ended; not of its children.
+/// User and system time of a process over all its threads, including ended ones, but without its children.
 #[cfg(target_os = "linux")]
 fn own(pid: u32) -> Option<Nanos> {
     let clock = ClockId::pid_cpu_clock_id(Pid::from_raw(pid.try_into().ok()?)).ok()?;

@@ -1,6 +1,6 @@
-//! One trial: the service as the variant wants it, loaded as the source does, and what was measured.
+//! Runs one trial: starts the service of the variant, loads it, and measures.
 //!
-//! Does not decide what comes next, and does not interpret what was measured.
+//! Does not choose trials and does not interpret measurements.
 
 use knee_core::record::{Ending, Run};
 use knee_core::unit::Nanos;
@@ -26,7 +26,7 @@ pub struct Loaded {
 
 /// Sends the load of a trial.
 pub trait LoadSource {
-    /// Where a variant answers already; without an address its service is started.
+    /// The address of a variant that is already running; without one, its service is started.
     fn address(&self, _variant: &Variant) -> Option<String> {
         None
     }
@@ -39,38 +39,38 @@ pub trait LoadSource {
     fn load(&self, workload: &Workload, url: &str, times: Times, control: &Control) -> Result<Loaded, Error>;
 }
 
-/// How long a trial loads, and with which arrivals.
+/// The durations and the arrival seed of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Load that is not measured, at the beginning.
+    /// Warm-up at the beginning.
     pub settle: Nanos,
-    /// Load that is measured.
+    /// Measured time.
     pub measure: Nanos,
     /// Seed of the arrivals.
     pub seed: u64,
 }
 
-/// Runs trials, and keeps the service of the last one for the next if the next does not need a fresh one.
+/// Runs trials, and keeps the service for the next trial if that one does not need a fresh process.
 pub struct TrialRunner {
-    /// `None` when nothing must be started.
+    /// `None` if nothing must be started.
     fixture: Option<StudyFixture>,
     source: Box<dyn LoadSource>,
     control: Control,
-    /// The variant whose service runs, the service, and where it answers.
+    /// The variant whose service runs, the service, and its address.
     running: Option<(String, String, Running)>,
 }
 
-/// What a trial ended with.
+/// The result of a trial.
 pub(crate) struct Outcome {
     /// For the study.
     pub(crate) result: TrialResult,
     /// The last lines of a service that ended or did not come up.
     pub(crate) output: Vec<String>,
-    /// The error that it is if no trial of the workload has a success.
+    /// The error to report if no trial of the workload has a success.
     pub(crate) no_success: Option<Error>,
 }
 
-/// Why no service can be had.
+/// Why there is no service.
 enum Absent {
     /// The fixture says so.
     Fixture(knee_fixture::Error),
@@ -90,7 +90,7 @@ impl TrialRunner {
         Self { fixture, source, control, running: None }
     }
 
-    /// Runs a trial. What the service does wrong is a result, not an error.
+    /// Runs a trial. A failure of the service is a result, not an error.
     pub(crate) fn run(&mut self, study: &Study, trial: &Trial) -> Result<Outcome, Error> {
         let variant = study.variant_of(trial).cloned().ok_or(Error::Missing("variant"))?;
         let workload = study.workload_of(trial).cloned().ok_or(Error::Missing("workload"))?;
@@ -121,7 +121,7 @@ impl TrialRunner {
         Ok(Outcome { result: TrialResult::Measured(measured), output: Vec::new(), no_success })
     }
 
-    /// Sends the load, and measures meanwhile what it costs.
+    /// Sends the load, and measures its cost meanwhile.
     fn load(&self, workload: &Workload, running: &Running, times: Times) -> Result<(Loaded, Spent), Error> {
         let pids: Vec<u32> = running.pid.into_iter().collect();
         let stores = self.stores().into_iter().flat_map(|store| store.pids).collect();
@@ -148,7 +148,7 @@ impl TrialRunner {
         placement::of(&workload.service, running, &self.stores(), unavailable, weight)
     }
 
-    /// The service as the trial wants it, and whether its process is fresh.
+    /// The service that the trial needs, and whether its process is fresh.
     fn service(
         &mut self,
         study: &Study,
@@ -178,7 +178,7 @@ impl TrialRunner {
         Ok((running, fresh))
     }
 
-    /// A workload with the places in its environment filled in, and what they name running.
+    /// A workload with the placeholders of its environment filled in; the services that these name are running.
     fn filled(&mut self, mut workload: Workload) -> Result<Workload, knee_fixture::Error> {
         if let (Some(fixture), Load::Script { env, .. }) = (&mut self.fixture, &mut workload.load) {
             for (name, text) in env {
@@ -194,8 +194,8 @@ impl TrialRunner {
     }
 }
 
-/// What the measured requests cost. Where the window was too short to look into, what the whole trial cost is shared
-/// out between those requests and the others.
+/// Cost of the measured requests. If the window was too short for samples, the cost of the whole trial is divided
+/// between those requests and the others.
 fn spent(run: &Run, observed: &Observed) -> Spent {
     let from = run.head.measured_from;
     let [service, stores, generator] =
@@ -207,13 +207,12 @@ fn spent(run: &Run, observed: &Observed) -> Spent {
     Spent { service, stores, generator, memory: None }
 }
 
-/// What to say of a script whose own options end it before the time that the study declares.
+/// The warning if a script's own options end it before the time that the study declares.
 fn cut_short(window: Nanos, measure: Nanos) -> Option<TrialWarning> {
     let (window, measure) = (window.as_secs_f64(), measure.as_secs_f64());
     (window < measure * 0.95).then(|| {
-        let message = format!(
-            "the script's options end it after {window:.1} s of measuring, `measure` is {measure:.1} s"
-        );
+        let message =
+            format!("the script's options end it after {window:.1} s, before `measure` ({measure:.1} s)");
         TrialWarning::new(CUT_SHORT.code, message)
     })
 }
@@ -240,10 +239,7 @@ mod tests {
     #[test]
     fn a_script_that_ends_before_the_declared_time_is_reported_and_one_that_ends_with_it_is_not() {
         let warning = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
-        assert_eq!(
-            warning.message,
-            "the script's options end it after 3.0 s of measuring, `measure` is 5.0 s"
-        );
+        assert_eq!(warning.message, "the script's options end it after 3.0 s, before `measure` (5.0 s)");
         assert_eq!(cut_short(Nanos::from_millis(4_900), Nanos::from_secs(5)), None);
     }
 }

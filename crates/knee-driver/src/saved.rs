@@ -5,8 +5,8 @@
 //! STUDY/.knee/before.jsonl     those of the study before, if this one was begun anew
 //! ```
 //!
-//! The first line says of which study and options they are; a line for each stretch in which trials were made says when and
-//! on which machine. Does not interpret trials.
+//! The first line names their study and options. Each session has a line with its time and machine. Does not interpret
+//! trials.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -25,28 +25,28 @@ pub struct SavedTrials {
     folder: PathBuf,
 }
 
-/// What the first line says.
+/// The first line.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Heading {
     definition: Definition,
     options: Options,
 }
 
-/// What a line after the first says.
+/// A line after the first.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Line {
-    /// From here on trials were made.
+    /// A session began here.
     Session { session: Session },
     /// A trial that was made.
     Trial(Box<Entry>),
 }
 
-/// What was kept of a study.
+/// The saved state of a study.
 pub struct Stored {
-    /// What was asked of it beyond its definition.
+    /// Its options, beyond its definition.
     pub options: Options,
-    /// When and where its trials were made; none if an older version made them all.
+    /// Its sessions; none if an older version ran all trials.
     pub sessions: Vec<Session>,
     /// Its trials.
     pub entries: Vec<Entry>,
@@ -68,12 +68,12 @@ impl SavedTrials {
         self.folder.join("trials.jsonl")
     }
 
-    /// What was kept of the study of `definition`, whatever its options were. A last line that is not whole was being
-    /// written when the study was killed; its trial is made again.
+    /// The saved state of the study of `definition`, whatever its options. If the study was killed while it wrote the
+    /// last line, that line is incomplete, and its trial is run again.
     ///
     /// # Errors
     ///
-    /// When there is nothing, or it is of another study.
+    /// When nothing is saved, or when it belongs to another study.
     pub fn read(&self, definition: &Definition) -> Result<Stored, Error> {
         let path = self.file();
         let unreadable = |source| Error::NotSaved { path: path.clone(), source };
@@ -83,7 +83,7 @@ impl SavedTrials {
         let known: Option<Heading> = serde_json::from_str(&heading).ok();
         let Some(known) = known.filter(|known| without_words(&known.definition) == without_words(definition))
         else {
-            return Err(self.unrelated("of another study.toml"));
+            return Err(self.unrelated("another study.toml"));
         };
         let mut stored = Stored { options: known.options, sessions: Vec::new(), entries: Vec::new() };
         for line in lines.map_while(Result::ok) {
@@ -96,21 +96,21 @@ impl SavedTrials {
         Ok(stored)
     }
 
-    /// The same, for going on with these options.
+    /// The same, to continue with these options.
     ///
     /// # Errors
     ///
     /// Also when the trials were made with other options.
     pub fn resumed(&self, definition: &Definition, options: &Options) -> Result<Stored, Error> {
         let stored = self.read(definition)?;
-        if stored.options == *options { Ok(stored) } else { Err(self.unrelated("of other options")) }
+        if stored.options == *options { Ok(stored) } else { Err(self.unrelated("other options")) }
     }
 
     fn unrelated(&self, of: &'static str) -> Error {
         Error::Unrelated { of, path: self.file() }
     }
 
-    /// Keeps other studies out of the folder as long as the lock is held.
+    /// Keeps other studies out of the folder while the lock is held.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl SavedTrials {
         lock::take(&self.folder.join("lock"), "another `knee study` runs the study in this folder")
     }
 
-    /// Writes down what is known of the study so far, in place of what was kept of an earlier one. If none of that goes on
-    /// here it becomes the one before: hours of measuring are not lost to a forgotten `--resume`.
+    /// Saves the state of the study in place of an earlier one. If the earlier study does not continue here, its file
+    /// is kept as `before.jsonl`, so that a forgotten `--resume` does not lose hours of measurements.
     ///
     /// # Errors
     ///
@@ -170,8 +170,8 @@ fn has_trials(path: &Path) -> bool {
     BufReader::new(file).lines().skip(1).map_while(Result::ok).any(is_trial)
 }
 
-/// The part of a definition that decides its trials: without the report's texts, the claims and the published figures,
-/// which can be corrected afterwards.
+/// The part of a definition that decides its trials: without texts of the report, claims and published figures, which
+/// can be corrected afterwards.
 fn without_words(definition: &Definition) -> Definition {
     let mut bare = definition.clone();
     (bare.title, bare.question, bare.source) = (String::new(), None, None);

@@ -1,4 +1,4 @@
-//! A study from its first trial, or from where it was stopped, to its last.
+//! Runs a study from its first trial, or from where it was stopped, to its last.
 //!
 //! Saves each trial before the next begins, if the study has a folder. Does not read arguments, and does not
 //! conclude.
@@ -20,14 +20,14 @@ use crate::saved::SavedTrials;
 use crate::trials::{Event, Trials};
 use crate::variant::{others, overrides};
 
-/// Which trials a study begins with.
+/// The trials that a study begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// None.
     New,
     /// The saved ones, which must have been run with the same options.
     Resumed,
-    /// The saved ones and their options, whatever was asked for now.
+    /// The saved ones with their options, which replace the current options.
     Saved,
 }
 
@@ -53,11 +53,11 @@ pub fn begin(
     Ok((study, stored.sessions))
 }
 
-/// Refuses a study whose services cannot be started, before anything is.
+/// Refuses a study whose services cannot be started, before anything starts.
 ///
 /// # Errors
 ///
-/// The first entry that is wrong, and what is wrong with it.
+/// The first wrong entry, and its mistake.
 pub fn check(study: &Study) -> Result<(), Error> {
     let definition = study.definition();
     for variant in study.variants() {

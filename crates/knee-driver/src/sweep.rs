@@ -1,7 +1,7 @@
 //! The steps of a sweep, one after the other.
 //!
-//! `knee_study::sweep` decides which step comes next and what the steps show. Does not send load itself and does not
-//! show anything.
+//! `knee_study::sweep` decides which step comes next and what the steps show. Does not send load and does not show
+//! anything.
 
 use knee_core::clock::MonotonicClock;
 use knee_core::record::Run;
@@ -25,7 +25,7 @@ pub trait StepSource {
 pub struct StepRun {
     /// What was measured.
     pub run: Run,
-    /// The name of its record, as it is shown; `None` if it was not saved.
+    /// The shown name of its record; `None` if it was not saved.
     pub record: Option<String>,
     /// Requests per arrival.
     pub requests_per_arrival: f64,

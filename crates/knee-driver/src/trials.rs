@@ -1,7 +1,7 @@
 //! The trials of a study, one after the other: studies, comparisons and calibrations.
 //!
-//! `knee_study` decides which trial comes next; a [`TrialRunner`] runs it. Does not conclude, does not show anything, and
-//! does not know where results are saved.
+//! `knee_study` decides which trial comes next; a [`TrialRunner`] runs it. Does not conclude, does not show anything,
+//! and does not know where results are saved.
 
 use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
@@ -12,7 +12,7 @@ use knee_study::study::{Study, Trial, TrialResult};
 use crate::error::Error;
 use crate::runner::{Outcome, TrialRunner};
 
-/// What happens while trials run.
+/// Events while trials run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Services and stores are about to start.
@@ -27,7 +27,7 @@ pub enum Event<'a> {
         output: &'a [String],
         /// Trials left.
         left: usize,
-        /// How long they take, about; `None` while that is unknown.
+        /// Estimated time of the trials left; `None` while unknown.
         time_left: Option<Nanos>,
     },
     /// The user interrupted them.
@@ -36,7 +36,7 @@ pub enum Event<'a> {
 
 /// How trials are run and reported.
 pub struct Trials<'a> {
-    /// Ends them early.
+    /// Stops them early.
     pub control: &'a Control,
     /// Gets every event.
     pub observe: &'a mut dyn FnMut(Event<'_>),
@@ -49,7 +49,7 @@ impl Trials<'_> {
     ///
     /// # Errors
     ///
-    /// What failed so that nothing can be concluded from the trials that were run.
+    /// A failure without any usable trial.
     pub fn run(mut self, study: &mut Study, mut runner: TrialRunner) -> Result<Option<Error>, Error> {
         let fault = self.run_all(study, &mut runner)?;
         if self.control.request() != Request::Run {
@@ -84,7 +84,7 @@ impl Trials<'_> {
     }
 }
 
-/// Whether an earlier trial of the same workload had a response that was no failure.
+/// Whether an earlier trial of the same workload had a successful response.
 fn has_success(study: &Study, trial: &Trial) -> bool {
     study.entries().iter().filter(|entry| entry.trial.workload == trial.workload).any(|entry| {
         let TrialResult::Measured(measured) = &entry.result else { return false };
@@ -101,7 +101,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// One more trial has ended, this long after the first one began.
+    /// Records the end of one more trial, this long after the first one began.
     fn ended(&mut self, at: Nanos) {
         self.ended += 1;
         self.last = at;
@@ -110,7 +110,7 @@ impl Pace {
         }
     }
 
-    /// How long this many more will take; `None` before two have ended.
+    /// Estimated time for this many more trials; `None` before two have ended.
     fn of(&self, trials: usize) -> Option<Nanos> {
         let ended = self.ended.checked_sub(1).filter(|ended| *ended > 0)?;
         let each = self.last.since(self.first).as_secs_f64() / f64::from(ended);

@@ -1,11 +1,11 @@
-//! From a variant to what the fixture changes about a service for it.
+//! Turns a variant into the fixture's changes of a service.
 //!
 //! Does not start anything.
 
 use knee_fixture::Overrides;
 use knee_study::definition::{Definition, Passed, Variant};
 
-/// What a variant changes about one service: the switches passed to it, and, for the variant's own service, its
+/// The changes of one service by a variant: the switches passed to the service and, for the variant's own service,
 /// environment, command and revision.
 pub fn overrides(definition: &Definition, variant: &Variant, service: &str) -> Overrides {
     let mut overrides = Overrides::default();
@@ -24,7 +24,7 @@ pub fn overrides(definition: &Definition, variant: &Variant, service: &str) -> O
     overrides
 }
 
-/// Services that a variant changes besides the one that is loaded: they are started first.
+/// Services that a variant changes besides the one under load; they start first.
 pub fn others(definition: &Definition, variant: &Variant, loaded: &str) -> Vec<String> {
     let result = definition.switches.values().map(|switch| &switch.service).chain([&variant.service]);
     let mut others: Vec<String> = result.filter(|service| *service != loaded).cloned().collect();

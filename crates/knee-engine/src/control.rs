@@ -41,8 +41,8 @@ impl Control {
         self.level.fetch_max(2, Ordering::Relaxed);
     }
 
-    /// Takes the clock of the run that started last: it reads zero at the start of the load. `None` while users are
-    /// still being made, and after the first call.
+    /// Takes the clock of the latest run; it reads zero at the start of the load. `None` before the load starts, and
+    /// after the first call.
     pub fn take_clock(&self) -> Option<MonotonicClock> {
         self.clock.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -1,8 +1,8 @@
 //! Time limits of requests, at almost no cost for requests that finish in time.
 //!
-//! Each user has one slot in a list that a task of the worker checks at a fixed pace. Setting a
-//! limit is a store to memory; there is no timer per request. A limit is noticed up to one pace
-//! late, but the request it ends is recorded as ended at the limit.
+//! Each user has one slot in a list that a task of the worker checks at a fixed pace. Setting a limit only writes to
+//! memory; there is no timer per request. A limit is noticed up to one pace late, but the request it ends is recorded
+//! as ended at the limit.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};

@@ -1,6 +1,6 @@
 //! What this machine and this process report about themselves.
 //!
-//! Samples; does not judge (`knee_core::validity` does). What a platform cannot tell is `None`.
+//! Samples; does not judge (`knee_core::validity` does). A value that the platform does not report is `None`.
 
 use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::record::Machine;
@@ -30,7 +30,7 @@ impl Sampler {
         Self { last: first.clone(), first }
     }
 
-    /// What happened since the last call (or the start), without the workers, who sample themselves.
+    /// The changes since the last call (or the start), without the workers, which sample themselves.
     /// `connections_open` is the number of connections that are open to all targets together.
     pub fn sample(&mut self, connections_open: u64) -> GeneratorSample {
         let now = platform::read();
@@ -56,12 +56,12 @@ impl Sampler {
     }
 }
 
-/// The same for the thread that it was made on. A thread reads its own counters, because another would come too late
-/// for those of one that has ended.
+/// The same for the thread that it was made on. A thread reads its own counters, because another thread would be too
+/// late for the counters of a thread that has ended.
 #[derive(Debug)]
 pub struct ThreadSampler {
     last: Option<ThreadTimes>,
-    /// When that was, on the run's clock.
+    /// Time of the last reading, on the run's clock.
     at: Nanos,
 }
 
@@ -71,8 +71,8 @@ impl ThreadSampler {
         Self { last: platform::thread_times(), at }
     }
 
-    /// What this thread used since the last call (or the start); `None` if no time has passed, or on a platform that
-    /// cannot tell.
+    /// What this thread used since the last call (or the start); `None` if no time has passed, or if the platform does
+    /// not report it.
     pub fn sample(&mut self, at: Nanos) -> Option<WorkerSample> {
         let span = at.since(self.at);
         if span == Nanos::ZERO {
@@ -89,11 +89,11 @@ impl ThreadSampler {
     }
 }
 
-/// Below this share of the range ports cannot be short, and nothing is counted.
+/// Below this share of the range ports cannot run short, and none are counted.
 const PORTS_CAN_BE_SHORT: f64 = 0.5;
 
-/// Ports taken towards one address, and the size of the range. `sockets` counts those of the whole machine, so at
-/// least as many. Which of them lead to which address takes time to read, so it is read only when it can matter.
+/// Ports in use towards one address, and the size of the range. `sockets` is the count of the whole machine, so an
+/// upper bound. Reading which socket leads to which address takes time, so this happens only if it can matter.
 fn ports_taken(sockets: u64, range: u64) -> (u64, u64) {
     if sockets as f64 <= range as f64 * PORTS_CAN_BE_SHORT {
         return (sockets, range);
@@ -107,7 +107,7 @@ fn share(now: Option<CpuTimes>, before: Option<CpuTimes>, part: fn(CpuTimes) -> 
     (all > 0).then(|| part(now).saturating_sub(part(before)) as f64 / all as f64)
 }
 
-/// Of several quotas, one above the other, what happened under the one that stopped this process most.
+/// The changes under the quota that stopped this process most, of several nested quotas.
 fn most_throttled(now: &[(u64, u64)], before: &[(u64, u64)]) -> Option<(u64, u64)> {
     let since = |((throttled, periods), before): (&(u64, u64), &(u64, u64))| {
         (throttled.saturating_sub(before.0), periods.saturating_sub(before.1))
@@ -115,7 +115,8 @@ fn most_throttled(now: &[(u64, u64)], before: &[(u64, u64)]) -> Option<(u64, u64
     now.iter().zip(before).map(since).max()
 }
 
-/// CPU time that this process has used until now, all its threads together: those that ended too, children not.
+/// CPU time that this process has used until now, over all its threads, including those that have ended, but without
+/// child processes.
 pub fn cpu_time() -> Nanos {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)

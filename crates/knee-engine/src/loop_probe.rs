@@ -1,8 +1,9 @@
-//! How late a worker reads responses: a timer that it sets for itself every few milliseconds is noticed as late.
+//! Measures how late a worker reads responses: it sets itself a timer every few milliseconds, and notices the timer
+//! just as late.
 //!
-//! Whatever keeps the loop from turning shows here: no CPU, a quota, a stop, too much to do. A try says for how long;
-//! how many responses lay there meanwhile follows from how many were in flight. Does not judge; see
-//! `knee_core::validity`.
+//! Everything that stops the event loop shows here: no CPU, a quota, a stop, too much work. A try measures how long
+//! the loop stood still. The number of responses that waited meanwhile follows from the number in flight. Does not
+//! judge; see `knee_core::validity`.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use knee_core::unit::Nanos;
 use crate::recorder::Recorder;
 use crate::timer::Timer;
 
-/// How often it is tried: 200 tries a second give a run of a second a p90.
+/// Interval of the tries: with 200 tries per second, a run of one second has a p90.
 const PACE: Nanos = Nanos::from_millis(5);
 
 /// The tries of one worker.
@@ -28,7 +29,7 @@ pub struct LoopProbe {
 }
 
 impl LoopProbe {
-    /// Of a worker that records its requests here.
+    /// A probe for the worker with this recorder.
     pub fn new(recorder: Rc<RefCell<Recorder>>) -> Self {
         Self { recorder, seen: RefCell::default(), next: Cell::default(), before: Cell::default() }
     }
@@ -51,7 +52,7 @@ impl LoopProbe {
         self.seen.borrow_mut().note(late, held, read - held);
     }
 
-    /// What was seen up to `now`, and nothing of it again. A pause that has not been noticed yet belongs to it.
+    /// Takes the samples up to `now`, including a pause that has not been noticed yet.
     pub fn take(&self, now: Nanos) -> LoopLag {
         let late = now.since(self.next.get());
         // Before the first try there is nothing that could be late.
@@ -66,12 +67,13 @@ impl LoopProbe {
     }
 }
 
-/// How many responses a delay held up, of which a try saw the end.
+/// How many responses a delay held up, if a try noticed the end of the delay.
 ///
-/// A response can lie there only if its request was in flight, so a delay of two milliseconds in a closed load with five
-/// connections made five responses late, and not the hundred that are read in the rest of the time. A delay that is
-/// shorter than the time between two tries is seen only now and then, with a chance of its length in that time, and the
-/// rest of it that a try sees is half of it on average: a try stands for those that were not seen.
+/// A response can wait only if its request was in flight. A delay of two milliseconds in a closed load with five
+/// connections therefore made five responses late, not the hundred that were read in the rest of the time. A delay
+/// that is shorter than the time between two tries is noticed only sometimes: with a chance of its length divided by
+/// that time. The try then sees half of the delay on average. So a noticed delay also counts for those that were
+/// missed.
 fn held_up(late: Nanos, in_flight: u64) -> u64 {
     let unseen = PACE.0 as f64 / (2 * late.0).max(1) as f64;
     (in_flight.max(1) as f64 * unseen.max(1.0)) as u64

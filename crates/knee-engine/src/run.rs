@@ -235,8 +235,8 @@ struct Pending {
     reported: usize,
 }
 
-/// The samples of all workers in their order. A worker that has ended uses nothing and waits for nothing; nothing is
-/// known where none could tell.
+/// The samples of all workers in their order. A worker that has ended counts as idle. The value is unknown if no
+/// worker reported one.
 fn workers(seen: &[Option<WorkerSample>]) -> Vec<WorkerSample> {
     let ended = WorkerSample { cpu: 0.0, run_delay: Some(0.0) };
     if seen.iter().all(Option::is_none) {

@@ -37,7 +37,7 @@ pub fn endpoint(name: &str) -> String {
     format!("{scheme}{host}{path}{query}{fragment}")
 }
 
-/// What was typed as a URL, in a form that can be shown although it might not be one.
+/// Text typed as a URL, in a form that can be shown even if it is not a URL.
 pub fn redacted(text: &str) -> String {
     let (start, fragment) = text.split_once('#').map_or((text, ""), |(start, _)| (start, "#***"));
     let (place, query) = match start.split_once('?') {

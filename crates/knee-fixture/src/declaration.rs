@@ -1,6 +1,6 @@
-//! A declaration looked at before anything is started: what refers to what, and what contradicts itself.
+//! Checks a declaration before anything starts: its references and contradictions.
 //!
-//! Everything that can be known to be wrong without starting anything is found here. Does not start anything.
+//! Finds every mistake that can be found without starting anything.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use crate::overrides::Overrides;
 use crate::placeholder::{Placeholders, fill};
 use crate::{placement, ready};
 
-/// Where a declaration says how much more CPU the generator gets than others.
+/// The entry with the CPU weight of the generator.
 pub const GENERATOR_WEIGHT: &str = "generator.cpu_weight";
 
-/// Refuses a declaration that cannot be brought up.
+/// Refuses a declaration that cannot be started.
 pub(crate) fn check(declaration: &Declaration) -> Result<(), Error> {
     let names = [
         ("service", declaration.service.keys().collect::<Vec<_>>()),
@@ -94,25 +94,25 @@ pub(crate) fn named_in(text: &str, table: &str) -> BTreeSet<String> {
     placeholder::named(text).into_iter().filter_map(of_table).collect()
 }
 
-/// Beyond that, what services get would be less than the kernel can share out.
+/// Beyond this weight, the share of services would be smaller than the kernel supports.
 fn check_weight(weight: Option<u32>) -> Result<(), Error> {
     const HEAVIEST: u32 = 50;
     match weight {
         Some(weight) if !(1..=HEAVIEST).contains(&weight) => {
-            Err(Error::declared(GENERATOR_WEIGHT, format!("is {weight}, and must be 1 to {HEAVIEST}")))
+            Err(Error::declared(GENERATOR_WEIGHT, format!("is {weight}, but must be 1 to {HEAVIEST}")))
         }
         _ => Ok(()),
     }
 }
 
-/// Names become names of files and of databases.
+/// Checks a name; names become names of files and databases.
 fn check_name(table: &str, name: &str) -> Result<(), Error> {
     const LONGEST: usize = 32;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if (1..=LONGEST).contains(&name.len()) && name.chars().all(fits) {
         return Ok(());
     }
-    let text = format!("is no name: up to {LONGEST} letters, digits, `_` and `-`");
+    let text = format!("is not a name: use up to {LONGEST} letters, digits, `_` and `-`");
     Err(Error::declared(format!("{table}.{name}"), text))
 }
 
@@ -128,7 +128,7 @@ fn check_service(name: &str, service: &Service) -> Result<(), Error> {
         if ready::authority(address).is_none() {
             return Err(Error::declared(
                 at("address"),
-                format!("is `{address}`, and must be http://host:port"),
+                format!("is `{address}`, but must be http://host:port"),
             ));
         }
     } else if service.command.first().is_none_or(String::is_empty) {
@@ -159,7 +159,7 @@ fn check_syntax(cpus: Option<&String>, at: &str) -> Result<(), Error> {
     cpus.map_or(Ok(()), |text| placement::cpus(text, at).map(drop))
 }
 
-/// Stores of the user's own are not reset, and two services do not reset the same one.
+/// Refuses resets of stores that the user runs, and of a store by two services.
 fn check_reset(declaration: &Declaration, name: &str, service: &Service) -> Result<(), Error> {
     if !matches!(service.reset, Reset::Stores | Reset::Seed) {
         return Ok(());
@@ -182,7 +182,7 @@ fn check_reset(declaration: &Declaration, name: &str, service: &Service) -> Resu
     if let Some(store) = mine.iter().find(|store| own.get(*store) == Some(&true)) {
         return Err(Error::declared(
             at,
-            format!("would empty `{store}`, which is of your own; only `keep` and `copy` go with it"),
+            format!("would empty `{store}`, which knee did not start; use `keep` or `copy`"),
         ));
     }
     let others = declaration
@@ -191,13 +191,16 @@ fn check_reset(declaration: &Declaration, name: &str, service: &Service) -> Resu
         .filter(|(other, service)| *other != name && matches!(service.reset, Reset::Stores | Reset::Seed));
     for (other, service) in others {
         if let Some(store) = stores(other, service).intersection(&mine).next() {
-            return Err(Error::declared(at, format!("resets `{store}`, and so does the one of `{other}`")));
+            return Err(Error::declared(
+                at,
+                format!("resets `{store}`, which the reset of `{other}` resets too"),
+            ));
         }
     }
     Ok(())
 }
 
-/// Services refer to one another by their addresses; in a circle no service could be started first.
+/// Refuses services that refer to one another in a circle: none could start first.
 fn check_cycles(declaration: &Declaration) -> Result<(), Error> {
     for name in declaration.service.keys() {
         walk(declaration, name, &mut Vec::new())?;
@@ -261,7 +264,7 @@ mod tests {
             refused(&[("a", Service::default())]),
             "`service.a.command` is empty, and there is no `address`"
         );
-        assert!(refused(&[("a/b", service(&["x"]))]).contains("is no name"));
+        assert!(refused(&[("a/b", service(&["x"]))]).contains("is not a name"));
         assert!(with(|s| s.address = Some("http://x".into())).contains("leave out command"));
         assert!(with(|s| s.ready.path = Some("health".into())).contains("begin with `/`"));
         assert!(with(|s| s.ready.within_s = f64::NAN).contains("more than zero"));
@@ -294,9 +297,9 @@ mod tests {
     #[test]
     fn stores_of_the_users_own_and_of_two_services_are_not_reset() {
         let resets = |text: &str| Service { reset: Reset::Stores, ..service(&["x", text]) };
-        assert!(refused(&[("a", resets("{redis.own.url}"))]).contains("of your own"));
+        assert!(refused(&[("a", resets("{redis.own.url}"))]).contains("which knee did not start"));
         let text = refused(&[("a", resets("{postgres.db.url}")), ("b", resets("{postgres.db.port}"))]);
-        assert_eq!(text, "`service.a.reset` resets `postgres.db`, and so does the one of `b`");
+        assert_eq!(text, "`service.a.reset` resets `postgres.db`, which the reset of `b` resets too");
         assert_eq!(
             refused(&[("a", resets("{postgres.db.url}")), ("b", service(&["{postgres.db.url}"]))]),
             ""

@@ -1,14 +1,14 @@
-//! What can keep a fixture from standing, and what to do about it.
+//! Errors of a fixture, with the next step for the user.
 //!
-//! Every error names what, where, and, when a program of others was involved, its last words. Does not
-//! print; texts have no full stop, so that the program can set them into its own form.
+//! Every error names the problem, the place and, if another program was involved, the end of its output. Does not
+//! print. Texts have no full stop, so that the program can put them into its own form.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::exit::Exit;
 
-/// Why something could not be brought up, reset or taken down.
+/// Why something could not be started, reset or taken down.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The declaration contradicts itself or cannot be used.
@@ -20,7 +20,7 @@ pub enum Error {
         what: String,
     },
     /// A text refers to something that is not declared.
-    #[error("`{at}` refers to `{{{placeholder}}}`, which does not exist; there are {}", list(.known))]
+    #[error("`{at}` refers to `{{{placeholder}}}`, which does not exist; known placeholders: {}", list(.known))]
     Placeholder {
         /// Dotted path of the text.
         at: String,
@@ -35,7 +35,7 @@ pub enum Error {
         /// Dotted path of its command.
         at: String,
     },
-    /// Services that wait for one another.
+    /// Services that depend on one another in a circle.
     #[error("these services need one another before they can start: {}", .names.join(" -> "))]
     Cycle {
         /// The names, the first one again at the end.
@@ -52,20 +52,20 @@ pub enum Error {
         install: String,
     },
     /// A program is older than the declaration allows.
-    #[error("{program} {found} in {} is too old: at least {least} is asked for", .path.display())]
+    #[error("{program} {found} in {} is too old: at least {least} is required", .path.display())]
     Version {
         /// What was found.
         program: String,
         /// The newest version found.
         found: u32,
-        /// The least version that will do.
+        /// The lowest accepted version.
         least: u32,
         /// Where it was found.
         path: PathBuf,
         /// The line that installs a newer one on this platform.
         install: String,
     },
-    /// A program is there and cannot be run.
+    /// A program exists but cannot be run.
     #[error("`{}` cannot be run: {}", .program.display(), reason(.source))]
     Unrunnable {
         /// The program.
@@ -73,13 +73,13 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
-    /// We are root, PostgreSQL refuses root, and there is no unprivileged user to step down to.
-    #[error("PostgreSQL does not run as root, and this machine has neither a user `postgres` nor `nobody`")]
+    /// knee runs as root, PostgreSQL refuses root, and there is no unprivileged user.
+    #[error("PostgreSQL does not run as root, and this machine has no user `postgres` or `nobody`")]
     NoUser,
     /// A file or folder cannot be used.
     #[error("cannot {doing} `{}`: {}", .path.display(), reason(.source))]
     Folder {
-        /// What was tried, as "read".
+        /// The attempt, as "read".
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -95,14 +95,14 @@ pub enum Error {
         path: PathBuf,
     },
     /// The port that a service wants is in use.
-    #[error("port {port}, which {who} is to listen on, is taken")]
+    #[error("{who} needs port {port}, which is in use")]
     PortTaken {
         /// The port.
         port: u16,
-        /// Who wanted it, as "service `main`".
+        /// Its user, as "service `main`".
         who: String,
     },
-    /// A revision of the user's repository cannot be had.
+    /// A revision of the user's repository is unavailable.
     #[error("revision `{revision}` cannot be checked out: {reason}")]
     Revision {
         /// What was asked for.
@@ -120,33 +120,33 @@ pub enum Error {
         /// What it said last.
         last_lines: Vec<String>,
     },
-    /// A process ended before it was up, or while it should have been.
+    /// A process ended before it was ready, or while it was needed.
     #[error("{who} ended {} ({exit}){}", if *.at_start { "before it was up" } else { "while it was needed" }, quoted(.last_lines))]
     Died {
         /// Which, as "service `main`".
         who: String,
-        /// Whether it never was up.
+        /// Whether it was never ready.
         at_start: bool,
         /// How it ended.
         exit: Exit,
-        /// Where everything it said is, as long as the fixture stands or logs are kept.
+        /// The log of its output, which exists while the fixture runs or logs are kept.
         log: PathBuf,
         /// What it said last.
         last_lines: Vec<String>,
     },
-    /// A process runs and does not become ready.
+    /// A process runs but does not become ready.
     #[error("{who} was not up after {within_s} s: {waited_for}{}", quoted(.last_lines))]
     NeverReady {
         /// Which, as "service `main`".
         who: String,
         /// How long was waited.
         within_s: f64,
-        /// What was asked last and what came of it.
+        /// The last question, and its result.
         waited_for: String,
         /// What it said last.
         last_lines: Vec<String>,
     },
-    /// An address of the user's own where nothing answers.
+    /// Nothing answers at an address given by the user.
     #[error("{who} does not answer at {address}: {reason}")]
     Unreachable {
         /// Which, as "service `main`".
@@ -156,7 +156,7 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
-    /// A database refused what the fixture asked it.
+    /// A database refused a request of the fixture.
     #[error("{who}: cannot {doing}: {reason}")]
     Store {
         /// Which, as "PostgreSQL `main`".
@@ -166,10 +166,10 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
-    /// The process that takes everything down is gone or does not answer.
-    #[error("the supervisor that looks after started processes failed: {0}")]
+    /// The supervisor is gone or does not answer.
+    #[error("the supervisor of the started processes failed: {0}")]
     Supervisor(String),
-    /// The program was asked to stop. What had been started is taken down.
+    /// The program was asked to stop; everything started is taken down.
     #[error("stopped on request ({0})")]
     Interrupted(String),
 }
@@ -178,7 +178,7 @@ impl Error {
     /// An error of the file system; a full disk has a kind of its own.
     pub(crate) fn folder(doing: &'static str, path: &Path, source: io::Error) -> Self {
         if is_full(&source) {
-            return Self::DiskFull { what: format!("what it takes to {doing} this"), path: path.to_owned() };
+            return Self::DiskFull { what: format!("the attempt to {doing} this"), path: path.to_owned() };
         }
         Self::Folder { doing, path: path.to_owned(), source }
     }
@@ -215,25 +215,25 @@ impl Error {
     pub fn hint(&self) -> String {
         match self {
             Self::ProgramMissing { install, .. } | Self::Version { install, .. } => install.clone(),
-            Self::NoUser => "run as another user than root".to_owned(),
+            Self::NoUser => "run as a user other than root".to_owned(),
             Self::Placeholder { .. } => {
-                "`{{word}}` stands for `{word}` where no placeholder is meant".to_owned()
+                "to write `{word}` as plain text, double its braces: `{{word}}`".to_owned()
             }
             Self::NoPort { .. } => {
-                "write {port} where the command or `env` takes its port, or declare the `port` it uses"
+                "write {port} where the command or `env` takes its port, or declare the service's `port`"
                     .to_owned()
             }
-            Self::Folder { .. } => "look at the owner and the rights of the folder".to_owned(),
-            Self::DiskFull { .. } => "make room there, or point TMPDIR at a larger disk".to_owned(),
+            Self::Folder { .. } => "check the owner and the permissions of the folder".to_owned(),
+            Self::DiskFull { .. } => "free space there, or point TMPDIR at a larger disk".to_owned(),
             Self::PortTaken { port, .. } => {
-                format!("`ss -ltnp 'sport = :{port}'` names who has it; with `{{port}}` a free one is taken")
+                format!("`ss -ltnp 'sport = :{port}'` shows the process that uses it; with `{{port}}` the fixture picks a free port")
             }
-            Self::Died { log, .. } if log.exists() => format!("all it said is in {}", log.display()),
+            Self::Died { log, .. } if log.exists() => format!("its whole output is in {}", log.display()),
             Self::NeverReady { .. } => {
-                "a service listens on the port that `{port}` stands for; `ready.within_s` gives it longer"
+                "the service must listen on the port that `{port}` stands for; raise `ready.within_s` to wait longer"
                     .to_owned()
             }
-            Self::Unreachable { .. } => "start it, or leave `address` out to have it started".to_owned(),
+            Self::Unreachable { .. } => "start it, or leave out `address` so that knee starts it".to_owned(),
             Self::Revision { .. } => "`git rev-parse REVISION` must work in the study's folder".to_owned(),
             _ => String::new(),
         }
@@ -251,8 +251,8 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Whether a program failed because a disk is full: it says so, or there is no room where it worked, in which
-/// case its words might not have found any either.
+/// Whether a program failed because a disk is full: its output says so, or its folder has no space left, in which case
+/// its output might be lost as well.
 pub(crate) fn is_full_disk(lines: &[String], place: &Path) -> bool {
     const LEFT_BYTES: u64 = 64 * 1024;
     let left = rustix::fs::statvfs(place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
@@ -264,7 +264,7 @@ pub(crate) fn says_full(lines: &[String]) -> bool {
     lines.iter().any(|line| line.contains("No space left on device") || line.contains("os error 28"))
 }
 
-/// Names as a person lists them.
+/// A list of names, in words.
 fn list(names: &[String]) -> String {
     if names.is_empty() { "no other place".to_owned() } else { names.join(", ") }
 }
@@ -276,5 +276,5 @@ fn quoted(lines: &[String]) -> String {
         text.push_str("\n  | ");
         text.push_str(line);
     }
-    if text.is_empty() { "; it said nothing".to_owned() } else { text }
+    if text.is_empty() { "; it printed nothing".to_owned() } else { text }
 }

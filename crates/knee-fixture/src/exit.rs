@@ -1,4 +1,4 @@
-//! How a process ended, as data that can be sent and shown.
+//! How a process ended, as data to be sent and shown.
 //!
 //! Does not wait for one; `registry` does.
 
@@ -17,7 +17,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Whether it ended as a command that did its work.
+    /// Whether it ended successfully.
     pub fn is_success(self) -> bool {
         self == Self::Code(0)
     }

@@ -1,4 +1,4 @@
-//! The fixture: what a declaration asks for, running; and the few operations by which a study uses it.
+//! The fixture: the running services and stores of a declaration, and the few operations by which a study uses them.
 //!
 //! Blocks, and can be used inside or outside of a runtime. Does not decide when a trial runs, and does not measure.
 
@@ -26,56 +26,57 @@ use crate::{declaration, platform, ready, registry};
 
 mod data;
 
-/// How a fixture is brought up.
+/// Settings of a fixture.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The folder of the study: where builds and commands are run, unless a variant has a revision.
     pub study: PathBuf,
-    /// A folder in which logs are kept after the end. Without one they go with the fixture.
+    /// A folder in which logs are kept after the end. Without one they are removed with the fixture.
     pub logs: Option<PathBuf>,
-    /// Where the fixture's own folder is made; the system's folder for temporary files when absent.
+    /// Parent of the fixture's own folder; the system's folder for temporary files when absent.
     pub temporary: Option<PathBuf>,
-    /// The program that takes everything down when this one is killed. Without one the fixture ends with its own
-    /// end, a panic included, and a process that is killed leaves its folder and processes to the next fixture.
+    /// The program that takes everything down when this one is killed. Without one, the fixture cleans up when it is
+    /// dropped, even in a panic. If the process is killed, the next fixture removes the folder and processes that it
+    /// left.
     pub supervisor: Option<supervisor::Program>,
-    /// Whatever waits gives up soon after this becomes true.
+    /// Every wait ends soon after this becomes true.
     pub interrupt: Arc<AtomicBool>,
 }
 
 impl Options {
-    /// For the study in this folder, without a supervisor.
+    /// Settings for the study in this folder, without a supervisor.
     pub fn new(study: impl Into<PathBuf>) -> Self {
         Self { study: study.into(), logs: None, temporary: None, supervisor: None, interrupt: Arc::default() }
     }
 }
 
-/// A service that answers.
+/// A service that is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Running {
-    /// Where, as `http://host:port`.
+    /// Its address, as `http://host:port`.
     pub url: String,
     /// Its process, if the fixture started it.
     pub pid: Option<u32>,
-    /// What it says.
+    /// Its output.
     pub log: Option<PathBuf>,
-    /// What was asked for and cannot be had here.
+    /// Declared settings that are unavailable here.
     pub unavailable: Vec<Unavailable>,
 }
 
-/// A store of the fixture, with what an observer needs to read its figures.
+/// A store of the fixture, with the data that an observer needs to read its figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     /// `postgres.NAME` or `redis.NAME`.
     pub name: String,
-    /// Where it is reached, with its password.
+    /// Its address, with its password.
     pub url: String,
-    /// Its processes, the one that writes first; none of a store of the user's own.
+    /// Its processes, the writing one first; empty for a store that the user runs.
     pub pids: Vec<u32>,
     /// What it was to have and cannot have here.
     pub unavailable: Vec<Unavailable>,
 }
 
-/// Everything that a study needs, standing. Dropping it takes it down.
+/// Everything that a study needs, running. Dropping it takes it down.
 pub struct Fixture {
     // The order matters: when `up` fails, what is dropped last is what ends all processes.
     declaration: Declaration,
@@ -131,8 +132,8 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// Starts a service as a variant wants it: builds it once, seeds its data once, starts what it refers to, and
-    /// waits until it is up. A service that runs already is started anew.
+    /// Starts a service with the settings of a variant: builds it once, seeds its data once, starts what it refers to,
+    /// and waits until it is ready. A service that already runs is restarted.
     pub fn start(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
         let declared = self.declared(name)?.clone();
         if let Some(address) = &declared.address {
@@ -167,19 +168,19 @@ impl Fixture {
         })
     }
 
-    /// Ends a service. Says how it ended, unless it had to be killed or was not running.
+    /// Ends a service. Returns how it ended, unless it had to be killed or was not running.
     pub fn stop(&mut self, name: &str) -> Result<Option<Exit>, Error> {
         let declared = self.declared(name)?.clone();
         self.services.get_mut(name).map_or(Ok(None), |service| service.stop(&self.launcher, &declared))
     }
 
-    /// Ends a service and starts it as a variant wants it.
+    /// Ends a service and starts it with the settings of a variant.
     pub fn restart(&mut self, name: &str, overrides: &Overrides) -> Result<Running, Error> {
         self.start(name, overrides)
     }
 
-    /// Ends a service and brings its data back to how its seed left it, as its declaration says. Nothing
-    /// happens to the data of a service that was never started: its first start seeds it.
+    /// Ends a service and resets its data to the seeded state, as its declaration says. Leaves the data of a service
+    /// alone that was never started, because its first start seeds it.
     pub fn reset(&mut self, name: &str) -> Result<(), Error> {
         let declared = self.declared(name)?.clone();
         self.stop(name)?;
@@ -195,15 +196,15 @@ impl Fixture {
         }
     }
 
-    /// An error if a service that was started, or a store, is gone: what a trial looks at when it ends.
+    /// An error if a started service or a store has ended; a trial checks this at its end.
     pub fn check(&self) -> Result<(), Error> {
         self.services.values().try_for_each(|service| service.check(&self.launcher))?;
         self.postgres.values().try_for_each(|cluster| cluster.check(&self.launcher))?;
         self.redis.values().try_for_each(|server| server.check(&self.launcher))
     }
 
-    /// A text of the study's own, as a script's environment, with its placeholders filled in. Services that it names are started
-    /// if they do not run. `at` names the text in an error.
+    /// A text of the study, such as a script's environment, with its placeholders filled in. Services that it names
+    /// are started if they do not run. `at` names the text in an error.
     pub fn fill(&mut self, text: &str, at: &str) -> Result<String, Error> {
         for name in declaration::named_in(text, "service") {
             if self.is_to_start(&name) {
@@ -218,8 +219,7 @@ impl Fixture {
         crate::placeholder::fill(text, &declaration::known(&self.declaration), at).map(drop)
     }
 
-    /// How many times the CPU time of what is started the generator is declared to get. Each start reports
-    /// whether it does.
+    /// The declared CPU weight of the generator. Each start reports whether it is in effect.
     pub fn generator_weight(&self) -> Option<u32> {
         self.launcher.generator_weight
     }
@@ -260,8 +260,8 @@ impl Fixture {
         &self.launcher.root
     }
 
-    /// Takes everything down: services before what they refer to, then databases, then folders. An error is a
-    /// folder that could not be removed.
+    /// Takes everything down: services before the ones that they refer to, then databases, then folders. Fails if a
+    /// folder could not be removed.
     pub fn down(mut self) -> Result<(), Error> {
         self.take_down();
         let root = self.launcher.root.clone();
@@ -317,15 +317,15 @@ impl Fixture {
         Ok(())
     }
 
-    /// Whether something refers to a service that does not run, and is the fixture's to start.
+    /// Whether something refers to a service that is not running and that the fixture must start.
     fn is_to_start(&self, name: &str) -> bool {
         self.services.get(name).is_none_or(|service| service.process.is_none())
     }
 
-    /// Keeps this process, the generator of load, where it is declared to be until the fixture is down.
+    /// Restricts this process, the load generator, to its declared CPUs until the fixture is down.
     fn place_generator(&mut self) -> Result<(), Error> {
         if self.launcher.generator_weight.is_some() && !self.starts_something() {
-            let reason = "nothing is started here that it could go before".to_owned();
+            let reason = "nothing is started here that competes with the generator".to_owned();
             self.unavailable.push(Unavailable { what: declaration::GENERATOR_WEIGHT.to_owned(), reason });
         }
         let Some(cpus) = self.declaration.generator.cpus.as_deref() else { return Ok(()) };
@@ -340,7 +340,7 @@ impl Fixture {
         Ok(())
     }
 
-    /// Whether anything declared is the fixture's to start, and not the user's own.
+    /// Whether the fixture starts any declared service or store; those that the user runs do not count.
     fn starts_something(&self) -> bool {
         let declared = &self.declaration;
         declared.service.values().any(|service| service.address.is_none())
@@ -407,8 +407,8 @@ impl Fixture {
         Ok(StartContext { placeholders: self.placeholders(), folder, logs, cpus, group })
     }
 
-    /// A cgroup for one start of a service that is to have a share of a CPU or that the generator goes before, or why
-    /// there is none.
+    /// A cgroup for one start of a service with a CPU limit, or over which the generator has precedence; or the reason
+    /// why there is none.
     fn group(&self, name: &str, declared: &Service) -> (Option<PathBuf>, Vec<Unavailable>) {
         let bounds = Bounds { share: declared.cpu_limit, generator_weight: self.launcher.generator_weight };
         if bounds == Bounds::default() {
@@ -427,7 +427,7 @@ impl Drop for Fixture {
     }
 }
 
-/// The entry of the declaration because of which a service is in a cgroup.
+/// The declared entry that puts a service into a cgroup.
 fn asks_for_group(name: &str, declared: &Service) -> String {
     match declared.cpu_limit {
         Some(_) => format!("service.{name}.cpu_limit"),
@@ -442,7 +442,7 @@ fn service_state<'a>(
     services.get_mut(name).ok_or_else(|| Error::declared(format!("service.{name}"), "was not prepared"))
 }
 
-/// A service of the user's own, if it answers.
+/// A service that the user runs, if it is ready.
 fn reachable(name: &str, address: &str, declared: &Service) -> Result<Running, Error> {
     let authority = ready::authority(address).unwrap_or_default();
     ready::ask(&authority, declared.ready.path.as_deref()).map_err(|reason| Error::Unreachable {

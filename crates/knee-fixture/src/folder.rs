@@ -1,4 +1,5 @@
-//! Folders: made with an owner, copied whole, measured in lines, removed whatever is in them.
+//! Folders: creates them with an owner, copies them, removes them whatever they contain, and reads the last lines of
+//! files.
 //!
 //! Copies are as cheap as the file system allows: `std::fs::copy` shares the blocks where it can (btrfs, XFS,
 //! APFS) and copies inside of the kernel elsewhere. Does not know what is in a folder.
@@ -10,14 +11,14 @@ use std::path::Path;
 
 use crate::error::{Error, is_full};
 
-/// A user that processes step down to.
+/// A user without privileges, as which processes run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct User {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
 }
 
-/// A new folder for `owner` alone, or for us when there is none.
+/// Creates a folder that only `owner` can use; without an owner, only this process's user.
 pub(crate) fn create(path: &Path, owner: Option<User>) -> Result<(), Error> {
     DirBuilder::new().mode(0o700).create(path).map_err(|error| Error::folder("create", path, error))?;
     give(path, owner)
@@ -38,8 +39,8 @@ pub(crate) fn write(path: &Path, text: &str, owner: Option<User>) -> Result<(), 
     give(path, owner)
 }
 
-/// Makes `to`, which must not exist, a copy of the folder `from`: folders, files and links with their rights.
-/// Sockets and pipes are left out; a program makes them anew.
+/// Makes `to`, which must not exist, a copy of the folder `from`: folders, files and links with their permissions.
+/// Omits sockets and pipes; programs create them again.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(from).map_err(|error| Error::folder("read", from, error))?;
     create(to, None)?;
@@ -71,8 +72,8 @@ fn copy_entry(entry: &fs::DirEntry, to: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes a folder with everything in it, also where a program took away its own right to write. One that is
-/// not there is fine.
+/// Removes a folder with everything in it, even if a program removed its own write permission. A missing folder is not
+/// an error.
 pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     let mut result = fs::remove_dir_all(path);
     // A process that is being ended can still write a file; a program can have locked a folder.
@@ -88,7 +89,7 @@ pub(crate) fn remove(path: &Path) -> Result<(), Error> {
     result.map_err(|error| Error::folder("remove", path, error))
 }
 
-/// Gives us the right to remove what is in a folder of ours.
+/// Sets the permissions that are needed to remove the content of one of our folders.
 fn unlock(path: &Path) {
     if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return;

@@ -17,16 +17,16 @@ use crate::folder;
 use crate::registry::{Handle, Launch, ProcessRegistry, StopSignal};
 use crate::supervisor::{Program, Supervisor};
 
-/// How often something that is waited for is looked at.
+/// Interval of checks while waiting.
 pub(crate) const PAUSE: Duration = Duration::from_millis(5);
 
 /// How many lines of a log an error quotes.
 pub(crate) const QUOTED: usize = 12;
 
 enum Backend {
-    /// The supervisor does it, and these are the processes to be ended should it be gone.
+    /// Through the supervisor. If the supervisor is gone, these processes must be ended.
     Supervisor(Supervisor, Vec<Handle>),
-    /// This process does it.
+    /// In this process.
     Own(ProcessRegistry),
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct Launcher {
     backend: Mutex<Backend>,
     interrupt: Arc<AtomicBool>,
     pub(crate) root: PathBuf,
-    /// How many times more CPU the generator gets than anything that is started, if it is preferred.
+    /// CPU weight of the generator relative to everything that is started, if it is preferred.
     pub(crate) generator_weight: Option<u32>,
 }
 
 impl Launcher {
-    /// With a folder of the fixture's own inside of `parent`.
+    /// A launcher with its own folder inside of `parent`.
     pub(crate) fn new(
         supervisor: Option<&Program>,
         parent: &Path,
@@ -72,7 +72,7 @@ impl Launcher {
         started.map_err(|error| failed(error, |source| unrunnable(launch, source)))
     }
 
-    /// Runs a command to its end and returns how it ended, and the last lines that it said.
+    /// Runs a command to its end; returns how it ended and the last lines of its output.
     pub(crate) fn run(&self, launch: &Launch, what: &str) -> Result<(Exit, Vec<String>), Error> {
         let handle = self.launch(launch)?;
         let mut ended = Ok(None);
@@ -107,8 +107,8 @@ impl Launcher {
         polled.map_err(|error| Error::Supervisor(error.to_string()))
     }
 
-    /// Asks a process to end, waits as long as it is allowed to take, then ends it and all that it started. Says
-    /// how it ended, if it did so by itself.
+    /// Asks a process to end, waits until its time limit, then ends it and everything that it started. Returns how it
+    /// ended, if it did so by itself.
     pub(crate) fn stop(
         &self,
         handle: Handle,
@@ -145,7 +145,7 @@ impl Launcher {
         }
     }
 
-    /// Remembers what shared memory a process has, for the case that others kill it.
+    /// Records the shared memory of a process, in case something else kills it.
     pub(crate) fn remember(&self, handle: Handle) {
         match &mut *self.backend() {
             Backend::Own(registry) => registry.remember(handle.id),
@@ -153,7 +153,7 @@ impl Launcher {
         }
     }
 
-    /// Looks until `is` or until the time is over, and says whether it came to be.
+    /// Waits until `is` returns true or the time is over; returns whether it did.
     pub(crate) fn wait_until(
         &self,
         what: &str,
@@ -194,7 +194,7 @@ impl Drop for Launcher {
     }
 }
 
-/// An error of the supervisor itself, or of what it was asked to do.
+/// An error of the supervisor itself, or of the requested operation.
 fn failed(error: io::Error, otherwise: impl FnOnce(io::Error) -> Error) -> Error {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Error::Supervisor(error.to_string());

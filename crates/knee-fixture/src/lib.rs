@@ -1,7 +1,7 @@
-//! Brings up what a study declares and takes it down whatever happens: services, private PostgreSQL
+//! Starts everything that a study declares, and takes it down whatever happens: services, private PostgreSQL
 //! clusters and their replicas, Redis, CPU placement, state reset between trials.
 //!
-//! `knee_core::fixture` has the declaration; a [`Fixture`] is the running whole. Does not decide when a trial
+//! `knee_core::fixture` has the declaration; a [`Fixture`] is the running result. Does not decide when a trial
 //! runs, does not measure, and leaves nothing behind: no process, no port, no folder. [`supervisor`] does that
 //! even when the program itself is killed.
 

@@ -1,4 +1,4 @@
-//! What a variant of a study changes about a declaration.
+//! The changes of a declaration by a variant of a study.
 //!
 //! Data only; [`crate::Fixture::start`] applies it.
 

@@ -1,6 +1,6 @@
-//! What the fixture puts in the place of placeholders.
+//! Fills in placeholders.
 //!
-//! Does not find them in a text ([`knee_core::fixture::placeholder`] does), and does not know what they stand for.
+//! Does not find them in a text ([`knee_core::fixture::placeholder`] does), and does not know their meaning.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use knee_core::fixture::placeholder::{Piece, pieces};
 
 use crate::error::Error;
 
-/// What the placeholders of a text stand for, by their names.
+/// Values of placeholders, by name.
 pub(crate) type Placeholders = BTreeMap<String, String>;
 
 /// `text` with its placeholders filled in. `at` names the text in an error.
@@ -62,7 +62,7 @@ mod tests {
         let error = fill("a {prot}", &placeholders(), "service.main.command").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`service.main.command` refers to `{prot}`, which does not exist; there are `{port}`, `{postgres.main.url}`"
+            "`service.main.command` refers to `{prot}`, which does not exist; known placeholders: `{port}`, `{postgres.main.url}`"
         );
     }
 }

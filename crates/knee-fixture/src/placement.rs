@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// Something that was asked for and cannot be had on this machine. Part of what a study reports.
+/// A requested setting that is unavailable on this machine. Studies report it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unavailable {
     /// The entry of the declaration, as `service.main.cpu_limit`.
@@ -22,11 +22,12 @@ pub struct Unavailable {
 pub(crate) struct Bounds {
     /// The most that they can use, as a share of one CPU.
     pub(crate) share: Option<f64>,
-    /// How many times more the generator, outside of the cgroup, gets when both want the same CPU.
+    /// CPU weight of the generator, which is outside of the cgroup: it gets this many times the CPU time when both
+    /// want the same CPU.
     pub(crate) generator_weight: Option<u32>,
 }
 
-/// Whether a process did not make it into the cgroup that it was to have. `what` names what asked for one.
+/// Reports a process that could not be moved into its cgroup. `what` names the entry that asked for the cgroup.
 pub(crate) fn outside(group: Option<&Path>, pid: u32, what: &str) -> Option<Unavailable> {
     let inside = std::fs::read_to_string(group?.join("cgroup.procs")).unwrap_or_default();
     if inside.lines().any(|line| line == pid.to_string()) {
@@ -38,7 +39,7 @@ pub(crate) fn outside(group: Option<&Path>, pid: u32, what: &str) -> Option<Unav
 
 /// The CPUs of `0`, `0-1` or `0-1,3`, ascending, each once. `at` names the entry in an error.
 pub(crate) fn cpus(text: &str, at: &str) -> Result<Vec<usize>, Error> {
-    let wrong = || Error::declared(at, format!("is `{text}`, and must be CPUs as in `0`, `0-1` or `0-1,3`"));
+    let wrong = || Error::declared(at, format!("is `{text}`, but must be CPUs as in `0`, `0-1` or `0-1,3`"));
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -62,7 +63,7 @@ pub(crate) fn chosen(text: Option<&str>, allowed: &[usize], at: &str) -> Result<
         // An empty list is a system that does not tell.
         Some(cpu) if !allowed.is_empty() => {
             let has: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-            Err(Error::declared(at, format!("asks for CPU {cpu}; there are {}", has.join(", "))))
+            Err(Error::declared(at, format!("asks for CPU {cpu}; available: {}", has.join(", "))))
         }
         _ => Ok(wanted),
     }
@@ -87,7 +88,7 @@ mod tests {
     #[test]
     fn a_cpu_that_is_not_there_is_named() {
         let error = chosen(Some("0,7"), &[0, 1], "service.main.cpus").unwrap_err();
-        assert_eq!(error.to_string(), "`service.main.cpus` asks for CPU 7; there are 0, 1");
+        assert_eq!(error.to_string(), "`service.main.cpus` asks for CPU 7; available: 0, 1");
         assert_eq!(chosen(None, &[0, 1], "x").unwrap(), [0, 1]);
     }
 }

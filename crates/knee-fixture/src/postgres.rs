@@ -1,8 +1,7 @@
-//! A private PostgreSQL cluster in the fixture's folder: made by `initdb`, started, filled anew from a template.
+//! A private PostgreSQL cluster in the fixture's folder: created by `initdb`, started, and reset from a template.
 //!
-//! One database, `knee`, owned by the superuser `knee`. Reached through a socket without a password and over
-//! the loopback with one, because others on the machine can reach the loopback too. Does not decide when
-//! data is reset.
+//! One database, `knee`, owned by the superuser `knee`. Its socket needs no password. Its loopback address needs one,
+//! because other users of the machine can reach it too. Does not decide when data is reset.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,13 +34,13 @@ const DATABASE: &str = "knee";
 /// The name of a replica on its primary, as application and as slot.
 const REPLICA: &str = "knee_replica";
 
-/// The file of a data folder that has what a study declares.
+/// The file in a data folder with the settings that a study declares.
 const CONFIGURATION: &str = "knee.conf";
 
-/// How long a server can take to come up, in seconds: after a kill it reads its log first.
+/// Time limit for a server to become ready, in seconds; after a kill it reads its log first.
 const READY_WITHIN_S: f64 = 60.0;
 
-/// How long it can take to stop before it is killed, in seconds.
+/// Time limit for it to stop before it is killed, in seconds.
 const STOP_WITHIN_S: f64 = 20.0;
 
 /// A server process with its data.
@@ -52,11 +51,11 @@ struct Server {
     log: PathBuf,
     port: u16,
     process: Option<Handle>,
-    /// Why its processes compete for CPUs one by one, if they do.
+    /// Why each of its processes competes for CPUs separately, if so.
     unavailable: Option<Unavailable>,
 }
 
-/// A cluster: a server, and perhaps one that follows it.
+/// A cluster: a primary, and perhaps a replica.
 #[derive(Debug)]
 pub(crate) struct Cluster {
     name: String,
@@ -66,7 +65,7 @@ pub(crate) struct Cluster {
     cpus: Vec<usize>,
     folder: PathBuf,
     password: String,
-    /// The settings in force, those of a variant included.
+    /// The settings in effect, including those of a variant.
     settings: BTreeMap<String, Setting>,
     primary: Server,
     replica: Option<Server>,
@@ -144,7 +143,7 @@ impl Cluster {
         }
     }
 
-    /// Processes of the cluster, the one that writes first.
+    /// Processes of the cluster, the writing one first.
     pub(crate) fn processes(&self) -> Vec<Handle> {
         self.primary
             .process
@@ -153,12 +152,12 @@ impl Cluster {
             .collect()
     }
 
-    /// What its servers were to have and cannot have here.
+    /// Declared settings of its servers that are unavailable here.
     pub(crate) fn unavailable(&self) -> Vec<Unavailable> {
         std::iter::once(&self.primary).chain(&self.replica).filter_map(|s| s.unavailable.clone()).collect()
     }
 
-    /// An error if one of its servers is gone.
+    /// An error if one of its servers has ended.
     pub(crate) fn check(&self, launcher: &Launcher) -> Result<(), Error> {
         for server in std::iter::once(&self.primary).chain(&self.replica) {
             server.check(launcher, false)?;
@@ -168,7 +167,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Puts `more` on top of the declared settings. The servers are started anew when that changes any.
+    /// Puts `more` on top of the declared settings. If that changes any, the servers are restarted.
     pub(crate) fn apply_settings(
         &mut self,
         launcher: &Launcher,
@@ -190,7 +189,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Keeps the database as it is now under `key`, so that [`Self::restore`] can bring it back.
+    /// Saves the database under `key`, so that [`Self::restore`] can restore it.
     pub(crate) fn save(&self, key: usize) -> Result<(), Error> {
         // What autovacuum would do at some time during a trial is done now, the same for all of them.
         // Each table is a commit of its own, and none needs to be flushed before the next.
@@ -202,17 +201,17 @@ impl Cluster {
             format!("CREATE DATABASE {saved} TEMPLATE {DATABASE}{}", self.strategy()),
             format!("ALTER DATABASE {saved} ALLOW_CONNECTIONS false IS_TEMPLATE true"),
         ];
-        self.ask("keep the seeded database", "postgres", &copy).map(drop)
+        self.ask("save the seeded database", "postgres", &copy).map(drop)
     }
 
-    /// Brings back the database that was saved under `key`.
+    /// Restores the database that was saved under `key`.
     pub(crate) fn restore(&self, launcher: &Launcher, key: usize) -> Result<(), Error> {
         self.drop_database()?;
         self.create_database(DATABASE, Some(&saved(key)))?;
         self.flush(launcher)
     }
 
-    /// An empty database in place of the one there is.
+    /// Replaces the database by an empty one.
     pub(crate) fn empty(&self, launcher: &Launcher) -> Result<(), Error> {
         self.drop_database()?;
         self.create_database(DATABASE, None)?;
@@ -229,7 +228,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Writes what is in memory to disk and to the replica, so that no trial pays for the reset.
+    /// Writes everything in memory to disk and to the replica, so that no trial pays for the reset.
     fn flush(&self, launcher: &Launcher) -> Result<(), Error> {
         self.ask("write a checkpoint", "postgres", &["CHECKPOINT".to_owned()])?;
         if self.replica.is_some() { self.wait_for_replica(launcher) } else { Ok(()) }
@@ -279,7 +278,7 @@ impl Cluster {
         started
     }
 
-    /// Starts a server on a free port; on another one if a program takes it in between.
+    /// Starts a server on a free port; tries another port if a program takes that one first.
     fn bring_up(&self, launcher: &Launcher, server: &mut Server) -> Result<(), Error> {
         const TRIES: usize = 3;
         for attempt in 1..=TRIES {
@@ -362,12 +361,12 @@ impl Cluster {
         self.ask("drop the database", "postgres", &remove).map(drop)
     }
 
-    /// Copies files instead of writing every page to the log, where the server lets one choose.
+    /// Copies files instead of writing every page to the log, if the server has this option.
     fn strategy(&self) -> &'static str {
         if self.installed.version >= 15 { " STRATEGY file_copy" } else { "" }
     }
 
-    /// Ends connections that come in between, where the server can.
+    /// Ends connections that are opened meanwhile, if the server can.
     fn force(&self) -> &'static str {
         if self.installed.version >= 13 { " WITH (FORCE)" } else { "" }
     }
@@ -409,7 +408,7 @@ impl Cluster {
 }
 
 impl Server {
-    /// Stands in while the real one is lent out.
+    /// Placeholder while the real one is borrowed.
     fn empty() -> Self {
         Self {
             who: String::new(),
@@ -421,8 +420,8 @@ impl Server {
         }
     }
 
-    /// A cgroup for one start. Each process of PostgreSQL has a session of its own, and the kernel shares CPUs out
-    /// between sessions: without a group a hundred connections are a hundred competitors of the generator.
+    /// A cgroup for one start. Each process of PostgreSQL has its own session, and the kernel divides CPU time between
+    /// sessions. Without a cgroup, a hundred connections compete with the generator as a hundred.
     fn group(&self, launcher: &Launcher) -> Result<PathBuf, String> {
         let name = self.data.strip_prefix(&launcher.root).unwrap_or(&self.data).display().to_string();
         let bounds = Bounds { share: None, generator_weight: launcher.generator_weight };
@@ -453,7 +452,7 @@ fn disconnect(database: &str) -> String {
     )
 }
 
-/// The path of a socket has a limit that the system does not name when it is passed.
+/// The path of a socket has a length limit, which the system's error does not mention.
 fn check_socket(folder: &Path) -> Result<(), Error> {
     const LONGEST: usize = 103 - "/.s.PGSQL.65535".len();
     if folder.as_os_str().len() <= LONGEST {

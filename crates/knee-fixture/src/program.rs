@@ -1,7 +1,7 @@
-//! Where programs are, which version they have, and which line installs one that is missing.
+//! Finds programs, their versions, and the command that installs a missing one.
 //!
 //! Looks on PATH first, then where the packages of Debian, of the PostgreSQL project, of Homebrew and of
-//! Postgres.app put what they do not put on PATH. Does not install anything.
+//! Postgres.app put programs that are not on PATH. Does not install anything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -141,9 +141,7 @@ fn install(apt: &str, dnf: &str, brew: &str) -> String {
     } else if has("brew") {
         format!("install it with `brew install {brew}`")
     } else {
-        format!(
-            "install it with this system's packages, as `{apt}` of Debian, `{dnf}` of Fedora or `{brew}` of Homebrew"
-        )
+        format!("install its package, which is `{apt}` on Debian, `{dnf}` on Fedora and `{brew}` on Homebrew")
     }
 }
 

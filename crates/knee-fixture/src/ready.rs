@@ -1,6 +1,6 @@
-//! Whether something answers: an open port, or a path that answers 2xx; and which ports are free.
+//! Checks whether a service is ready (an open port, or a path that returns 2xx), and which ports are free.
 //!
-//! One question with a short time limit; asking again is the caller's. Does not speak TLS: a service that
+//! Asks once, with a short time limit; the caller repeats. Does not speak TLS: a service that
 //! only speaks TLS is ready when its port is open.
 
 use std::io;
@@ -40,7 +40,7 @@ pub(crate) fn authority(url: &str) -> Option<String> {
     Some(if has_port { authority.to_owned() } else { format!("{authority}:{port}") })
 }
 
-/// Asks once; an error says what was asked and what came of it.
+/// Asks once; an error names the question and the result.
 pub(crate) fn ask(authority: &str, path: Option<&str>) -> Result<(), String> {
     let Some(path) = path else {
         return connect(authority)

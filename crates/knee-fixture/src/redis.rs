@@ -22,13 +22,13 @@ mod keys;
 
 use keys::Trouble;
 
-/// How long a server can take to come up, in seconds.
+/// Time limit for a server to become ready, in seconds.
 const READY_WITHIN_S: f64 = 30.0;
 
-/// How long it can take to stop before it is killed, in seconds.
+/// Time limit for it to stop before it is killed, in seconds.
 const STOP_WITHIN_S: f64 = 10.0;
 
-/// Settings that the fixture decides, because it must find the server and its log.
+/// Settings that the fixture sets, because it must find the server and its log.
 const RESERVED: [&str; 9] =
     ["port", "bind", "unixsocket", "unixsocketperm", "dir", "daemonize", "logfile", "pidfile", "supervised"];
 
@@ -93,13 +93,12 @@ impl Server {
         self.process
     }
 
-    /// An error if it is gone.
+    /// An error if it has ended.
     pub(crate) fn check(&self, launcher: &Launcher) -> Result<(), Error> {
         self.check_at(launcher, false)
     }
 
-    /// Puts `more` on top of the declared settings. The server is started anew when that changes any; its keys
-    /// do not survive that.
+    /// Puts `more` on top of the declared settings. If that changes any, the server is restarted and loses its keys.
     pub(crate) fn apply_settings(
         &mut self,
         launcher: &Launcher,
@@ -119,13 +118,13 @@ impl Server {
         Ok(true)
     }
 
-    /// Keeps all keys with the time they have left in `file`.
+    /// Saves all keys with their remaining lifetime in `file`.
     pub(crate) fn save(&self, file: &Path) -> Result<(), Error> {
         let written = self.connection().and_then(|mut connection| keys::save(&mut connection, file));
-        written.map_err(|trouble| self.failed("keep the seeded keys", &trouble))
+        written.map_err(|trouble| self.failed("save the seeded keys", &trouble))
     }
 
-    /// Puts the keys of `file` in place of those there are.
+    /// Replaces all keys by those of `file`.
     pub(crate) fn restore(&self, file: &Path) -> Result<(), Error> {
         self.empty()?;
         let loaded = self.connection().and_then(|mut connection| keys::load(&mut connection, file));
@@ -216,7 +215,7 @@ impl Server {
         })
     }
 
-    /// A cgroup for one start, where the generator has a weight. If there can be none, the services report it.
+    /// A cgroup for one start, where the generator has a weight. If there is none, the services report it.
     fn group(&self, launcher: &Launcher) -> Option<PathBuf> {
         let generator_weight = Some(launcher.generator_weight?);
         let name = registry::group_of(&launcher.root, &format!("redis-{}", self.name));
@@ -272,10 +271,10 @@ fn line(name: &str, value: &Setting, at: &str) -> Result<String, Error> {
         other => text_of(other),
     };
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') {
-        return Err(Error::declared(at, "is no name of a directive"));
+        return Err(Error::declared(at, "is not the name of a directive"));
     }
     if RESERVED.contains(&name.to_ascii_lowercase().as_str()) || name.eq_ignore_ascii_case("requirepass") {
-        return Err(Error::declared(at, "is decided by the fixture"));
+        return Err(Error::declared(at, "is set by the fixture"));
     }
     if value.contains(['\n', '\r', '\0']) {
         return Err(Error::declared(at, "has more than one line"));

@@ -1,8 +1,7 @@
-//! The one place that starts processes and makes folders, and that therefore can end and remove all of them.
+//! The only module that starts processes and creates folders; it can therefore end and remove all of them.
 //!
-//! Used inside of the supervisor (`supervisor`), or inside of the program itself where there is no supervisor. Each call does
-//! one thing and returns; waiting for something to happen is the caller's. Does not know what the
-//! processes are.
+//! Used inside of the supervisor (`supervisor`), or inside of the program itself where there is no supervisor. Each
+//! call does one thing and returns; the caller waits. Does not know what the processes do.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -24,19 +23,19 @@ use crate::exit::Exit;
 use crate::folder;
 use crate::platform::{self, SharedMemory};
 
-/// The environment variable by which processes of a fixture are known wherever they went.
+/// The environment variable that identifies processes of a fixture, even if they left their group and session.
 const MARKER: &str = "KNEE_FIXTURE";
 
-/// How names of a fixture's folders begin.
+/// Prefix of the names of fixtures' folders.
 const PREFIX: &str = "knee-fixture-";
 
-/// The file of a fixture's folder that is locked while its fixture stands.
+/// The file in a fixture's folder that is locked while the fixture runs.
 const LOCK: &str = "lock";
 
-/// How long processes have for a polite end when everything is taken down at once.
+/// Time in which processes can end by themselves when everything is taken down at once.
 const LAST_GRACE: Duration = Duration::from_millis(1_500);
 
-/// How a process is to be started.
+/// How to start a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Launch {
     /// The program, as a path or a name on PATH.
@@ -46,16 +45,16 @@ pub(crate) struct Launch {
     pub(crate) env: Vec<(String, String)>,
     /// Where it works.
     pub(crate) folder: PathBuf,
-    /// Where what it says is appended.
+    /// The log that its output is appended to.
     pub(crate) log: PathBuf,
-    /// User and group to step down to.
+    /// User and group to run as.
     pub(crate) user: Option<(u32, u32)>,
     /// The CPUs that it can use.
     pub(crate) cpus: Vec<usize>,
-    /// The cgroup that it moves into before it begins, or into which it is moved as it begins if it steps down
-    /// to a user who cannot do that.
+    /// Its cgroup. The process moves into it before it begins. If it runs as a user who cannot do that, it is moved as
+    /// it begins.
     pub(crate) group: Option<PathBuf>,
-    /// How it is asked to end.
+    /// How to ask it to end.
     pub(crate) stop_signal: StopSignal,
 }
 
@@ -80,7 +79,7 @@ impl StopSignal {
     }
 }
 
-/// A process that was started: its number here, and its number in the system.
+/// A started process: its number in the registry, and its process ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Handle {
     pub(crate) id: u64,
@@ -91,7 +90,7 @@ struct Process {
     child: Child,
     stop_signal: StopSignal,
     group: Option<PathBuf>,
-    /// Whether it is of the kind that has shared memory which outlives it.
+    /// Whether it has shared memory that outlives it.
     keeps_memory: bool,
     memory: Vec<SharedMemory>,
 }
@@ -119,8 +118,8 @@ struct Root {
 }
 
 impl ProcessRegistry {
-    /// A registry that is the parent of all that descends from what it starts. Only for a process that
-    /// has no other children.
+    /// A registry that adopts all descendants of the processes that it starts. Only for a process without other
+    /// children.
     pub(crate) fn adopting() -> io::Result<Self> {
         platform::adopt_orphans()?;
         let mut registry = Self::default();
@@ -128,7 +127,7 @@ impl ProcessRegistry {
         Ok(registry)
     }
 
-    /// Makes the folder of the fixture inside of `parent`, and removes those of fixtures that are gone.
+    /// Creates the folder of the fixture inside of `parent`, and removes folders of fixtures that are gone.
     pub(crate) fn root(&mut self, parent: &Path) -> io::Result<PathBuf> {
         remove_leftovers(parent);
         // Locked before it has its name: no other fixture ever sees it unlocked.
@@ -164,7 +163,7 @@ impl ProcessRegistry {
         Ok(Handle { id, pid })
     }
 
-    /// How a process ended, or nothing while it runs. It keeps its number until it is buried.
+    /// How a process ended, or nothing while it runs. It keeps its process ID until it is reaped.
     pub(crate) fn poll(&self, id: u64) -> io::Result<Option<Exit>> {
         let process = self.processes.get(&id).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         look(process.pid())
@@ -187,8 +186,7 @@ impl ProcessRegistry {
         self.reap_adopted();
     }
 
-    /// Lets go of the numbers of adopted orphans that have ended. What was started here keeps its own until it
-    /// is buried.
+    /// Reaps adopted orphans that have ended. Processes started here keep theirs until they are reaped separately.
     fn reap_adopted(&self) {
         if !self.adopts {
             return;
@@ -200,7 +198,7 @@ impl ProcessRegistry {
         }
     }
 
-    /// Remembers what shared memory a process has, for the case that others kill it.
+    /// Records the shared memory of a process, in case something else kills it.
     pub(crate) fn remember(&mut self, id: u64) {
         let marker = format!("{}{id}.", self.marker());
         if let Some(process) = self.processes.get_mut(&id).filter(|process| process.keeps_memory) {
@@ -208,8 +206,7 @@ impl ProcessRegistry {
         }
     }
 
-    /// Ends everything and removes the folder. Nothing is left when it returns, unless the system
-    /// itself does not let go of a process.
+    /// Ends everything and removes the folder. Nothing is left when it returns, unless the system cannot end a process.
     pub(crate) fn end(&mut self) {
         for id in self.processes.keys().copied().collect::<Vec<_>>() {
             self.remember(id);
@@ -252,8 +249,8 @@ impl Drop for ProcessRegistry {
     }
 }
 
-/// Starts the process from a thread of its own, because a new process inherits the CPUs of the thread that
-/// started it, and the threads of this program have theirs.
+/// Starts the process from a separate thread, because a new process inherits the CPUs of the thread that started it,
+/// and the threads of this program must keep theirs.
 fn spawn(launch: &Launch, marker: &str) -> io::Result<Child> {
     let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&launch.log)?;
     let mut command = match (&launch.group, launch.user) {
@@ -292,7 +289,7 @@ fn spawn(launch: &Launch, marker: &str) -> io::Result<Child> {
     Ok(child)
 }
 
-/// How a child ended, without taking its number from it.
+/// How a child ended, without reaping it.
 fn look(pid: Pid) -> io::Result<Option<Exit>> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let Some(status) = waitid(WaitId::Pid(pid), options)? else { return Ok(None) };
@@ -325,7 +322,7 @@ fn kill(process: &mut Process, marker: &str) {
     }
 }
 
-/// Kills the processes that `who` finds until it finds none, or until five seconds have passed: a process that hangs
+/// Kills the processes that `who` finds until it finds none. Gives up after five seconds, because a process that hangs
 /// in the kernel cannot be ended.
 fn end_all(who: impl Fn() -> Vec<Pid>) {
     const PAUSE: Duration = Duration::from_millis(2);
@@ -341,8 +338,8 @@ fn end_all(who: impl Fn() -> Vec<Pid>) {
     }
 }
 
-/// Ends and removes what fixtures left behind that are gone without a trace, as after a power cut. A fixture that
-/// stands holds the lock in its folder.
+/// Ends and removes what vanished fixtures left behind, as after a power cut. A running fixture holds the lock in its
+/// folder.
 fn remove_leftovers(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();

@@ -1,4 +1,4 @@
-//! A service while the fixture stands: its process, its folder, and which state its data is in.
+//! A service of a running fixture: its process, its folder, and the state of its data.
 //!
 //! Starts and stops the process and knows when it is up. Does not build it and does not fill its data.
 
@@ -16,10 +16,10 @@ use crate::placeholder::{self, Placeholders};
 use crate::ready;
 use crate::registry::{Handle, Launch, StopSignal};
 
-/// How long a service can take to end by itself when nothing is declared, in seconds.
+/// Default time limit for a service to end by itself, in seconds.
 const STOP_WITHIN_S: f64 = 10.0;
 
-/// What a service has beside its declaration.
+/// The state of a service, beside its declaration.
 #[derive(Debug)]
 pub(crate) struct ServiceState {
     pub(crate) name: String,
@@ -30,15 +30,15 @@ pub(crate) struct ServiceState {
     pub(crate) process: Option<Process>,
     /// Which seed its data comes from; nothing before the first one.
     pub(crate) seeded: Option<SeedKey>,
-    /// Whether a seed ever began, so that the data is no longer known to be empty.
+    /// Whether a seed ever began; the data is then not known to be empty.
     pub(crate) touched: bool,
-    /// Seeds whose outcome was kept, by what they are kept under.
+    /// Saved seeds, by the keys under which they are saved.
     pub(crate) saved: BTreeMap<SeedKey, usize>,
-    /// How often it was started, which numbers its logs.
+    /// Number of starts; numbers the logs.
     starts: usize,
 }
 
-/// What decides how a seed comes out: the revision of its source.
+/// What a seed's result depends on: the revision of its source.
 pub(crate) type SeedKey = Option<String>;
 
 /// A process that answers.
@@ -49,7 +49,7 @@ pub(crate) struct Process {
     pub(crate) log: PathBuf,
 }
 
-/// What a start of a service needs to know of the rest.
+/// Inputs of a start from the rest of the fixture.
 #[derive(Clone)]
 pub(crate) struct StartContext {
     /// The placeholders of texts, without those that only this start knows.
@@ -71,7 +71,7 @@ impl ServiceState {
         Ok(Self { name: name.to_owned(), data, temporary, process, seeded, touched: false, saved, starts: 0 })
     }
 
-    /// Starts the service and waits until it is up.
+    /// Starts the service and waits until it is ready.
     pub(crate) fn start(
         &mut self,
         launcher: &Launcher,
@@ -90,13 +90,13 @@ impl ServiceState {
         self.try_port(launcher, context, declared, overrides)
     }
 
-    /// Ends the service. Says how it ended, unless it had to be killed or was not running.
+    /// Ends the service. Returns how it ended, unless it had to be killed or was not running.
     pub(crate) fn stop(&mut self, launcher: &Launcher, declared: &Service) -> Result<Option<Exit>, Error> {
         let Some(process) = self.process.take() else { return Ok(None) };
         launcher.stop(process.handle, StopSignal::Terminate, declared.stop_within_s.unwrap_or(STOP_WITHIN_S))
     }
 
-    /// An error if the service was started and is gone.
+    /// An error if the service was started and has ended.
     pub(crate) fn check(&self, launcher: &Launcher) -> Result<(), Error> {
         self.process.as_ref().map_or(Ok(()), |process| self.alive(launcher, process, false))
     }
@@ -207,7 +207,7 @@ impl ServiceState {
         for (name, text) in declared.env.iter().chain(&overrides.env) {
             let at = format!("service.{}.env.{name}", self.name);
             if name.is_empty() || name.contains(['=', '\0']) || text.contains('\0') {
-                return Err(Error::declared(at, "is no variable of an environment"));
+                return Err(Error::declared(at, "is not the name of an environment variable"));
             }
             env.insert(name.clone(), placeholder::fill(text, &placeholders, &at)?);
         }
@@ -229,7 +229,7 @@ impl ServiceState {
     }
 }
 
-/// A program with a path is meant from the folder that it is run in; one without is looked for on PATH.
+/// A program with a path is relative to the folder in which it runs; one without is looked up on PATH.
 fn program(word: &str, folder: &Path) -> PathBuf {
     if word.contains('/') { folder.join(word) } else { PathBuf::from(word) }
 }

@@ -1,8 +1,8 @@
-//! Where a program's source is, and that it is built once: the study's folder, or a revision of its repository.
+//! The source of a program (the study's folder, or a revision of its repository), and its build, which runs once.
 //!
 //! A revision is a clone inside of the fixture's folder that borrows the objects of the user's repository, so nothing
-//! is written there and nothing must be undone. Submodules and large files kept elsewhere are not
-//! fetched. Does not know what a build makes.
+//! is written to that repository and nothing must be undone. Does not fetch submodules and externally stored large
+//! files. Does not know the results of a build.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::launcher::Launcher;
 use crate::registry::{Launch, StopSignal};
 
-/// Variables by which git would be led to another repository.
+/// Variables that would make git use another repository.
 const GIT_VARIABLES: [&str; 5] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"];
 
@@ -20,9 +20,9 @@ const GIT_VARIABLES: [&str; 5] =
 #[derive(Debug)]
 pub(crate) struct Sources {
     study: PathBuf,
-    /// The study's folder in each revision, by what the revision was called.
+    /// The study's folder in each revision, by the name of the revision.
     checkouts: BTreeMap<String, PathBuf>,
-    /// Commands that came to a good end, and where.
+    /// Commands that succeeded, with their folders.
     built: BTreeSet<(String, PathBuf)>,
     cpus: Vec<usize>,
 }
@@ -43,7 +43,7 @@ impl Sources {
         Ok(folder)
     }
 
-    /// Has a command of the shell done in `folder`, unless that was done before.
+    /// Runs a shell command in `folder`, unless that was done before.
     pub(crate) fn build(
         &mut self,
         launcher: &Launcher,
@@ -66,7 +66,7 @@ impl Sources {
 
     fn check_out(&self, launcher: &Launcher, revision: &str) -> Result<PathBuf, Error> {
         if revision.is_empty() || revision.starts_with('-') {
-            let reason = "it is no name of a revision".to_owned();
+            let reason = "it is not the name of a revision".to_owned();
             return Err(Error::Revision { revision: revision.to_owned(), reason });
         }
         let git = |args: &[&str], folder: &Path| self.git(launcher, revision, args, folder);
@@ -81,11 +81,12 @@ impl Sources {
         if folder.is_dir() {
             return Ok(folder);
         }
-        let reason = "the study's folder does not exist in it; it is not committed there".to_owned();
+        let reason =
+            "the study's folder does not exist in it, because the folder is not committed there".to_owned();
         Err(Error::Revision { revision: revision.to_owned(), reason })
     }
 
-    /// What git says to `args`, in one line.
+    /// The output of git with `args`, in one line.
     fn git(
         &self,
         launcher: &Launcher,
@@ -111,7 +112,7 @@ impl Sources {
         Err(Error::Revision { revision: revision.to_owned(), reason: last_lines.join("; ") })
     }
 
-    /// A command with the environment that we have: a compiler has its settings there.
+    /// A command with our own environment, which contains settings of compilers.
     fn launch(&self, program: &str, args: Vec<String>, folder: &Path, log: &Path) -> Launch {
         let mut env: Vec<(String, String)> = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -1,10 +1,11 @@
-//! The supervisor: a process of its own that starts what a fixture needs and ends all of it when the program is gone.
+//! The supervisor: a separate process that starts everything a fixture needs, and ends all of it when the program is
+//! gone.
 //!
-//! A program can be killed without noticing it. So another process must be the parent of what the program
-//! needs. The supervisor is this program started once more as `PROGRAM __supervisor`. It reads requests as lines of
-//! JSON from its standard input and answers on its standard output; when the input ends, which it does
-//! however the program ended, it takes everything down and ends. It is in a session of its own, so that neither
-//! Ctrl-C nor a closed terminal reaches it. Does not wait, does not time, does not decide.
+//! A program that is killed cannot clean up. So another process must be the parent of everything that the program
+//! starts. The supervisor is this program started once more as `PROGRAM __supervisor`. It reads requests as lines of
+//! JSON from its standard input and answers on its standard output; when the input ends, which happens however the
+//! program ended, it takes everything down and ends. It has its own session, so neither Ctrl-C nor a closed terminal
+//! reaches it. Does not wait, does not time, does not decide.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Exit;
 use crate::registry::{Handle, Launch, ProcessRegistry, StopSignal};
 
-/// The hidden command of a program that is a supervisor.
+/// The hidden command of the supervisor.
 pub const COMMAND: &str = "__supervisor";
 
-/// Becomes the supervisor when the arguments (with the program's own name first) say so, and returns how the process
-/// is to end then. Nothing happens otherwise. A program that gives a fixture [`Program`] calls this before
-/// anything else, and before it starts a thread.
+/// Becomes the supervisor if the arguments (with the program's own name first) ask for it, and then returns the exit
+/// code of the process. Otherwise does nothing. A program that gives a fixture [`Program`] calls this before anything
+/// else, and before it starts a thread.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> Option<ExitCode> {
     if args.into_iter().nth(1).as_deref() != Some(OsStr::new(COMMAND)) {
         return None;
@@ -109,7 +110,7 @@ fn obey(registry: &mut ProcessRegistry, request: Request) -> Answer {
     done.unwrap_or_else(|error| Answer::Failed(error.to_string(), error.raw_os_error()))
 }
 
-/// The program's end of a supervisor.
+/// The program's connection to a supervisor.
 pub(crate) struct Supervisor {
     process: Child,
     requests: Option<ChildStdin>,

@@ -1,6 +1,6 @@
-//! The user that PostgreSQL runs as when we are root, because it refuses to run as root.
+//! The user that runs PostgreSQL if knee runs as root, because PostgreSQL refuses to run as root.
 //!
-//! Does not change who we are: processes are started as that user.
+//! Does not change the user of this process; only starts processes as that user.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 use crate::error::Error;
 use crate::folder::User;
 
-/// Users to step down to, in this order.
+/// Candidates, in this order.
 const CANDIDATES: [&str; 2] = ["postgres", "nobody"];
 
-/// The user to run PostgreSQL as; none when we are not root. The user must be able to enter `folder`.
+/// The user that runs PostgreSQL; none if knee does not run as root. The user must be able to enter `folder`.
 pub(crate) fn for_postgres(folder: &Path) -> Result<Option<User>, Error> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -22,11 +22,11 @@ pub(crate) fn for_postgres(folder: &Path) -> Result<Option<User>, Error> {
     let (name, user) = found.ok_or(Error::NoUser)?;
     let closed = folder.ancestors().find(|part| !can_enter(part, user));
     let Some(closed) = closed else { return Ok(Some(user)) };
-    let text = format!("cannot be entered by `{name}`, as whom PostgreSQL runs when we are root");
+    let text = format!("cannot be entered by `{name}`, the user that runs PostgreSQL if knee runs as root");
     Err(Error::declared(closed.display().to_string(), text))
 }
 
-/// Whether the rights of a folder let a user pass through it.
+/// Whether the permissions of a folder let a user pass through it.
 fn can_enter(folder: &Path, user: User) -> bool {
     let Ok(metadata) = fs::metadata(folder) else { return false };
     let (owner, group) = (metadata.uid() == user.uid, metadata.gid() == user.gid);

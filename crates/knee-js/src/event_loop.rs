@@ -1,7 +1,7 @@
 //! Timers and requests that a script does not wait for, and the promises behind them.
 //!
-//! Keeps the callbacks and their times; the script's stack calls them between two jobs of the runtime.
-//! Does not wait; it reports until when there is nothing to do.
+//! Keeps the callbacks and their times; the script's stack calls them between two jobs of the runtime. Does not wait;
+//! reports the time until which nothing is due.
 
 use std::cell::{Cell, RefCell};
 
@@ -41,7 +41,7 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// Calls `callback` at `at`, and again `every` so often.
+    /// Calls `callback` at `at`, and again at the interval `every`.
     pub fn add_timer(&self, at: Nanos, every: Option<Nanos>, callback: Kept) -> u32 {
         let id = self.last_timer.get() + 1;
         self.last_timer.set(id);
@@ -72,8 +72,8 @@ impl EventLoop {
         Some(promised.swap_remove(place))
     }
 
-    /// Until when there is nothing to do; `MAX` if only a request can change that, and `None` if
-    /// there is neither a timer nor a request.
+    /// The time until which nothing is due; `MAX` if only a request can change that, `None` without timers and
+    /// requests.
     pub fn idle_until(&self) -> Option<Nanos> {
         let timer = self.timers.borrow().iter().map(|timer| timer.at).min();
         timer.or_else(|| (!self.promised.borrow().is_empty()).then_some(Nanos::MAX))

@@ -1,4 +1,4 @@
-//! How scripts and the modules they import are found, read and made ready to be compiled.
+//! Finds and reads scripts and their imported modules, and prepares them for compilation.
 //!
 //! Does not run anything. Modules of k6 itself are made in [`crate::module`].
 

@@ -1,4 +1,4 @@
-//! What passes between a script on its stack and the VU that performs what it asks for.
+//! Messages between a script on its stack and the VU that performs its operations.
 //!
 //! Plain data. A script asks with an [`Op`] and waits until the VU has a [`Reply`].
 
@@ -12,7 +12,7 @@ use knee_k6::http::request::Request;
 
 /// An operation that a script asks the VU to perform.
 pub enum Op {
-    /// The last call is over; nothing is asked for until the next one.
+    /// The last call is over; the script is idle until the next one.
     Rest(Ended),
     /// Send a request and wait for its response.
     Fetch(Rc<Request>),

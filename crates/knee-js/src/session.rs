@@ -1,5 +1,4 @@
-//! A script from its file to its end, apart from the load itself: loading, `setup`, `teardown`,
-//! `handleSummary`.
+//! The stages of a script except the load itself: loading, `setup`, `teardown`, `handleSummary`.
 //!
 //! Blocks the calling thread. Does not read options and does not print.
 
@@ -39,10 +38,10 @@ const PACE: Nanos = Nanos::from_millis(20);
 /// Why a script cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The file is not there, or a folder that was allowed.
+    /// The file, or an allowed folder, does not exist.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// A module that the script imports cannot be had.
+    /// A module that the script imports is unavailable.
     #[error(transparent)]
     Module(Trouble),
     /// The script itself.

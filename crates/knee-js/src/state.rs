@@ -1,4 +1,4 @@
-//! The state of one VU, as the functions that its script calls use it.
+//! The state of one VU, as used by the functions that its script calls.
 //!
 //! Shared by the script's stack and the VU around it, both on one thread.
 
@@ -111,7 +111,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// An iteration begins; which one of the scenario, from 0.
+    /// Counts the start of an iteration; returns its index in the scenario, from 0.
     pub fn begin(&self) -> u64 {
         self.begun.fetch_add(1, Ordering::Relaxed)
     }
@@ -309,7 +309,7 @@ impl State {
         self.clock.get().now()
     }
 
-    /// Asks the VU for something; `None` if everything is to end instead.
+    /// Asks the VU for an operation; `None` if everything must end instead.
     pub fn ask(&self, op: Op) -> Option<Reply> {
         if self.quitting.get() {
             return None;
@@ -339,12 +339,12 @@ impl State {
         self.quitting.get() || self.abort.borrow().is_some()
     }
 
-    /// Hands `then` the tags of a sample that is taken now.
+    /// Passes the tags of a sample taken now to `then`.
     pub fn observe(&self, extra: &[(String, String)], then: impl FnOnce(&dyn Observer, &Context<'_>)) {
         self.observe_at(self.now(), extra, then);
     }
 
-    /// Hands `then` the tags of a sample that was taken at `at`.
+    /// Passes the tags of a sample taken at `at` to `then`.
     pub fn observe_at(
         &self,
         at: Nanos,

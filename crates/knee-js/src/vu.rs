@@ -102,7 +102,7 @@ impl Vu {
         self.sender = Some(sender);
     }
 
-    /// Closes the connections that are kept for later.
+    /// Closes the idle connections.
     pub fn close_idle(&mut self) {
         self.clients.iter_mut().for_each(Client::close_idle);
     }
@@ -177,7 +177,7 @@ impl Vu {
         self.clients.pop().unwrap_or_else(|| Client::new(sender.network.clone()))
     }
 
-    /// Sends requests side by side, as many at once as a batch is allowed to have, in all and to one host.
+    /// Sends requests in parallel, within a batch's limits in total and per host.
     async fn fetch_all(
         &mut self,
         sender: &Rc<RequestSender>,

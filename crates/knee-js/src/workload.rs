@@ -1,6 +1,6 @@
 //! A script as the engine's workload: its VUs, made before the run begins.
 //!
-//! Does not read options; callers pass in which function each scenario calls.
+//! Does not read options; callers pass in the function that each scenario calls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ use knee_k6::observe::{Context, Observer, Observers};
 /// Longest wait of a VU that ended the run until the engine stops it.
 const ABORT_PAUSE: Nanos = Nanos::from_secs(1);
 
-/// What a scenario calls, and what its VUs can read.
+/// The function that a scenario calls, and the facts that its VUs can read.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name.
@@ -73,7 +73,7 @@ pub struct Load {
     pub control: Control,
     /// Why the run was ended by the script, or could not go on.
     pub stopped: Mutex<Option<Stop>>,
-    /// An iteration takes so long at the least; its VU waits for the rest.
+    /// Minimum duration of an iteration; its VU waits for the rest.
     pub min_iteration: Nanos,
     /// Which tags samples get by themselves; VUs set those that are metadata.
     pub system_tags: SystemTags,
@@ -121,8 +121,7 @@ impl Load {
         observer.dropped(count, &context);
     }
 
-    /// Reports iterations that were planned and for which there was no time to k6's view. Call it when the plan has
-    /// ended.
+    /// Reports planned iterations for which there was no time to k6's view. To be called when the plan has ended.
     pub fn drop_rest(&self, observer: &dyn Observer, at: Nanos) {
         for (scenario, (part, count)) in self.parts.iter().zip(&self.counts).enumerate() {
             let rest = part.iterations.map_or(0, |all| all.saturating_sub(count.begun()));

@@ -1,7 +1,6 @@
 //! A VU's world: its runtime, its globals, its script, and the calls made into it.
 //!
-//! Everything here runs on the VU's own stack. Does not perform what the script asks for; the VU
-//! around it does.
+//! Everything here runs on the VU's own stack. Does not perform the script's operations; the VU around it does.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -83,7 +82,7 @@ pub fn live(
 /// The loaded script, as calls into it need it.
 struct Script<'js> {
     exports: Object<'js>,
-    /// The function called last, and its name: a VU mostly calls one over and over.
+    /// The function called last, and its name; a VU usually calls the same one repeatedly.
     last: Option<(Rc<str>, Function<'js>)>,
     /// `__ITER` as the runtime keeps names.
     iteration: Atom<'js>,
@@ -200,7 +199,7 @@ impl<'js> Script<'js> {
         Ok(value)
     }
 
-    /// Puts the numbers of the VU and of its iteration where scripts look for them.
+    /// Sets the globals with the numbers of the VU and of its iteration.
     fn number(&self, ctx: &Ctx<'js>, state: &State, during: Stage) -> rquickjs::Result<()> {
         let place = state.place.borrow();
         let globals = ctx.globals();
@@ -218,7 +217,7 @@ impl<'js> Script<'js> {
     }
 }
 
-/// Runs jobs, timers and requests under way until `promise` is settled and nothing is left to do.
+/// Runs jobs, timers and pending requests until `promise` is settled and nothing is left to do.
 fn settle<'js>(
     ctx: &Ctx<'js>,
     state: &Rc<State>,

@@ -1,7 +1,7 @@
 //! Spans of time as k6's options write them: `1m30s`, `1d2h`, and bare numbers as milliseconds.
 //!
-//! Does not share a grammar with [`knee_core::unit::Nanos`], in which a bare number means seconds, and
-//! can be negative, so that validation can say so.
+//! Does not share a grammar with [`knee_core::unit::Nanos`], in which a bare number means seconds. Spans can be
+//! negative, so that validation can report it.
 
 use std::fmt;
 
@@ -17,10 +17,10 @@ pub enum DurationError {
     /// Nothing that could be a duration.
     #[error("time: invalid duration {0:?}")]
     Invalid(String),
-    /// A number that must say what it counts.
+    /// A number without its unit.
     #[error("time: missing unit in duration {0:?}")]
     MissingUnit(String),
-    /// A unit that is none.
+    /// An unknown unit.
     #[error("time: unknown unit {unit:?} in duration {text:?}")]
     UnknownUnit {
         /// What stands where the unit should.

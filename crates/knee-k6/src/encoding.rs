@@ -1,6 +1,6 @@
 //! Base64 as k6 reads and writes it, down to the words of its errors.
 //!
-//! Line breaks within the text and stray bits at its end are let pass, as Go does. Knows no JavaScript.
+//! Accepts line breaks within the text and stray bits at its end, as Go does. Knows no JavaScript.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};

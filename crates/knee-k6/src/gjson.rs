@@ -1,9 +1,9 @@
-//! What a path leads to in a JSON text, by the syntax of `response.json(path)`: keys, indices, `#`,
-//! queries, wildcards, pipes, modifiers, multipaths and literals.
+//! Evaluates a path in a JSON text, in the syntax of `response.json(path)`: keys, indices, `#`, queries, wildcards,
+//! pipes, modifiers, multipaths and literals.
 //!
-//! Works on the text itself and builds no values; the result is JSON again. The text is expected to be
-//! valid, and anything else gives odd results but no panic. Paths deeper than [`DEPTH_MAX`] and
-//! results longer than [`RESULT_MAX`] lead nowhere, because scripts could end the process with them.
+//! Works on the text itself and builds no values; the result is JSON again. The text should be valid; any other text
+//! gives wrong results but no panic. Paths deeper than [`DEPTH_MAX`] and results longer than [`RESULT_MAX`] give no
+//! result, because scripts could crash the process with them.
 
 use std::borrow::Cow;
 
@@ -71,7 +71,7 @@ fn search<'a>(json: &'a str, path: &str, depth: usize) -> Option<Cow<'a, str>> {
     }
 }
 
-/// What the rest of a path leads to in a text that was made.
+/// The result of the rest of a path in a generated text.
 fn follow<'a>(text: &str, rest: &str, depth: usize) -> Option<Cow<'a, str>> {
     if text.len() > RESULT_MAX {
         return None;
@@ -84,7 +84,7 @@ fn follow<'a>(text: &str, rest: &str, depth: usize) -> Option<Cow<'a, str>> {
 
 /// A search by one path.
 struct Search<'a, 'p> {
-    /// What was found: kept when it is certain, and while nothing better has come.
+    /// The result so far; a later match can replace it until it is certain.
     found: Option<Cow<'a, str>>,
     /// The path that goes on from there.
     pipe: Option<&'p str>,
@@ -195,7 +195,7 @@ impl<'a, 'p> Search<'a, 'p> {
     }
 }
 
-/// A value that stands in the path itself, after `!`, and the rest of the path.
+/// A literal value in the path, after `!`, and the rest of the path.
 fn literal(path: &str) -> Option<(&str, &str)> {
     let text = &path[1..];
     if text.starts_with(['{', '[', '"', '+', '-']) || text.starts_with(|first: char| first.is_ascii_digit()) {

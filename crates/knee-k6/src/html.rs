@@ -1,6 +1,6 @@
 //! Pages, and selections of their nodes, as k6's scripts walk through them.
 //!
-//! The page itself, and what a selector means, is a library's matter. Pages are read, never changed.
+//! A library parses pages and evaluates selectors. Pages are only read, never changed.
 //! Knows no JavaScript.
 
 use std::rc::Rc;
@@ -56,7 +56,7 @@ pub enum Walk {
 
 /// A condition that picks nodes.
 pub enum Target {
-    /// A selector that some nodes fit; `None` is one that makes no sense and that no node fits.
+    /// A selector; `None` for an invalid one, which no node matches.
     Fits(Option<Matcher>),
     /// Being one of these.
     OneOf(Rc<[NodeId]>),

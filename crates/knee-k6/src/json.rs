@@ -1,4 +1,4 @@
-//! Whether a text is JSON, and what is wrong with it in the words that k6 uses.
+//! Checks whether a text is JSON, and reports its syntax error in k6's words.
 //!
 //! Builds no values. Needs no stack, however deep the text is nested.
 
@@ -171,7 +171,7 @@ fn number(text: &[u8], from: usize) -> Result<usize, Wrong> {
     Ok(at)
 }
 
-/// What stands at `at` is not what should; past the end, k6 speaks of a space.
+/// The character at `at` is not allowed; past the end, k6 reports a space.
 fn missing(text: &[u8], at: usize, context: &str) -> Wrong {
     match text.get(at) {
         Some(letter) => unexpected(at, *letter, context),

@@ -1,5 +1,4 @@
-//! k6's semantics without JavaScript: what its options, thresholds, metrics, outputs and summary mean,
-//! and how it makes requests.
+//! k6's semantics without JavaScript: options, thresholds, metrics, outputs, summary and requests.
 //!
 //! Does not run scripts (`knee-js` does) and does not decide when an iteration is due (the engine does).
 

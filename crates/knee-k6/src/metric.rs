@@ -1,4 +1,4 @@
-//! k6's metrics: what they are called, what they have seen, and how sub-metrics filter by tags.
+//! k6's metrics: their names, their samples, and the filters of sub-metrics by tags.
 //!
 //! These are k6's definitions, kept for k6's view of a run; the record has its own. Does not read a clock,
 //! does not print, and does not share anything between workers: each has a [`Meter`], and meters merge.

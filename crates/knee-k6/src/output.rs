@@ -1,4 +1,4 @@
-//! Every sample of a run, written while it goes on as k6 writes it: JSON lines or CSV.
+//! Writes every sample of a run while it runs, in k6's formats: JSON lines or CSV.
 //!
 //! Workers hand samples over in batches and never wait: when the writer is too slow, batches are
 //! dropped, counted and reported. Does not compute figures; the summary does.
@@ -32,12 +32,12 @@ pub use time::TimeForm;
 
 /// Most batches that can wait for the writer.
 const BATCHES_MAX: usize = 256;
-/// So many samples make a batch, unless time is up before.
+/// Samples per batch; a batch is sent earlier if its time is up.
 pub const BATCH: usize = 1_024;
-/// Files are brought up to date so often.
+/// Interval at which files are flushed.
 const PACE: Duration = Duration::from_millis(200);
 
-/// The environment, asked by name.
+/// Looks up environment variables by name.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The destination and format of samples.
@@ -77,7 +77,7 @@ impl Target {
     }
 }
 
-/// What the writer must know besides samples.
+/// Inputs of the writer besides samples.
 pub struct Settings {
     /// The destinations of samples.
     pub targets: Vec<Target>,
@@ -89,7 +89,7 @@ pub struct Settings {
     pub system_tags: SystemTags,
 }
 
-/// The way to the writer. Clones lead to the same one.
+/// Sends batches to the writer. Clones send to the same writer.
 #[derive(Clone, Debug)]
 pub struct Outlet {
     batches: SyncSender<Vec<Sample>>,
@@ -114,7 +114,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens all files and begins to write; what they held is gone.
+    /// Opens and empties all files, and begins to write.
     pub fn start(settings: &Settings) -> io::Result<(Self, Outlet)> {
         let sheets = settings
             .targets
@@ -128,7 +128,7 @@ impl Writer {
         Ok((Self { thread, lost: lost.clone() }, Outlet { batches, lost }))
     }
 
-    /// Waits until everything is written, for which all outlets must be gone. Returns a warning for the
+    /// Waits until everything is written; all outlets must be dropped before. Returns a warning for the
     /// user, if there is one.
     pub fn finish(self) -> Option<String> {
         let written = self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has panicked")));
@@ -156,7 +156,7 @@ fn write(mut sheets: Vec<Sheet>, inbox: &Receiver<Vec<Sample>>) -> io::Result<()
     }
 }
 
-/// A place for lines.
+/// A destination for lines.
 enum Paper {
     Plain(BufWriter<File>),
     Packed(Box<GzEncoder<BufWriter<File>>>),
@@ -197,7 +197,7 @@ impl Paper {
 struct Sheet {
     paper: Paper,
     form: Lines,
-    /// Lines on their way; kept for its room.
+    /// Buffer for lines; kept for reuse.
     buffer: Vec<u8>,
 }
 

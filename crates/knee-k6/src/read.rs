@@ -12,7 +12,7 @@ use crate::duration::SignedDuration;
 /// The exit code of every [`ConfigError`], k6's for an invalid configuration.
 pub const EXIT_CODE: u8 = 104;
 
-/// Why options cannot be used. Reads as k6 says it, where k6 says it well.
+/// Why options cannot be used. Has k6's words where these are clear.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(String);
@@ -202,7 +202,7 @@ impl Read for BTreeMap<String, String> {
     }
 }
 
-/// Anything, kept as it is for the part that uses it.
+/// Any value, kept unchanged for the module that uses it.
 impl Read for Value {
     fn read(value: &Value) -> Result<Option<Self>, ReadError> {
         Ok((!value.is_null()).then(|| value.clone()))
@@ -216,7 +216,7 @@ impl Read for Value {
     }
 }
 
-/// Reads a value that must be there.
+/// Reads a required value.
 pub fn required<T: Read>(value: &Value, expected: &str) -> Result<T, ReadError> {
     T::read(value)?.ok_or_else(|| ReadError::kind(expected, value))
 }

@@ -211,7 +211,7 @@ pub struct Verdict {
     pub abort: bool,
 }
 
-/// The complaint that k6 prints at the end of a run.
+/// The error that k6 prints at the end of a run.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "thresholds on metrics '{}' have been crossed", self.crossed.join(", "))

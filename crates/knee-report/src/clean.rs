@@ -1,8 +1,8 @@
-//! Foreign words made harmless: what a server, a URL or a script said, before it is shown.
+//! Makes foreign text harmless before it is shown: text from a server, a URL or a script.
 //!
-//! A server under test decides what its error messages and redirects contain. Printed as they
-//! are, they could move the cursor, set a window's title or turn the reading direction. Does not
-//! shorten (see [`crate::text`]) and does not touch words of this project's own.
+//! A server under test decides what its error messages and redirects contain. Printed unchanged, they could move the
+//! cursor, set a window's title or turn the reading direction. Does not shorten (see [`crate::text`]) and does not
+//! change this project's own text.
 
 use std::borrow::Cow;
 use std::fmt::Write;

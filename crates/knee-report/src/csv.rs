@@ -1,9 +1,8 @@
 //! A run as CSV: one row per interval, under a header, in the order of time.
 //!
-//! There is no row per request: a record keeps histograms, whose size does not depend on how many
-//! requests there were. Cells are empty where a figure is unknown or the format cannot carry it. Text is made
-//! safe for spreadsheets (see [`crate::clean::cell`]). The columns are explained in
-//! `docs/reference/result-csv.md`.
+//! There is no row per request: a record keeps histograms, whose size does not depend on the number of requests. A
+//! cell is empty if its figure is unknown or cannot be expressed in the format. Text is made safe for spreadsheets
+//! (see [`crate::clean::cell`]). The columns are explained in `docs/reference/result-csv.md`.
 
 use knee_core::outcome::Outcome;
 use knee_core::unit::Nanos;

@@ -1,8 +1,8 @@
-//! From a measured run to what people and programs read: terminal text, JSON and CSV.
+//! Turns a measured run into reports: terminal text, JSON and CSV.
 //!
 //! [`View::of`] computes everything that is shown, once; the modules beside it only lay it out.
 //! Output depends on nothing but the input: no clock, no locale, no size of a terminal. Does not
-//! print, does not open files, and does not judge a run (the verdict comes with it).
+//! print, does not open files, and does not judge a run (its validity is part of it).
 
 pub mod clean;
 

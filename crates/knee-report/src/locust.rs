@@ -1,14 +1,14 @@
-//! A run as Locust tells it: totals by request, what there was so far at each interval, failures by kind.
+//! A run in Locust's form: totals by request, running totals at each interval, failures by kind.
 //!
 //! The columns are Locust's; the figures are this project's, and differ where Locust's mislead:
 //!
-//! - Every request that came due is counted, and every one that did not end ok is a failure; Locust knows only of
-//!   those that were sent and came back.
-//! - Times are response times of all outcomes, from exact histograms and not from rounded ones. A percentile that
-//!   the sample cannot carry is `N/A`.
-//! - Rates of the history are those of the interval, where Locust has a mean of about ten seconds.
+//! - Every request that came due counts, and every one that did not end ok is a failure. Locust counts only requests
+//!   that were sent and got a response.
+//! - Times are response times of all outcomes, from exact histograms and not from rounded ones. A percentile that the
+//!   sample does not support is `N/A`.
+//! - Rates of the history are those of the interval; Locust shows a mean over about ten seconds.
 //!
-//! Whether a result can be trusted has no place in this layout. Does not write files; [`table`] lays the tables out.
+//! This layout has no field for the validity. Does not write files; [`table`] lays the tables out.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub struct Follower {
     seen: BTreeMap<(usize, String), Seen>,
 }
 
-/// When a failure was seen, on the run's clock: the ends of the first and the last interval that had it.
+/// When a failure occurred, on the run's clock: the ends of the first and the last interval that had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     first: Nanos,
@@ -61,9 +61,9 @@ pub struct Locust {
     pub requests: Vec<Row>,
     /// All requests together.
     pub total: Row,
-    /// What there was so far, interval by interval.
+    /// Running totals, interval by interval.
     pub history: Vec<Moment>,
-    /// What failed, by request and kind.
+    /// Failures, by request and kind.
     pub failures: Vec<Failure>,
 }
 
@@ -74,17 +74,17 @@ pub struct Row {
     pub kind: String,
     /// The name without it.
     pub name: String,
-    /// Requests, and those of them that failed.
+    /// Number of requests.
     pub requests: u64,
     /// Requests that did not end ok.
     pub failures: u64,
     /// Response times.
     pub times: TimeSummary,
-    /// Bytes of body of an answer, on average; 0 without any.
+    /// Mean body size of a response in bytes; 0 without any.
     pub size: f64,
     /// Requests per second; 0 where the run has no length.
     pub per_second: f64,
-    /// Failures a second, likewise.
+    /// Failures per second, likewise.
     pub failures_per_second: f64,
 }
 
@@ -106,7 +106,7 @@ pub struct TimeSummary {
 pub struct Moment {
     /// Wall-clock time, in whole seconds since the Unix epoch.
     pub timestamp: u64,
-    /// Users that the plan has active; of a load that does not wait for answers, requests in flight.
+    /// Users that the plan has active; for an open load, the requests in flight.
     pub users: u64,
     /// Everything so far, with the rates of this interval.
     pub so_far: Row,
@@ -123,20 +123,20 @@ pub struct Failure {
     pub error: String,
     /// How often.
     pub count: u64,
-    /// Wall-clock time when it was seen first, in seconds since the Unix epoch.
+    /// Wall-clock time of the first occurrence, in seconds since the Unix epoch.
     pub first: u64,
-    /// And last.
+    /// Wall-clock time of the last occurrence.
     pub last: u64,
 }
 
 impl Follower {
-    /// A run of which nothing has happened yet.
+    /// A run without intervals.
     pub fn new(head: &Head) -> Self {
         let (so_far, moments, seen) = (EndpointTally::default(), Vec::new(), BTreeMap::new());
         Self { head: head.clone(), so_far, moments, seen }
     }
 
-    /// Takes the next interval into account; give them in their order. The warm-up is left out.
+    /// Adds the next interval; intervals must come in order. Omits the warm-up.
     pub fn add(&mut self, interval: &Interval) {
         if interval.to <= self.head.measured_from {
             return;
@@ -233,7 +233,7 @@ fn counts(tally: &EndpointTally) -> (u64, u64) {
     (ended, ended.saturating_sub(tally.count(Outcome::Ok)))
 }
 
-/// What failed and how often; together as many as there are failures.
+/// Kinds of failures with their counts, which add up to the number of failures.
 fn errors(tally: &EndpointTally) -> Vec<(String, u64)> {
     let mut left = counts(tally).1;
     let mut rows: Vec<(String, u64)> = Vec::new();
@@ -250,10 +250,10 @@ fn errors(tally: &EndpointTally) -> Vec<(String, u64)> {
     if bad.clone().map(|(_, count)| count).sum::<u64>() == http {
         bad.for_each(|(status, count)| add(format!("status {status}"), *count));
     } else {
-        add("a status that was not expected".to_owned(), http);
+        add("an unexpected status".to_owned(), http);
     }
     tally.faults.iter().for_each(|fault| add(fault.fault.sentence().to_owned(), fault.count));
-    add("no answer when the run ended".to_owned(), tally.count(Outcome::Censored));
+    add("no response when the run ended".to_owned(), tally.count(Outcome::Censored));
     add("not sent".to_owned(), tally.count(Outcome::Unsent));
     add("no answer".to_owned(), u64::MAX);
     rows

@@ -1,7 +1,6 @@
 //! Numbers as people read them: grouped digits, sizes, shares, times in a chosen unit.
 //!
-//! Always the same characters for the same number: no locale. Does not choose which numbers
-//! are worth showing.
+//! The same number always gives the same text, whatever the locale. Does not choose which numbers to show.
 
 use std::fmt;
 use std::str::FromStr;
@@ -108,7 +107,7 @@ impl Scale {
         Self { unit, decimals: (2 - magnitude).clamp(1, 4).min(finest(unit)) as usize }
     }
 
-    /// As many decimals more as tell times apart that differ by `step` nanoseconds.
+    /// Adds the decimals that are needed to distinguish times that differ by `step` nanoseconds.
     #[must_use]
     pub fn telling(self, step: f64) -> Self {
         let magnitude = (step / self.unit.nanos()).max(1e-9).log10().floor() as i32;
@@ -159,7 +158,7 @@ fn group(text: &str) -> String {
     grouped
 }
 
-/// A rate a second: one decimal below 100,000.
+/// A rate per second; one decimal below 100,000.
 pub fn rate(per_second: f64) -> String {
     fixed(per_second, usize::from(per_second.abs() < 1e5))
 }
@@ -192,8 +191,7 @@ pub fn bytes(bytes: f64) -> String {
     format!("{} {unit}", fixed(value, decimals))
 }
 
-/// A share of 0 to 1 in per cent. What is above zero never reads "0", and what is below one
-/// never reads "100".
+/// A share of 0 to 1 in per cent. A share above 0 never reads "0", and a share below 1 never reads "100".
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -206,7 +204,7 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A time in the unit that fits it, three significant digits. The unit is `given`, if it is.
+/// A time with three significant digits, in the unit `given` or, without one, in the unit that fits.
 pub fn time(nanos: f64, given: Option<Unit>) -> String {
     let Some(unit) = given else {
         return knee_core::unit::Nanos(nanos.max(0.0).round() as u64).to_string();

@@ -2,17 +2,17 @@
 //!
 //! The members are oha's; the figures are this project's, and differ where oha's mislead:
 //!
-//! - `successRate` counts requests that ended ok (status 200 to 399) among all that came due; oha
-//!   counts every answer, a 500 too, and leaves out what was open at the deadline.
-//! - Times are response times of all outcomes, those that were given up with the time they had
-//!   waited; oha leaves errors out. A percentile that the sample cannot carry is null.
-//! - `requestsPerSec` counts ok answers within the span of the load.
-//! - `firstByte` is last byte sent until first byte of the answer; `DNSDialup` is the connection
-//!   alone, because names are often not resolved for it.
-//! - `rps` comes from whole intervals of the record, not from gaps between answers.
-//! - The last row of a histogram takes a long tail, and the first is not a single value.
+//! - `successRate` counts requests that ended ok (status 200 to 399) among all that came due; oha counts every
+//!   response, even a 500, and omits requests that were open at the deadline.
+//! - Times are response times of all outcomes; requests that were given up count with the time they had waited. oha
+//!   omits errors. A percentile that the sample does not support is null.
+//! - `requestsPerSec` counts OK responses within the span of the load.
+//! - `firstByte` is the time from the last byte sent to the first byte of the response. `DNSDialup` is the connection
+//!   alone, because connections often need no name lookup.
+//! - `rps` comes from whole intervals of the record, not from gaps between responses.
+//! - The last row of a histogram contains a long tail, and the first row is not a single value.
 //!
-//! Whether a result can be trusted has no place in this layout; the JSON of [`crate::json`] has it.
+//! This layout has no field for the validity; the JSON of [`crate::json`] has one.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! A study's conclusion as people and programs read it: terminal text and Markdown of the same document, pictures, JSON.
+//! Reports of a study's conclusion: terminal text and Markdown of the same document, pictures, JSON.
 //!
-//! [`Document::of`] writes every figure once; [`text`](fn@text) and [`markdown`](fn@markdown) only place what it holds. Does not judge and does
-//! not calculate: verdicts and intervals come with the conclusion.
+//! [`Document::of`] writes every figure once; [`text`](fn@text) and [`markdown`](fn@markdown) only lay them out. Does
+//! not judge and does not calculate: verdicts and intervals are part of the conclusion.
 
 mod accounting;
 

@@ -1,7 +1,7 @@
-//! Everything that is shown about a sweep, computed once.
+//! Computes everything that reports show about a sweep, once.
 //!
 //! Text, Markdown, JSON and SVG lay a [`SweepView`] out and calculate nothing, so that they cannot
-//! disagree. Does not judge a step and names no capacity; the sweep's report comes with both.
+//! disagree. Does not judge steps and does not find the capacity; both are in the sweep's result.
 
 pub mod curve;
 
@@ -27,7 +27,7 @@ use curve::Curve;
 
 pub use sentence::{Finding, Remark};
 
-/// What is known about a sweep besides its steps.
+/// Facts about a sweep besides its steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
     /// What was loaded: the URL without credentials, or the script's name.
@@ -47,19 +47,19 @@ pub struct About {
 pub struct SweepView<'r> {
     /// What is known besides.
     pub about: &'r About,
-    /// What was found, as numbers.
+    /// The findings, as numbers.
     pub report: &'r Report,
-    /// How it was made, as pieces of a line.
+    /// The settings, as pieces of a line.
     pub terms: Vec<String>,
     /// The result in a sentence or two.
     pub headline: String,
-    /// What was found, a line each.
+    /// The findings, one per line.
     pub findings: Vec<Finding>,
-    /// What the models say, and what the capacity is worth; sentences.
+    /// Results of the models, and the users and cost that the capacity supports; sentences.
     pub remarks: Vec<Remark>,
     /// The steps.
     pub rows: Vec<Row>,
-    /// Name of the tail's column: the highest percentile that most steps carry.
+    /// Name of the tail's column: the highest percentile that most steps support.
     pub tail: &'static str,
     /// The curve to draw.
     pub curve: Curve,
@@ -76,9 +76,9 @@ pub struct Row {
     pub number: usize,
     /// Why it was made.
     pub purpose: Purpose,
-    /// How much was asked for, with its unit if that is not the table's.
+    /// The level, with its unit if that differs from the table's.
     pub level: String,
-    /// Arrivals per second that came due, and that were answered.
+    /// Offered: arrivals per second that came due. Achieved: those that were answered.
     pub offered: String,
     /// See `offered`.
     pub achieved: String,
@@ -90,11 +90,11 @@ pub struct Row {
     pub failed: String,
     /// Most in flight.
     pub in_flight: String,
-    /// What came of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// Why, in a few words; empty for a pass.
     pub why: String,
-    /// The first of the reasons, shorter still.
+    /// The first reason, in a shorter form.
     pub brief: String,
     /// Name of its record.
     pub record: Option<String>,
@@ -120,7 +120,7 @@ impl<'r> SweepView<'r> {
     }
 }
 
-/// The highest of a few percentiles that at least half of the ladder's steps carry.
+/// The highest percentile that at least half of the ladder's steps support.
 fn tail(report: &Report) -> (&'static str, f64) {
     const TAILS: [(&str, f64); 3] = [("p99", 0.99), ("p95", 0.95), ("p90", 0.9)];
     let steps = report.ladder().count();
@@ -132,7 +132,7 @@ fn tail(report: &Report) -> (&'static str, f64) {
     TAILS.into_iter().find(|(_, q)| carries(*q)).unwrap_or(TAILS[2])
 }
 
-/// One step as a row; also for the line that is shown when it is done.
+/// One step as a row; also used for the line that is printed when the step is done.
 pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
     let result = &trial.result;
     let percentile = |q: f64| Reading::from(result.response.quantile(q));
@@ -158,7 +158,7 @@ pub fn row(trial: &FinishedStep, kind: LoadKind, tail: f64) -> Row {
     }
 }
 
-/// The word for what came of a step.
+/// The word for the outcome of a step.
 pub const fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Pass => "pass",

@@ -1,5 +1,4 @@
-//! The report of a run for a terminal: summary, both times side by side, who failed, and whether
-//! the result can be trusted.
+//! The report of a run for a terminal: summary, both times side by side, errors and validity.
 //!
 //! Lays a [`View`] out and calculates nothing. Width, unit and colour are parameters; does not
 //! look at a terminal. Lines never exceed the width (which counts as 60 at the least).
@@ -58,8 +57,8 @@ fn join(blocks: &[Vec<String>]) -> String {
     texts.join("\n\n") + "\n"
 }
 
-/// What stands below k6's summary of the same run: what that one does not say. Both times side by
-/// side, endpoints, who failed, and whether the result can be trusted.
+/// The part below k6's summary of the same run, with what that summary lacks: both times side by side, endpoints,
+/// errors and validity.
 pub fn beside_k6(view: &View, style: &Style) -> String {
     let style = &Style { width: style.width.max(WIDTH_MIN), ..*style };
     let blocks = [

@@ -1,4 +1,4 @@
-//! Everything that is shown about a run, computed once.
+//! Computes everything that reports show about a run, once.
 //!
 //! Text, JSON and CSV lay a [`View`] out and calculate nothing, so that they cannot disagree.
 //! Does not judge the run; its validity is part of the record.
@@ -34,13 +34,13 @@ use request_stats::RequestStats;
 /// A run, as every report shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// What was known before the first request: plan, title, build, machine.
+    /// Facts known before the first request: plan, title, build, machine.
     pub head: Head,
     /// How the run ended.
     pub ending: Ending,
-    /// The validity check and what was judged.
+    /// The validity check and its diagnostics.
     pub validity: ValidityReport,
-    /// When what was measured.
+    /// The time spans of the run.
     pub span: Span,
     /// Requests per second.
     pub rate: Rate,
@@ -50,13 +50,13 @@ pub struct View {
     pub endpoints: Vec<EndpointStats>,
     /// The requests that were due during the warm-up.
     pub warm_up: RequestStats,
-    /// How many of `total` came due in the warm-up and were open all through the measured time.
+    /// How many of `total` came due in the warm-up and stayed open throughout the measured time.
     pub from_warm_up: u64,
-    /// Percentiles of the response time that the run has too few requests for.
+    /// Percentiles of the response time for which the run has too few requests.
     pub missing: Vec<MissingPercentile>,
-    /// Response times of all outcomes, as rows to draw.
+    /// Response times of all outcomes, as rows of a histogram.
     pub histogram: Vec<Bar>,
-    /// Figures that only other tools' formats ask for.
+    /// Figures that only other tools' formats need.
     pub foreign: Foreign,
     /// The intervals, in order.
     pub series: Vec<Moment>,
@@ -67,22 +67,21 @@ pub struct View {
 pub struct Span {
     /// From the start to the first measured request's due time; zero without a warm-up.
     pub warm_up: Nanos,
-    /// From there to the last planned arrival, or to the last answer where the plan sets no time:
-    /// the span of all rates.
+    /// From there to the last planned arrival, or to the last response if the plan sets no time: the span of all rates.
     pub window: Nanos,
-    /// From there to the end: the grace period, as far as it was used.
+    /// From there to the end: the used part of the grace period.
     pub grace: Nanos,
     /// All of it.
     pub total: Nanos,
 }
 
-/// Requests and bytes a second over [`Span::window`]; `None` if that is zero.
+/// Requests and bytes per second over [`Span::window`]; `None` if that is zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Requests that came due.
     pub offered: Option<f64>,
-    /// Requests that ended ok within the window. What ended in the grace period does not count:
-    /// the server did not answer it while the load lasted. Neither do errors.
+    /// Requests that ended ok within the window. Requests that ended in the grace period do not count, because the
+    /// server did not answer them during the load. Errors do not count either.
     pub achieved: Option<f64>,
     /// Bytes received within the window.
     pub received: Option<f64>,
@@ -91,7 +90,7 @@ pub struct Rate {
 /// One endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndpointStats {
-    /// Its name; can contain text of others, not to be shown without [`crate::clean`].
+    /// Its name. It can contain foreign text, so it must pass through [`crate::clean`] before it is shown.
     pub name: String,
     /// What was measured.
     pub stats: RequestStats,
@@ -123,8 +122,8 @@ impl View {
         }
     }
 
-    /// Response time at 99 % over all outcomes and of the ok answers alone, in nanoseconds, if
-    /// they differ by more than a quarter: then failures make the tail, or hide it.
+    /// The p99 of the response time over all outcomes and over OK responses alone, in nanoseconds, if the two differ
+    /// by more than a quarter: failures then cause the tail or hide it.
     pub fn tail_contrast(&self) -> Option<(Reading, Reading)> {
         let (all, ok) = (self.total.response.percentile("p99"), self.total.response_ok.percentile("p99"));
         let (all_nanos, ok_nanos) = (all.nanos()?, ok.nanos()?);

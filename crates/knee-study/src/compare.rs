@@ -1,7 +1,6 @@
-//! Two sides under one load: the study behind `knee compare` and `knee calibrate`, and what it showed of them.
+//! Two sides under one load: the study behind `knee compare` and `knee calibrate`, and its result.
 //!
-//! Does not know what a side is (an address, a command) or what is sent to it: its caller does. Two runs that were
-//! made already are [`super::beside`]'s.
+//! Does not know what a side is (an address, a command) or what is sent to it; its caller does.
 
 use std::collections::BTreeMap;
 
@@ -14,40 +13,40 @@ use crate::metric::Metric;
 use crate::statistics::verdict::Verdict;
 use crate::study::{Calibration, Conclusion, Effect, Entry, Estimate, LostBlock, Spread, Study, Totals};
 
-/// The side that is there already.
+/// The baseline.
 pub const A: &str = "A";
 
-/// The side that is judged.
+/// The candidate.
 pub const B: &str = "B";
 
 /// The load of both.
 pub const LOAD: &str = "load";
 
-/// What a comparison is asked for.
+/// Settings of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
-    /// What the report is called.
+    /// Title of the report.
     pub title: String,
-    /// What is to be started, if anything; a service that is loaded is called `main`.
+    /// The fixture to start, if any; the service under load is called `main`.
     pub fixture: Declaration,
-    /// The sides: one for a side against itself, or [`A`] and [`B`].
+    /// The sides: one for an A/A test, or [`A`] and [`B`].
     pub variants: Vec<Variant>,
     /// Blocks; each has every side once.
     pub blocks: usize,
-    /// Load that is not measured, before each trial.
+    /// Warm-up before each trial.
     pub warm_up: Nanos,
     /// How long a trial measures.
     pub measure: Nanos,
-    /// Decides every order and every arrival.
+    /// Seed of every order and every arrival.
     pub seed: u64,
-    /// Differences below this share do not matter; `None` for 5 %, or what the machine's noise allows.
+    /// Equivalence margin as a share; `None` for 5 %, or more if the machine's noise requires it.
     pub margin: Option<f64>,
-    /// What verdicts are drawn from, the most important first.
+    /// Metrics that get a verdict, the most important first.
     pub metrics: Vec<Metric>,
 }
 
 impl Asked {
-    /// The study that answers it.
+    /// The study that runs it.
     pub fn definition(self) -> Definition {
         let order: Vec<String> = self.variants.iter().map(|variant| variant.name.clone()).collect();
         let workload = Workload {
@@ -94,7 +93,7 @@ impl Asked {
     }
 }
 
-/// A side that changes nothing about what it names.
+/// A side without changes.
 pub fn variant(name: &str, text: &str) -> Variant {
     Variant {
         name: name.to_owned(),
@@ -108,20 +107,20 @@ pub fn variant(name: &str, text: &str) -> Variant {
     }
 }
 
-/// What B is beside A.
+/// The result of B against A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// What A is.
     pub a: String,
     /// What B is.
     pub b: String,
-    /// What both were sent.
+    /// The load of both.
     pub load: String,
     /// The verdict on B by the first metric.
     pub verdict: Verdict,
     /// That metric.
     pub by: Metric,
-    /// Metrics by which B is worse, and by its best single guess by more than the margin.
+    /// Metrics by which B is worse, with a point estimate beyond the margin.
     pub regressions: Vec<Metric>,
     /// Every metric, the most important first.
     pub metrics: Vec<Line>,
@@ -135,13 +134,13 @@ pub struct Comparison {
     pub alpha: f64,
     /// Whether nothing was left to run.
     pub over: bool,
-    /// What became of the trials.
+    /// Counts of the trials by result.
     pub totals: Totals,
     /// Blocks without a usable trial of one of the sides.
     pub lost: Vec<LostBlock>,
-    /// Remarks that the reader needs for the rest.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Every trial with what it measured.
+    /// Every trial with its measurement.
     pub trials: Vec<Entry>,
 }
 
@@ -158,15 +157,15 @@ pub struct Line {
     pub verdict: Verdict,
     /// The change from A to B; `None` without a block that has both.
     pub change: Option<Estimate>,
-    /// What would not matter, in the sense of `change`.
+    /// Equivalence margin, in the sense of `change`.
     pub margin: f64,
-    /// Whether B is worse, and by its best single guess by more than the margin.
+    /// Whether B is worse, with a point estimate beyond the margin.
     pub regression: bool,
-    /// What noise alone does to the mean of so many blocks on this machine, in the sense of `change`, if that is known.
+    /// Noise floor of this machine for this many blocks, in the sense of `change`, if known.
     pub noise_floor: Option<f64>,
-    /// The smallest change that so many blocks find four times in five.
+    /// Minimum detectable effect of this many blocks.
     pub mde: Option<f64>,
-    /// About how many blocks would decide, if undecided.
+    /// Estimated number of blocks for a verdict, if undecided.
     pub blocks_needed: Option<usize>,
     /// Blocks in which both sides were measured.
     pub n_blocks: usize,
@@ -174,12 +173,12 @@ pub struct Line {
     pub p_adjusted: f64,
     /// The difference of each of those blocks, on the scale of the differences.
     pub differences: Vec<f64>,
-    /// What else is to be said.
+    /// Notes.
     pub notes: Vec<String>,
 }
 
 impl Comparison {
-    /// What a study of [`Asked::definition`] showed. `load` says what both sides were sent.
+    /// The result of a study of [`Asked::definition`]. `load` describes the load of both sides.
     pub fn of(study: &Study, load: impl Into<String>) -> Self {
         let conclusion = study.conclude();
         let noise = study.calibration().cloned();

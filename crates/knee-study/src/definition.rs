@@ -1,7 +1,7 @@
 //! What a study is: variants, workloads, design, claims and published figures, as `study.toml` declares them.
 //!
 //! [`Definition::read`] resolves every name and refuses what does not fit, with its place. Does not open files: the
-//! caller passes the text in, and says which files there are. Every key is in `docs/reference/study-toml.md`.
+//! caller passes the text in, and reports which files exist. Every key is in `docs/reference/study-toml.md`.
 
 mod variant;
 
@@ -38,11 +38,11 @@ pub use problem::{Problem, Problems};
 /// A study, resolved: names refer to what exists, and variants have all their settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
-    /// What the report is called.
+    /// Title of the report.
     pub title: String,
-    /// What the study is to find out.
+    /// The question of the study.
     pub question: Option<String>,
-    /// Address of the story that it re-tests.
+    /// URL of the story that it re-tests.
     pub source: Option<String>,
     /// Services, databases and caches, before a variant changes them.
     #[serde(alias = "rig", deserialize_with = "stored::declaration")]
@@ -62,12 +62,12 @@ pub struct Definition {
     pub published: Vec<Published>,
 }
 
-/// Something about a service that can be set one way or another.
+/// A setting of a service that the study varies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
     /// What it changes, for the report.
     pub text: String,
-    /// Its value where a variant does not set it.
+    /// Its default value.
     pub default: String,
     /// All values it can have; empty for any.
     pub values: Vec<String>,
@@ -87,7 +87,7 @@ pub enum Passed {
     Argument(String),
 }
 
-/// One configuration of what is tested.
+/// One configuration of the service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
     /// Its name.
@@ -97,7 +97,7 @@ pub struct Variant {
     /// The variant it builds on, if any.
     #[serde(alias = "on")]
     pub extends: Option<String>,
-    /// The service that `env`, `command` and `revision` speak of.
+    /// The service that `env`, `command` and `revision` apply to.
     pub service: String,
     /// The value of every switch.
     pub switches: BTreeMap<String, String>,
@@ -120,9 +120,9 @@ pub struct Workload {
     pub service: String,
     /// What is sent.
     pub load: Load,
-    /// How long is measured; the design's time if absent. Scripts end by their own options.
+    /// Measured time; the design's time if absent. Scripts end by their own options.
     pub measure: Option<Nanos>,
-    /// Whether data is brought back to its seeded state before each trial.
+    /// Whether data is reset to its seeded state before each trial.
     pub reset: bool,
 }
 
@@ -139,7 +139,7 @@ pub enum Load {
         /// What `__ENV` has.
         env: BTreeMap<String, String>,
     },
-    /// What the caller of the study sends; nothing that a `study.toml` declares.
+    /// A load of the caller of the study, which no `study.toml` declares.
     OfCaller,
 }
 
@@ -154,7 +154,7 @@ pub struct Request {
     pub headers: BTreeMap<String, String>,
     /// The body, if any.
     pub body: Option<String>,
-    /// Connections: users that wait for their answers or, with a rate, the most requests in flight.
+    /// Connections: users that wait for their responses or, with a rate, the most requests in flight.
     pub connections: u32,
     /// Arrivals per second; absent in a closed model.
     #[serde(alias = "rate")]
@@ -169,7 +169,8 @@ pub struct Request {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// As those of independent users; the trial's arrival seed decides, the same for every variant of a block.
+    /// Like those of independent users. Seeded by the trial's arrival seed, which is the same for every variant of a
+    /// block.
     #[default]
     Poisson,
     /// Evenly.
@@ -182,7 +183,8 @@ pub enum Arrivals {
 pub enum DesignKind {
     /// Each variant of an order with the one before, and with the first.
     Ladder,
-    /// Each switch in which baseline and best differ: alone on the baseline, and alone removed from the best.
+    /// Each switch in which baseline and best variant differ: alone on the baseline, and removed alone from the best
+    /// variant.
     Ablation,
     /// The pairs that are listed, or each variant with the baseline.
     Pairs,
@@ -197,10 +199,10 @@ pub struct Design {
     pub kind: DesignKind,
     /// The variants that take part, in their order.
     pub order: Vec<String>,
-    /// What a pair or an ablation starts from; the first of the order in a ladder.
+    /// The baseline of pairs and of an ablation; in a ladder, the first of the order.
     #[serde(alias = "base")]
     pub baseline: String,
-    /// What an ablation ends at.
+    /// The best variant of an ablation.
     pub best: Option<String>,
     /// The pairs, if they are listed: `[from, to]`.
     pub pairs: Vec<[String; 2]>,
@@ -210,32 +212,32 @@ pub struct Design {
     pub blocks: usize,
     /// The variants of a quick study, besides the baseline; all of them if empty.
     pub quick: Vec<String>,
-    /// A fresh process is demanded in every n-th block; 1 or more.
+    /// In every n-th block each trial needs a fresh process; 1 or more.
     pub restart_every: usize,
-    /// Load that is not measured, on a fresh process.
+    /// Warm-up on a fresh process.
     pub warm_up: Nanos,
-    /// Load that is not measured, on a process that went on from an earlier trial.
+    /// Warm-up on a process that is reused from an earlier trial.
     #[serde(alias = "washout")]
     pub settle: Nanos,
-    /// How long a trial measures, unless its workload says otherwise.
+    /// Measured time of a trial, unless its workload has its own.
     pub measure: Nanos,
-    /// Decides every order and every arrival.
+    /// Seed of every order and every arrival.
     pub seed: u64,
-    /// Differences below this share do not matter; `None` for 5 %, or what the machine's noise allows.
+    /// Equivalence margin as a share; `None` for 5 %, or more if the machine's noise requires it.
     pub margin: Option<f64>,
     /// The same for single metrics.
     pub margins: BTreeMap<Metric, f64>,
-    /// What verdicts are drawn from, the most important first.
+    /// Metrics that get a verdict, the most important first.
     pub metrics: Vec<Metric>,
-    /// Whether an undecided study goes on once for as many blocks again.
+    /// Whether an undecided study doubles its blocks once.
     pub extend: bool,
-    /// Whether the baseline runs a second time as a variant of its own, to show what chance alone does.
+    /// Whether the baseline also runs as a second variant, to show the noise (A/A test).
     pub aa: bool,
 }
 
 impl Design {
-    /// The margin that the definition asks for, if it does. One for all metrics is not meant for shares: 5 % of errors would
-    /// be a lot.
+    /// The margin in the definition, if any. A margin for all metrics does not apply to shares: 5 % errors would be a
+    /// lot.
     pub(crate) fn margin_of(&self, metric: Metric) -> Option<f64> {
         let general = self.margin.filter(|_| metric.unit() != Unit::Share);
         self.margins.get(&metric).copied().or(general)
@@ -247,11 +249,11 @@ impl Design {
 pub struct Growth {
     /// The switch that sets the amount.
     pub switch: String,
-    /// The amounts, rising; four or more over a span of eight or more.
+    /// The amounts, rising: at least four, the last at least eight times the first.
     pub sizes: Vec<u64>,
 }
 
-/// A statement that is put to the test.
+/// A statement that the study tests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// Its short name.
@@ -266,19 +268,19 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// Nothing here can; why.
+    /// Nothing here can; the reason.
     Untestable(String),
     /// A comparison.
     Comparison {
         /// What it is compared with.
         from: Cell,
-        /// What the claim speaks of.
+        /// The side that the claim is about.
         to: Cell,
         /// By what.
         metric: Metric,
-        /// What it is said to be.
+        /// The claimed result.
         expect: Expectation,
-        /// By which factor at the least, above 1; with `faster` and `slower` only.
+        /// Least factor, above 1; only with `faster` and `slower`.
         at_least: Option<f64>,
     },
     /// A bound on what one variant measures.
@@ -287,14 +289,14 @@ pub enum Test {
         cell: Cell,
         /// Of what.
         metric: Metric,
-        /// It is said to stay below this.
+        /// Claimed upper bound.
         below: Option<f64>,
-        /// It is said to stay above this.
+        /// Claimed lower bound.
         above: Option<f64>,
     },
 }
 
-/// What a claim says of one side of a comparison.
+/// The claimed result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {

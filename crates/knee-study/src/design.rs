@@ -1,23 +1,23 @@
-//! In which order the trials of a block run.
+//! The order of the trials of a block.
 //!
-//! Every block has every variant once. Which variant comes first, and which comes after which, is balanced over the
-//! blocks and otherwise left to the seed, so that neither drift of the machine nor what one variant leaves behind for
-//! the next favours any. A function of seed and block alone: a study that is resumed goes on as it began. Does
+//! Every block has every variant once. The position and the predecessor of each variant are balanced over the blocks
+//! and otherwise chosen by the seed. So neither drift of the machine nor the after-effects of the previous variant
+//! favour any variant. The order depends on seed and block only, so a resumed study continues in the same order. Does
 //! not choose the variants.
 
 use crate::random::Random;
 
-/// What random choices are for; see [`Random::for_purpose`].
+/// The purposes of random choices; see [`Random::for_purpose`].
 const VARIANTS: u64 = 1 << 32;
 const WORKLOADS: u64 = 2 << 32;
 const ARRIVALS: u64 = 3 << 32;
 
-/// The order of `variants` variants in a block, as their places.
+/// The order of `variants` variants in a block, as indices.
 ///
-/// Rows of a Williams design (Australian Journal of Scientific Research A2, 1949): over as many consecutive blocks as it
-/// has rows, from a multiple of them, every variant stands equally often at every place and equally
-/// often right after every other. Two variants make AB and BA, one of each in every two blocks. Which variant takes which
-/// column and which row comes when is drawn anew each time round.
+/// Rows of a Williams design (Australian Journal of Scientific Research A2, 1949): consecutive blocks use its rows in
+/// turn. Over a full cycle of rows, every variant comes equally often at every position and equally often right after
+/// every other variant. Two variants make AB and BA, one of each in every two blocks. Each cycle draws anew which
+/// variant takes which column, and in which order the rows come.
 pub fn order(seed: u64, block: usize, variants: usize) -> Vec<usize> {
     let mut rows = williams(variants);
     if rows.is_empty() {
@@ -31,8 +31,7 @@ pub fn order(seed: u64, block: usize, variants: usize) -> Vec<usize> {
     rows[position].iter().map(|column| names[*column]).collect()
 }
 
-/// The order of workloads in a block: the same for all its variants, so that each finds what the same
-/// workloads before it left.
+/// The order of workloads in a block. It is the same for all variants, so that the same workloads precede each of them.
 pub fn workload_order(seed: u64, block: usize, workloads: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..workloads).collect();
     Random::for_purpose(seed, WORKLOADS + block as u64).shuffle(&mut order);
@@ -50,7 +49,7 @@ pub fn arrival_seed(seed: u64, block: usize, workload: usize) -> u64 {
     random.bits() >> 11
 }
 
-/// How many consecutive blocks balance `variants` variants fully.
+/// Number of consecutive blocks that fully balance `variants` variants.
 pub const fn period(variants: usize) -> usize {
     if variants % 2 == 1 && variants > 1 { variants * 2 } else { variants }
 }

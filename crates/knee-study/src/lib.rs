@@ -1,8 +1,7 @@
 //! Decides the next trial and draws the conclusion: designs, statistics, verdicts, sweeps, capacity.
 //!
-//! A study or a sweep is asked for its next trial, is given what the trial measured, and in the end
-//! says what can be concluded. Pure: no clock, no I/O, no async; does not run a trial and does not lay
-//! out a report.
+//! A study or a sweep returns its next trial, takes the trial's measurement, and in the end draws the conclusion.
+//! Pure: no clock, no I/O, no async; does not run a trial and does not lay out a report.
 
 pub mod record_pair;
 

@@ -30,19 +30,19 @@ pub enum Metric {
     P99_9,
     /// The longest response time.
     Max,
-    /// Share of the requests that were not answered as they should be.
+    /// Share of the requests that failed.
     Errors,
-    /// CPU time of the service a request.
+    /// CPU time of the service per request.
     CpuPerRequest,
-    /// CPU time of the databases and caches a request.
+    /// CPU time of the databases and caches per request.
     StoreCpuPerRequest,
-    /// CPU time of the generator a request.
+    /// CPU time of the generator per request.
     GeneratorCpuPerRequest,
-    /// Blocks that the database touched a request, found in memory or not.
+    /// Database blocks per request, found in memory or not.
     BlocksPerRequest,
-    /// Bytes of write-ahead log a request.
+    /// Bytes of write-ahead log per request.
     WalPerRequest,
-    /// Most memory that the service held.
+    /// Highest memory use of the service.
     Memory,
 }
 
@@ -119,9 +119,9 @@ impl Metric {
         matches!(self, Self::Goodput)
     }
 
-    /// A figure on the scale of the differences: its logarithm, so that a difference is a ratio; of a share the
-    /// arcsine of its root, which has a 0 and varies equally everywhere (Anscombe, Biometrika 35, 1948). `None` for
-    /// figures that have no place on it.
+    /// A figure on the scale of the differences. Usually its logarithm, so that a difference is a ratio. For a share,
+    /// the arcsine of its square root, which exists for 0 and has the same variance everywhere (Anscombe, Biometrika
+    /// 35, 1948). `None` for figures without a value on this scale.
     pub fn scaled(self, value: f64) -> Option<f64> {
         match self.unit() {
             Unit::Share => (0.0..=1.0).contains(&value).then(|| value.sqrt().asin()),
@@ -129,7 +129,7 @@ impl Metric {
         }
     }
 
-    /// What a place on that scale stands for; places below and above it count as its ends.
+    /// The figure for a value on that scale; values beyond its ends count as its ends.
     pub fn unscaled(self, position: f64) -> f64 {
         match self.unit() {
             Unit::Share => position.clamp(0.0, std::f64::consts::FRAC_PI_2).sin().powi(2),
@@ -137,8 +137,8 @@ impl Metric {
         }
     }
 
-    /// A margin as a person states it on the scale of the differences: of a share so much above none at all, of
-    /// everything else a share of itself.
+    /// Converts a margin as users state it to the scale of the differences. For a share, the margin is a distance from
+    /// 0; for other figures, it is relative.
     pub fn scaled_margin(self, margin: f64) -> f64 {
         match self.unit() {
             Unit::Share => margin.clamp(0.0, 1.0).sqrt().asin(),
@@ -161,7 +161,7 @@ impl Metric {
     }
 }
 
-/// A number that is not negative, digits in groups or not.
+/// A non-negative number, with or without digit groups.
 fn number(text: &str) -> Option<f64> {
     let plain = text.trim().replace([',', '_'], "");
     plain.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
@@ -175,9 +175,9 @@ pub fn share(text: &str) -> Option<f64> {
     }
 }
 
-/// A figure that is not one of its metric.
+/// A text that is not a figure of its metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no figure for {metric}, which is written as {}", example(*.metric))]
+#[error("`{text}` is not a figure for {metric}, which is written as {}", example(*.metric))]
 pub struct FigureError {
     text: String,
     metric: Metric,
@@ -199,7 +199,7 @@ impl fmt::Display for Metric {
     }
 }
 
-/// A name that is no metric.
+/// A name that is not a metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a metric")]
 pub struct MetricError(String);
@@ -247,7 +247,7 @@ mod tests {
             assert!(metric.read(text).is_err(), "{metric} {text}");
         }
         let text = Metric::P50.read("12.5").unwrap_err().to_string();
-        assert_eq!(text, "`12.5` is no figure for p50, which is written as \"12.5ms\"");
+        assert_eq!(text, "`12.5` is not a figure for p50, which is written as \"12.5ms\"");
     }
 
     #[test]

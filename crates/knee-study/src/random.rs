@@ -1,6 +1,6 @@
-//! Random choices that are a function of their seed, on every machine and in every version.
+//! Random choices that depend on their seed only, on every machine and in every version.
 //!
-//! Does not draw seeds from anywhere: a study that is resumed must make the same choices again.
+//! Does not create seeds: a resumed study must make the same choices again.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
@@ -27,7 +27,7 @@ impl Random {
         self.0.next_u64()
     }
 
-    /// A whole number below `end` (above 0), each as likely. What 2^64 leaves over is rejected.
+    /// A uniformly distributed whole number below `end` (above 0). Values in the remainder of 2^64 are rejected.
     pub fn below(&mut self, end: usize) -> usize {
         let end = end.max(1) as u64;
         let whole = u64::MAX - u64::MAX % end;
@@ -49,7 +49,7 @@ impl Random {
         (-2.0 * self.fraction().ln()).sqrt() * (std::f64::consts::TAU * self.fraction()).cos()
     }
 
-    /// Puts `items` in an order that is as likely as every other (Fisher and Yates).
+    /// Shuffles `items`; all orders are equally likely (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (2..=items.len()).rev() {
             items.swap(end - 1, self.below(end));

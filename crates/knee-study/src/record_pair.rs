@@ -1,5 +1,4 @@
-//! Two runs that were made already, beside each other: their figures, how far apart these are, and why the services
-//! might still not differ.
+//! Compares two saved runs: their figures, the differences, and the reasons why the services might still not differ.
 //!
 //! Draws no verdict: one run per side cannot separate change from noise. See [`super::compare`] for sides that are
 //! loaded alternately.
@@ -23,13 +22,13 @@ pub struct RecordPair {
     pub b: RecordedRun,
     /// Every metric that one of them has.
     pub metrics: Vec<MetricPair>,
-    /// Why they do not compare, whatever the figures say; empty when nothing is known to speak against it.
+    /// Reasons why they are not comparable, whatever the figures; empty if none is known.
     pub obstacles: Vec<String>,
     /// The machine's noise, if it is known.
     pub noise: Option<Calibration>,
 }
 
-/// What a run says of itself.
+/// The facts of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordedRun {
     /// The name of its record.
@@ -63,14 +62,15 @@ pub struct MetricPair {
     pub b: Option<Figure>,
     /// From A to B: of shares the difference, of everything else `b / a - 1`. `None` unless both are exact.
     pub change: Option<f64>,
-    /// By how much two runs of the same service differ on this machine, at most, in 19 of 20 cases; as `change`.
+    /// The largest difference between two runs of the same service on this machine in 19 of 20 cases; in the sense of
+    /// `change`.
     pub noise: Option<f64>,
-    /// Whether the change is no more than that; `None` if either is not known.
+    /// Whether the change is within that noise; `None` if either is unknown.
     pub within_noise: Option<bool>,
 }
 
 impl RecordPair {
-    /// Puts two runs beside each other, each with the name of its record. `noise` is that of this machine.
+    /// Compares two runs, each with the name of its record. `noise` is that of this machine.
     pub fn of(a: (&Run, &str), b: (&Run, &str), noise: Option<Calibration>) -> Self {
         let figures = |run| Measured::of(run, Spent::default(), None);
         let (one, other) = (figures(a.0), figures(b.0));
@@ -130,7 +130,7 @@ fn pair(
     Some(MetricPair { metric, a, b, change, noise, within_noise })
 }
 
-/// Everything that differs besides the service, or that makes a run say nothing.
+/// Every difference besides the service, and every reason why a run is useless.
 fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     let (one, other) = (&a.head, &b.head);
     let mut found = Vec::new();
@@ -165,7 +165,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     found
 }
 
-/// What is sent and when, as a sentence has it.
+/// What is sent and when, in words.
 pub fn load(plan: &Plan) -> String {
     let scenarios: Vec<String> = plan.scenarios.iter().map(|scenario| of_scenario(plan, scenario)).collect();
     scenarios.join(" and ")

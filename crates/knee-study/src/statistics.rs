@@ -1,9 +1,9 @@
-//! The statistics behind a verdict: one number a round and a comparison, and what follows from them.
+//! The statistics behind a verdict. Their input is one number per block and comparison.
 //!
-//! Requests of one run depend on each other, so they are no sample; blocks are. Every test here takes one
-//! difference a round (the logarithm of a ratio, variant against variant in the same block), so what drifts over
-//! hours cancels, and whatever the runs of one process have in common counts as noise. Does not know what
-//! a round measured, and does not choose which blocks count.
+//! Requests of one run depend on each other, so they are not a sample; blocks are. Every test here takes one
+//! difference per block: the logarithm of a ratio between two variants in the same block. Drift over hours therefore
+//! cancels, and effects that the runs of one process share count as noise. Does not know what a block measured, and
+//! does not choose which blocks count.
 
 pub mod holm;
 

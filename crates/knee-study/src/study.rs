@@ -1,4 +1,4 @@
-//! A study: gives its next trial, takes the trial's result, and says in the end what it showed.
+//! A study: returns its next trial, takes the trial's result, and in the end draws the conclusion.
 //!
 //! ```text
 //! Study::new -> next -> record_result -> next -> record_result -> … -> conclude
@@ -57,7 +57,7 @@ use crate::design;
 use crate::statistics::verdict::Verdict;
 use lineup::Lineup;
 
-/// How often a trial is run at the most: an invalid one is repeated once.
+/// Most attempts per trial: an invalid trial is repeated once.
 const ATTEMPTS_MAX: u32 = 2;
 
 /// Blocks of a quick study.
@@ -67,8 +67,8 @@ impl Study {
     /// A study before its first trial.
     ///
     /// # Errors
-    /// If the options name a variant that does not take part or leave nothing to compare, or if a margin was asked
-    /// for that this machine's noise does not allow.
+    /// If the options name a variant that does not take part, or leave nothing to compare, or if a margin is within
+    /// this machine's noise.
     pub fn new(
         definition: Definition,
         options: Options,
@@ -99,7 +99,7 @@ impl Study {
         Ok(study)
     }
 
-    /// The study as it was when its caller had stored `entries`.
+    /// The study in the state after `entries`, which its caller had stored.
     ///
     /// # Errors
     /// Those of [`Study::new`], and [`Refusal::OtherStudy`] if the entries are not those of this definition
@@ -146,7 +146,8 @@ impl Study {
         Ok(())
     }
 
-    /// What all results so far show. Can be called at any time; the conclusion of an unfinished study says so.
+    /// The conclusion from all results so far. Can be called at any time; the conclusion of an unfinished study is
+    /// marked as such.
     pub fn conclude(&self) -> Conclusion {
         conclusion::draw(self)
     }
@@ -166,7 +167,7 @@ impl Study {
         self.ahead.retain(|trial| trial.variant != variant);
     }
 
-    /// Goes on once for as many blocks again, if that was asked for and something is undecided.
+    /// Doubles the number of blocks once, if that was asked for and a verdict is undecided.
     fn extend(&mut self) {
         if !self.can_extend() || self.extended {
             return;
@@ -185,8 +186,8 @@ impl Study {
         }
     }
 
-    /// Lines up the trials of some blocks: variant by variant, because a change of variants costs a start, and each
-    /// variant with all workloads.
+    /// Puts the trials of some blocks in order: variant by variant, because a change of variant needs a start, and
+    /// each variant with all workloads.
     fn plan(&mut self, blocks: std::ops::Range<usize>) {
         let design = &self.definition.design;
         let mut number = self.ahead.back().map_or(self.entries.len(), |trial| trial.number + 1);

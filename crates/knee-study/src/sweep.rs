@@ -1,6 +1,6 @@
-//! How much a service can take: steps of load, and capacity, knee and breaking point from them.
+//! Finds capacity, knee and breaking point of a service by steps of load.
 //!
-//! A [`Sweep`] is asked for its next step, is given what the step measured, and concludes. Does not
+//! A [`Sweep`] returns its next step, takes the measurement of that step, and in the end concludes. Does not
 //! run a step, does not know the time (it adds up the reported duration of each step), and does not lay out
 //! a report.
 //!
@@ -38,14 +38,14 @@ pub use measured::StepResult;
 pub use slo::Slo;
 pub use step::{FinishedStep, Purpose, Step, StepLoad};
 
-/// What a level of load counts.
+/// The unit of load levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadKind {
     /// Requests that arrive by a Poisson process, whether or not earlier ones were answered; the level is a rate.
     Requests,
-    /// Iterations of a script a second, likewise.
+    /// Iterations of a script per second, which arrive the same way.
     Iterations,
-    /// Connections that each wait for their answer before they send again.
+    /// Connections, each of which waits for its response before it sends again.
     Connections,
 }
 
@@ -59,9 +59,9 @@ impl LoadKind {
 /// The levels that are tried on the way up.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ladder {
-    /// Short closed loads first find out roughly what the service can do; the ladder begins well below.
+    /// Short closed loads first estimate what the service can do; the ladder begins well below.
     Auto,
-    /// From `from`, each level `factor` times the one before, up to `to`.
+    /// Levels from `from` to `to`, each `factor` times the one before.
     Geometric {
         /// First level; above zero.
         from: f64,
@@ -74,18 +74,18 @@ pub enum Ladder {
     List(Vec<f64>),
 }
 
-/// What a sweep is asked to do.
+/// Settings of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// What a level counts.
+    /// The unit of its levels.
     pub kind: LoadKind,
     /// The levels on the way up. [`Ladder::Auto`] can be capped by `ceiling`.
     pub ladder: Ladder,
-    /// No step is above this level, whatever the ladder says.
+    /// No step goes above this level, whatever the ladder says.
     pub ceiling: Option<f64>,
     /// Seconds that a step measures; above zero.
     pub seconds: f64,
-    /// Limits on response time; a step passes if it keeps all of them.
+    /// Limits on response time; a step must meet all of them to pass.
     pub slos: Vec<Slo>,
     /// Largest share of requests, 0 to 1, that can fail.
     pub errors_max: f64,
@@ -100,7 +100,7 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// Two ends between which something lies; in the unit of the sweep's levels unless said otherwise.
+/// A range, in the unit of the sweep's levels unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelRange {
     /// Lower end.

@@ -1,7 +1,7 @@
-//! What was typed: the command line as `clap` reads it, nothing resolved.
+//! The command line as `clap` reads it, not yet resolved.
 //!
 //! Does not judge values, read files or know defaults that depend on the machine; `settings`
-//! does. Values stay text here, so that every error in them is worded in one place.
+//! does. Values stay text here, so that one module words all errors about them.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ struct HelpFlag {
 /// `knee explain`.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ExplainArgs {
-    /// Code in brackets behind a warning or a note; without it all codes are listed
+    /// Code in brackets after a warning or a note [default: list all codes]
     #[arg(value_name = "CODE")]
     pub code: Option<String>,
     #[command(flatten)]
@@ -70,7 +70,7 @@ pub struct ReportArgs {
     /// `last`, `last~1` for the run before, a name from `--list`, or a file [default: last]
     #[arg(value_name = "RECORD")]
     pub record: Option<String>,
-    /// List saved runs, newest first; with the name of a study, sweep or comparison its trials
+    /// List saved runs, newest first; with the name of a study, sweep or comparison, list its trials
     #[arg(long)]
     pub list: bool,
     /// Report format
@@ -166,8 +166,8 @@ pub struct AmountFlags {
     /// Seed of arrivals and of the choice of URLs and bodies [default: 1]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<String>,
-    /// Ramp to TARGET within TIME: the rate if -q is given, else connections. Repeat, or
-    /// separate with commas
+    /// Ramp to TARGET within TIME. TARGET is a rate with -q, else a number of connections. Repeat,
+    /// or separate with commas
     #[arg(long = "stage", value_name = "TIME:TARGET", value_delimiter = ',')]
     pub stages: Vec<String>,
     /// Send for this long before measuring; needs -z or --stage
@@ -218,13 +218,13 @@ pub struct RequestFlags {
     /// Request body from a file
     #[arg(short = 'D', long = "body-file", value_name = "FILE")]
     pub body_file: Option<PathBuf>,
-    /// Request bodies from a file, one line per request, at random
+    /// File of request bodies, one per line; each request sends a random one
     #[arg(short = 'Z', long = "body-lines", value_name = "FILE")]
     pub body_lines: Option<PathBuf>,
     /// Multipart form field, as in 'name=value' or 'name=@file;type=text/csv'; repeatable
     #[arg(short = 'F', long = "form", value_name = "FIELD")]
     pub form: Vec<String>,
-    /// URLs from a file of lines `URL [WEIGHT]`, one per request, at random
+    /// File of URLs, one `URL [WEIGHT]` per line; each request takes a random one
     #[arg(long, value_name = "FILE")]
     pub urls_from_file: Option<PathBuf>,
     /// Follow up to N redirects [default: 0]
@@ -258,7 +258,7 @@ pub struct ConnectionFlags {
     /// Use IPv6 only
     #[arg(short = '6', long, conflicts_with = "ipv4")]
     pub ipv6: bool,
-    /// Connect elsewhere, HOST:PORT:HOST:PORT; several for one origin rotate
+    /// Connect to another address, as FROM_HOST:PORT:TO_HOST:PORT; several for one origin are used in rotation
     #[arg(long, value_name = "FROM:TO")]
     pub connect_to: Vec<String>,
     /// Connect to a Unix socket instead of the URL's host
@@ -359,7 +359,7 @@ fn unit() -> impl TypedValueParser<Value = Unit> {
 pub enum ArrivalKind {
     /// Evenly spaced
     Uniform,
-    /// As of independent users, at random
+    /// At random, as independent users arrive
     Poisson,
 }
 

@@ -45,7 +45,7 @@ use knee_report::{View, csv, json, oha_json, text};
 use crate::args::Format;
 use crate::problem::{Problem, on_one_line};
 
-/// Why a result is invalid, for formats that do not say it themselves.
+/// Why a result is invalid, for formats that do not contain the reason.
 fn why_invalid(run: &Run, format: Format) -> Option<String> {
     let silent = matches!(format, Format::Csv | Format::Quiet | Format::OhaJson);
     let worst =
@@ -53,7 +53,7 @@ fn why_invalid(run: &Run, format: Format) -> Option<String> {
     Some(format!("invalid: {} [{}]", on_one_line(&worst.message), worst.code))
 }
 
-/// A record that lacks a part of its run.
+/// The problem of a record that lacks a part of its run.
 fn incomplete(record: &Path, why: &str) -> Problem {
     Problem::new(
         format!("the record `{}` is incomplete: {why}", record.display()),

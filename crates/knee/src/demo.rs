@@ -24,8 +24,8 @@ pub struct Demo {
 }
 
 impl Demo {
-    /// Starts this program once more as `service` on `listen` (port 0 takes a free one) and returns
-    /// when it accepts connections.
+    /// Starts this program again as `service` on `listen` (port 0 picks a free port) and returns when it accepts
+    /// connections.
     pub fn spawn(listen: SocketAddr, service: &Service) -> io::Result<Self> {
         let words = [
             COMMAND.to_owned(),
@@ -52,7 +52,7 @@ impl Demo {
         }
     }
 
-    /// Where it listens.
+    /// Its address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -70,7 +70,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Before the reason why a child cannot listen.
+/// Prefix of the reason why a child cannot listen.
 const UNABLE: &str = "unable: ";
 
 /// The address that a child writes to its standard output as soon as it listens.
@@ -86,7 +86,7 @@ fn announced(child: &mut Child) -> io::Result<SocketAddr> {
     line.trim().parse().map_err(|_| silent())
 }
 
-/// What the words after [`COMMAND`] say; `None` if the program was not started by [`Demo::spawn`].
+/// Parses the words after [`COMMAND`]; `None` if [`Demo::spawn`] did not start the program.
 pub fn child(words: &[String]) -> Option<(SocketAddr, Service)> {
     let [command, listen, workers, nanos] = words else { return None };
     let workers = workers.parse().ok().filter(|workers| *workers > 0)?;
@@ -94,9 +94,9 @@ pub fn child(words: &[String]) -> Option<(SocketAddr, Service)> {
     (command == COMMAND).then_some((listen.parse().ok()?, service))
 }
 
-/// What the child does: listens on `listen`, writes the address to standard output, and serves until
-/// standard input ends, which it does when the parent is gone, however that came about. When it cannot
-/// listen it writes that instead, for the parent to tell.
+/// Runs the child: listens on `listen`, writes the address to standard output, and serves until standard input ends.
+/// Standard input ends whenever the parent is gone, for any reason. If the child cannot listen, it writes the reason
+/// instead, for the parent to report.
 pub fn run_child(listen: SocketAddr, service: &Service) -> io::Result<()> {
     let mut stdout = io::stdout();
     let listener = match TcpListener::bind(listen) {

@@ -1,7 +1,6 @@
 //! Fetches the modules that scripts import over https.
 //!
-//! Keeps nothing and judges nothing; `knee_js::loader::remote` does. Not for measuring: requests of a load
-//! take another way.
+//! Stores and checks nothing; `knee_js::loader::remote` does. Requests of a load do not use it.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -14,7 +13,7 @@ use url::Url;
 /// How long fetching a module can take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The network, made ready when it is needed first.
+/// The network client, created when it is first needed.
 #[derive(Debug, Default)]
 pub struct Network {
     agent: OnceLock<Agent>,
@@ -41,7 +40,7 @@ fn agent() -> Agent {
         .into()
 }
 
-/// The roots this machine trusts; where it names none, Mozilla's.
+/// The root certificates that this machine trusts; if it has none, Mozilla's.
 fn roots() -> RootCerts {
     let native = rustls_native_certs::load_native_certs().certs;
     let certificates: Vec<_> = native.iter().map(|der| Certificate::from_der(der).to_owned()).collect();

@@ -3,8 +3,8 @@
 //! Does not measure, calculate or draw reports; `knee-engine`, `knee-core` and `knee-report` do.
 //! This is the only crate that prints, reads the environment, handles signals, writes files or exits.
 //!
-//! Read in the order of a run: what was typed, what it means, where it is saved, what is shown
-//! meanwhile, how it ends.
+//! Read in the order of a run: the command line, its meaning, where the run is saved, what is shown meanwhile, how it
+//! ends.
 
 pub mod problem;
 

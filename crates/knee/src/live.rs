@@ -1,7 +1,7 @@
 //! What is shown during a load: the live screen, or one line per interval.
 //!
-//! Listens to events and never slows the run: a screen that falls behind loses a frame, not a
-//! number. Does not calculate results; the report at the end comes from the record.
+//! Receives events and never slows the run: a screen that falls behind loses a frame, not a measurement. Does not
+//! calculate results; the report at the end comes from the record.
 
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
@@ -23,10 +23,10 @@ pub mod provisional;
 
 pub mod term;
 
-/// How many events can wait for a screen: far more than a second brings, far less than a run.
+/// How many events can wait for a screen: far more than come in a second, far fewer than in a run.
 pub const BACKLOG: usize = 1_024;
 
-/// A screen at work on a thread of its own.
+/// A screen on its own thread.
 #[derive(Debug)]
 pub struct Live {
     thread: Option<JoinHandle<Vec<String>>>,

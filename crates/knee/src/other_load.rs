@@ -1,7 +1,7 @@
-//! Notices another knee that measures on this machine at the same time, and says so.
+//! Detects another knee that measures on this machine at the same time, and reports it.
 //!
-//! Both hold a lock on one file of the folder for temporary files, of whichever user. Does not wait, refuses nothing, and
-//! says nothing where the file cannot be opened.
+//! Both hold a lock on one file in the folder for temporary files, whatever their users. Does not wait and refuses
+//! nothing. Reports nothing if the file cannot be opened.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::ErrorKind;
@@ -16,14 +16,14 @@ use rustix::fs::OFlags;
 /// The file, in the folder for temporary files.
 const FILE: &str = "knee-load.lock";
 
-/// What is said.
+/// The report.
 const NOTE: &str =
     "note: another knee measures on this machine at the same time; each result includes the other's load";
 
-/// Whether this process has a [`Presence`]: its own trials are no other load.
+/// Whether this process has a [`Presence`]: its own trials are not another load.
 static PRESENT: AtomicBool = AtomicBool::new(false);
 
-/// This process among those that measure, until it is dropped.
+/// Marks this process as one that measures, until it is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Presence {
@@ -33,7 +33,7 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Joins those that measure. Another one is reported now, or at the end if it came later.
+    /// Joins the measuring processes. Reports another one now, or at the end if it came later.
     pub fn announce(narrate: fn(&str)) -> Self {
         let nested = PRESENT.swap(true, Ordering::Relaxed);
         let file = if nested { None } else { open(&std::env::temp_dir().join(FILE)) };
@@ -55,7 +55,7 @@ impl Drop for Presence {
     }
 }
 
-/// Takes a share of the lock. Whether another process had one.
+/// Takes a shared lock. Returns whether another process had one.
 fn enter(file: &File) -> bool {
     let others = is_shared(file);
     // Another process that looks around just now has the whole lock for a moment.
@@ -68,13 +68,13 @@ fn enter(file: &File) -> bool {
     others
 }
 
-/// Whether another process has a share of the lock.
+/// Whether another process has a shared lock.
 fn is_shared(file: &File) -> bool {
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// The file, made readable for all users; `None` if it cannot be opened. Anyone can have put something else in its
-/// place: a link is not followed, and a pipe does not make it wait.
+/// The file, made readable for all users; `None` if it cannot be opened. Another user can have put something else in
+/// its place, so links are not followed, and a pipe does not block.
 fn open(path: &Path) -> Option<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let existing = || OpenOptions::new().read(true).custom_flags(flags).open(path);

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Something that keeps a command from starting, found before any load.
+/// A problem that prevents a command from starting, found before any load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problem {
     /// What is wrong, and where; names what was given. No full stop.
@@ -43,7 +43,7 @@ pub fn reason(error: &std::io::Error) -> String {
 }
 
 /// `text` with everything escaped that acts on a terminal instead of being seen, line breaks too:
-/// for words of others (file names, notes, warnings) within a line of ours.
+/// for foreign text (file names, notes, warnings) within a line of this program.
 pub fn on_one_line(text: &str) -> String {
     knee_report::clean::line(text).into_owned()
 }

@@ -152,11 +152,11 @@ fn explain_later(later: &LaterFlags) -> Result<Vec<String>, Problem> {
     let notes = [
         (
             later.latency_correction,
-            "`--latency-correction` needs no flag: response time always counts from the scheduled send",
+            "`--latency-correction` has no effect: response time always counts from the scheduled send",
         ),
         (
             later.stats_success_breakdown,
-            "`--stats-success-breakdown` needs no flag: outcomes are always counted separately",
+            "`--stats-success-breakdown` has no effect: outcomes are always counted separately",
         ),
         (later.no_pre_lookup, "`--no-pre-lookup` has no effect: names are looked up once before the load"),
     ];

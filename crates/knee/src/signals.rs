@@ -1,6 +1,6 @@
 //! Signals that end a run: the first stops it, the second aborts it.
 //!
-//! Does not end anything itself; the engine looks at its `Control`. `SIGPIPE` stays ignored, as Rust
+//! Does not end anything itself; the engine checks its `Control`. `SIGPIPE` stays ignored, as Rust
 //! sets it, so that a closed pipe is an error of the write, which the writer judges.
 
 use std::io;
@@ -21,7 +21,7 @@ pub struct Watch {
 }
 
 /// Watches for SIGINT and SIGTERM on a thread of its own. The first of them stops the run, the second
-/// aborts it, and the third has its default effect. SIGHUP keeps its effect, so that `nohup` works.
+/// aborts it, and the third has its default effect. SIGHUP keeps its default effect, so that `nohup` works.
 ///
 /// # Errors
 ///
@@ -30,12 +30,12 @@ pub fn watch(control: Control) -> io::Result<Watch> {
     listen(move |count| if count == 1 { control.stop() } else { control.abort() })
 }
 
-/// How many signals a script has been sent. Clones are the same count.
+/// Number of signals that a script has received. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub struct Count(Arc<AtomicUsize>);
 
 impl Count {
-    /// So many.
+    /// The count.
     pub fn get(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,8 +1,8 @@
-//! Standard error that never holds a run up.
+//! Standard error that never blocks a run.
 //!
-//! The reader of a pipe can stop reading. A plain write then waits for ever once the pipe is
-//! full, and the run with it. Here a line that finds no room within a second is dropped; the next
-//! one that finds room says how many were. Does not buffer: a line that was accepted is written.
+//! The reader of a pipe can stop reading. A plain write then waits for ever once the pipe is full, and the run with
+//! it. Here a line that finds no room within a second is dropped; the next line that finds room reports how many were
+//! dropped. Does not buffer: a line that was accepted is written.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// So many bytes fit without waiting when the system reports room: `PIPE_BUF` on Linux, and no more
+/// This many bytes fit without waiting if the system reports room: `PIPE_BUF` on Linux, and no more
 /// than any system's pipe takes at once.
 const PIECE: usize = 512;
 
@@ -20,7 +20,7 @@ const PATIENCE_S: i64 = 1;
 /// Whether the last line found no room; the next does not wait then.
 static STUCK: AtomicBool = AtomicBool::new(false);
 
-/// Lines that found no room since the last one that did.
+/// Number of lines dropped since the last written one.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a paragraph and a line break, or drops it. It is no error if stderr has no reader.

@@ -25,19 +25,19 @@ use knee_core::unit::Nanos;
 
 use crate::problem::{Problem, reason};
 
-/// The ending of a record's name.
+/// The suffix of a record's name.
 const SUFFIX: &str = ".knee";
 
 /// Most runs that can begin in one millisecond against one host and still get names.
 const SAME_NAME_MAX: u32 = 1_000;
 
-/// The folder in which runs are saved. It appears with the first run.
+/// The folder in which runs are saved; created by the first run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     folder: PathBuf,
 }
 
-/// What a record is of.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A run of its own: what `last` counts.
@@ -49,7 +49,7 @@ pub enum Kind {
 /// The folder of the trials of this process.
 static SERIES: OnceLock<String> = OnceLock::new();
 
-/// Says of what the trials of this process are; the first call counts.
+/// Sets the series of this process's trials; only the first call counts.
 pub fn begin_series(command: &str, of: &str) {
     let name = Path::new(of).file_name().map_or(of, |name| name.to_str().unwrap_or(of));
     let of = if of.contains("://") { of.split("://").last().unwrap_or(of) } else { name };
@@ -68,7 +68,7 @@ pub struct NewRecord {
     pub path: PathBuf,
 }
 
-/// The folder in which everything is kept; `None` when the environment names no home at all.
+/// The folder in which everything is saved; `None` if the environment names no home.
 pub fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("KNEE_HOME")
@@ -211,8 +211,8 @@ pub fn create_named(path: &Path) -> Result<NewRecord, Problem> {
     }
 }
 
-/// The record for a run: the one that `--record` names, or one in the store. When the store
-/// cannot be written the run goes on without a record, and the text says so.
+/// The record for a run: the one that `--record` names, or one in the store. If the store cannot be written, the run
+/// continues without a record, and the text says so.
 ///
 /// # Errors
 ///
@@ -276,14 +276,14 @@ fn steps_back(wanted: &str) -> Option<usize> {
     }
 }
 
-/// A name that sorts by time and tells the host: `20261121T101530.123Z-127.0.0.1-8080`.
+/// A name that sorts by time and contains the host: `20261121T101530.123Z-127.0.0.1-8080`.
 fn stem(started: Nanos, host: &str) -> String {
     // Times that no calendar has can come only from a broken clock; the name is then a zero date.
     let time = Timestamp::from_nanosecond(i128::from(started.0)).unwrap_or(Timestamp::UNIX_EPOCH);
     format!("{}-{}", time.strftime("%Y%m%dT%H%M%S.%3fZ"), slug(host))
 }
 
-/// `host`, or any other name, with nothing in it that a file system or a shell takes amiss.
+/// `host`, or any other name, without characters that a file system or a shell treats specially.
 pub fn slug(host: &str) -> String {
     const LENGTH_MAX: usize = 60;
     let mut slug = String::new();

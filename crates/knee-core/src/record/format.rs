@@ -17,15 +17,15 @@ mod writer;
 pub use reader::{ReadError, Reader};
 pub use writer::Writer;
 
-/// The first bytes of every record. The first has its high bit set and a line end follows the
-/// name, so that a transfer as text breaks it visibly.
+/// The first bytes of every record. The first byte has its high bit set, and a line end follows the name, so a
+/// transfer as text damages them visibly.
 pub const MAGIC: [u8; 8] = *b"\x89KNEE\r\n\x1a";
 
 /// The version of the format that is written. Every version up to it is read.
 pub const VERSION: u32 = 1;
 
-/// Most bytes of a frame (kind and payload), and most bytes its payload can unpack to. Takes an
-/// interval with about 6,000 busy endpoints; keeps a made-up file from filling the memory.
+/// Most bytes of a frame (kind and payload), and most bytes its payload can unpack to. Enough for an interval with
+/// about 6,000 busy endpoints. Keeps a malicious file from filling the memory.
 pub const FRAME_BYTES_MAX: usize = 64 << 20;
 
 /// What kind of frame this is, as written. Readers skip kinds they do not know.

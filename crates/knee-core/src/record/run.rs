@@ -1,9 +1,8 @@
-//! Folds intervals into a [`Run`], one by one: the same way while a run is made and when its
-//! record is read.
+//! Folds intervals into a [`Run`], one by one. Live runs and saved records are summed up by the same code.
 //!
-//! Does not keep intervals: memory is that of the plan's tallies and one [`Point`] an interval,
-//! whether the run had a thousand requests or 10^9. Does not read bytes itself except in
-//! [`read`], which is the loop over [`format`](super::format) that every reader would write.
+//! Does not keep intervals: it needs memory for the plan's tallies and one [`Point`] per interval, whether the run had
+//! a thousand requests or 10^9. Does not read bytes itself except in [`read`], the loop over [`format`](super::format)
+//! that every reader needs.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
@@ -41,7 +40,7 @@ pub struct RunBuilder {
 }
 
 impl RunBuilder {
-    /// A run of which nothing has happened yet.
+    /// A run without intervals.
     pub fn new(head: Head) -> Self {
         let collector = Collector::new(Setting {
             plan: head.plan.clone(),
@@ -66,7 +65,7 @@ impl RunBuilder {
         }
     }
 
-    /// Takes the next interval into account; give them in their order.
+    /// Adds the next interval; intervals must come in order.
     pub fn add(&mut self, interval: &Interval) {
         let measured = interval.from >= self.head.measured_from;
         if self.counts_who_stood(interval.from) && interval.warm_up.accounting().planned == 0 {
@@ -109,17 +108,17 @@ impl RunBuilder {
         self.intervals
     }
 
-    /// The run at its end, judged: for the one who made it. The tail of its record is
+    /// The finished run with its validity check, for the program that made it. The tail of its record is
     /// `Tail { ending, stopped: run.stopped, validity: run.validity.clone(), intervals }`.
     pub fn end(self, ending: Ending) -> Run {
         let intervals = self.intervals;
         self.conclude(ending, intervals)
     }
 
-    /// The run as far as its record tells; without a tail it is [`Ending::Truncated`].
+    /// The run as its record has it; without a tail it is [`Ending::Truncated`].
     ///
-    /// The validity of the tail stands, so that a result does not change when a later version
-    /// judges otherwise; only what is wrong with the record itself is added to it.
+    /// Keeps the validity from the tail, so that a result does not change when a later version has other rules. Adds
+    /// only the problems of the record itself.
     pub fn finish(mut self, tail: Option<Tail>) -> Run {
         let Some(tail) = tail else {
             let intervals = self.intervals;
@@ -162,8 +161,8 @@ impl RunBuilder {
         }
     }
 
-    /// A name for every endpoint that was planned, met or counted. A damaged record can claim any id, so
-    /// the list is as long as what was counted, not as the greatest id claims.
+    /// A name for every endpoint that was planned, met or counted. A damaged record can contain any id, so the length
+    /// of the list follows the counted endpoints, not the greatest id.
     fn endpoints(&self) -> Vec<Endpoint> {
         let mut endpoints = self.head.plan.endpoints.clone();
         let counted = self.warm_up.tally.endpoints.len().max(self.measured.tally.endpoints.len());
@@ -180,7 +179,7 @@ impl RunBuilder {
     }
 }
 
-/// `recorded` and, from `fresh`, what only a reader of the record can know.
+/// `recorded`, plus those results of `fresh` that only a reader of the record can find.
 fn with_warnings_of_the_record(recorded: ValidityReport, fresh: ValidityReport) -> ValidityReport {
     let ValidityReport { mut warnings, notes, mut diagnostics, .. } = recorded;
     for warning in fresh.warnings {
@@ -196,7 +195,7 @@ fn with_warnings_of_the_record(recorded: ValidityReport, fresh: ValidityReport) 
     conclude(warnings, notes, diagnostics)
 }
 
-/// The warm-up or the measured requests, with an account that is kept apart from the tallies.
+/// The warm-up or the measured requests, with request accounting separate from the tallies.
 #[derive(Clone, Debug, Default)]
 struct Part {
     tally: Tally,
@@ -215,7 +214,7 @@ impl Part {
         }
     }
 
-    /// Takes what `ended` of `other`, with when it came due; returns how many requests that is.
+    /// Moves the requests of `other` that `ended` here, with the times at which they came due; returns their number.
     fn take_ended(&mut self, other: &mut Self, ended: &Tally) -> u64 {
         self.tally.merge(ended);
         self.accounting.merge(&ended.accounting());
@@ -230,7 +229,7 @@ impl Part {
         taken
     }
 
-    /// Takes what of `other` has not ended; returns how many requests that is.
+    /// Moves the requests of `other` that have not ended here; returns their number.
     fn take_open(&mut self, other: &mut Self) -> u64 {
         let mut taken = 0_u64;
         for place in 0..other.open.len() {
@@ -244,7 +243,7 @@ impl Part {
         taken
     }
 
-    /// That `count` requests of an endpoint came due is known here, and not in `other` any more. Returns the count.
+    /// Moves `count` due requests of an endpoint from `other` to here. Returns the count.
     fn take_due(&mut self, other: &mut Self, place: usize, count: u64) -> u64 {
         let id = EndpointId(place as u32);
         for planned in [&mut other.tally.endpoint_mut(id).planned, &mut other.accounting.planned] {
@@ -263,7 +262,7 @@ impl Part {
         &mut self.open[place]
     }
 
-    /// Accounting what is open as censored at `now`.
+    /// Counts open requests as censored at `now`.
     fn censor(&mut self, now: Nanos) {
         for (place, open) in self.open.iter_mut().enumerate() {
             let tally = self.tally.endpoint_mut(EndpointId(place as u32));
@@ -277,7 +276,7 @@ impl Part {
     }
 
     /// How many requests are not in balance: by endpoint, so that two mistakes do not cancel
-    /// out, plus what merging has lost (which would be a fault of [`Tally::merge`]).
+    /// out, plus those that merging lost (a fault of [`Tally::merge`]).
     fn off(&self) -> u64 {
         let merged = self.tally.accounting();
         let lost_due = merged.planned.abs_diff(self.accounting.planned);
@@ -288,9 +287,9 @@ impl Part {
 
 /// The requests of one endpoint that came due and have not ended, by when they came due.
 ///
-/// Which of them ended is not recorded, so the earliest count as ended first. That makes the
-/// ages of the open ones the least that the record allows: whatever ended in truth, the k-th
-/// oldest open request is at least as old as here. Holds no more entries than requests are open.
+/// Which of them ended is not recorded, so the earliest count as ended first. The ages of the open requests are then
+/// lower bounds: whichever requests really ended, the k-th oldest open one is at least as old as here. Holds no more
+/// entries than requests are open.
 #[derive(Clone, Debug, Default)]
 struct Open {
     /// End of the interval in which they came due, and how many; ascending.
@@ -307,7 +306,7 @@ impl Open {
         self.undue = self.settle(self.undue.saturating_add(accounting.ended()));
     }
 
-    /// `ended` requests are open no more; returns how many of them had not come due.
+    /// Removes `ended` requests; returns how many of them had not come due.
     fn settle(&mut self, mut ended: u64) -> u64 {
         while ended > 0
             && let Some((_, count)) = self.due.front_mut()
@@ -328,7 +327,7 @@ impl Open {
 }
 
 /// Everything that came due or ended in an interval, of the warm-up or not, all endpoints
-/// together, as far as lines over time and the validity check need it.
+/// together, as far as charts over time and the validity check need it.
 #[derive(Clone, Debug, Default)]
 struct Total {
     accounting: Accounting,
@@ -377,7 +376,7 @@ impl Total {
 }
 
 impl Point {
-    /// What a line over time shows of `interval`, in a run whose warm-up ends at `measured_from`.
+    /// The point of `interval` for charts over time, in a run whose warm-up ends at `measured_from`.
     pub fn of(interval: &Interval, measured_from: Nanos) -> Self {
         let mut total = Total::default();
         total.add(interval);
@@ -385,13 +384,13 @@ impl Point {
     }
 }
 
-/// What a line over time shows of a histogram, however few values it has.
+/// The figures of a histogram for charts over time, however few values it has.
 fn four(histogram: &Histogram) -> Option<[Nanos; 4]> {
     let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| histogram.quantile(q));
     Some([p50?, p90?, p99?, histogram.max()?])
 }
 
-/// Most notes that are kept of a record.
+/// Most notes kept per record.
 pub const NOTES_MAX: usize = 1_000;
 
 /// A record, read as far as it goes.
@@ -401,16 +400,14 @@ pub struct Reading {
     pub run: Run,
     /// The first [`NOTES_MAX`] lines of text.
     pub notes: Vec<Note>,
-    /// What stopped the reader before the end, if it was not the end of the journal: `run` holds
-    /// what lies before.
+    /// The error that stopped the reader early; `run` has everything before it.
     pub damage: Option<ReadError>,
 }
 
 /// Reads a whole record from a buffered source.
 ///
 /// # Errors
-/// Only if not even the head can be read; see [`Reader::new`]. What goes wrong later is
-/// [`Reading::damage`].
+/// Only if not even the head can be read; see [`Reader::new`]. Later errors are in [`Reading::damage`].
 pub fn read(source: impl Read) -> Result<Reading, ReadError> {
     let mut reader = Reader::new(source)?;
     let mut builder = RunBuilder::new(reader.head().clone());

@@ -13,7 +13,7 @@ use crate::unit::Nanos;
 
 use super::diagnostics::{Circumstances, Diagnostics, Generator, Load, Quantiles, Requests};
 
-/// Fewest requests that must have ended in the steady part before Little's law is held against it.
+/// Fewest requests that must have ended in the steady part for Little's law to be checked.
 const LITTLE_ENDED_MIN: u64 = 100;
 
 /// Fewest whole intervals of the steady part, likewise.
@@ -22,12 +22,12 @@ const LITTLE_INTERVALS_MIN: u64 = 3;
 /// An interval counts as whole from this share of the planned width on.
 const WHOLE: f64 = 0.9;
 
-/// What is known before the first interval.
+/// The facts known before the first interval.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// What is to be sent.
     pub plan: Plan,
-    /// The measured part begins here.
+    /// Start of the measured time.
     pub measured_from: Nanos,
     /// CPUs that this process can use.
     pub cores: u32,
@@ -68,9 +68,8 @@ impl Collector {
         self.arrivals_end = self.arrivals_end.min(at);
     }
 
-    /// Takes the next interval into account, with what its whole tally says: `accounting` and `service`
-    /// of all endpoints and outcomes, the warm-up's stragglers included, because those were in
-    /// flight like all others.
+    /// Adds the next interval. `accounting` and `service` are those of all endpoints and outcomes, including requests
+    /// left from the warm-up, because those were in flight like all others.
     pub fn add(&mut self, interval: &Interval, accounting: &Accounting, service: &Histogram) {
         let width = interval.to.since(interval.from);
         // An interval belongs to the arrivals if most of it lies before their end.
@@ -93,8 +92,8 @@ impl Collector {
         self.left = (interval.concurrency.at_end, interval.backlog);
     }
 
-    /// Everything that intervals, setting and the final tallies say. Missing requests, lost
-    /// intervals and the way the run ended are for the caller, who knows them.
+    /// The diagnostics from the intervals, the setting and the final tallies. The caller adds missing requests, lost
+    /// intervals and the way the run ended.
     pub fn diagnostics(&self, measured: &Tally, concurrency: &Concurrency) -> Diagnostics {
         let all = measured.all();
         let plan = &self.setting.plan;
@@ -124,7 +123,7 @@ impl Collector {
     }
 }
 
-/// What the tallies say.
+/// The diagnostics from the tallies.
 fn requests(measured: &Tally, all: &EndpointTally) -> Requests {
     let mut response = Histogram::new();
     let mut service = Histogram::new();
@@ -167,19 +166,19 @@ fn requests(measured: &Tally, all: &EndpointTally) -> Requests {
     requests
 }
 
-/// Of any number of values: the generator is held to what it did, not to what a sample of it would prove.
+/// Quantiles of any number of values: they state what the generator did, not what the sample proves.
 fn quantiles(histogram: &Histogram) -> Option<Quantiles> {
     let at = |q: f64| histogram.quantile(q);
     Some(Quantiles { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, max: histogram.max()? })
 }
 
-/// So many standard errors below the rank of a quantile is its lower confidence bound: one chance in 700 that it is too
-/// high.
+/// The lower confidence bound of a quantile lies this many standard errors below its rank. It is too high with a
+/// chance of 1 in 700.
 const SIGMAS: f64 = 3.0;
 
-/// What the quantiles are at the least, by the binomial distribution of how many values lie above them (Hahn and
+/// Lower confidence bounds of the quantiles, by the binomial distribution of the number of values above them (Hahn and
 /// Meeker, Statistical Intervals, section 5.2). A run of a second has 200 tries, two of which lie above its p99: a
-/// single hiccup must not become its p99, of however many responses a try is the sample.
+/// single hiccup must not become its p99, however many responses one try represents.
 fn quantiles_at_least(seen: &LoopLag) -> Option<Quantiles> {
     let histogram = &seen.lateness;
     let sample = seen.tries.min(histogram.count()) as f64;
@@ -246,9 +245,9 @@ impl Steady {
         }
     }
 
-    /// How much of the requests that are in flight at the edge that has more of them can lie within the steady part, in
-    /// nanoseconds: each its mean age, and one of them all of the longest service time. With one or two at the edge the
-    /// mean says little, because it is long requests that edges cut.
+    /// How much of the requests in flight at an edge can lie within the steady part, in nanoseconds. Takes the edge
+    /// with more requests. Each counts with its mean age, and one of them with the longest service time: with one or
+    /// two requests at the edge the mean says little, because edges cut long requests.
     fn sticking_out(&self) -> f64 {
         let count = self.at_start.unwrap_or_default().0.max(self.at_end.0);
         let longest = self.service.max().unwrap_or_default().0 as f64;
@@ -271,8 +270,8 @@ impl Steady {
     }
 }
 
-/// Whether the plan asks for the same load from the end of the warm-up on. With stages the number
-/// in flight moves by intention, and Little's law would blame the plan.
+/// Whether the plan asks for the same load from the end of the warm-up on. With stages the number in flight changes by
+/// plan, which Little's law would report as a fault.
 fn is_steady(plan: &Plan) -> bool {
     plan.scenarios.iter().all(|scenario| match &scenario.executor {
         Executor::Closed { vus: curve } | Executor::Open { rate: curve, .. } => curve.stages.is_empty(),
@@ -352,8 +351,7 @@ impl Watch {
         self.suspended = self.suspended.max(sample.suspended);
     }
 
-    /// CPU use counts in whole intervals only: in a short one the start and end of the run show,
-    /// not the load.
+    /// CPU use counts in whole intervals only: a short one shows the start and end of the run, not the load.
     fn add_whole(&mut self, sample: &GeneratorSample) {
         self.whole += 1;
         if let Some(busiest) = sample.busiest() {
@@ -385,8 +383,8 @@ impl Watch {
         }
     }
 
-    /// Steps, not drift: the run's clock is slewed together with the wall clock, so that their
-    /// difference moves when one of them jumps, and a slow walk over hours is no jump.
+    /// Detects steps, not drift. The run's clock is slewed together with the wall clock, so their difference changes
+    /// when one of them jumps. A slow drift over hours is not a jump.
     fn note_wall(&mut self, drift: i64, measured: bool) {
         let step = drift.saturating_sub(self.wall_last);
         if measured && step.unsigned_abs() > self.wall_step.unsigned_abs() {
@@ -396,7 +394,7 @@ impl Watch {
     }
 }
 
-/// Of two pairs of use and limit the one that is nearer to its limit.
+/// The pair of use and limit that is nearer to its limit.
 fn fuller(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
     let share = |pair: Option<(u64, u64)>| pair.map(|(used, limit)| used as f64 / limit.max(1) as f64);
     if share(other) > share(one) { other } else { one }

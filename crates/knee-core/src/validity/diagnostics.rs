@@ -1,8 +1,8 @@
 //! The figures that the rules look at, computed once over the measured part of a run.
 //!
-//! "Steady" is said of the whole intervals between the end of the warm-up and the last planned
-//! arrival: without the grace period, and without the shorter intervals at the ends. In a record all
-//! figures lie side by side under their first names; groups are for those who read this code.
+//! "Steady" means the whole intervals between the end of the warm-up and the last planned arrival: without the grace
+//! period, and without the shorter intervals at the ends. In a record all figures are in one object under their
+//! original names; the groups exist only in this code.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,16 +31,16 @@ pub struct Diagnostics {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Requests {
-    /// The account of the measured requests.
+    /// The request accounting of the measured requests.
     #[serde(rename = "books")]
     pub accounting: Accounting,
-    /// How many of the measured requests came due in the warm-up and were open all through the measured time.
+    /// How many of the measured requests came due in the warm-up and stayed open throughout the measured time.
     pub from_warm_up: u64,
-    /// Requests, of all endpoints and of the warm-up too, that came due and never ended or ended
-    /// without having come due; anything above zero is a fault of this program.
+    /// Requests that came due and never ended, or ended without having come due, over all endpoints and including the
+    /// warm-up. Any such request is a fault of this program.
     #[serde(rename = "books_off")]
     pub unaccounted: u64,
-    /// Measured requests that failed for a fault whose blame is the generator's.
+    /// Measured requests that failed because of the generator.
     pub generator_faults: u64,
     /// Response times over all outcomes.
     pub response: Option<Quantiles>,
@@ -52,7 +52,7 @@ pub struct Requests {
     pub connections_opened: u64,
     /// Requests sent once more because the server had closed an idle connection.
     pub resent: u64,
-    /// Responses with bytes behind their end.
+    /// Responses followed by bytes that no request asked for.
     pub surplus: u64,
     /// Requests still open at the end, and the age of the oldest.
     pub censored: Option<(u64, Nanos)>,
@@ -72,7 +72,7 @@ pub struct Requests {
 pub struct Load {
     /// Whether every user waits for its response before it sends again.
     pub closed: bool,
-    /// Whether an arrival that finds every user busy is given up at once.
+    /// Whether an arrival that finds every user busy is dropped at once.
     pub drops: bool,
     /// The most connections or VUs that the plan keeps busy at once.
     #[serde(rename = "users_max")]
@@ -90,10 +90,10 @@ pub struct Load {
     /// Relative difference between the integral of requests in flight and the sum of their
     /// service times: an internal check, 0 up to rounding.
     pub area_residual: Option<f64>,
-    /// Little's law over the steady part: |X R - N| / N. `None` where it says nothing: the plan
-    /// is not steady, or too little ended.
+    /// Little's law over the steady part: |X R - N| / N. `None` if it does not apply: the plan is not steady, or too
+    /// few requests ended.
     pub little_residual: Option<f64>,
-    /// How much of that the requests explain that were in flight at the edges of the steady part.
+    /// The part of that residual that requests in flight at the edges of the steady part explain.
     pub little_allowance: f64,
 }
 
@@ -101,11 +101,10 @@ pub struct Load {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Generator {
-    /// Generator lag: by how much requests went out late through the generator's own doing; `None` without a request.
+    /// Generator lag: how late requests were sent because of the generator; `None` without a request.
     #[serde(rename = "own_lag")]
     pub lag: Option<Quantiles>,
-    /// How late the workers noticed what was ready, at the least: lower confidence bounds, because a
-    /// short run has few tries.
+    /// How late the workers noticed events: lower confidence bounds, because a short run has few tries.
     pub loop_lag: Option<Quantiles>,
     /// How late this platform's timers are by construction.
     pub timer_slack: Nanos,
@@ -113,7 +112,7 @@ pub struct Generator {
     pub measured: Nanos,
     /// For how much of it a worker stood still.
     pub paused: Nanos,
-    /// By how much the longest interval was longer than planned: for that long the program stood still.
+    /// How much longer than planned the longest interval was: the program stood still for that time.
     pub stall: Nanos,
     /// Highest share of a CPU that any worker used in any whole interval.
     pub worker_cpu_max: Option<f64>,
@@ -128,7 +127,7 @@ pub struct Generator {
     pub steal: Option<f64>,
     /// Most descriptors open, and the limit.
     pub descriptors: Option<(u64, u64)>,
-    /// Most ports taken towards one address, and how many there are.
+    /// Most local ports in use towards one address, and the number of local ports.
     pub ports: Option<(u64, u64)>,
     /// Largest step of the wall clock against the run's clock, in nanoseconds.
     pub wall_drift_ns: i64,
@@ -155,7 +154,8 @@ pub struct Circumstances {
     pub truncated: bool,
 }
 
-/// Four points of a distribution, whatever the size of the sample: the generator is held to what it did.
+/// Four points of a distribution, whatever the sample size: they state what the generator did, not what the sample
+/// proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredQuantiles")]
 pub struct Quantiles {
@@ -169,7 +169,7 @@ pub struct Quantiles {
     pub max: Nanos,
 }
 
-/// As records have it: by name, or as records of the first versions, median, 99 % and maximum or the first two alone.
+/// The forms in records: by name, or as in the first versions: median, p99 and maximum, or only the first two.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredQuantiles {

@@ -1,4 +1,4 @@
-//! Figures as the messages of rules and notes have them.
+//! Formats figures for the messages of rules and notes.
 //!
 //! Does not choose which figures are named.
 

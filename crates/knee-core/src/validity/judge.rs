@@ -1,4 +1,4 @@
-//! From diagnostics to a validity report: what the rules and notes say, put in order.
+//! Turns diagnostics into a validity report: the results of all rules and notes, in order.
 //!
 //! Does not measure or collect, and holds no rule; see [`super::rule`].
 
@@ -7,7 +7,7 @@ use super::note::NOTES;
 use super::rule::RULES;
 use super::{Validity, ValidityReport, Warning};
 
-/// The validity check of a run: the worst of what the rules say, or valid.
+/// The validity check of a run: the worst result of any rule, or valid.
 pub fn judge(diagnostics: Diagnostics) -> ValidityReport {
     let warnings = RULES.iter().filter_map(|rule| rule.check(&diagnostics)).collect();
     let notes = NOTES.iter().filter_map(|note| note.of(&diagnostics)).collect();

@@ -1,4 +1,4 @@
-//! Facts worth knowing that do not touch the validity: one entry per note, with what `knee explain` says.
+//! Facts that do not affect the validity: one entry per note, with its text for `knee explain`.
 //!
 //! Does not judge; see [`super::rule`].
 
@@ -32,55 +32,47 @@ pub const NOTES: &[Note] = &[
     },
     Note {
         code: "co_located",
-        meaning: "The target and knee take CPU time from each other, so the result is about the pair. Only where knee's \
-                  waits show in the times is that a warning (run_delay). For a result about the service alone, load \
-                  it from another machine, or keep the CPUs apart with `taskset`.",
+        meaning: "The target and knee take CPU time from each other, so the result is about both together. This becomes a warning (run_delay) only if knee's waits make times longer. To measure the service alone, load it from another machine, or keep the CPUs apart with `taskset`.",
         text: co_located,
     },
     Note {
         code: "unmeasured",
-        meaning: "This platform does not report CPU use per thread, waiting for a CPU, CPU limits or stolen time. What \
-                  they do to times is still seen by the generator lag and the loop lag, above a floor that its timers \
-                  set. On Linux all of it is measured.",
+        meaning: "This platform does not report CPU use per thread, waits for a CPU, CPU limits or stolen time. The generator lag and the loop lag still show the delays that these cause, if they are longer than the platform's timers are late. On Linux knee measures all of them.",
         text: unmeasured,
     },
     Note {
         code: "small_lag",
-        meaning: "Requests went out a little late. That is too little to judge by (under 1 ms), and yet much of a very \
-                  fast response, or it hit single requests alone. Service time leaves it out.",
+        meaning: "Requests went out a little late. Either the lag is too small for a warning (under 1 ms) but large beside a very fast response, or only single requests were late. Service times do not contain the lag.",
         text: small_lag,
     },
     Note {
         code: "short",
-        meaning: "CPU use is judged over whole intervals (1 s), and the run had none.",
+        meaning: "knee judges its CPU use over whole intervals (1 s), and the run had no whole interval.",
         text: short,
     },
     Note {
         code: "censored",
-        meaning: "Requests were open when the run and its grace period ended. They are in the percentiles as lower \
-                  bounds. Those much older than the p99 of the answered ones are stuck, not slow.",
+        meaning: "Requests were still open when the run and its grace period ended. They count in the percentiles as lower bounds. Requests that were open for more than twice the p99 of the answered ones are stuck, not slow.",
         text: censored,
     },
     Note {
         code: "from_warm_up",
-        meaning: "These requests came due in the warm-up and were open all through the measured time. In a closed load \
-                  they count as measured: their users sent nothing else, so no other figure knows of the wait.",
+        meaning: "These requests came due in the warm-up and stayed open throughout the measured time. In a closed load they count as measured: their users sent nothing else, so no other request shows the wait.",
         text: from_warm_up,
     },
     Note {
         code: "churn",
-        meaning: "More connections were opened than there are users. Unless keep-alive is off, the server or something \
-                  between closes them. The cost of opening is in the response time.",
+        meaning: "knee opened more connections than there are users. Unless keep-alive is off, the server or something in between closes connections. Response times contain the time that opening takes.",
         text: churn,
     },
     Note {
         code: "resent",
-        meaning: "The server closed a kept connection just as a request was sent on it. The request was sent once more.",
+        meaning: "The server closed an idle connection just as knee sent a request on it. knee sent the request once more, on a new connection.",
         text: resent,
     },
     Note {
         code: "trailing_bytes",
-        meaning: "Bytes came behind the end of a response that no request asked for. knee closed those connections.",
+        meaning: "After the end of a response, bytes came that no request asked for. knee closed those connections.",
         text: trailing_bytes,
     },
     Note {
@@ -90,17 +82,17 @@ pub const NOTES: &[Note] = &[
     },
     Note {
         code: "bodies",
-        meaning: "Many different bodies came back: perhaps not every response is what was asked for.",
+        meaning: "Many different bodies came back. Perhaps some responses are not what was asked for.",
         text: different_bodies,
     },
     Note {
         code: "lengths",
-        meaning: "Bodies of different lengths came back from one endpoint: perhaps some are error pages.",
+        meaning: "Bodies of different lengths came back from one endpoint. Perhaps some are error pages.",
         text: different_lengths,
     },
     Note {
         code: "empty",
-        meaning: "Empty bodies came back. If the endpoint should answer with a body, check it.",
+        meaning: "Empty bodies came back. Check the endpoint if its responses should have a body.",
         text: empty_bodies,
     },
 ];
@@ -119,22 +111,25 @@ fn unmeasured(diagnostics: &Diagnostics) -> Option<String> {
     portable.then(|| "this platform reports no CPU use, CPU waits or stolen time".to_owned())
 }
 
-/// Below this a lag is not worth a word.
+/// A smaller lag is not noted.
 const LAG_NOTED: Nanos = Nanos::from_micros(100);
 
 /// A lag too small for a rule can still be much of a very fast response, or affect only a few.
 fn small_lag(diagnostics: &Diagnostics) -> Option<String> {
     let (lag, response) = (diagnostics.generator.lag?, diagnostics.requests.response?);
     if lag.p99 > LAG_NOTED && lag.p99.0 > response.p99.0 / 4 {
-        return Some(format!("generator lag p99 {} is much of a response time of {}", lag.p99, response.p99));
+        return Some(format!(
+            "generator lag p99 {} is large for a response time of {}",
+            lag.p99, response.p99
+        ));
     }
     let rare = lag.max > Nanos::from_millis(100) && lag.max > response.p99;
-    rare.then(|| format!("single requests went out late by up to {}", lag.max))
+    rare.then(|| format!("single requests were sent up to {} late", lag.max))
 }
 
 fn short(diagnostics: &Diagnostics) -> Option<String> {
     let short = diagnostics.run.intervals == 0 && diagnostics.requests.accounting.planned > 0;
-    short.then(|| "the run was too short to see knee's CPU use".to_owned())
+    short.then(|| "the run was too short to measure knee's CPU use".to_owned())
 }
 
 fn censored(diagnostics: &Diagnostics) -> Option<String> {
@@ -155,7 +150,7 @@ fn from_warm_up(diagnostics: &Diagnostics) -> Option<String> {
 /// Share of the requests that opened a connection beyond the first of each user.
 const CHURN: f64 = 0.01;
 
-/// The plan does not say whether connections were to be kept, so this is a note and no warning.
+/// The plan does not say whether connections should be kept, so this is a note, not a warning.
 fn churn(diagnostics: &Diagnostics) -> Option<String> {
     let planned = diagnostics.requests.accounting.planned;
     let opened = diagnostics.requests.connections_opened;
@@ -195,12 +190,12 @@ fn different_bodies(diagnostics: &Diagnostics) -> Option<String> {
 
 fn different_lengths(diagnostics: &Diagnostics) -> Option<String> {
     let endpoints = diagnostics.requests.endpoints_of_many_lengths;
-    (endpoints > 0).then(|| format!("bodies of different lengths came from {endpoints} of the endpoints"))
+    (endpoints > 0).then(|| format!("{endpoints} of the endpoints returned bodies of different lengths"))
 }
 
 fn empty_bodies(diagnostics: &Diagnostics) -> Option<String> {
     let endpoints = diagnostics.requests.endpoints_of_empty_bodies;
-    (endpoints > 0).then(|| format!("empty bodies came from {endpoints} of the endpoints"))
+    (endpoints > 0).then(|| format!("{endpoints} of the endpoints returned empty bodies"))
 }
 
 #[cfg(test)]
@@ -301,6 +296,6 @@ mod tests {
     #[test]
     fn a_run_shorter_than_an_interval_says_that_cpu_use_is_unknown() {
         let notes = noted(|d| (d.run.intervals, d.generator.worker_cpu_max) = (0, None));
-        assert_eq!(notes, ["the run was too short to see knee's CPU use [short]"]);
+        assert_eq!(notes, ["the run was too short to measure knee's CPU use [short]"]);
     }
 }

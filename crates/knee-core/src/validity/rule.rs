@@ -1,10 +1,9 @@
 //! The rules of the validity check: one file per rule, and the list of all.
 //!
-//! A rule finds its evidence in the [`Diagnostics`], rates it, and says it in a message of 12 words
-//! at most; cause and remedy are for `knee explain CODE`. A rule asks what its figure did to the
-//! result: which share of the requests, of the time or of a reported figure is the load generator's
-//! doing. A new rule is a new file here and a line in [`RULES`].
-//! Does not collect figures; see [`super::collect`].
+//! A rule finds its evidence in the [`Diagnostics`], rates it, and reports it in a message of at most 12 words; `knee
+//! explain CODE` shows cause and remedy. A rule asks how much its figure changed the result: which share of the
+//! requests, of the time or of a reported figure the load generator caused. A new rule is a new file here and a line
+//! in [`RULES`]. Does not collect figures; see [`super::collect`].
 
 use super::Warning;
 use super::diagnostics::Diagnostics;
@@ -38,8 +37,8 @@ use rated::Rated;
 #[cfg(test)]
 pub(super) mod testing;
 
-/// Every rule, in the order in which warnings of the same weight are shown: first what makes
-/// numbers wrong, then what bends them.
+/// Every rule, in the order in which warnings of the same weight are shown: first those that make figures wrong, then
+/// those that distort them.
 pub const RULES: &[Rule] = &[
     Rule::of::<books::Evidence>(),
     Rule::of::<intervals::Evidence>(),
@@ -69,7 +68,7 @@ pub const RULES: &[Rule] = &[
 pub struct Rule {
     /// Short, stable name.
     pub code: &'static str,
-    /// What is looked at.
+    /// What the rule looks at.
     pub looks_at: &'static str,
     /// When the result is suspect; empty if never.
     pub suspect: &'static str,

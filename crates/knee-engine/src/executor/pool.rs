@@ -79,7 +79,7 @@ impl Pool {
         Poll::Pending
     }
 
-    /// From now on `worker` takes nothing more; returns what it has not started.
+    /// From now on `worker` takes no more arrivals; returns those that it has not started.
     pub fn close(&self, worker: usize) -> VecDeque<Nanos> {
         self.workers[worker].free.store(0, Ordering::Release);
         let mut inbox = self.inbox(worker);

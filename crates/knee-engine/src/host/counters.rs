@@ -1,18 +1,17 @@
-//! Counters of this machine and process as a platform gives them, read at one moment.
+//! Counters of this machine and process, read at one moment.
 //!
-//! Plain values without a meaning of their own: `host` turns two readings into what happened between them, the
-//! platform files fill them in.
+//! Plain values: the platform files fill them in, and `host` computes the changes between two readings.
 
 use knee_core::unit::Nanos;
 
-/// Every counter at one moment, as far as the platform has it.
+/// Every counter that the platform has, at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// Throttled periods and all periods of every CPU quota over this process: its own cgroup's first.
+    /// Throttled periods and all periods of every CPU quota that applies to this process; first that of its own cgroup.
     pub throttled: Vec<(u64, u64)>,
     /// Time of all CPUs.
     pub cpu_times: Option<CpuTimes>,
-    /// Descriptors that are not connections, at the most.
+    /// Upper bound of the descriptors that are not connections.
     pub descriptors_base: u64,
     /// Limit on descriptors.
     pub descriptors_limit: Option<u64>,
@@ -26,8 +25,8 @@ pub struct Reading {
     pub suspended: Option<Nanos>,
 }
 
-/// Descriptors a run holds beside its connections: standard streams, epoll and timers of a few
-/// workers, the record.
+/// Descriptors that a run holds besides its connections: standard streams, the record, epoll and timers of a few
+/// workers.
 pub const DESCRIPTORS_BASE: u64 = 32;
 
 /// Time all CPUs together spent, in ticks.
@@ -50,10 +49,10 @@ pub struct ThreadTimes {
     pub waited: Option<Nanos>,
 }
 
-/// How far the second clock is ahead of the first. Reads the first before and after the second. Takes the try of eight
-/// whose readings lie closest together, because this thread can wait for a CPU between any two of them.
+/// How far the second clock is ahead of the first. Reads the first before and after the second. Tries eight times and
+/// takes the try whose readings are closest together, because the thread can wait for a CPU between any two readings.
 pub fn ahead(mut first: impl FnMut() -> i64, mut second: impl FnMut() -> i64) -> i64 {
-    /// Readings this close are as good as they get.
+    /// Readings this close need no further try.
     const CLOSE_NS: i64 = 20_000;
     let mut best = (i64::MAX, 0);
     for _ in 0..8 {

@@ -1,6 +1,6 @@
-//! The same from `/proc`, cgroups and clocks on Linux; needs no privilege.
+//! The counters on Linux: from `/proc`, cgroups and clocks; needs no privilege.
 //!
-//! A file that is missing or has another form leaves its field empty.
+//! If a file is missing or has another format, its field stays empty.
 
 use std::collections::HashMap;
 use std::fs;
@@ -36,7 +36,7 @@ fn clock(id: ClockId) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Of the calling thread, from `schedstat`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
+/// Counters of the calling thread, from `schedstat`: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
 pub fn thread_times() -> Option<ThreadTimes> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let mut fields = text.split_ascii_whitespace().map(|field| field.parse().map(Nanos).ok());
@@ -44,7 +44,7 @@ pub fn thread_times() -> Option<ThreadTimes> {
     Some(ThreadTimes { ran, waited: fields.next().flatten() })
 }
 
-/// Of the cgroup of this process and of every one above it that has a quota: throttled periods and all periods.
+/// For the cgroup of this process and every cgroup above it that has a quota: throttled periods and all periods.
 fn throttled() -> Vec<(u64, u64)> {
     let Ok(groups) = fs::read_to_string("/proc/self/cgroup") else { return Vec::new() };
     let stats = cpu_stats(&groups).into_iter();
@@ -52,7 +52,7 @@ fn throttled() -> Vec<(u64, u64)> {
 }
 
 /// Where the kernel counts what a CPU quota did to a process in `groups` (`/proc/self/cgroup`): version 2 under
-/// `/sys/fs/cgroup`, version 1 under its controller's name; from the own group up to the root that is visible here.
+/// `/sys/fs/cgroup`, version 1 under its controller's name; from the process's own group up to the visible root.
 fn cpu_stats(groups: &str) -> Vec<PathBuf> {
     let mut stats = Vec::new();
     for line in groups.lines() {
@@ -107,8 +107,8 @@ fn port_range() -> Option<RangeInclusive<u64>> {
     Some(ends.next()?..=ends.next()?)
 }
 
-/// Local ports that are taken towards the one address that has most of them; connections to another address can use
-/// the same ports. Takes milliseconds where there are tens of thousands of sockets.
+/// Local ports in use towards the address that has most of them; connections to another address can use
+/// the same ports. Takes milliseconds with tens of thousands of sockets.
 pub fn ports_of_fullest_address() -> Option<u64> {
     let range = port_range()?;
     let fourth = fs::read_to_string("/proc/net/tcp").ok()?;
@@ -117,8 +117,8 @@ pub fn ports_of_fullest_address() -> Option<u64> {
     Some(fullest(&fourth, &range).max(fullest(&sixth, &range)))
 }
 
-/// Of a table of sockets (its number, local and remote address, state, …): the most of them that lead from one
-/// address and ports of `range` to one address and port.
+/// Of a table of sockets (its number, local and remote address, state, …): the largest number that lead from one
+/// address and ports in `range` to one address and port.
 fn fullest(table: &str, range: &RangeInclusive<u64>) -> u64 {
     let mut ways: HashMap<(&str, &str), u64> = HashMap::new();
     for line in table.lines().skip(1) {

@@ -1,16 +1,16 @@
-//! The same where there is no `/proc`: what the standard library and POSIX can tell.
+//! The counters on platforms without `/proc`: those of the standard library and POSIX.
 //!
-//! Everything else is empty, and a note of the validity check says that it was not measured.
+//! The others are empty, and a note of the validity check says that they were not measured.
 
 use knee_core::unit::Nanos;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::counters::{DESCRIPTORS_BASE, Reading, ThreadTimes, ahead};
 
-/// The timer wheel here rounds up to the next millisecond and is turned late.
+/// The timer wheel rounds up to the next millisecond and advances late.
 pub const TIMER_SLACK: Nanos = Nanos::from_millis(2);
 
-/// Reads what there is to read.
+/// Reads the available counters.
 pub fn read() -> Reading {
     let monotonic = || {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);

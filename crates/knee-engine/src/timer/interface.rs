@@ -11,8 +11,7 @@ pub trait Timer: Clone + 'static {
     /// Time since the start of the run.
     fn now(&self) -> Nanos;
 
-    /// When the last timer that rang was noticed. Tasks that it woke can run much later, after all others that
-    /// were ready.
+    /// When the last expired timer was noticed. The tasks that it woke can run much later, after all other ready tasks.
     fn noticed(&self) -> Nanos {
         self.now()
     }

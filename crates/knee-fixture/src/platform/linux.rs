@@ -1,6 +1,6 @@
-//! Linux: `/proc` says who descends from whom, `sched_setaffinity` placeholders, cgroups give shares.
+//! Linux: finds descendants in `/proc`, places processes by `sched_setaffinity`, and sets CPU shares by cgroups.
 //!
-//! Does not decide who is ended; `registry` does.
+//! Does not decide which processes to end; `registry` does.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,8 +23,8 @@ struct Process {
     zombie: bool,
 }
 
-/// Living processes that belong to the one that was started as `root`: its group and session, what
-/// descends from it, and whatever carries `marker` in its environment although it left all of these.
+/// Living processes that belong to the process started as `root`: its group and session, its descendants, and
+/// processes that left all of these but have `marker` in their environment.
 pub(crate) fn members(root: i32, marker: &str) -> Vec<Pid> {
     let processes = processes();
     let belongs =
@@ -33,7 +33,7 @@ pub(crate) fn members(root: i32, marker: &str) -> Vec<Pid> {
     living(&processes, known)
 }
 
-/// Those of `known` that live, with what descends from them. Never this process.
+/// Living processes of `known`, with their descendants. Never this process.
 fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
     loop {
         let before = known.len();
@@ -48,9 +48,9 @@ fn living(processes: &[Process], mut known: BTreeSet<i32>) -> Vec<Pid> {
     processes.iter().filter(alive).filter_map(|p| Pid::from_raw(p.pid)).collect()
 }
 
-/// Living processes of a fixture that is gone, or whose supervisor is: those that carry `marker`, what descends from
-/// them, and backends of PostgreSQL inside of its `folder`, which overwrite their environment. Groups are not
-/// needed here: their numbers can belong to other processes by now.
+/// Living processes of a fixture that is gone, or whose supervisor is: those with `marker` in their environment, their
+/// descendants, and PostgreSQL backends in its `folder`, which overwrite their environment. Groups are not needed
+/// here: their numbers can belong to other processes by now.
 pub(crate) fn stragglers(folder: &Path, marker: &str, _groups: &[i32]) -> Vec<Pid> {
     let processes = processes();
     let known = processes.iter().filter(|p| carries(p.pid, marker) || is_backend(p.pid, folder));
@@ -79,7 +79,7 @@ fn own(wanted: impl Fn(&Process) -> bool) -> Vec<Pid> {
     found.filter_map(|p| Pid::from_raw(p.pid)).collect()
 }
 
-/// Makes this process the parent of every descendant whose own parent ends, so that none gets lost.
+/// Makes this process adopt every descendant whose parent ends, so that none is lost.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
@@ -133,12 +133,12 @@ pub(crate) fn allowed_cpus() -> Vec<usize> {
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
-/// Keeps this thread, and what it starts, on `cpus`.
+/// Restricts this thread, and everything that it starts, to `cpus`.
 pub(crate) fn pin_thread(cpus: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set_of(cpus)?)?)
 }
 
-/// Keeps every thread of this process on `cpus`, and with them the threads that they start.
+/// Restricts every thread of this process, and the threads that they start, to `cpus`.
 pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
     let set = set_of(cpus)?;
     for entry in fs::read_dir("/proc/self/task")? {
@@ -164,8 +164,8 @@ fn set_of(cpus: &[usize]) -> io::Result<CpuSet> {
     Ok(set)
 }
 
-/// A new cgroup, or why there cannot be one. However many processes it has, they compete for CPUs with those outside
-/// as one, within its bounds.
+/// A new cgroup, or the reason why there is none. All its processes together compete for CPUs with outside processes
+/// as one, within its limits.
 pub(crate) fn create_group(name: &str, bounds: Bounds) -> Result<PathBuf, String> {
     // A period of 10 ms in place of the usual 100 ms keeps the pauses of a process that used up its share short.
     const PERIOD_US: u64 = 10_000;
@@ -186,7 +186,7 @@ pub(crate) fn create_group(name: &str, bounds: Bounds) -> Result<PathBuf, String
     create(name, &second, &first)
 }
 
-/// Removes a cgroup whose processes have ended. The kernel takes a moment to let go of the last one.
+/// Removes a cgroup whose processes have ended. The kernel needs a moment to release the last one.
 pub(crate) fn remove_group(path: &Path) {
     const PAUSE: Duration = Duration::from_millis(2);
     for _ in 0..500 {
@@ -208,7 +208,7 @@ pub(crate) fn remove_groups(prefix: &str) {
     }
 }
 
-/// A new cgroup with the settings of its version: 2 below the group that we are in, otherwise 1.
+/// A new cgroup with the settings of its version: version 2 below the group of this process, otherwise version 1.
 fn create(name: &str, second: &[(&str, String)], first: &[(&str, String)]) -> Result<PathBuf, String> {
     let refused = match parent_v2().and_then(|parent| new_group(&parent.join(name), second)) {
         Ok(path) => return Ok(path),

@@ -1,6 +1,6 @@
-//! Other systems: processes are known by their group alone, and nothing is placed.
+//! Other systems: finds processes by their group only, and places nothing.
 //!
-//! A process that leaves its group is not found here; what cannot be done says so.
+//! Does not find a process that left its group. Unsupported operations return an error.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::placement::Bounds;
 
-/// Kills the group of the process that was started as `root`, and names no process: members of a group have no names
-/// here, and a leader that ended counts as living until its number is taken from it.
+/// Kills the group of the process that was started as `root`, and names no process: members of a group cannot be
+/// listed here, and an ended leader counts as living until it is reaped.
 pub(crate) fn members(root: i32, _marker: &str) -> Vec<Pid> {
     if let Some(group) = Pid::from_raw(root) {
         let _ = kill_process_group(group, Signal::KILL);

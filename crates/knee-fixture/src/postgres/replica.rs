@@ -13,7 +13,7 @@ use crate::launcher::Launcher;
 const CAUGHT_UP_WITHIN_S: f64 = 120.0;
 
 impl Cluster {
-    /// Copies the primary, starts the copy as a replica, and has commits wait for it if they are to.
+    /// Copies the primary, starts the copy as a replica, and makes commits wait for it if that is declared.
     pub(super) fn follow(&mut self, launcher: &Launcher) -> Result<(), Error> {
         let Some(data) = self.replica.as_ref().map(|replica| replica.data.clone()) else { return Ok(()) };
         let source = format!(
@@ -32,7 +32,7 @@ impl Cluster {
             let text = self.configuration(&self.settings)?;
             folder::write(&self.primary.data.join(CONFIGURATION), &text, self.user)?;
             self.ask(
-                "have commits wait for the replica",
+                "make commits wait for the replica",
                 "postgres",
                 &["SELECT pg_reload_conf()".to_owned()],
             )?;
@@ -77,7 +77,7 @@ impl Cluster {
         let mut failed = Ok(());
         let what = format!("waiting for the replica of PostgreSQL `{}`", self.name);
         let streams = launcher.wait_until(&what, CAUGHT_UP_WITHIN_S, || {
-            match self.ask("look after its replica", "postgres", std::slice::from_ref(&query)) {
+            match self.ask("check its replica", "postgres", std::slice::from_ref(&query)) {
                 Ok(count) => count.as_deref() == Some("1"),
                 Err(error) => {
                     failed = Err(error);
@@ -100,7 +100,7 @@ impl Cluster {
     }
 }
 
-/// Writes where the replica reads from. The file is the server's own; it is not running.
+/// Writes the address of the primary into the replica's own configuration file, while the replica is not running.
 fn write_source(server: &Server, source: &str, cluster: &Cluster) -> Result<(), Error> {
     let text =
         format!("primary_conninfo = '{}'\nprimary_slot_name = '{REPLICA}'\n", source.replace('\'', "''"));

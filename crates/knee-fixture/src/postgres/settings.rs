@@ -8,7 +8,7 @@ use knee_core::fixture::Setting;
 
 use crate::error::Error;
 
-/// Settings that the fixture decides, because it must find the server and its log.
+/// Settings that the fixture sets, because it must find the server and its log.
 const RESERVED: [&str; 12] = [
     "port",
     "listen_addresses",
@@ -76,7 +76,7 @@ pub(crate) fn lines(
     Ok(text)
 }
 
-/// A value as PostgreSQL and Redis write it.
+/// A value in the syntax of PostgreSQL and Redis.
 pub(crate) fn text_of(value: &Setting) -> String {
     match value {
         Setting::Bool(true) => "on".to_owned(),
@@ -91,10 +91,10 @@ fn check(name: &str, value: &str, at: &str) -> Result<(), Error> {
     let at = format!("{at}.{name}");
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     if name.is_empty() || !name.chars().all(fits) {
-        return Err(Error::declared(at, "is no name of a setting"));
+        return Err(Error::declared(at, "is not the name of a setting"));
     }
     if RESERVED.contains(&name.to_ascii_lowercase().as_str()) {
-        return Err(Error::declared(at, "is decided by the fixture"));
+        return Err(Error::declared(at, "is set by the fixture"));
     }
     if value.contains(['\n', '\r', '\0']) {
         return Err(Error::declared(at, "has more than one line"));

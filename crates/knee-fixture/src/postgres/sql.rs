@@ -1,6 +1,6 @@
 //! Statements to a PostgreSQL server, one connection each, and their answers as text.
 //!
-//! Works whether or not the caller is inside of a runtime: each call has a thread and a runtime of its own.
+//! Works inside and outside of a runtime: each call has its own thread and runtime.
 //! Does not know what the statements are for.
 
 use std::path::PathBuf;
@@ -12,17 +12,17 @@ use knee_core::unit::Nanos;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Config, Connection, NoTls, SimpleQueryMessage, Socket};
 
-/// How long connecting can take. A statement takes as long as it takes.
+/// Time limit for connecting. Statements have none.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a free place is waited for. A backend whose client is gone finishes its statement before it notices, so a
-/// service that took every place keeps them for a while after its end.
+/// How long to wait for a free connection slot. A backend whose client is gone finishes its statement before it
+/// notices. So a service that used every slot occupies them for a while after its end.
 const PLACE_WITHIN: Nanos = Nanos::from_secs(60);
 
-/// How often a place is asked for.
+/// Interval between attempts to connect.
 const PLACE_PACE: Duration = Duration::from_millis(50);
 
-/// Where a server of the fixture is asked: through its socket, which wants no password.
+/// Address of a server of the fixture: its socket, which needs no password.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     pub(crate) sockets: PathBuf,
@@ -31,8 +31,8 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Has `statements` done in `database`, one after another, and returns the first column of the first row of
-    /// the last one. An error is what the server said.
+    /// Runs `statements` in `database`, one after another, and returns the first column of the first row of
+    /// the last one. An error is the server's message.
     pub(crate) fn ask(&self, database: &str, statements: &[String]) -> Result<Option<String>, String> {
         let mut config = Config::new();
         config.host_path(&self.sockets).port(self.port).user(self.user).dbname(database);
@@ -63,7 +63,7 @@ fn on_a_runtime(config: &Config, statements: &[String]) -> Result<Option<String>
     })
 }
 
-/// A connection, as soon as there is a place for one.
+/// A connection, as soon as a slot is free.
 async fn connected(
     config: &Config,
 ) -> Result<(Client, Connection<Socket, tokio_postgres::tls::NoTlsStream>), tokio_postgres::Error> {
@@ -80,7 +80,7 @@ async fn connected(
     }
 }
 
-/// What a server said, or what kept us from asking it.
+/// The server's message, or the error of the connection.
 fn reason(error: &tokio_postgres::Error) -> String {
     if let Some(said) = error.as_db_error() {
         return said.message().to_owned();
@@ -89,7 +89,7 @@ fn reason(error: &tokio_postgres::Error) -> String {
     cause.unwrap_or_else(|| error.to_string())
 }
 
-/// A name as SQL writes it.
+/// A quoted SQL identifier.
 pub(crate) fn name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

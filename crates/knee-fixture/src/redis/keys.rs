@@ -1,7 +1,7 @@
-//! All keys of a Redis server in a file, and back.
+//! Saves all keys of a Redis server to a file, and loads them again.
 //!
-//! They are kept as the server's own serialization (DUMP and RESTORE), which works with every setting and leaves
-//! the server running. Functions and cached scripts stay as they are. Does not empty a server.
+//! Uses the server's own serialization (DUMP and RESTORE), which works with every setting and leaves the server
+//! running. Leaves functions and cached scripts unchanged. Does not empty a server.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -12,7 +12,7 @@ use redis::{Cmd, Connection, Pipeline};
 /// Keys that are asked for or sent at once.
 const BATCH: usize = 500;
 
-/// What can go wrong on the way.
+/// Errors while saving or loading.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
     #[error(transparent)]
@@ -78,7 +78,7 @@ fn command(name: &str, key: &[u8]) -> Cmd {
     command
 }
 
-/// The databases that have keys, from `db0:keys=1,expires=0` in what the server tells of itself.
+/// The databases that have keys, from lines such as `db0:keys=1,expires=0` in the server's INFO.
 fn databases(connection: &mut Connection) -> Result<Vec<u32>, Trouble> {
     let text: String = redis::cmd("INFO").arg("keyspace").query(connection)?;
     let number = |line: &str| line.strip_prefix("db")?.split_once(':')?.0.parse().ok();

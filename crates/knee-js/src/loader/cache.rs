@@ -6,7 +6,7 @@
 //! folder/url/<sha256 of the URL>           the hash of the bytes seen last
 //! ```
 //!
-//! What is read is hashed again: a file that was damaged is as good as none.
+//! Content is hashed again when it is read, so a damaged file counts as missing.
 
 use std::fs;
 use std::io;
@@ -53,7 +53,7 @@ impl Cache {
     }
 }
 
-/// Writes a file so that others see the old one or the new one, and nothing between.
+/// Writes a file atomically: others see the old one or the new one.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! `knee.lock`: which bytes each module from the network is to have.
+//! `knee.lock`: the expected hash of each module from the network.
 //!
 //! ```text
 //! # Modules that scripts of this folder import over https, and their hashes. Written by knee.
@@ -54,19 +54,19 @@ impl Lock {
         Ok(Self { hashes, changed: false })
     }
 
-    /// The hash that a module is to have.
+    /// The expected hash of a module.
     pub fn hash(&self, url: &str) -> Option<Hash> {
         self.hashes.get(url).copied()
     }
 
-    /// From now on, the module is to have this hash.
+    /// Sets the expected hash of a module.
     pub fn add(&mut self, url: &str, hash: Hash) {
         if self.hashes.insert(url.to_owned(), hash) != Some(hash) {
             self.changed = true;
         }
     }
 
-    /// Whether it is to be written.
+    /// Whether it must be written.
     pub fn is_changed(&self) -> bool {
         self.changed
     }

@@ -1,6 +1,6 @@
-//! From a place in transformed code back to the place in the source that a person wrote.
+//! Maps positions in transformed code back to positions in the user's source.
 //!
-//! Does not transform anything. Code that was not transformed has no map, and its places stand as they are.
+//! Does not transform anything. Code that was not transformed has no map; its positions are already right.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,6 +1,6 @@
-//! Modules from the network: fetched once, kept on disk, and held to their hashes.
+//! Modules from the network: fetched once, cached on disk, and checked against their hashes.
 //!
-//! Does not speak HTTP: the program brings a [`Fetch`]. Only `https` comes here; see [`super::specifier`].
+//! Does not speak HTTP; the program provides a [`Fetch`]. Only `https` comes here; see [`super::specifier`].
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,9 +17,9 @@ pub const BYTES_MAX: u64 = 16 << 20;
 /// Most redirects on the way to a module.
 pub const REDIRECTS_MAX: u32 = 10;
 
-/// Gets what is behind a URL.
+/// Fetches the content of a URL.
 pub trait Fetch: Send + Sync {
-    /// The body of a successful answer to `GET url`: at most [`BYTES_MAX`] bytes, after at most
+    /// The body of a successful response to `GET url`: at most [`BYTES_MAX`] bytes, after at most
     /// [`REDIRECTS_MAX`] redirects, each to `https`. The error says why there is none.
     fn fetch(&self, url: &Url) -> Result<Vec<u8>, String>;
 }

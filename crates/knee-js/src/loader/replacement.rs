@@ -1,6 +1,6 @@
-//! Libraries that nearly all remote imports name, answered by JavaScript of our own, without network.
+//! Built-in copies of the libraries that most remote imports name; they need no network.
 //!
-//! Each is written from what is documented of the library's behaviour; see the head of each file.
+//! Each is written from the library's documented behaviour; see the head of each file.
 
 /// A library of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

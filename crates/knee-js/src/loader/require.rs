@@ -1,8 +1,8 @@
 //! `require`, and what `CommonJS` modules export.
 //!
-//! The exports of such a file are there when it has run, so it runs when it is asked for first, and an
-//! `import` of it is answered by a module that holds them. As in k6, `require` works while a script is
-//! loaded, and in both kinds of files.
+//! The exports of such a file exist only after it has run. So it runs when it is first required, and an `import` of it
+//! gets a module that holds the exports. As in k6, `require` works while a script is loaded, and in both kinds of
+//! files.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,6 @@
-//! What the text after `from` means: the same rules as k6's.
+//! Resolves the text after `from` by k6's rules.
 //!
-//! Looks at texts alone, and opens nothing: whether a file exists and can be read is found out when it is
-//! read.
+//! Only reads texts and opens nothing: whether a file exists and is readable shows when it is read.
 
 use std::path::{Component, Path, PathBuf};
 

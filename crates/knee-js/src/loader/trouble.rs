@@ -1,8 +1,8 @@
-//! Why a module cannot be had: what is wrong, and what to do about it.
+//! Why a module is unavailable, and what to do about it.
 //!
 //! Mistakes inside of a module are errors of JavaScript, with a place; these are about the module as a whole.
 
-/// A module that cannot be had.
+/// An unavailable module.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct Trouble {
@@ -13,7 +13,7 @@ pub struct Trouble {
 }
 
 impl Trouble {
-    /// A trouble with a next step.
+    /// An error with a next step.
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }

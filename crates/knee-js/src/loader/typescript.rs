@@ -1,7 +1,7 @@
-//! TypeScript to JavaScript: types go, enums, namespaces and parameter properties become code, and imports
-//! that only bring types disappear.
+//! Turns TypeScript into JavaScript: removes types and imports of types, and turns enums, namespaces and parameter
+//! properties into code.
 //!
-//! Checks no types, as k6 does not either. JavaScript does not come here: it is compiled as it was written.
+//! Checks no types; neither does k6. JavaScript is not transformed: it is compiled as written.
 
 use std::path::Path;
 
@@ -112,7 +112,7 @@ fn place_of(source: &str, offset: usize) -> Place {
     (line as u32, column as u32)
 }
 
-/// Where more brackets are open than the parser can be trusted with. Brackets in texts count too.
+/// The position at which more brackets are open than the parser can handle safely. Brackets in strings count too.
 fn too_deep(source: &str) -> Option<Place> {
     let mut open = 0_usize;
     let at = source.bytes().position(|byte| {

@@ -1,7 +1,7 @@
 //! `console`: lines from scripts, with values shown as k6 shows them.
 //!
-//! Texts inside of values stand in quotes and are not escaped; what has no parts that can be listed (a map, a
-//! set, a regular expression) is an empty object. `toJSON` and `toString` of a value are not called.
+//! Strings inside of values are quoted but not escaped. A value whose parts cannot be listed (a map, a set, a regular
+//! expression) is shown as an empty object. `toJSON` and `toString` of a value are not called.
 
 use std::fmt::Write as _;
 

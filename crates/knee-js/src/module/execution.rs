@@ -1,7 +1,7 @@
 //! `k6/execution`: the position of a script in the test, and how to end the test.
 //!
-//! While a script is loaded it stands nowhere yet, and asking throws, as in k6. So does asking for the
-//! scenario in `setup` and after the load.
+//! While a script is loaded it has no position yet, so reading it throws, as in k6. Reading the scenario in `setup`
+//! and after the load throws too.
 
 use std::cell::RefCell;
 use std::rc::Rc;

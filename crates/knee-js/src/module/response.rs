@@ -96,7 +96,7 @@ impl Response<'_> {
 }
 
 impl<'js> Response<'js> {
-    /// The body as text, to be read as `what`; also one that the script has put in its place.
+    /// The body as text, read as `what`; includes a body that the script has set.
     fn text_of_body(&self, ctx: &Ctx<'js>, what: &str) -> Result<Cow<'_, str>> {
         let null = || {
             let words = format!(
@@ -258,7 +258,7 @@ macro_rules! part {
 
 #[rquickjs::methods]
 impl<'js> Response<'js> {
-    /// Status; 0 if there was no whole answer.
+    /// Status; 0 without a complete response.
     #[qjs(get, enumerable)]
     pub fn status(&self) -> u16 {
         self.answer().map_or(0, |answer| answer.status)
@@ -370,7 +370,7 @@ impl<'js> Response<'js> {
         self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.suite)
     }
 
-    /// What the server stapled about revoked certificates: nothing, because knee does not request it.
+    /// The stapled certificate status: always empty, because knee does not request it.
     #[qjs(get, enumerable)]
     pub fn ocsp(&self, ctx: Ctx<'js>) -> Result<Object<'js>> {
         let object = Object::new(ctx)?;

@@ -1,11 +1,11 @@
-//! The files that a script can read: those below its root, which is its own folder unless another was named, and what
-//! was allowed besides.
+//! The files that a script can read: those below its root (its own folder by default), and those that were explicitly
+//! allowed.
 //!
-//! A path is judged after all links in it were followed. Each file is read once; when the script
-//! has been loaded, no file is read any more.
+//! A path is checked after all its links were followed. Each file is read once; no file is read after the script has
+//! been loaded.
 //!
-//! Modules are another matter than data: `import` runs a file and shows nothing of its text, and suites
-//! import from folders above them. A file whose name ends like one of a script can be imported from anywhere.
+//! Modules have other rules than data: `import` runs a file without revealing its text, and suites import from folders
+//! above them. A file with the extension of a script can be imported from anywhere.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
@@ -18,7 +18,7 @@ use crate::loader::trouble::Trouble;
 
 /// Largest file that is read into memory.
 const FILE_MAX: u64 = 4 << 30;
-/// Largest script: one that goes on without end must end somewhere.
+/// Largest script; limits endless input.
 const SCRIPT_MAX: u64 = 64 << 20;
 /// Endings of files that can be imported from anywhere.
 const SCRIPTS: &[&str] = &["js", "mjs", "cjs", "ts", "mts", "cts"];

@@ -1,7 +1,7 @@
-//! A separate stack for code that is written as if it blocked.
+//! A separate stack, for code that is written in blocking style.
 //!
-//! The code on the fiber asks for something by [`Link::pause`] and goes on when its owner has
-//! brought it by [`Fiber::resume`]. Does not know what is asked for.
+//! The code on the fiber makes a request by [`Link::pause`] and continues when its owner passes the result to
+//! [`Fiber::resume`]. Does not know the requests.
 
 use std::cell::Cell;
 use std::io;
@@ -43,7 +43,7 @@ impl<In: 'static, Out: 'static> Fiber<In, Out> {
         Ok(Self { coroutine, link })
     }
 
-    /// Lets the fiber go on until it asks for something; `None` when it has ended.
+    /// Runs the fiber until its next request; `None` when it has ended.
     pub fn resume(&mut self, input: In) -> Option<Out> {
         if self.coroutine.done() {
             return None;

@@ -1,8 +1,8 @@
 //! Built-in objects of JavaScript that a VU gets only if its script names them.
 //!
-//! Typed arrays, dates and collections are a quarter of what an empty VU takes, and many scripts use none
-//! of them. The module's text decides: one without the word `Map` makes no `Map`. A text that reaches
-//! for the global object itself, or for code made of text, gets everything. Does not compile.
+//! Typed arrays, dates and collections use a quarter of the memory of an empty VU, and many scripts use none of them.
+//! The module's text decides: without the word `Map` there is no `Map`. A text that uses the global object itself, or
+//! code from strings, gets everything. Does not compile.
 
 use std::cell::Cell;
 

@@ -1,8 +1,8 @@
 //! The memory of JavaScript objects: one allocator per thread, a limit per VU.
 //!
-//! QuickJS would carve small objects out of arenas that belong to one runtime, and a VU has a runtime
-//! of its own: of each of 31 sizes every VU would hold a page that is half empty. mimalloc does the
-//! same once for a thread (decision 0007). Does not collect garbage.
+//! QuickJS allocates small objects from arenas that belong to one runtime, and each VU has its own runtime. So every
+//! VU would hold a half-empty page for each of 31 sizes. mimalloc does the same once per thread (decision 0007). Does
+//! not collect garbage.
 
 use std::ffi::c_void;
 

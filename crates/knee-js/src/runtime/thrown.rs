@@ -1,10 +1,10 @@
-//! What a script has thrown, as people read it: message, and where in their own source.
+//! An exception of a script, in readable form: message, and position in the user's source.
 //!
 //! Does not decide what a throw means for the run.
 
 use rquickjs::{CatchResultExt, CaughtError, Ctx, Error, Exception, Value, qjs};
 
-/// Frames shown; recursion without end has thousands, all alike.
+/// Most frames shown; endless recursion has thousands of equal ones.
 const FRAMES_MAX: usize = 10;
 
 /// Something thrown and not caught.
@@ -64,7 +64,7 @@ impl std::fmt::Display for Thrown {
     }
 }
 
-/// Throws what no `catch` and no `finally` of a script gets to see: the call is over.
+/// Throws an error that no `catch` and no `finally` of a script can see; it ends the call.
 pub fn end(ctx: &Ctx<'_>, words: &str) -> Error {
     let error = match Exception::from_message(ctx.clone(), words) {
         Ok(error) => error,
@@ -79,12 +79,12 @@ pub fn end(ctx: &Ctx<'_>, words: &str) -> Error {
     error.throw()
 }
 
-/// Frames that are no part of anybody's script.
+/// Frames that are not part of a script.
 fn is_internal(line: &str) -> bool {
     line.contains("(native)") || line.contains("(knee:")
 }
 
-/// As `String(value)`, without running out of patience with values that refuse.
+/// Like `String(value)`, but gives up on values that cannot be converted.
 fn text_of<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> String {
     if let Ok(text) = value.get::<rquickjs::Coerced<String>>() {
         return text.0;

@@ -1,14 +1,13 @@
-//! Results that are made rather than found: arrays being written, and the bounds of all results.
+//! Generated results: arrays in progress, and the limits of all results.
 
 use std::borrow::Cow;
 
-/// Most steps within steps.
+/// Most nested steps.
 pub const DEPTH_MAX: usize = 64;
-/// Most bytes of a result that is not a part of the text.
+/// Most bytes of a generated result.
 pub const RESULT_MAX: usize = 64 << 20;
 
-/// What a path leads to in a text, from within so many steps: how modifiers and queries follow paths of
-/// their own.
+/// Evaluates a path in a text at a nesting depth: modifiers and queries evaluate their own paths with it.
 pub type Follow = for<'a> fn(&'a str, &str, usize) -> Option<Cow<'a, str>>;
 
 /// The same text, independent of where it was found.

@@ -27,7 +27,7 @@ fn split_name(path: &str) -> (&str, &str) {
     path.split_at(path.find([':', '|', '.']).unwrap_or(path.len()))
 }
 
-/// What a modifier makes of a text, and the rest of a path; `None` if the path has none at its start.
+/// The result of a modifier for a text, and the rest of the path; `None` if the path does not begin with one.
 pub fn apply<'a, 'p>(
     json: &'a str,
     path: &'p str,
@@ -126,8 +126,8 @@ fn flatten(json: &str, deep: bool) -> Cow<'_, str> {
     Cow::Owned(list.end())
 }
 
-/// Objects of an array as one object. A later value of a key takes the place of an earlier one, unless
-/// keys that are there twice are to be preserved.
+/// Objects of an array as one object. A later value of a key replaces an earlier one, unless duplicate keys are
+/// preserved.
 fn join(json: &str, preserve: bool) -> Cow<'_, str> {
     if text::kind(json) != Some(Kind::Array) {
         return Cow::Borrowed(json);

@@ -1,7 +1,7 @@
-//! Whether a text fits a pattern: `*` is any number of letters, `?` is one, and a backslash takes
-//! the meaning from the letter behind it.
+//! Whether a text fits a pattern: `*` is any number of letters, `?` is one, and a backslash makes the next letter
+//! literal.
 //!
-//! Takes time in proportion to the product of both lengths at the worst.
+//! In the worst case, the time is proportional to the product of both lengths.
 
 /// A piece of a pattern.
 #[derive(Clone, Copy, PartialEq)]

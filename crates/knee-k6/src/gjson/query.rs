@@ -119,7 +119,7 @@ fn operator_at(inner: &str) -> Option<usize> {
     None
 }
 
-/// Whether a value leans to what the wish after a tilde says; `None` if there is no such wish.
+/// Whether a value matches the condition after a tilde; `None` if there is no such condition.
 fn leaning(found: Option<&str>, wish: &str) -> Option<bool> {
     let kind = found.and_then(text::kind);
     let word = |words: [&str; 3]| {

@@ -69,7 +69,7 @@ pub fn key(path: &str) -> KeyStep<'_> {
     KeyStep { key: plain(path, path.len(), key), wild, next: Next::End }
 }
 
-/// The key as it was put together, or the path up to `end` if nothing in it was escaped.
+/// The unescaped key, or the path up to `end` if nothing in it was escaped.
 fn plain<'p>(path: &'p str, end: usize, key: Cow<'p, str>) -> Cow<'p, str> {
     if matches!(key, Cow::Owned(_)) { key } else { Cow::Borrowed(&path[..end]) }
 }
@@ -130,7 +130,7 @@ fn index(part: &str) -> Option<usize> {
     part.bytes().all(|byte| byte.is_ascii_digit()).then(|| part.parse().ok()).flatten()
 }
 
-/// A path for elements, cut where a pipe begins that is meant for all of them together.
+/// A path for elements, cut at the pipe that applies to all of them together.
 pub fn split_pipe(path: &str) -> (&str, Option<&str>) {
     let bytes = path.as_bytes();
     if path.starts_with('{') {

@@ -1,6 +1,6 @@
 //! Values within a JSON text, found without building any.
 //!
-//! The text can be anything: what is no JSON gives odd values, but never a panic. Needs no stack,
+//! The text can be anything: a text that is not JSON gives wrong values, but never a panic. Needs no stack,
 //! however deep the text is nested.
 
 use std::borrow::Cow;
@@ -143,7 +143,7 @@ pub fn members(object: &str) -> impl Iterator<Item = (&str, &str)> {
     std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
 }
 
-/// What a string says; anything else as it is written, `null` as nothing.
+/// The content of a string; other values as written; `null` as an empty text.
 pub fn content(value: &str) -> Cow<'_, str> {
     match kind(value) {
         Some(Kind::String) => unquote(trim(value)),
@@ -158,8 +158,7 @@ pub fn unquote(quoted: &str) -> Cow<'_, str> {
     unescape(inner.strip_suffix('"').unwrap_or(inner))
 }
 
-/// What the inside of a string says, as far as its escapes make sense. A half of a pair of
-/// surrogates is the replacement character.
+/// The text inside of a string, with valid escapes decoded. Half of a surrogate pair becomes the replacement character.
 pub fn unescape(inner: &str) -> Cow<'_, str> {
     if !inner.contains('\\') {
         return Cow::Borrowed(inner);

@@ -18,9 +18,9 @@ pub enum DataValue<'a> {
     Undefined,
     /// A truth value.
     Bool(bool),
-    /// A number that is written as it would be shown.
+    /// A number in its canonical form.
     Number(f64),
-    /// JSON, which can be broken: then it is a text after all.
+    /// JSON; malformed JSON counts as text.
     Json(&'a str),
     /// A text.
     Text(&'a str),

@@ -1,5 +1,5 @@
-//! Nodes as text and as HTML, written as Go's package for HTML writes it: quotes are escaped, and tags
-//! that have no end close themselves.
+//! Nodes as text and as HTML, written as Go's package for HTML writes it: quotes are escaped, and void tags are
+//! self-closing.
 //!
 //! Needs no stack, however deep the page is nested.
 

@@ -1,4 +1,4 @@
-//! What came of a request, in the terms of k6's response object.
+//! The result of a request, in the terms of k6's response object.
 //!
 //! Plain data; becomes JavaScript in `module/response.rs`.
 
@@ -114,7 +114,7 @@ pub struct Answer {
     pub method: Rc<str>,
     /// URL of that last one.
     pub url: Rc<str>,
-    /// Status; 0 if there was no whole answer.
+    /// Status; 0 without a complete response.
     pub status: u16,
     /// Reason phrase.
     pub reason: String,
@@ -135,7 +135,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// k6's number for what went wrong; 0 if nothing did.
+    /// k6's error code; 0 if there was no error.
     pub fn error_code(&self) -> u16 {
         self.error.as_ref().map_or_else(|| error_code::of_status(self.status), |(_, code)| *code)
     }

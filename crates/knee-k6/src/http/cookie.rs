@@ -1,7 +1,7 @@
 //! A VU's cookies: RFC 6265 as far as tests of HTTP services need it.
 //!
-//! Keeps no list of public suffixes: a script that loads a service it is allowed to load does not
-//! meet hostile neighbours of that service. Does not read a clock; the caller says what time it is.
+//! Keeps no list of public suffixes, because a script loads services that it is allowed to load, not hostile
+//! neighbours. Does not read a clock; the caller passes the time.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -16,7 +16,7 @@ pub struct Cookie {
     pub value: String,
     /// The host it belongs to, without a leading dot.
     pub domain: String,
-    /// Whether hosts below that get it too.
+    /// Whether its subdomains get it too.
     pub subdomains: bool,
     /// The path it belongs to.
     pub path: String,
@@ -118,7 +118,7 @@ impl Cookie {
 }
 
 impl Jar {
-    /// Whether nothing is in it, which makes it free of charge.
+    /// Whether it is empty, which makes it free of cost.
     pub fn is_empty(&self) -> bool {
         self.cookies.is_empty()
     }
@@ -158,7 +158,7 @@ impl Jar {
     }
 }
 
-/// Whether traffic to `url` cannot be listened to: TLS, or this very machine.
+/// Whether traffic to `url` is private: TLS, or this machine itself.
 fn is_private(url: &Url) -> bool {
     url.scheme() == "https"
         || match url.host() {

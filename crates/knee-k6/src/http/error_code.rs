@@ -1,4 +1,4 @@
-//! k6's numbers and words for requests that failed.
+//! k6's codes and messages for requests that failed.
 //!
 //! Does not decide what failed; the engine does.
 
@@ -6,7 +6,7 @@ use knee_core::outcome::Fault;
 use knee_engine::http::failure::{Blocked, Failure, TlsProblem};
 use knee_engine::http::origin::Origin;
 
-/// The number and the words of a failure without a whole answer.
+/// The code and the message of a failure without a complete response.
 pub fn of_failure(failure: &Failure) -> (String, u16) {
     let code = code_of(failure);
     if let Some(blocked) = failure.blocked {
@@ -38,7 +38,7 @@ pub fn of_failure(failure: &Failure) -> (String, u16) {
     (words, code)
 }
 
-/// More words for it, where k6 has more for people than for scripts.
+/// A longer message, where k6 shows people more than scripts.
 pub fn detail_of(failure: &Failure, origin: &Origin) -> Option<String> {
     let Origin { host, port, .. } = origin;
     if failure.blocked.is_some() || failure.tls.is_some() {
@@ -83,7 +83,7 @@ fn code_of(failure: &Failure) -> u16 {
     }
 }
 
-/// The number of a whole answer with an error status; 0 for others.
+/// The code of a complete response with an error status; 0 for others.
 pub const fn of_status(status: u16) -> u16 {
     match status {
         400..=599 => 1000 + status,

@@ -17,7 +17,7 @@ use super::auth::Credentials;
 use super::cookie::Jar;
 use super::decode::Coding;
 
-/// A URL that requests go to, with everything that can be known of it beforehand.
+/// A URL of requests, with everything that can be computed beforehand.
 #[derive(Debug)]
 pub struct Target {
     /// The URL.
@@ -155,8 +155,8 @@ impl Request {
 /// A header line to be sent.
 pub type Line<'a> = (&'a str, &'a [u8]);
 
-/// The bytes of a request. `given` are the script's headers, `extra` those that were worked out
-/// (`Cookie`, `Authorization`, `Content-Encoding`), which give way to given ones.
+/// The bytes of a request. `given` are the script's headers, `extra` computed ones (`Cookie`, `Authorization`,
+/// `Content-Encoding`), which give way to given ones.
 pub fn serialize(
     method: &str,
     url: &Url,

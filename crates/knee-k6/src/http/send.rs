@@ -28,9 +28,9 @@ use super::pace::Pace;
 use super::request::{Keep, Line, Request, Target, canonical, serialize};
 use crate::observe::{Context, Exchange, Observer};
 
-/// Most bytes of a body after decoding; k6 has no limit and dies instead.
+/// Most bytes of a decoded body; k6 has no limit and can run out of memory.
 const DECODED_MAX: u64 = 1 << 30;
-/// Most URLs that a worker remembers; scripts that make up their URLs fill it over and over.
+/// Most URLs that a worker caches; scripts that generate URLs fill it repeatedly.
 const TARGETS_MAX: usize = 1_024;
 
 /// Sends requests of all VUs of one worker.
@@ -118,8 +118,8 @@ struct Window {
 }
 
 impl RequestSender {
-    /// Sends `request` with `client` and follows redirects; the response of the last hop. Gives up
-    /// at `cut` even if the request has more time.
+    /// Sends `request` with `client` and follows redirects; the response of the last hop. Gives up at `cut` even if
+    /// the request's time limit is later.
     pub async fn send(
         &self,
         client: &mut Client,
@@ -463,8 +463,7 @@ fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
     }))
 }
 
-/// What a redirect from `url` to a URL with `scheme` says of where it came from: no passwords, and nothing of a
-/// secret page to one that is not.
+/// The `Referer` of a redirect from `url` to a URL with `scheme`: without passwords, and none from https to http.
 fn referer(url: &Url, scheme: &str) -> Option<String> {
     if url.scheme() == "https" && scheme == "http" {
         return None;

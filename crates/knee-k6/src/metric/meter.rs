@@ -50,7 +50,7 @@ pub struct Place<'a> {
 }
 
 impl Meter {
-    /// A meter that has seen nothing. `by_part` keeps scenarios and groups apart, which only the full
+    /// An empty meter. `by_part` keeps scenarios and groups apart, which only the full
     /// summary shows.
     pub fn new(catalog: Arc<Catalog>, by_part: bool) -> Self {
         let submetrics = catalog
@@ -104,7 +104,7 @@ impl Meter {
         }
     }
 
-    /// Takes over what another worker has measured. Both must have been made for catalogues of one
+    /// Merges the measurements of another worker. Both must have been made for catalogues of one
     /// registry; metrics that only the other one knows are taken over too.
     pub fn merge(&mut self, other: &Self) {
         if other.catalog.len() > self.catalog.len() {
@@ -147,7 +147,7 @@ impl Meter {
         &self.submetrics[id.0]
     }
 
-    /// What the metric or sub-metric has seen that the options call `name`; `None` if there is no such
+    /// The samples of the metric or sub-metric that the options call `name`; `None` if there is no such
     /// metric or it has no sample.
     pub fn find(&self, name: &str) -> Option<&Sink> {
         let key = Key::parse(name).ok()?;

@@ -1,4 +1,4 @@
-//! What each kind of metric keeps of its samples, in memory that does not grow with their number.
+//! The aggregate of each kind of metric; its memory does not grow with the number of samples.
 //!
 //! Does not know names or tags.
 
@@ -20,7 +20,7 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// A sink that has seen nothing.
+    /// An empty sink.
     pub fn new(kind: Kind) -> Self {
         match kind {
             Kind::Counter => Self::Counter(Counter::default()),
@@ -40,7 +40,7 @@ impl Sink {
         }
     }
 
-    /// Whether it has seen nothing.
+    /// Whether it is empty.
     pub const fn is_empty(&self) -> bool {
         match self {
             Self::Counter(counter) => !counter.seen,
@@ -64,8 +64,7 @@ impl Sink {
         }
     }
 
-    /// Takes over what another sink of the same kind has seen; another kind is ignored, because kinds are
-    /// fixed by the catalogue that both share.
+    /// Merges another sink of the same kind. Ignores other kinds; the shared catalogue fixes the kinds.
     pub fn merge(&mut self, other: &Self) {
         match (self, other) {
             (Self::Counter(counter), Self::Counter(other)) => {

@@ -1,9 +1,9 @@
 //! The distribution of a trend's samples: exact while they are few, in bounded memory when they are many.
 //!
-//! A trend can hold anything a script puts in: milliseconds, bytes, negative numbers, zero. That is why it
-//! is not the histogram of the record, which holds times of 1 us to 1 h.
+//! A trend can hold any number that a script adds: milliseconds, bytes, negative numbers, zero. So it does not use the
+//! record's histogram, which holds times only.
 
-/// So many samples are kept as they are; percentiles are exact up to here.
+/// Up to this many samples are kept unchanged, so that percentiles are exact.
 pub const EXACT_MAX: usize = 10_000;
 
 /// Slots of a page. A page covers one power of two, so a slot is at most 1/512 of its values wide and its
@@ -126,7 +126,7 @@ impl Trend {
         self.percentiles(&[percent])[0]
     }
 
-    /// Several percentiles at once, for the price of one sort.
+    /// Several percentiles at once, with a single sort.
     pub fn percentiles(&self, percents: &[f64]) -> Vec<f64> {
         match &self.shape {
             _ if self.count == 0 => vec![0.0; percents.len()],

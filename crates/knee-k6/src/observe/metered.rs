@@ -19,14 +19,14 @@ pub struct Total {
 }
 
 struct Sum {
-    /// What workers that are done have measured, and what concerns none of them.
+    /// Measurements of finished workers, and samples that belong to no worker.
     meter: Meter,
     /// The meters of workers that are at work.
     live: Vec<Arc<Mutex<Meter>>>,
 }
 
 impl Total {
-    /// A total that has seen nothing.
+    /// An empty total.
     pub fn new(catalog: &Arc<Catalog>, by_part: bool) -> Self {
         let sum = Sum { meter: Meter::new(catalog.clone(), by_part), live: Vec::new() };
         Self { inner: Arc::new((Mutex::new(sum), Condvar::new())) }
@@ -52,7 +52,7 @@ impl Total {
         })
     }
 
-    /// Takes a sample that concerns no worker: how many VUs there are.
+    /// Takes a sample that belongs to no worker: the number of VUs.
     pub fn add(&self, metric: BuiltIn, value: f64, at: Nanos) {
         let place = Place { scenario: "", group: "", at: at.as_nanos() };
         lock(&self.inner.0).meter.add(metric.id(), value, &place, &());

@@ -15,7 +15,7 @@ use super::{Context, Exchange, Observer};
 use crate::metric::{BuiltIn, MetricId};
 use crate::output::{BATCH, Outlet, Sample};
 
-/// A batch is handed over after so long even if it is small.
+/// A batch is sent after this time even if it is small.
 const PACE: Nanos = Nanos::from_millis(200);
 
 /// Bytes sent and received that no sample has reported, by scenario; by group outside of scenarios.
@@ -50,7 +50,7 @@ impl Streamed {
         Plain { context, system: self.system }
     }
 
-    /// Of what happens to a scenario as a whole: there is no group, not even an empty one.
+    /// Position for events of a whole scenario: without a group, not even an empty one.
     fn outside<'a>(&self, context: &'a Context<'a>) -> Plain<'a> {
         Plain { context, system: self.system.without(SystemTag::Group) }
     }
@@ -82,7 +82,7 @@ impl Streamed {
         origin.saturating_add(at)
     }
 
-    /// The samples of bytes for what has passed since the last ones. k6 has a pair an iteration.
+    /// The samples of bytes for what has passed since the last ones. k6 has one pair per iteration.
     fn tell_bytes(&self, sent: u64, received: u64, context: &Context<'_>) {
         let samples = [(BuiltIn::DataSent.id(), sent as f64), (BuiltIn::DataReceived.id(), received as f64)];
         self.push(&samples, context, &self.plain(context));

@@ -1,7 +1,7 @@
 //! One layer of options: the command line, the variables `K6_*`, the script, or the configuration file.
 //!
-//! Knows the name and the kind of every option. Does not fill in defaults and does not judge
-//! combinations; that is done once, on all layers together.
+//! Knows the name and the kind of every option. Does not fill in defaults or check combinations; the resolve module
+//! does that on all layers together.
 
 use std::collections::BTreeMap;
 
@@ -49,10 +49,10 @@ pub struct FlagError {
     pub error: ReadError,
 }
 
-/// Options that exist only to be read and kept, because they concern k6's own services.
+/// Options that are only read and kept, because they concern k6's own services.
 const IGNORED: [&str; 4] = ["cloud", "ext", "metricSamplesBufferSize", "features"];
 
-/// Writes the struct of all options with how each is called in scripts and in the environment.
+/// Defines the struct of all options, with the name of each in scripts and in the environment.
 macro_rules! layer {
     ($($(#[$doc:meta])* $field:ident: $kind:ty, $name:literal, $variable:expr;)*) => {
         /// The options of one layer; `None` means "not set here".
@@ -97,7 +97,8 @@ macro_rules! layer {
                 Ok(layer)
             }
 
-            /// Takes over everything that `over` sets, except for what belongs together; see [`Self::lay`].
+            /// Takes over everything that `over` sets, except options that replace each other as a group; see
+            /// [`Self::lay`].
             fn take(&mut self, over: Self) {
                 $(if over.$field.is_some() { self.$field = over.$field; })*
             }
@@ -206,7 +207,7 @@ impl Layer {
         Ok((layer, unknown))
     }
 
-    /// Whether it says how much load there is, and so replaces what lower layers say about it.
+    /// Whether it sets the amount of load, and so replaces that of lower layers.
     pub const fn decides_execution(&self) -> bool {
         self.duration.is_some()
             || self.iterations.is_some()
@@ -214,8 +215,8 @@ impl Layer {
             || self.scenarios.is_some()
     }
 
-    /// Lays `over` on top. If it decides how much load there is, nothing of the lower layers' duration,
-    /// iterations, stages and scenarios remains; `vus` remains, as in k6.
+    /// Lays `over` on top. If `over` sets the amount of load, the lower layers' duration, iterations, stages and
+    /// scenarios are dropped; `vus` remains, as in k6.
     pub fn lay(&mut self, over: Self) {
         if over.decides_execution() {
             self.duration = None;
@@ -227,7 +228,7 @@ impl Layer {
     }
 }
 
-/// Scenarios tell about themselves without the name of the option, as in k6.
+/// Messages of scenarios do not contain the name of the option, as in k6.
 fn error_of(name: &str, error: &ReadError) -> ConfigError {
     match name {
         "scenarios" => ConfigError::new(error.to_string()),

@@ -69,8 +69,8 @@ fn constant_count(rate: u32, time_unit: Nanos, duration: Nanos) -> u64 {
     }
 }
 
-/// Arrivals of a ramping rate: as often as the area under it is a whole number. The sum is k6's, term by term and in
-/// nanoseconds, because its rounding decides on an arrival at the very end.
+/// Arrivals of a ramping rate: one whenever the area under the rate reaches a whole number. The sum is computed like
+/// k6's, term by term and in nanoseconds, because its rounding decides whether there is an arrival at the very end.
 fn ramping_count(start_rate: u32, time_unit: Nanos, stages: &[StageSpec]) -> u64 {
     let unit = time_unit.0 as f64;
     let per_nano = |rate: u32| f64::from(rate) / unit;

@@ -1,4 +1,4 @@
-//! All layers together: which options win, what the shortcuts mean, and whether the whole is valid.
+//! Combines all layers: applies precedence, expands shortcuts, and validates the result.
 //!
 //! Does not parse thresholds, because metrics are known only after the script was loaded.
 
@@ -27,7 +27,7 @@ pub struct Layers {
     pub cli: Layer,
 }
 
-/// Turns all layers into what runs. `is_exported` knows the functions of the script.
+/// Turns all layers into the resolved options. `is_exported` knows the functions of the script.
 pub fn resolve(layers: Layers, is_exported: impl Fn(&str) -> bool) -> Result<Options, ConfigError> {
     let mut warnings = Vec::new();
     let (file, _) = Layer::from_value(&layers.file)?;
@@ -137,7 +137,7 @@ fn warn_about_default(options: &Layer, warnings: &mut Vec<String>) {
     }
 }
 
-/// Completes every scenario, or tells everything that is wrong at once.
+/// Completes every scenario, or reports all mistakes at once.
 fn check(
     options: &Layer,
     forms: &Scenarios,

@@ -1,6 +1,6 @@
 //! The object that `handleSummary` gets: k6's, field by field.
 //!
-//! Its thresholds say `ok`; those of the exported file say the contrary, see [`super::export`].
+//! Its thresholds have `ok`; those of the exported file are inverted, see [`super::export`].
 
 use md5::{Digest, Md5};
 use serde_json::{Map, Value, json};

@@ -1,7 +1,6 @@
 //! The file of `--summary-export`: k6's first form of the summary, kept for those who read it.
 //!
-//! Its thresholds say the contrary of what one expects: `true` means crossed. k6 keeps it that way
-//! on purpose, so it is kept here.
+//! Its thresholds have inverted values: `true` means crossed. k6 keeps this on purpose, so knee keeps it too.
 
 use serde_json::{Map, Value, json};
 

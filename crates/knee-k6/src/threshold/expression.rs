@@ -11,11 +11,11 @@ use crate::metric::{Kind, Sink};
 /// A parsed threshold: a figure, a comparison, a limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expression {
-    /// Which figure of the metric is meant.
+    /// The figure of the metric.
     pub aggregation: Aggregation,
     /// The comparison.
     pub comparison: Comparison,
-    /// With what.
+    /// The limit.
     pub limit: f64,
 }
 
@@ -145,13 +145,13 @@ const SIGNS: [(&str, Comparison); 7] = [
     ("!=", Comparison::NotEqual),
 ];
 
-/// Why a text is no threshold.
+/// Why a text is not a threshold.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// No comparison with something on its right.
+    /// No comparison with a right side.
     #[error("failed parsing threshold expression {0:?}; reason: malformed threshold expression")]
     Malformed(String),
-    /// What stands left of the comparison is no figure.
+    /// The left side of the comparison is not a figure.
     #[error("failed parsing threshold expression's {source_text:?} left hand side; reason: {reason}")]
     Left {
         /// The whole expression.
@@ -159,7 +159,7 @@ pub enum ExpressionError {
         /// The error of the left side.
         reason: String,
     },
-    /// What stands right of the comparison is no number.
+    /// The right side of the comparison is not a number.
     #[error(
         "failed parsing threshold expresion's {source_text:?} right hand side; reason: strconv.ParseFloat: parsing {number:?}: invalid syntax"
     )]

@@ -131,7 +131,7 @@ impl<'v> Warning<'v> {
     }
 }
 
-/// What became of the requests of a part of the run.
+/// Outcomes of the requests of a part of the run.
 #[derive(Debug, Serialize)]
 struct Requests {
     planned: u64,
@@ -207,7 +207,7 @@ impl MissingPercentile {
     }
 }
 
-/// Both times of the ok answers alone.
+/// Both times of OK responses alone.
 #[derive(Debug, Serialize)]
 struct OkOnly {
     response_time_ms: Summary,

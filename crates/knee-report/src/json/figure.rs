@@ -1,4 +1,4 @@
-//! Figures as the JSON document has them: finite numbers, times in the unit that their member names.
+//! Formats figures for the JSON document: finite numbers, and times in the unit that the member's name states.
 //!
 //! Does not choose what is shown.
 
@@ -12,7 +12,7 @@ pub(crate) fn finite(number: f64) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// Milliseconds to the nanosecond; null where there is no figure.
+/// Milliseconds, with nanosecond precision; null without a figure.
 pub(super) fn reading(reading: Reading) -> Option<f64> {
     reading.nanos().and_then(finite).map(|nanos| nanos.round() / 1e6)
 }

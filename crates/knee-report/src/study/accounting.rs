@@ -1,6 +1,6 @@
 //! The accounting of a study: its trials by validity, variant and workload, and one by one.
 //!
-//! Does not judge a trial; its validity check did. Counts equal warnings, no more.
+//! Does not judge trials; their validity checks did. Only counts equal warnings.
 
 use std::collections::BTreeMap;
 
@@ -79,13 +79,13 @@ struct Warned {
     message: String,
     validity: &'static str,
     trials: usize,
-    /// Whether some trials have it with other figures.
+    /// Whether its figures differ between trials.
     varies: bool,
     cells: BTreeMap<String, usize>,
 }
 
-/// Why trials are not valid: each warning once with its count, the most frequent first. Warnings of one code, or without a
-/// code whose messages differ in their numbers alone, are one, with the message of the first.
+/// Why trials are not valid: each warning once with its count, the most frequent first. Warnings of one code, or
+/// without a code whose messages differ in their numbers alone, are one, with the message of the first.
 pub(super) fn warnings(conclusion: &Conclusion) -> Vec<String> {
     let mut found: BTreeMap<(&str, String), Warned> = BTreeMap::new();
     for entry in &conclusion.trials {
@@ -138,7 +138,7 @@ fn sentence(warned: &Warned) -> String {
     format!("{trials} {}{code} ({from}): {such}{}", warned.validity, warned.message)
 }
 
-/// The text with each number as one sign.
+/// The text with each number replaced by one sign.
 fn without_numbers(text: &str) -> String {
     let mut kind = String::with_capacity(text.len());
     for letter in text.chars() {

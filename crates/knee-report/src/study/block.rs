@@ -1,6 +1,6 @@
 //! The parts of a document: headings, paragraphs, lists, tables, pictures.
 //!
-//! Does not know what they say or how they are laid out.
+//! Does not know their content or layout.
 
 /// What a reader sees, from top to bottom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,22 +22,22 @@ pub enum Block {
     List(Vec<String>),
     /// A table.
     Table(Table),
-    /// Something to be typed, as it is.
+    /// Text to be typed literally.
     Code(String),
     /// A picture. Text leaves it out.
     Picture {
-        /// What it shows, for those who cannot see it.
+        /// Alternative text.
         alt: String,
         /// Where it is, as a link from the document writes it.
         link: String,
     },
-    /// What few will read: Markdown folds it.
+    /// Details; Markdown folds them.
     Folded {
         /// What it is.
         name: String,
         /// What is shown when it is opened.
         inside: Vec<Self>,
-        /// Whether text has it; it is left out otherwise.
+        /// Whether text includes it.
         in_text: bool,
     },
 }
@@ -47,7 +47,7 @@ pub enum Block {
 pub struct Table {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Rows, each with a cell a column.
+    /// Rows, each with one cell per column.
     pub rows: Vec<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the CPUs allow each variant, and what that says about the fastest, in words.
+//! The CPU bound of each variant, and the conclusion for the fastest one, in words.
 //!
 //! Does not calculate; bounds come with the conclusion.
 
@@ -9,8 +9,8 @@ use knee_study::study::{Bound, Component, Conclusion, wording};
 use super::block::{Block, Table};
 use crate::number;
 
-/// From this share of the bound on a service counts as CPU-bound. A judgement: the rest goes to what is charged to no
-/// process, such as interrupts.
+/// From this share of the bound on, a service counts as CPU-bound. A judgement: the rest is CPU time that is charged
+/// to no process, such as interrupts.
 const FULL: f64 = 0.85;
 
 /// Below this share it counts as not CPU-bound. A judgement too.
@@ -46,8 +46,8 @@ fn unknown(conclusion: &Conclusion) -> Option<&'static str> {
     }
 }
 
-/// The variant with the most requests/s; among those that did all that were scheduled, the one that needed the
-/// least CPU time for them.
+/// The variant with the most requests/s. Among variants that answered all scheduled requests, the one with the least
+/// CPU time per request.
 fn fastest<'a>(conclusion: &'a Conclusion, workload: &str) -> Option<&'a Bound> {
     let here = || conclusion.bounds.iter().filter(|bound| bound.cell.workload == workload);
     let cheapest = here().filter(|bound| bound.kept_up).max_by(|a, b| a.limit.total_cmp(&b.limit));

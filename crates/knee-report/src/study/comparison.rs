@@ -1,6 +1,6 @@
-//! Two sides of a comparison as people and programs read them: loaded alternately, or one run each.
+//! Reports of a comparison: of two sides loaded alternately, or of two saved runs.
 //!
-//! Does not calculate and does not judge: verdicts, intervals and noise come with what is shown.
+//! Does not calculate and does not judge: verdicts, intervals and noise are inputs.
 
 use knee_core::validity::Validity;
 use knee_study::compare::{Comparison, Line};
@@ -18,7 +18,7 @@ use crate::number;
 /// The layout's version; rises when a member is removed or changes its meaning.
 pub const VERSION: u32 = 1;
 
-/// Blocks for which the floor of a machine is shown.
+/// Numbers of blocks for which the noise floor is shown.
 const BLOCKS_SHOWN: [usize; 2] = [10, 20];
 
 /// Lost blocks that are shown; on a busy machine all blocks can be lost for the same reason.
@@ -34,17 +34,17 @@ struct Json<'v, T> {
     body: &'v T,
 }
 
-/// A comparison that was driven, as JSON with a line feed at the end.
+/// A comparison with verdict, as JSON with a line feed at the end.
 pub fn comparison_json(comparison: &Comparison) -> String {
     pretty(&Json { format: "knee-compare", version: VERSION, kind: "driven", body: comparison })
 }
 
-/// Two runs beside each other, as JSON with a line feed at the end.
+/// Two saved runs, as JSON with a line feed at the end.
 pub fn record_pair_json(pair: &RecordPair) -> String {
     pretty(&Json { format: "knee-compare", version: VERSION, kind: "records", body: pair })
 }
 
-/// A comparison that was driven: the verdict first, as a comment on a pull request has it.
+/// A comparison with verdict; the verdict comes first, so that it suits a comment on a pull request.
 pub fn comparison(comparison: &Comparison) -> Document {
     let mut blocks = vec![
         Block::Paragraph(in_short(comparison)),
@@ -75,7 +75,7 @@ fn title(comparison: &Comparison) -> String {
     }
 }
 
-/// What a person could send to a colleague.
+/// The summary.
 fn in_short(comparison: &Comparison) -> String {
     let data = format!("Data: {}.", accounting::totals(&comparison.totals));
     let Some(line) = comparison.metrics.first().filter(|line| line.n_blocks > 0) else {
@@ -90,7 +90,7 @@ fn in_short(comparison: &Comparison) -> String {
     format!("{}, B vs A{change}, {verdict}{needed}. {} {data}", line.metric, regressions(comparison))
 }
 
-/// Which metrics got worse, and of which that is open: "no regression" takes a decision on every metric.
+/// The metrics that got worse, and the undecided ones: "no regression" requires a verdict on every metric.
 fn regressions(comparison: &Comparison) -> String {
     let names = |found: &dyn Fn(&&Line) -> bool| {
         let named = comparison.metrics.iter().filter(found).map(|line| line.metric.name());
@@ -109,7 +109,7 @@ fn table<const N: usize>(columns: [&str; N]) -> Table {
     Table { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
 }
 
-/// A change without its sign, for what noise does either way.
+/// A change without its sign, for noise, which has both signs.
 fn either_way(metric: Metric, change: f64) -> String {
     format!("± {}", figure::change(metric, change).trim_start_matches(['+', '-']))
 }
@@ -215,7 +215,7 @@ fn failed_cells(word: &str, reason: &str) -> [String; 4] {
     [word.to_owned(), "–".to_owned(), String::new(), reason.to_owned()]
 }
 
-/// Two runs that were made already.
+/// Two saved runs.
 pub fn record_pair(pair: &RecordPair) -> Document {
     let mut blocks = vec![Block::Paragraph(
         "No verdict: one run per side cannot separate change from noise. `knee compare URL_A URL_B` alternates both."
@@ -282,7 +282,7 @@ fn unknown(pair: &RecordPair) -> Vec<String> {
     ];
     points.push(match &pair.noise {
         Some(noise) => format!(
-            "noise: how far two consecutive runs of one service differ on this machine in 19 of 20 cases ({}); runs at different times differ more",
+            "noise: the most by which two consecutive runs of one service differ on this machine in 19 of 20 cases ({}); runs at different times differ more",
             noise.of
         ),
         None => "the noise of this machine: run `knee calibrate`"
@@ -291,7 +291,7 @@ fn unknown(pair: &RecordPair) -> Vec<String> {
     points
 }
 
-/// The noise of a machine. `notes` are what else is to be said of it.
+/// The noise of a machine. `notes` are further remarks.
 pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -> Document {
     let mut table = table(["metric", "deviation per block", "", ""]);
     for (position, blocks) in BLOCKS_SHOWN.iter().enumerate() {
@@ -306,11 +306,11 @@ pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -
         row
     }));
     let mut points = vec![
-        "noise floor: the change of the mean of this many blocks from noise alone; margins below 1.5 times of it are refused".to_owned(),
-        "deviations are of the logarithm of a ratio (of errors: of the arcsine of the root of the share)".to_owned(),
+        "noise floor: how much noise alone changes the mean of this many blocks; margins below 1.5 times the floor are refused".to_owned(),
+        "deviation: standard deviation of the logarithm of the ratio (for errors: of the arcsine of the square root of the share)".to_owned(),
     ];
     points.extend(calibration.suspicious.iter().map(|metric| {
-        format!("{metric}: the A/A test found a difference; expected once in 20, and if it repeats this machine favours a side")
+        format!("{metric}: the A/A test found a difference; chance does so once in 20 tests, but if it repeats, this machine favours one side")
     }));
     points.extend(notes.iter().cloned());
     let about = format!("A/A test of {} blocks on {machine}. {}.", calibration.blocks, calibration.of);

@@ -82,7 +82,7 @@ fn pictured(blocks: &mut Vec<Block>, heading: String, pictures: Vec<Block>, tabl
     }
 }
 
-/// The comparisons of a workload. Where the first picture shows them, the others and the long table are folded.
+/// The comparisons of a workload. If the first picture shows them, the other pictures and the long table are folded.
 fn compared(blocks: &mut Vec<Block>, workload: &str, mut pictures: Vec<Block>, table: Table) {
     let heading = format!("Effects: {workload}");
     if pictures.is_empty() || table.rows.is_empty() {
@@ -104,7 +104,7 @@ fn section(blocks: &mut Vec<Block>, heading: &str, table: Table) {
     }
 }
 
-/// What a person could send to a colleague: claims, the whole way, and how many trials can be trusted.
+/// The summary: claims, the effect of all steps together, and the number of trials by validity.
 fn in_short(conclusion: &Conclusion) -> Vec<String> {
     let count = |verdict: ClaimVerdict| {
         let number = conclusion.claims.iter().filter(|claim| claim.verdict == verdict).count();
@@ -163,7 +163,7 @@ fn growing(conclusion: &Conclusion) -> Option<String> {
     ))
 }
 
-/// What an exponent means, with a question mark where its interval means other things, too.
+/// The meaning of an exponent, with a question mark if other meanings lie within its interval.
 fn growth_class(growth: &GrowthResult) -> String {
     format!("{}{}", growth.class.name(), if growth.sure { "" } else { "?" })
 }
@@ -204,7 +204,7 @@ fn variants(conclusion: &Conclusion) -> Table {
     table
 }
 
-/// A row a variant, a column a metric that any variant has.
+/// One row per variant, one column per measured metric.
 fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
     let find = |variant: &str, metric: Metric| {
         let cell = Cell { variant: variant.to_owned(), workload: workload.to_owned() };
@@ -338,7 +338,7 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
     points
 }
 
-/// What the trials were too short for.
+/// Notes on trials that were too short.
 fn unknown(conclusion: &Conclusion) -> Option<String> {
     let totals = &conclusion.totals;
     (totals.steady_unknown > 0).then(|| {

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use super::block::{Block, Document, Table};
 use crate::clean;
 
-/// Where the results begin in a file that has them as a part.
+/// Marks the beginning of the results within a file.
 pub const BEGIN: &str = "<!-- results: begin -->";
 
-/// Where they end.
+/// Marks their end.
 pub const END: &str = "<!-- results: end -->";
 
 /// The whole document; every line ends in a line feed.
@@ -19,8 +19,8 @@ pub fn markdown(document: &Document) -> String {
     std::iter::once(title).chain(blocks(&document.blocks, "##")).collect::<Vec<_>>().join("\n")
 }
 
-/// The file `existing` with the document in place of what stands between [`BEGIN`] and [`END`], each on a line of its
-/// own; all else stays as it is. There the document has no title, and its headings are a level lower. `None` if the file
+/// The file `existing` with the document in place of the text between [`BEGIN`] and [`END`], each on a line of its
+/// own; the rest is unchanged. There the document has no title, and its headings are a level lower. `None` if the file
 /// does not have both, in this order, once.
 pub fn within(existing: &str, document: &Document) -> Option<String> {
     let begin = alone(existing, BEGIN)?.1;
@@ -33,7 +33,7 @@ pub fn within(existing: &str, document: &Document) -> Option<String> {
     Some(format!("{before}\n{part}\n{after}"))
 }
 
-/// The first and the last place of the only line that is `mark`, its line feed included.
+/// The range of the only line that is `mark`, including its line feed.
 fn alone(text: &str, mark: &str) -> Option<(usize, usize)> {
     let mut position = 0;
     let mut found = None;
@@ -71,7 +71,7 @@ fn block(block: &Block, level: &str) -> String {
     }
 }
 
-/// A link whose end nothing in it is taken for.
+/// A link destination in which no character is mistaken for its end.
 fn address(link: &str) -> String {
     let mut address = String::with_capacity(link.len());
     for byte in link.bytes() {

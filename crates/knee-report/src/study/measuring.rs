@@ -1,6 +1,6 @@
 //! How a study was measured: command, machine, program, days, and on which CPUs everything ran.
 //!
-//! Does not say how far it can be trusted.
+//! Does not report the validity.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ fn placements(conclusion: &Conclusion) -> Vec<String> {
     written.collect()
 }
 
-/// Whether the generator went before the others.
+/// Whether the generator had precedence over the others.
 fn weights(conclusion: &Conclusion) -> Vec<String> {
     let mut known: BTreeMap<u32, usize> = BTreeMap::new();
     trials(conclusion)
@@ -98,7 +98,7 @@ fn weights(conclusion: &Conclusion) -> Vec<String> {
     written.collect()
 }
 
-/// What `same` means in this study: quick ones and noisy machines have wide margins.
+/// The equivalence margins of this study; quick studies and noisy machines have wide ones.
 fn margins(conclusion: &Conclusion) -> Option<String> {
     let mut known: Vec<(String, Vec<&str>)> = Vec::new();
     for effect in &conclusion.effects {

@@ -1,8 +1,8 @@
 //! The pictures of a study as SVG: the timeline of its variants, effects with their intervals, growth with the data.
 //!
 //! Drawn by `plotters` on white, so that they can be read on a light and on a dark page. Does not calculate: positions
-//! on an axis are those of the conclusion's figures. People who see red and green alike can distinguish the colours,
-//! and each colour has its word beside it.
+//! on an axis come from the conclusion's figures. People who see red and green alike can distinguish the colours, and
+//! each colour has its word beside it.
 
 mod axis;
 
@@ -46,13 +46,13 @@ pub struct Plot {
     pub kind: PlotKind,
     /// Under which workload.
     pub workload: String,
-    /// What it shows, for those who cannot see it.
+    /// Alternative text.
     pub alt: String,
     /// The picture.
     pub svg: String,
 }
 
-/// All pictures that a conclusion carries, in the order of the document.
+/// All pictures of a conclusion, in the order of the document.
 pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
     let mut plots: Vec<Plot> = Vec::new();
     for (workload, _) in &conclusion.workloads {
@@ -72,7 +72,7 @@ pub fn all(conclusion: &Conclusion) -> Vec<Plot> {
     plots
 }
 
-/// A name that no picture has yet.
+/// A name that no other picture has.
 fn unused(plots: &[Plot], wanted: &str) -> String {
     let names = (1..).map(|n| if n == 1 { format!("{wanted}.svg") } else { format!("{wanted}_{n}.svg") });
     let mut free = names.filter(|name| plots.iter().all(|plot| plot.file != *name));

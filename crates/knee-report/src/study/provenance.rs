@@ -1,4 +1,4 @@
-//! How a study was made: the sessions in which its trials were run, and what makes its document again.
+//! How a study was made: the sessions in which its trials ran, and the command that repeats it.
 //!
 //! Does not know the trials; those are part of the conclusion.
 
@@ -6,12 +6,12 @@ use knee_core::record::{Build, Machine};
 use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// A stretch of a study without a stop: a study that was resumed has several.
+/// An uninterrupted part of a study; a resumed study has several.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Session {
     /// Wall-clock time of its start, since the Unix epoch.
     pub started: Nanos,
-    /// The first of the study's trials that it made, from 0.
+    /// Index of its first trial in the study, from 0.
     pub first_trial: usize,
     /// The program that measured.
     pub build: Build,
@@ -24,7 +24,7 @@ pub struct Session {
 pub struct Provenance {
     /// Sessions, the first one first; none if they were not kept.
     pub sessions: Vec<Session>,
-    /// The command that makes study and document again.
+    /// The command that repeats the study and its document.
     pub command: Option<String>,
     /// The folder of the pictures as a link from the document writes it; `None` leaves pictures out.
     pub plots: Option<String>,

@@ -1,6 +1,6 @@
-//! What each switch of an ablation is worth: alone on the baseline, and as the last step to the best variant.
+//! The effect of each switch of an ablation: alone on the baseline, and as the last step to the best variant.
 //!
-//! Says what the comparisons said, side by side and in order of the gain at the end; does not judge.
+//! Shows the results of the comparisons side by side, ordered by the gain of the last step; does not judge.
 
 use knee_study::metric::Metric;
 use knee_study::statistics::location;
@@ -16,12 +16,12 @@ struct SwitchEffect<'a> {
     switch: &'a str,
     /// The baseline with the switch against the baseline.
     alone: &'a Effect,
-    /// The best variant against the same without the switch.
+    /// The best variant against the best variant without the switch.
     last: Option<&'a Effect>,
 }
 
 impl<'a> SwitchEffect<'a> {
-    /// What the switch is worth, if `alone` is the comparison of a switch on the baseline.
+    /// The effects of the switch, if `alone` is the comparison of a switch on the baseline.
     fn of(alone: &'a Effect, effects: &'a [Effect]) -> Option<Self> {
         let Relation::Added(switch) = &alone.relation else { return None };
         let removed = Relation::Removed(switch.clone());
@@ -41,7 +41,7 @@ impl<'a> SwitchEffect<'a> {
         [self.alone.verdict == verdict, self.last.is_some_and(|last| last.verdict == verdict)]
     }
 
-    /// How much better the last step makes it, on the scale of the differences.
+    /// The improvement by the last step, on the scale of the differences.
     fn gain(&self) -> f64 {
         let Some(last) = self.last.filter(|last| !last.differences.is_empty()) else { return f64::MIN };
         let gain = location::mean(&last.differences);
@@ -49,7 +49,7 @@ impl<'a> SwitchEffect<'a> {
     }
 }
 
-/// The switches under a workload by the first metric that tells anything, those that the best variant would miss most first.
+/// The switches under a workload, by the first metric with a result; those with the largest last step come first.
 fn worths<'a>(conclusion: &'a Conclusion, workload: &str) -> Vec<SwitchEffect<'a>> {
     let effects = &conclusion.effects;
     let by = |metric: &Metric| {
@@ -63,7 +63,7 @@ fn worths<'a>(conclusion: &'a Conclusion, workload: &str) -> Vec<SwitchEffect<'a
     worths
 }
 
-/// A row a switch; none if the study is no ablation.
+/// One row per switch; none if the study is not an ablation.
 pub(super) fn table(conclusion: &Conclusion, workload: &str) -> Table {
     let worths = worths(conclusion, workload);
     let mut table = Table::new(["switch", "alone", "as the last step"]);
@@ -92,7 +92,7 @@ fn cell(effect: Option<&Effect>) -> String {
     format!("{change} ({}), {}", figure::interval(metric, &range), effect.verdict.name())
 }
 
-/// Which switches carry the best variant, and which come along; nothing if the study is no ablation.
+/// Which switches make the best variant faster, and which have no effect; nothing if the study is not an ablation.
 pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
     let workload = &conclusion.workloads.first()?.0;
     let worths = worths(conclusion, workload);

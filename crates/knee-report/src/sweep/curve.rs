@@ -1,7 +1,6 @@
-//! The curve of a sweep: response time and achieved load over what was offered, and what is marked
-//! on it.
+//! The curve of a sweep: response time and achieved load over the offered load, with marks.
 //!
-//! Says what is drawn; the text and the SVG draw it.
+//! Defines what is drawn; the text and the SVG draw it.
 
 use knee_study::sweep::rule::Outcome;
 use knee_study::sweep::{LevelRange, LoadKind, Report};
@@ -13,7 +12,7 @@ use crate::view::reading::Reading;
 pub struct Dot {
     /// What was asked for.
     pub level: f64,
-    /// What was answered, a second.
+    /// Throughput, per second.
     pub achieved: f64,
     /// Median response time in seconds.
     pub p50: Option<f64>,
@@ -23,7 +22,7 @@ pub struct Dot {
     pub outcome: Outcome,
 }
 
-/// A place on the axis of levels.
+/// A mark on the axis of levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mark {
     /// What it is.
@@ -39,19 +38,19 @@ pub struct Mark {
 pub struct Curve {
     /// Steps of the ladder, ascending by level.
     pub dots: Vec<Dot>,
-    /// Knee, capacity, breaking point, as far as they are known.
+    /// Knee, capacity and breaking point, if known.
     pub marks: Vec<Mark>,
     /// The unit of levels.
     pub unit: &'static str,
-    /// The unit of what is achieved.
+    /// The unit of throughput.
     pub rate_unit: &'static str,
     /// Name of the tail.
     pub tail: &'static str,
-    /// Whether levels are drawn in proportion (logarithms): when they span far.
+    /// Whether the axis of levels is logarithmic: it is if they span a wide range.
     pub log_levels: bool,
 }
 
-/// Levels that span more than this are drawn in logarithms.
+/// The axis is logarithmic if levels span more than this factor.
 const FAR: f64 = 30.0;
 
 impl Curve {

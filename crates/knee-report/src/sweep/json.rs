@@ -328,7 +328,7 @@ fn step<'v>(trial: &'v FinishedStep, why: &'v str) -> Step<'v> {
     }
 }
 
-/// What a sample carries; the rest is null.
+/// The figures that a sample supports; the others are null.
 fn times(times: &knee_core::estimate::Distribution) -> StepTimes {
     let at = |q: f64| Reading::from(times.quantile(q)).nanos().map(|nanos| nanos / 1e6);
     StepTimes {

@@ -1,6 +1,6 @@
 //! A sweep as Markdown, for a document or a pull request.
 //!
-//! Lays a [`SweepView`] out and calculates nothing. What others said is written as code or escaped.
+//! Lays a [`SweepView`] out and calculates nothing. Foreign text is written as code or escaped.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What a sweep found, in words.
+//! The findings of a sweep, in words.
 //!
 //! Does not lay anything out.
 
@@ -36,7 +36,7 @@ pub struct Remark {
     pub sentences: Vec<String>,
 }
 
-/// How the sweep was made.
+/// The settings of the sweep.
 pub fn terms(report: &Report) -> Vec<String> {
     let config = &report.config;
     let load = match config.kind {
@@ -71,7 +71,7 @@ fn rules(report: &Report) -> String {
     rules.join(" and ")
 }
 
-/// The result in a sentence or two that a person could send to a colleague.
+/// The result in one or two sentences.
 pub fn headline(report: &Report) -> String {
     let unit = report.unit();
     let rules = rules(report);
@@ -151,7 +151,7 @@ fn miss(miss: &Miss) -> String {
     }
 }
 
-/// What was found, a line each.
+/// The findings, one per line.
 pub fn findings(report: &Report) -> Vec<Finding> {
     let mut findings = vec![Finding {
         name: "capacity",
@@ -243,7 +243,8 @@ fn recovery(report: &Report) -> Option<Finding> {
             (format!("recovers at {} {unit}", level(at)), format!("after about {}", seconds(spent)))
         }
         Recovery::Metastable(at) => {
-            let lower = at.map_or("nor at a quarter".to_owned(), |at| format!("only at {}", level(at)));
+            let lower =
+                at.map_or("so does a quarter".to_owned(), |at| format!("it holds only at {}", level(at)));
             (
                 "metastable".to_owned(),
                 format!("0.9 of the capacity fails for 30 s after the overload; {lower}"),
@@ -254,7 +255,7 @@ fn recovery(report: &Report) -> Option<Finding> {
     Some(Finding { name: "after overload", value, remark })
 }
 
-/// What models say, and what the capacity is worth.
+/// Results of the models, and the users and cost that the capacity supports.
 pub fn remarks(report: &Report) -> Vec<Remark> {
     let mut models: Vec<String> = Vec::new();
     models.extend(report.cpu.as_ref().map(cpu));
@@ -270,8 +271,8 @@ pub fn remarks(report: &Report) -> Vec<Remark> {
     remarks
 }
 
-/// The percentiles that the steps behind the result have too few requests for: how long a step must be, and
-/// how a limit on them is judged.
+/// The percentiles for which the steps behind the result have too few requests: how long a step must be, and how a
+/// limit on them is judged.
 fn missing(report: &Report) -> Vec<String> {
     let steps = deciding(report);
     let mut statistics: Vec<Statistic> = report.config.slos.iter().map(|slo| slo.statistic).collect();
@@ -314,7 +315,9 @@ fn cpu(bound: &CpuBound) -> String {
     let CpuBound { demand, cores, bound: most, share, host_busy } = bound;
     let end = match (bound.finding(), host_busy) {
         (CpuFinding::Limit, _) => "CPU-bound".to_owned(),
-        (CpuFinding::NotTheLimit, _) => "not CPU-bound: check locks, pools and what it waits for".to_owned(),
+        (CpuFinding::NotTheLimit, _) => {
+            "not CPU-bound: check locks, pools and what the service waits for".to_owned()
+        }
         (CpuFinding::Unknown, Some(busy)) => format!(
             "no conclusion, because all processes together (stores, load generator) kept this machine's CPUs {} busy",
             number::percent(*busy)
@@ -332,7 +335,8 @@ fn cpu(bound: &CpuBound) -> String {
     )
 }
 
-/// Measured times this many times what M/M/c predicts are worth a word, and so is the inverse.
+/// If the measured time is more than this multiple of M/M/c's prediction, or less than its inverse, the report
+/// explains it.
 const FAR: f64 = 2.0;
 
 fn queue(queue: &Queue) -> String {
@@ -424,7 +428,7 @@ fn three(value: f64) -> f64 {
     (value / magnitude).round() * magnitude
 }
 
-/// An amount in a currency that is not named.
+/// An amount without its currency.
 fn money(amount: f64) -> String {
     let decimals =
         if amount >= 1.0 { 2 } else { (2 - amount.max(1e-9).log10().floor() as i32).clamp(3, 9) as usize };

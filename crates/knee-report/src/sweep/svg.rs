@@ -1,5 +1,5 @@
-//! The curve of a sweep as an SVG: response time above, answered load below, what was found marked
-//! on both. Drawn by `plotters`.
+//! The curve of a sweep as an SVG: response time above, throughput below, with the findings marked on both. Drawn by
+//! `plotters`.
 //!
 //! Does not calculate. People who see red and green alike can distinguish the colours, and every mark
 //! has its name beside it.
@@ -30,7 +30,7 @@ const fn colour(mark: &Mark) -> RGBColor {
     }
 }
 
-/// The picture. With fewer than two levels there is no curve: it says so.
+/// The picture. With fewer than two levels, a text says that there is no curve.
 pub fn render(view: &SweepView<'_>) -> String {
     let mut svg = String::new();
     {
@@ -115,7 +115,7 @@ fn tail(dot: &Dot) -> Option<f64> {
     dot.tail
 }
 
-/// Passes are full, what says nothing is a ring.
+/// Passes are filled; void steps are rings.
 fn fill(dot: &Dot, colour: RGBColor) -> ShapeStyle {
     match dot.outcome {
         Outcome::Pass | Outcome::Fail => colour.filled(),
@@ -123,7 +123,7 @@ fn fill(dot: &Dot, colour: RGBColor) -> ShapeStyle {
     }
 }
 
-/// What was answered over levels.
+/// Throughput over levels.
 fn answered<X>(curve: &Curve, area: &Area<'_>, levels: X, most: f64) -> Drawn
 where
     X: AsRangedCoord<Value = f64, CoordDescType: ValueFormatter<f64>>,
@@ -152,7 +152,7 @@ where
     Ok(())
 }
 
-/// The place of something found, over the whole height.
+/// The band of a finding, over the whole height.
 fn band<X, Y>(
     chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>,
     mark: &Mark,

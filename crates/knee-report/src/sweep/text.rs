@@ -1,6 +1,6 @@
 //! The report of a sweep for a terminal: the result, the curve, the steps.
 //!
-//! Lays a [`SweepView`] out and calculates nothing but where on a grid a dot goes. Lines never
+//! Lays a [`SweepView`] out and calculates only the positions of dots on a grid. Lines never
 //! exceed the width.
 
 use knee_study::sweep::FinishedStep;
@@ -120,7 +120,7 @@ impl Grid {
     }
 }
 
-/// Which of `count` places a share of 0 to 1 is.
+/// Index, among `count`, of a share of 0 to 1.
 fn position(share: f64, count: usize) -> usize {
     ((share.clamp(0.0, 1.0) * (count - 1) as f64).round() as usize).min(count - 1)
 }
@@ -193,7 +193,7 @@ fn axis(curve: &Curve, levels: (f64, f64), grid: &Grid, style: &Style) -> Vec<St
     lines
 }
 
-/// What was answered over what was asked for: on the diagonal as long as the service keeps up.
+/// Throughput over the offered load: on the diagonal as long as the service keeps up.
 fn achieved(curve: &Curve, style: &Style) -> Vec<String> {
     let Some(levels) = curve.levels() else { return Vec::new() };
     let most = curve.dots.iter().map(|dot| dot.achieved).fold(0.0, f64::max);
@@ -276,7 +276,7 @@ fn validity(view: &SweepView<'_>, style: &Style) -> Vec<String> {
     lines
 }
 
-/// The line that is shown when a step is done: what came of it, and about how much is left.
+/// The line printed when a step is done: its result, and about how much time is left.
 pub fn step_line(
     trial: &FinishedStep,
     kind: knee_study::sweep::LoadKind,

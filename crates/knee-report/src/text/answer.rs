@@ -10,7 +10,7 @@ use crate::View;
 use crate::number::{self, percent, rate};
 use crate::view::reading::Reading;
 
-/// Goodput, response time and errors in a sentence; nothing if nothing was measured, or if the figures must not be used.
+/// Goodput, response time and errors in a sentence; empty if nothing was measured, or if the figures must not be used.
 pub fn lines(view: &View, style: &Style) -> Vec<String> {
     if view.total.response.count == 0 || view.validity.validity == Validity::Invalid {
         return Vec::new();
@@ -20,7 +20,7 @@ pub fn lines(view: &View, style: &Style) -> Vec<String> {
     wrap("", pieces.iter().map(String::as_str), ", ", style.width)
 }
 
-/// Two response times: p50 and p99, or the nearest figures that the sample carries.
+/// Two response times: p50 and p99, or the nearest figures that the sample supports.
 fn times(view: &View, style: &Style) -> String {
     let times = &view.total.response;
     let shown = |name: &str, reading: Reading| {

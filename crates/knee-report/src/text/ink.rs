@@ -1,6 +1,6 @@
 //! Colour and width: how a line is painted, cut and wrapped.
 //!
-//! Colour repeats what the words say and never says anything alone. Does not know what is shown.
+//! Colour only repeats what the words say. Does not know the content.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -14,7 +14,7 @@ pub enum Palette {
     Ansi,
 }
 
-/// What a piece of text is.
+/// Role of a piece of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// Text.
@@ -22,11 +22,11 @@ pub enum Tone {
     Plain,
     /// A heading.
     Strong,
-    /// Less important than what is around it.
+    /// Less important than the text around it.
     Faint,
-    /// As it should be.
+    /// A good result.
     Good,
-    /// To be looked at.
+    /// A warning.
     Warn,
     /// Wrong.
     Bad,
@@ -52,7 +52,7 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text, cut to `columns` with an ellipsis where something is missing.
+/// The text, cut to `columns`; an ellipsis marks the cut.
 pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();

@@ -1,6 +1,6 @@
 //! One line per interval, for logs and pipes: 80 columns under a header.
 //!
-//! Every time carries its own unit, so that a line can be read alone. Does not know about
+//! Every time carries its own unit, so that each line can be read by itself. Does not know about
 //! terminals.
 
 use knee_core::record::Point;
@@ -29,7 +29,7 @@ const COLUMNS: [(&str, usize); 10] = [
 /// median and maximum of response time and service time, requests in flight at the end, requests that
 /// ended other than ok, generator lag at 99 %, CPU of the busiest worker.
 ///
-/// There is no p99: an interval seldom has the requests that one needs, and a maximum needs one.
+/// There is no p99: an interval seldom has enough requests for one. A maximum needs one request only.
 pub fn header() -> String {
     COLUMNS.iter().map(|(name, columns)| right(name, *columns)).collect()
 }
@@ -67,8 +67,8 @@ fn compact(nanos: f64, unit: Option<Unit>) -> String {
     number::time(nanos, unit).replace(' ', "")
 }
 
-/// The end of an interval; to the millisecond if it is too short to show otherwise, as that of the last
-/// answers is.
+/// The end of an interval; with milliseconds if the interval is too short to show otherwise, like the one of the last
+/// responses.
 fn end(point: &Point) -> String {
     let short = point.to.since(point.from) < Nanos::from_millis(100) && point.to < Nanos::from_secs(100);
     if short { format!("{:.3}s", point.to.as_secs_f64()) } else { clock(point.to) }

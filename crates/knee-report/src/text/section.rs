@@ -1,6 +1,6 @@
-//! The parts of the report that count: summary, endpoints, status codes, errors.
+//! The counting parts of the report: summary, endpoints, status codes, errors.
 //!
-//! Shows zero where a zero says something, and leaves out what did not take place.
+//! Shows zero where it is informative, and omits what did not happen.
 
 use knee_core::outcome::{Blame, Outcome};
 use knee_core::record::Ending;
@@ -20,7 +20,7 @@ const ENDPOINTS_MAX: usize = 20;
 /// Width of the labels of the summary, with their indent.
 const LABEL: usize = 14;
 
-/// What was asked, what was got, how long it took.
+/// The summary: load, results, duration.
 pub fn summary(view: &View, style: &Style) -> Vec<String> {
     let mut lines = vec![heading("Summary", "", style)];
     let mut item = |label: &str, pieces: Vec<String>, joint: &str| {
@@ -99,7 +99,7 @@ fn connections(total: &RequestStats, warm_up: &RequestStats) -> Vec<String> {
     for (number, what) in [
         (total.resent, "requests resent"),
         (total.redirects, "redirects followed"),
-        (total.surplus, "answers with surplus bytes"),
+        (total.surplus, "responses with trailing bytes"),
     ] {
         if number > 0 {
             pieces.push(format!("{} {what}", count(number)));
@@ -117,7 +117,7 @@ fn warm_up(view: &View) -> Vec<String> {
     pieces.push("not in these figures".to_owned());
     if view.from_warm_up > 0 {
         let are = if view.from_warm_up == 1 { "is" } else { "are" };
-        pieces.push(format!("{} more, open all through, {are}", count(view.from_warm_up)));
+        pieces.push(format!("{} more, open throughout, {are}", count(view.from_warm_up)));
     }
     pieces
 }
@@ -125,8 +125,8 @@ fn warm_up(view: &View) -> Vec<String> {
 fn ending(view: &View, style: &Style) -> Vec<String> {
     let text = match view.ending {
         Ending::Completed => return Vec::new(),
-        Ending::Interrupted => "the run was interrupted; requests in flight were waited for".to_owned(),
-        Ending::Aborted => "the run was aborted; requests in flight were not waited for".to_owned(),
+        Ending::Interrupted => "the run was interrupted; knee waited for the requests in flight".to_owned(),
+        Ending::Aborted => "the run was aborted; knee did not wait for the requests in flight".to_owned(),
         Ending::Truncated => format!(
             "the record has no end: its writer was killed. The figures cover the first {}",
             view.span.total
@@ -136,7 +136,7 @@ fn ending(view: &View, style: &Style) -> Vec<String> {
     wrap_words(&first, &text, style.width)
 }
 
-/// Endpoints side by side; nothing if there is only one.
+/// A table of endpoints; nothing if there is only one.
 pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
     let mut busy: Vec<_> = view.endpoints.iter().filter(|e| e.stats.books.planned > 0).collect();
     if busy.len() < 2 {
@@ -176,8 +176,8 @@ pub fn endpoints(view: &View, style: &Style) -> Vec<String> {
     lines
 }
 
-/// The `scheme://host:port` of all names that have one, if it is the same: it would push out of the line
-/// what tells the names apart.
+/// The `scheme://host:port` that all names share, if they do. It is omitted from the table, because it would leave no
+/// room for the part that distinguishes the names.
 fn common_origin(names: &[impl AsRef<str>]) -> Option<&str> {
     let mut origins = names.iter().filter_map(|name| origin(name.as_ref()));
     let first = origins.next()?;
@@ -192,7 +192,7 @@ fn origin(name: &str) -> Option<&str> {
     Some(&name[begin..end])
 }
 
-/// Whole answers by status code, the most frequent first.
+/// Complete responses by status code, the most frequent first.
 pub fn statuses(view: &View, style: &Style) -> Vec<String> {
     let mut status = view.total.status.clone();
     if status.is_empty() {
@@ -214,7 +214,7 @@ pub fn statuses(view: &View, style: &Style) -> Vec<String> {
     lines
 }
 
-/// Faults with who is to blame, and what was said.
+/// Faults with their blame and messages.
 pub fn errors(view: &View, style: &Style) -> Vec<String> {
     let errors = &view.total.errors;
     if errors.is_empty() {
@@ -238,7 +238,7 @@ pub fn errors(view: &View, style: &Style) -> Vec<String> {
     lines
 }
 
-/// A dash alone, where a table has no room for the reason.
+/// A dash alone, for tables without room for the reason.
 fn short(text: String) -> String {
     if text.starts_with('–') { "–".to_owned() } else { text }
 }

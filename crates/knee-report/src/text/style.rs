@@ -22,7 +22,7 @@ impl Default for Style {
     }
 }
 
-/// A heading, and after it what applies to all that follows.
+/// A heading with a remark that applies to everything below it.
 pub(super) fn heading(name: &str, remark: &str, style: &Style) -> String {
     let remark = cut(remark, style.width.saturating_sub(name.len() + 1));
     let name = style.palette.paint(Tone::Strong, name);

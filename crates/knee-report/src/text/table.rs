@@ -29,14 +29,14 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// To which side the cells of a column go.
+/// Alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Words.
     Left,
     /// Numbers.
     Right,
-    /// Words that are cut when the line is full; the first such column gives way.
+    /// Words that can be cut; if a line is too long, the first such column is cut.
     Flexible,
 }
 

@@ -1,6 +1,6 @@
 //! The parts of the report that show times: the table of both times, the histogram, the phases.
 //!
-//! One unit for a whole table. What the sample cannot carry is a dash with the size it would take.
+//! One unit for a whole table. A figure that the sample does not support is a dash with the sample size that it needs.
 
 use knee_core::outcome::Outcome;
 use knee_core::tally::Phase;
@@ -33,7 +33,7 @@ pub fn reading(reading: Reading, scale: Scale) -> String {
     }
 }
 
-/// Response time, service time and send delay side by side; OK responses apart where others are among them.
+/// Response time, service time and send delay side by side; OK responses in separate columns if other responses exist.
 pub fn table(view: &View, style: &Style) -> Vec<String> {
     let total = &view.total;
     if total.response.count == 0 {
@@ -59,7 +59,7 @@ pub fn table(view: &View, style: &Style) -> Vec<String> {
         table.row(std::iter::once(Cell::from(*name)).chain(cells).collect());
     }
     let over = match total.response.count {
-        1 => "over the one request there was".to_owned(),
+        1 => "over one request".to_owned(),
         count => format!("over all {} requests", number::count(count)),
     };
     let remark = format!("in {}, {over}", scale.unit);
@@ -74,7 +74,7 @@ fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
     let bounds = view.total.response.bounds;
     if bounds > 0 {
         let text = format!(
-            "at least: {} requests did not end in time; how long they would have taken is not known.",
+            "at least: {} requests did not end in time; how long they would have taken is unknown.",
             number::count(bounds)
         );
         lines.extend(wrap_words("  ≥ ", &text, style.width));
@@ -82,8 +82,7 @@ fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
     if let Some((all, ok)) = view.tail_contrast() {
         let unit = scale.unit;
         let text = format!(
-            "p99 of the response time is {} {unit} over all requests and {} {unit} over the ok answers alone: \
-             failures take part in the tail.",
+            "The p99 of the response time is {} {unit} over all requests and {} {unit} over OK responses alone: the tail contains failed requests.",
             reading(all, scale),
             reading(ok, scale)
         );
@@ -92,7 +91,7 @@ fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
     lines
 }
 
-/// What it takes for the percentiles that are not shown.
+/// The requests that the missing percentiles need.
 fn missing(view: &View, style: &Style) -> Vec<String> {
     let pieces = view.missing.iter().enumerate().map(|(position, missing)| {
         let verb = if position == 0 { " needs" } else { "" };
@@ -106,7 +105,7 @@ fn missing(view: &View, style: &Style) -> Vec<String> {
     wrap("  – ", pieces.iter().map(String::as_str), ", ", style.width)
 }
 
-/// How response times are spread.
+/// The distribution of response times.
 pub fn histogram(view: &View, style: &Style) -> Vec<String> {
     let rows = &view.histogram;
     let Some(most) = rows.iter().map(|row| row.count).max() else { return Vec::new() };
@@ -132,7 +131,7 @@ pub fn histogram(view: &View, style: &Style) -> Vec<String> {
     lines
 }
 
-/// A figure that is not zero never reads so.
+/// A figure that is not zero is never shown as zero.
 fn above_zero(figure: Reading, scale: Scale) -> String {
     let step = 10_f64.powf(-(scale.decimals as f64)) * scale.unit.nanos();
     match figure.nanos() {
@@ -141,8 +140,8 @@ fn above_zero(figure: Reading, scale: Scale) -> String {
     }
 }
 
-/// What the time of a request consists of. A phase that never took any time has no row: an
-/// answer that one read brings whole is received in no time at all.
+/// The phases of a request's time. A phase that never took any time has no row: a response that arrives in a single
+/// read is received in zero time.
 pub fn phases(view: &View, style: &Style) -> Vec<String> {
     let took_time = |times: &TimeSummary| times.max.nanos().is_some_and(|max| max > 0.0);
     let phases: Vec<_> =

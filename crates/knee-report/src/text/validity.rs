@@ -57,7 +57,8 @@ pub fn answer(view: &View, style: &Style) -> Vec<String> {
     lines
 }
 
-/// Why a run is not valid, in one line without colours, for where no report is printed; `None` for a valid run.
+/// Why a run is not valid, in one line without colours, for cases in which no report is printed; `None` for a valid
+/// run.
 pub fn reason_line(view: &View) -> Option<String> {
     let worst = view.validity.warnings.first()?;
     Some(format!("{}: {}", worst.validity.name(), said(worst)))
@@ -93,7 +94,7 @@ pub fn headline(validity: Validity, warnings: usize, style: &Style) -> String {
     format!("{heading} {}, {count}{meaning}", style.palette.paint(tone(validity), validity.name()))
 }
 
-/// The figures worth a look, the most telling first. What the platform cannot measure is left out.
+/// The most informative diagnostics, the most important first. Omits figures that the platform cannot measure.
 fn figures(diagnostics: &Diagnostics, style: &Style) -> Vec<String> {
     let Diagnostics { load, generator, .. } = diagnostics;
     let time = |nanos: Nanos| number::time(nanos.0 as f64, style.unit);

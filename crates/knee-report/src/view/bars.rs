@@ -15,11 +15,11 @@ pub struct Bar {
     pub upto: f64,
     /// How many requests lie in it.
     pub count: u64,
-    /// How many of them only took at least that long.
+    /// How many of them are lower bounds.
     pub bounds: u64,
 }
 
-/// Rows for a distribution. None when there is nothing; one when all times are the same.
+/// Rows for a distribution. No row without times; one row if all times are equal.
 ///
 /// Steps of equal width lead from the least time to the greatest. If the greatest is more than
 /// twice the 99th percentile they end at that percentile, and the last row takes the rest: a

@@ -1,6 +1,6 @@
-//! Figures that only formats of other tools ask for.
+//! Figures that only formats of other tools need.
 //!
-//! Nothing of this is in the project's own reports.
+//! The project's own reports have none of them.
 
 use knee_core::estimate::{Distribution, samples_needed};
 use knee_core::outcome::Outcome;
@@ -30,17 +30,17 @@ pub const FOREIGN_SHARES: [(&str, f64); 9] = [
 pub struct Foreign {
     /// Share of the requests that came due that ended ok, 0 to 1.
     pub ok_share: Option<f64>,
-    /// Bytes of body of an answer, on average.
+    /// Mean body size of a response in bytes.
     pub body_bytes_per_answer: Option<u64>,
-    /// Bytes of body a second over the whole run.
+    /// Body bytes per second over the whole run.
     pub body_bytes_per_second: Option<f64>,
     /// Response time of all outcomes, at [`FOREIGN_SHARES`].
     pub response: [Reading; 9],
-    /// Last byte sent until first byte of the answer, at [`FOREIGN_SHARES`].
+    /// Time from the last byte sent to the first byte of the response, at [`FOREIGN_SHARES`].
     pub wait: [Reading; 9],
     /// The same as rows to draw.
     pub wait_histogram: Vec<Bar>,
-    /// Ok answers a second, by interval.
+    /// OK responses per second, by interval.
     pub rates: Rates,
 }
 
@@ -48,7 +48,7 @@ pub struct Foreign {
 /// late.
 const WHOLE: f64 = 0.99;
 
-/// Ok answers a second of the intervals that lie wholly in the window.
+/// OK responses per second of the intervals that lie wholly in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// Their mean.

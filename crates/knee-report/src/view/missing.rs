@@ -1,18 +1,18 @@
-//! The percentiles that a run is too short for, and how long it must be.
+//! The percentiles for which a run is too short, and the duration that they need.
 //!
-//! What a sample can carry is decided in [`knee_core::estimate`].
+//! [`knee_core::estimate`] decides what a sample supports.
 
 use knee_core::unit::Nanos;
 
 use super::reading::Reading;
 use super::time_summary::{PERCENTILES, TimeSummary};
 
-/// A percentile of the response time that a run has too few requests for.
+/// A percentile of the response time for which a run has too few requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingPercentile {
     /// Its name: `p99`.
     pub name: &'static str,
-    /// How many requests it takes.
+    /// How many requests it needs.
     pub requests: u64,
     /// How long they take at the rate of this run, in whole seconds rounded up where it is a second or more; `None`
     /// if the run has no rate.

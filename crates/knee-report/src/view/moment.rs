@@ -1,4 +1,4 @@
-//! One interval of a run as a line over time shows it.
+//! One interval of a run, for charts over time.
 //!
 //! Does not lay out lines; see [`crate::text::interval`].
 
@@ -57,8 +57,8 @@ impl Moment {
     }
 }
 
-/// Whether a bound lies below a percentile is not known of an interval; if there is one at all,
-/// everything counts as a lower bound.
+/// An interval does not show whether a lower bound lies below a percentile. If it has any, all its figures count as
+/// lower bounds.
 fn readings(times: Option<[Nanos; 4]>, count: u64, bounded: bool) -> [Reading; 4] {
     std::array::from_fn(|position| match (times, SHARES.get(position)) {
         (None, _) => Reading::Nothing,
@@ -67,7 +67,7 @@ fn readings(times: Option<[Nanos; 4]>, count: u64, bounded: bool) -> [Reading; 4
     })
 }
 
-/// What `figure` of all intervals sums up to from `from` to `to`. An interval that lies partly
+/// The sum of `figure` over all intervals from `from` to `to`. An interval that lies partly
 /// outside counts with the share of it that lies inside.
 pub fn within(series: &[Moment], from: Nanos, to: Nanos, figure: impl Fn(&Moment) -> u64) -> f64 {
     series.iter().map(|moment| figure(moment) as f64 * share_inside(moment, from, to)).sum()

@@ -1,7 +1,7 @@
 //! One figure about a set of times, as every report shows it.
 //!
-//! What a sample can carry is decided in [`knee_core::estimate`]; this only gives quantiles, ends
-//! and means the same form.
+//! [`knee_core::estimate`] decides what a sample supports; this type only gives quantiles, extremes and means the same
+//! form.
 
 use knee_core::estimate::Quantile;
 use knee_core::unit::Nanos;
@@ -11,9 +11,9 @@ use knee_core::unit::Nanos;
 pub enum Reading {
     /// The figure.
     Exactly(Nanos),
-    /// A lower bound: requests whose times only say "at least" take part in it.
+    /// A lower bound, because some of its times are lower bounds.
     AtLeast(Nanos),
-    /// The sample is too small to carry it; it takes this many.
+    /// The sample is too small for it.
     TooFew {
         /// The smallest sample that would do.
         needed: u64,

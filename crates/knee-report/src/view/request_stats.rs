@@ -1,6 +1,6 @@
-//! What one tally says, summed up: a run, an endpoint or a warm-up.
+//! Summary of one tally: of a run, an endpoint or a warm-up.
 //!
-//! Does not know rates: a tally has no span of time.
+//! Has no rates, because a tally has no time span.
 
 use knee_core::estimate::Distribution;
 use knee_core::histogram::Histogram;
@@ -17,11 +17,11 @@ pub struct RequestStats {
     pub books: Accounting,
     /// done - due, over all outcomes.
     pub response: TimeSummary,
-    /// done - due of the ok answers alone.
+    /// done - due of OK responses alone.
     pub response_ok: TimeSummary,
     /// done - sent, over all requests that were sent.
     pub service: TimeSummary,
-    /// done - sent of the ok answers alone.
+    /// done - sent of OK responses alone.
     pub service_ok: TimeSummary,
     /// sent - due, over all requests that were sent.
     pub send_delay: TimeSummary,
@@ -29,13 +29,13 @@ pub struct RequestStats {
     pub generator_lag: TimeSummary,
     /// By phase, in the order of [`Phase::ALL`].
     pub phases: [TimeSummary; 6],
-    /// Whole answers by status code, ascending by code.
+    /// Complete responses by status code, ascending.
     pub status: Vec<(u16, u64)>,
     /// Faults, by who is to blame and then the most frequent first.
     pub errors: Vec<Error>,
     /// Bytes handed to the kernel, heads included, before TLS.
     pub bytes_sent: u64,
-    /// Bytes of answers, heads included, after TLS.
+    /// Bytes of responses, heads included, after TLS.
     pub bytes_received: u64,
     /// Bytes of bodies as received.
     pub bytes_body: u64,
@@ -45,7 +45,7 @@ pub struct RequestStats {
     pub resent: u64,
     /// Redirects followed.
     pub redirects: u64,
-    /// Answers followed by bytes that nothing asked for.
+    /// Responses followed by bytes that no request asked for.
     pub surplus: u64,
     /// Different bodies; the flag says that there were more than can be counted separately.
     pub bodies: (u64, bool),
@@ -58,7 +58,7 @@ pub struct Error {
     pub fault: Fault,
     /// How often.
     pub count: u64,
-    /// What was said about it; words of others, not to be shown without [`crate::clean`].
+    /// Its messages. They are foreign text and must pass through [`crate::clean`] before they are shown.
     pub examples: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ impl Error {
         self.fault.blame()
     }
 
-    /// How requests with this fault are booked.
+    /// The outcome of requests with this fault.
     pub const fn outcome(&self) -> Outcome {
         match self.fault {
             Fault::RequestTimeout => Outcome::Timeout,
@@ -109,7 +109,7 @@ impl RequestStats {
         }
     }
 
-    /// Requests that came due and did not end well.
+    /// Requests that came due and did not end ok.
     pub fn not_ok(&self) -> u64 {
         self.books.planned.saturating_sub(self.books.count(Outcome::Ok))
     }

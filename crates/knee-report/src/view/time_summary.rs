@@ -28,8 +28,8 @@ pub struct TimeSummary {
 }
 
 impl TimeSummary {
-    /// Sums up a distribution. `least_bound` is the least of its lower bounds: if nothing is
-    /// less, the least time is a lower bound itself.
+    /// Sums up a distribution. `least_bound` is the least of its lower bounds: if no time is less, the least time is
+    /// itself a lower bound.
     pub fn of(distribution: &Distribution, least_bound: Option<Nanos>) -> Self {
         let Summary { n, bounds, mean, min, max, p50, p90, p95, p99, p99_9 } = distribution.summary();
         Self {
@@ -53,8 +53,8 @@ impl TimeSummary {
         [("mean", self.mean), ("min", self.min), p(0), p(1), p(2), p(3), p(4), ("max", self.max)]
     }
 
-    /// The median, or the mean where the sample cannot carry a median: a typical time in
-    /// nanoseconds, by which a unit can be chosen. Zero without any.
+    /// The median, or the mean if the sample does not support a median: a typical time in nanoseconds for choosing a
+    /// unit. Zero without any.
     pub fn typical(&self) -> f64 {
         self.percentiles[0].nanos().or(self.mean.nanos()).unwrap_or(0.0)
     }

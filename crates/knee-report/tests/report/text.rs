@@ -175,9 +175,9 @@ fn an_overloaded_server_is_called_so_and_its_times_are_lower_bounds() {
       max             ≥ 32.99         ≥ 31.0000              1.99
       – p99.9 needs 100,000 requests (50.0 s at this rate)
       ≥ at least: 6,000 requests did not end in time; how long they would have taken
-        is not known.
-      ! p99 of the response time is ≥ 3.99 s over all requests and 2.03 s over the
-        ok answers alone: failures take part in the tail.
+        is unknown.
+      ! The p99 of the response time is ≥ 3.99 s over all requests and 2.03 s over
+        OK responses alone: the tail contains failed requests.
 
     Response time histogram up to, in s; □ took at least that long
        0.42  [1,576]  ■■■■■■■■
@@ -209,7 +209,7 @@ fn an_overloaded_server_is_to_blame_and_every_warning_is_listed() {
       503    1,000 answers
 
     Errors and who is to blame
-      server     1,800  no whole answer within the time limit
+      server     1,800  no complete response within the time limit
                         - no answer in 2 s
 
     Validity: suspect, 4 warnings; read these figures with the warnings
@@ -280,7 +280,7 @@ fn a_run_in_which_nothing_was_due() {
       Duration    0 s
       Data        0 B received, 0 B sent
       Connections 0 opened
-      Ending      the run was interrupted; requests in flight were waited for
+      Ending      the run was interrupted; knee waited for the requests in flight
 
     Validity: valid, no warnings
     ");
@@ -316,7 +316,7 @@ fn a_record_without_an_end() {
       max             ≥ 8.444             8.438            0.0278
       – p99.9 needs 100,000 requests (9.00 s at this rate)
       ≥ at least: 13 requests did not end in time; how long they would have taken is
-        not known.
+        unknown.
 
     Response time histogram up to, in ms; □ took at least that long
       0.349  [ 3,031]  ■■■■□

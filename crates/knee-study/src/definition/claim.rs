@@ -1,4 +1,4 @@
-//! Claims and published figures: what others said, tied to what is measured here.
+//! Claims and published figures, tied to measurements of this study.
 //!
 //! Does not judge a claim; see [`crate::study`].
 
@@ -12,12 +12,12 @@ use super::raw::{self, Text};
 use super::{Cell, Claim, Expectation, Published, Test, plan};
 use crate::metric::{Metric, Unit};
 
-/// All claims, in the order of the file. Those that say nothing that could be tested are noted and left out.
+/// All claims, in the order of the file. Claims without a valid test are noted and left out.
 pub(super) fn claims(raw: BTreeMap<Text, raw::Claim>, known: &Known, finder: &mut Finder<'_>) -> Vec<Claim> {
     let mut claims = Vec::new();
     for (id, raw) in in_order(raw) {
         if raw.text.get_ref().trim().is_empty() {
-            finder.note(raw.text.span(), format!("claim `{}` says nothing", id.get_ref()), "");
+            finder.note(raw.text.span(), format!("claim `{}` has no text", id.get_ref()), "");
         }
         let text = raw.text.get_ref().clone();
         if let Some(test) = test(&id, raw, known, finder) {
@@ -32,14 +32,14 @@ fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> O
         let tested =
             raw.expect.is_some() || raw.below.is_some() || raw.above.is_some() || raw.workload.is_some();
         if tested || reason.trim().is_empty() {
-            let what = format!("claim `{}` is either tested or `untestable` for a reason", id.get_ref());
+            let what = format!("claim `{}` needs either a test or a reason in `untestable`", id.get_ref());
             finder.note(id.span(), what, "");
         }
         return Some(Test::Untestable(reason));
     }
     let (Some(variant), Some(workload), Some(metric)) = (raw.variant, raw.workload, raw.metric) else {
         let what = format!("claim `{}` needs `variant`, `workload` and `metric`", id.get_ref());
-        finder.note(id.span(), what, "or `untestable = \"why\"`");
+        finder.note(id.span(), what, "give all three, or `untestable = \"why\"`");
         return None;
     };
     let variant_known = look_in("variant", &variant, &known.variants, finder);
@@ -82,7 +82,7 @@ fn other_side(
 ) -> Option<Cell> {
     if against.is_none() && against_workload.is_none() {
         let what = format!("claim `{}` does not say what it is compared with", id.get_ref());
-        finder.note(id.span(), what, "`against = \"ARM\"`, or `against_workload = \"WORKLOAD\"`");
+        finder.note(id.span(), what, "write `against = \"VARIANT\"` or `against_workload = \"WORKLOAD\"`");
         return None;
     }
     let variant = against.filter(|name| look_in("variant", name, &known.variants, finder));
@@ -105,7 +105,7 @@ fn factor(text: &Text, metric: Metric, expect: Expectation, finder: &mut Finder<
     if factor.is_none() {
         finder.note(
             text.span(),
-            format!("`{}` is no factor above 1", text.get_ref()),
+            format!("`{}` is not a factor above 1", text.get_ref()),
             "as in \"2x\" or \"1.25x\"",
         );
     } else if expect == Expectation::Same {

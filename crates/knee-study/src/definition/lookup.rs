@@ -1,4 +1,4 @@
-//! What several tables of a `study.toml` need: names looked up, numbers and times checked, with their place.
+//! Helpers for several tables of a `study.toml`: look up names, check numbers and times, with their positions.
 //!
 //! Does not know what a table means; [`super::resolve`] and what it calls do.
 
@@ -35,7 +35,7 @@ pub(super) fn check_value(
     }
 }
 
-/// The service that is meant: the one named, or `main`, or the only one there is.
+/// The service: the named one, or `main`, or the only one.
 pub(super) fn service(
     named: Option<Text>,
     position: Range<usize>,

@@ -1,4 +1,4 @@
-//! The table `[design]`: which variants, how often, by what.
+//! The table `[design]`: variants, blocks and metrics.
 //!
 //! Does not put trials in order; see [`crate::design`].
 
@@ -17,13 +17,13 @@ use crate::metric::{self, Metric};
 /// of the exact test is 2 / 2^R.
 pub const BLOCKS_MIN: usize = 8;
 
-/// Blocks where a design does not say.
+/// Default number of blocks.
 const BLOCKS: usize = 10;
 
-/// Metrics where a design does not say.
+/// Default metrics.
 const METRICS: [Metric; 4] = [Metric::Goodput, Metric::P50, Metric::P95, Metric::Errors];
 
-/// The design; what is wrong with it is noted. `None` only without a variant that it could be about.
+/// The design; its mistakes are noted. `None` only if there is no variant for it.
 pub(super) fn design(
     raw: Spanned<raw::Design>,
     variants: &[Variant],
@@ -67,25 +67,30 @@ fn quick(names: &[Text], order: &[String], finder: &mut Finder<'_>) -> Vec<Strin
     part.map(|name| name.get_ref().clone()).collect()
 }
 
-/// Whether the kind has what it needs, and nothing it does not use.
+/// Checks that the design has the keys that its kind needs, and no others.
 fn fits(design: &Design, variants: &[Variant], position: std::ops::Range<usize>, finder: &mut Finder<'_>) {
     let mut note = |what: &str, hint: &str| finder.note(position.clone(), what, hint);
     if design.measure == Nanos::ZERO {
-        note("a trial of no time measures nothing", "as in `measure = \"5s\"`");
+        note("`measure` must be above zero", "as in `measure = \"5s\"`");
     }
     match design.kind {
         DesignKind::Ladder | DesignKind::Pairs
             if design.order.len() < 2 && design.pairs.is_empty() && !design.aa =>
         {
-            note("a comparison needs two variants", "or `aa = true`, to compare a variant with itself");
+            note(
+                "a comparison needs two variants",
+                "add one, or write `aa = true` to compare a variant with itself",
+            );
         }
         DesignKind::Ablation => {
             match design.best.as_ref().map(|best| (find(variants, best), find(variants, &design.baseline))) {
-                None => note("an ablation needs `best`", "the variant whose switches are removed one by one"),
+                None => {
+                    note("an ablation needs `best`", "name the variant whose switches are removed one by one")
+                }
                 Some((Some(best), Some(baseline))) if best.switches == baseline.switches => {
                     note(
                         "`baseline` and `best` have the same switches",
-                        "an ablation takes apart in what they differ",
+                        "an ablation measures the switches in which the two differ",
                     );
                 }
                 Some(_) => {}
@@ -124,7 +129,7 @@ fn order(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<Strin
                 finder.note(
                     name.span(),
                     format!("variant `{}` is listed twice", name.get_ref()),
-                    "use `aa = true` for an A/A",
+                    "use `aa = true` for an A/A test",
                 );
             } else {
                 order.push(name.get_ref().clone());
@@ -166,7 +171,7 @@ fn pairs(raw: &raw::Design, known: &Known, finder: &mut Finder<'_>) -> Vec<[Stri
         let both = look_in("variant", from, &known.variants, finder)
             & look_in("variant", to, &known.variants, finder);
         if both && from.get_ref() == to.get_ref() {
-            finder.note(pair.span(), "a pair has two different variants", "use `aa = true` for an A/A");
+            finder.note(pair.span(), "a pair has two different variants", "use `aa = true` for an A/A test");
         } else if both {
             pairs.push([from.get_ref().clone(), to.get_ref().clone()]);
         }
@@ -183,7 +188,7 @@ fn growth(raw: Option<&Spanned<raw::Growth>>, known: &Known, finder: &mut Finder
     let least = sizes.first().copied().unwrap_or_default();
     let wide = least > 0 && sizes.last().copied().unwrap_or_default() >= least.saturating_mul(8);
     if sizes.len() < 4 || sizes.len() != raw.sizes.get_ref().len() || !rising || !wide {
-        let what = "growth needs four or more rising sizes, the last eight times the first or more";
+        let what = "growth needs at least four rising sizes, the last at least eight times the first";
         finder.note(raw.sizes.span(), what, "as in [1000, 2000, 4000, 8000]");
     }
     Some(Growth { switch: switch.get_ref().clone(), sizes })
@@ -206,7 +211,7 @@ fn span(text: Option<Text>, otherwise_s: u64, finder: &mut Finder<'_>) -> Nanos 
 fn share(key: &str, raw: &Spanned<knee_core::fixture::Setting>, finder: &mut Finder<'_>) -> Option<f64> {
     let share = metric::share(&written(raw.get_ref())).filter(|share| *share > 0.0 && *share < 1.0);
     if share.is_none() {
-        let what = format!("`{key}` is a share above 0 and below 100 %");
+        let what = format!("`{key}` must be a share above 0 and below 100 %");
         finder.note(raw.span(), what, "as in \"5%\"");
     }
     share

@@ -1,4 +1,4 @@
-//! What is wrong with a `study.toml`, and where.
+//! Mistakes in a `study.toml`, with their positions.
 //!
 //! Does not print.
 
@@ -11,7 +11,7 @@ use std::ops::Range;
 pub struct Problem {
     /// What is wrong; names what was written. No full stop.
     pub what: String,
-    /// The file as the caller called it.
+    /// The file, by the caller's name for it.
     pub file: String,
     /// Line, from 1.
     pub line: usize,
@@ -77,7 +77,7 @@ fn position(text: &str, byte: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
-/// The mistake that reading the text itself found, in the words of the reference page.
+/// A mistake found by the parser, in the words of the reference page.
 pub(super) fn syntax(finder: &mut Finder<'_>, error: &toml::de::Error) {
     let message = error.message().lines().next().unwrap_or_default();
     let what = message

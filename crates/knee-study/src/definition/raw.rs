@@ -1,4 +1,4 @@
-//! `study.toml` as it is written, with the place of everything that can be wrong.
+//! `study.toml` as written, with the position of everything that can be wrong.
 //!
 //! Does not know what the names refer to; see [`super::resolve`].
 

@@ -1,12 +1,12 @@
-//! From the text of a `study.toml` to its definition, or to what is wrong with it.
+//! Reads the text of a `study.toml`: returns its definition or its mistakes.
 //!
 //! Does not open the file.
 
 use super::{Definition, Problems, placeholder, problem, resolve, structure};
 
 impl Definition {
-    /// Reads a `study.toml`. `file` is how the caller calls it; `exists` says whether a file, relative to
-    /// the study's folder, is there.
+    /// Reads a `study.toml`. `file` is its name in messages; `exists` reports whether a file, relative to the study's
+    /// folder, exists.
     pub fn read(text: &str, file: &str, exists: &dyn Fn(&str) -> bool) -> Result<Self, Problems> {
         let mut finder = problem::Finder::new(text, file);
         let document = structure::document(text, &mut finder);

@@ -1,4 +1,4 @@
-//! From what is written to what it means: every name looked up, every number checked, with its place.
+//! Resolves a written definition: looks up every name and checks every number, with its position.
 //!
 //! Does not read text; see [`super::raw`].
 
@@ -12,7 +12,7 @@ use super::raw::{self, Document, Text};
 use super::{Definition, DesignKind, Passed, Switch, claim, plan, variant, workload};
 use crate::study::lineup;
 
-/// The definition, if it could be put together at all; what is wrong is with the finder.
+/// The definition, if it is complete; the finder has the mistakes.
 pub(super) fn definition(
     document: Document,
     finder: &mut Finder<'_>,
@@ -82,7 +82,7 @@ fn switches(
             }
             _ => {
                 let what = format!("switch `{}` needs either `env` or `argument`", name.get_ref());
-                finder.note(name.span(), what, "it says how the service gets the value");
+                finder.note(name.span(), what, "the service gets the value through it");
                 // Variants can name it without a second complaint; the definition is refused as it is.
                 Passed::Env(String::new())
             }

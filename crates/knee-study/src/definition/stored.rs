@@ -1,7 +1,7 @@
 //! The declaration of a stored study, whose keys had other names in older versions.
 //!
-//! Only `trials.jsonl` is read like this: in a `study.toml` an old key is an unknown one, so the declaration's own types
-//! have no aliases.
+//! Only `trials.jsonl` is read like this. In a `study.toml` an old key is an unknown key, so the declaration's own
+//! types have no aliases.
 
 use knee_core::fixture::Declaration;
 use serde::{Deserialize, Deserializer, de};

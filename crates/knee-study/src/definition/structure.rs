@@ -1,4 +1,4 @@
-//! A `study.toml` as tables and keys: every mistake of form, and every placeholder that does not exist.
+//! Reads a `study.toml` as tables and keys. Finds every mistake of form and every unknown placeholder.
 //!
 //! Does not look up the names that tables give; see [`super::resolve`].
 
@@ -12,9 +12,9 @@ use toml::de::{DeTable, DeValue, Deserializer};
 use super::problem::{self, Finder, nearest};
 use super::raw::Document;
 
-/// The document, if it has all that it needs; what is wrong is with the finder.
+/// The document, if it is complete; the finder has the mistakes.
 ///
-/// Reading ends at the first mistake of form. So what is wrong there is taken out, and the rest is read again.
+/// The parser stops at the first mistake of form. So each faulty entry is removed and the rest is read again.
 pub(super) fn document(text: &str, finder: &mut Finder<'_>) -> Option<Document> {
     let (mut tables, errors) = DeTable::parse_recoverable(text);
     if !errors.is_empty() {
@@ -45,8 +45,7 @@ pub(super) fn document(text: &str, finder: &mut Finder<'_>) -> Option<Document> 
     }
 }
 
-/// Takes out the entry whose key or value is at `span`, wherever it is. Whether it was a table; `None` if there is
-/// no such entry.
+/// Removes the entry whose key or value is at `span`. Returns whether it was a table; `None` if there is no such entry.
 fn remove(table: &mut DeTable<'_>, span: &Range<usize>) -> Option<bool> {
     let here = table.iter().find(|(key, value)| key.span() == *span || value.span() == *span);
     if let Some((name, is_table)) =

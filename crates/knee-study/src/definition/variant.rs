@@ -1,4 +1,4 @@
-//! Variants: each builds on another, down to one that builds on none.
+//! Variants: each extends another, down to one that extends none.
 //!
 //! Does not apply a variant to a service: the test fixture does.
 
@@ -9,7 +9,8 @@ use super::lookup::{Known, check_value, in_order, lookup, service, written};
 use super::problem::Finder;
 use super::raw::{self, Text};
 
-/// All variants with all their settings, in the order of the file. Those that cannot be resolved are noted and left out.
+/// All variants with all their settings, in the order of the file. Those that cannot be resolved are noted and left
+/// out.
 pub(super) fn variants(
     raw: BTreeMap<Text, raw::Variant>,
     known: &Known,
@@ -51,7 +52,7 @@ fn check(
 ) {
     if name.get_ref().is_empty() || name.get_ref().chars().any(|letter| letter.is_control() || letter == ',')
     {
-        finder.note(name.span(), "the name of a variant has letters, no comma and no line break", "");
+        finder.note(name.span(), "the name of a variant must have letters, no comma and no line break", "");
     }
     if let Some(extends) = &variant.extends {
         lookup("variant", extends, all.iter().map(|(name, _)| name.get_ref().as_str()), finder);
@@ -66,18 +67,18 @@ fn check(
         finder.note(command.span(), "a command needs a program", "as in [\"target/release/server\"]");
     }
     if let Some(revision) = variant.revision.as_ref().filter(|revision| !is_revision(revision.get_ref())) {
-        let what = format!("`{}` is no git revision", revision.get_ref());
-        finder.note(revision.span(), what, "a branch, a tag or a commit");
+        let what = format!("`{}` is not a git revision", revision.get_ref());
+        finder.note(revision.span(), what, "give a branch, a tag or a commit");
     }
 }
 
-/// What git could take for a revision and not for an option. Whether it exists is the caller's to find out.
+/// Whether git reads the text as a revision and not as an option. The caller checks whether it exists.
 fn is_revision(text: &str) -> bool {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || "-._/@^~{}".contains(letter);
     !text.is_empty() && !text.starts_with('-') && text.chars().all(allowed)
 }
 
-/// The variant, the variant it builds on, and so on; `None` if that goes round in a circle. An unknown one ends it.
+/// The variant, the variant it extends, and so on; `None` for a circle. An unknown variant ends the chain.
 fn chain<'a>(name: &'a Text, all: &'a [(Text, raw::Variant)]) -> Option<Vec<(&'a Text, &'a raw::Variant)>> {
     let find = |name: &Text| all.iter().find(|(known, _)| known.get_ref() == name.get_ref());
     let mut chain: Vec<(&Text, &raw::Variant)> = Vec::new();
@@ -92,7 +93,7 @@ fn chain<'a>(name: &'a Text, all: &'a [(Text, raw::Variant)]) -> Option<Vec<(&'a
     Some(chain)
 }
 
-/// Settings of the whole chain; what is nearer to the variant wins.
+/// Settings of the whole chain; settings nearer to the variant win.
 fn resolved(name: &Text, chain: &[(&Text, &raw::Variant)], service: String, known: &Known) -> Variant {
     let defaults = known.switches.iter().map(|(name, switch)| (name.clone(), switch.default.clone()));
     let mut variant = Variant {

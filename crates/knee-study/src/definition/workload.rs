@@ -1,4 +1,4 @@
-//! Workloads: a request that is sent over and over, or a script.
+//! Workloads: a repeated request, or a script.
 //!
 //! Does not open scripts, and does not compute when a request is due.
 
@@ -9,7 +9,7 @@ use super::problem::Finder;
 use super::raw::{self, Text};
 use super::{Load, Request, Workload};
 
-/// Connections where a workload does not say.
+/// Default number of connections.
 const CONNECTIONS: u32 = 20;
 
 /// Methods that a request can have.
@@ -59,11 +59,11 @@ fn request(raw: raw::Workload, finder: &mut Finder<'_>) -> Option<Request> {
     }
     let path = raw.path?;
     if !path.get_ref().starts_with('/') || path.get_ref().contains(char::is_whitespace) {
-        let what = format!("`{}` is no path", path.get_ref());
+        let what = format!("`{}` is not a path", path.get_ref());
         finder.note(
             path.span(),
             what,
-            "it begins with `/` and has no spaces; the service's address is put before it",
+            "begin it with `/`, without spaces; knee puts the service's address before it",
         );
     }
     let method = raw.method.as_ref().map_or("GET", |method| method.get_ref());

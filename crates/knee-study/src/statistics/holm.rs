@@ -1,10 +1,10 @@
-//! Several metrics at once: Holm's correction.
+//! Holm's correction for tests of several metrics.
 //!
 //! Does not choose which tests belong together.
 
-/// Adjusted p of each test, in the order given: a test is significant at level alpha if its adjusted p is
-/// below alpha, and then the chance of any false one among all of them stays below alpha whatever their
-/// dependence (Holm, Scandinavian Journal of Statistics 6, 1979).
+/// Adjusted p of each test, in the order given. A test is significant at level alpha if its adjusted p is below alpha.
+/// The chance of any false positive among all tests then stays below alpha, however they depend on each other (Holm,
+/// Scandinavian Journal of Statistics 6, 1979).
 pub fn adjust(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|first, second| p_values[*first].total_cmp(&p_values[*second]));

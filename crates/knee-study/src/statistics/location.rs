@@ -1,13 +1,13 @@
-//! Where a sample lies: mean, spread, median, and the estimate that a single wild round cannot pull away.
+//! Location of a sample: mean, spread, median, and an estimate that is robust against outliers.
 //!
-//! Does not say how sure that is; see [`super::paired`].
+//! Computes no confidence intervals; see [`super::paired`].
 
-/// Arithmetic mean; NaN of nothing.
+/// Arithmetic mean; NaN for an empty sample.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance (divided by n - 1); 0 of fewer than two values.
+/// Sample variance (divided by n - 1); 0 for fewer than two values.
 pub fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
@@ -16,12 +16,12 @@ pub fn variance(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// Sample standard deviation; 0 of fewer than two values.
+/// Sample standard deviation; 0 for fewer than two values.
 pub fn deviation(values: &[f64]) -> f64 {
     variance(values).sqrt()
 }
 
-/// The median; of an even number of values the mean of the middle two. NaN of nothing.
+/// The median; for an even number of values, the mean of the middle two. NaN for an empty sample.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -33,9 +33,9 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The Hodges-Lehmann estimate: the median of all means of two values, each with itself among them
-/// (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). Up to 29 % of the values can be
-/// outliers without pulling it away. NaN of nothing.
+/// The Hodges-Lehmann estimate: the median of the means of all pairs of values, including each value with itself
+/// (Hodges and Lehmann, Annals of Mathematical Statistics 34, 1963). It stays bounded if up to 29 % of the values are
+/// outliers. NaN for an empty sample.
 pub fn hodges_lehmann(values: &[f64]) -> f64 {
     let mut means = Vec::with_capacity(values.len() * (values.len() + 1) / 2);
     for (position, first) in values.iter().enumerate() {
@@ -44,8 +44,8 @@ pub fn hodges_lehmann(values: &[f64]) -> f64 {
     median(&means)
 }
 
-/// Skewness as the third moment has it (g1), 0 of a sample that does not vary. Beyond 1 either way the mean
-/// and the Hodges-Lehmann estimate should be looked at side by side.
+/// Skewness by the third moment (g1); 0 for a sample that does not vary. If it is above 1 or below -1, compare the
+/// mean with the Hodges-Lehmann estimate.
 pub fn skewness(values: &[f64]) -> f64 {
     let (mean, n) = (mean(values), values.len() as f64);
     let moment = |power: i32| values.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / n;
@@ -53,7 +53,7 @@ pub fn skewness(values: &[f64]) -> f64 {
     if second > 0.0 { moment(3) / second.powf(1.5) } else { 0.0 }
 }
 
-/// Least and greatest value; `None` of nothing.
+/// Minimum and maximum; `None` for an empty sample.
 pub fn range(values: &[f64]) -> Option<(f64, f64)> {
     let least = values.iter().copied().reduce(f64::min)?;
     let greatest = values.iter().copied().reduce(f64::max)?;

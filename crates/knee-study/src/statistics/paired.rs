@@ -1,7 +1,7 @@
-//! Differences of paired blocks: their mean, its interval, and the one block on which the result might rest alone.
+//! Differences of paired blocks: their mean, its confidence interval, and single blocks on which a result depends.
 //!
-//! A difference is `y(b) - y(a)` of one block, with `y` the logarithm of what was measured, so `exp` of it is
-//! a ratio. Does not decide; see [`super::verdict`].
+//! A difference is `y(b) - y(a)` of one block, where `y` is the logarithm of the measured figure. `exp` of a
+//! difference is therefore a ratio. Does not decide; see [`super::verdict`].
 
 use super::location::{deviation, mean};
 use super::student;
@@ -17,14 +17,14 @@ pub struct Paired {
 /// An interval on the scale of the differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceInterval {
-    /// Lower end; minus infinity where one round cannot bound it.
+    /// Lower end; minus infinity if there is one block only.
     pub low: f64,
     /// Upper end.
     pub high: f64,
 }
 
 impl ConfidenceInterval {
-    /// Whether no value in it is 0, nor nearer to 0 than `margin` (0 or more).
+    /// Whether all of it lies on one side of 0, farther away than `margin` (0 or more).
     pub fn excludes(self, margin: f64) -> bool {
         self.low > margin || self.high < -margin
     }
@@ -76,7 +76,7 @@ impl Paired {
     }
 
     /// The interval of the mean that misses the truth with probability `alpha` (Student, Biometrika 6, 1908):
-    /// exact for normal differences, and close for others because a round's figure is already an average.
+    /// exact for normal differences, and close for others, because the figure of a block is already an average.
     pub fn interval(&self, alpha: f64) -> ConfidenceInterval {
         let reach = if self.n_blocks() < 2 {
             f64::INFINITY
@@ -88,7 +88,7 @@ impl Paired {
         ConfidenceInterval { low: self.mean - reach, high: self.mean + reach }
     }
 
-    /// The same without round `place` (counted from 0); `None` if none is left.
+    /// The same without block `place` (counted from 0); `None` if no block is left.
     pub fn without(&self, position: usize) -> Option<Self> {
         let mut rest = self.differences.clone();
         if position < rest.len() {
@@ -97,7 +97,7 @@ impl Paired {
         Self::new(rest)
     }
 
-    /// Blocks without which `read` says something else (the jackknife of Quenouille and Tukey, one at a time).
+    /// Blocks whose removal, one at a time, changes the result of `read` (the jackknife of Quenouille and Tukey).
     pub fn moved_by<R: PartialEq>(&self, read: impl Fn(&Self) -> R) -> Vec<usize> {
         let all = read(self);
         let differs = |position: &usize| self.without(*position).is_some_and(|rest| read(&rest) != all);

@@ -1,17 +1,16 @@
-//! What a number of blocks can see, and how many blocks something takes to be seen.
+//! The smallest difference that a number of blocks detects, and the number of blocks that a difference needs.
 //!
-//! Does not look at the effect found, only at the spread: power after the fact from the effect itself would
-//! say nothing new.
+//! Uses the spread only, not the effect found: power computed from the observed effect adds no information.
 
 use super::student;
 
-/// The chance with which a difference is to be found that is there.
+/// The chance of detecting a difference that exists.
 pub const POWER: f64 = 0.8;
 
-/// More blocks than are practical; beyond it the estimate says only "more".
+/// The largest practical number of blocks; beyond it there is no estimate.
 pub const BLOCKS_MAX: usize = 10_000;
 
-/// The smallest difference that `blocks` blocks find with a chance of 80 %, on the scale of the differences:
+/// The smallest difference that `blocks` blocks detect with a chance of 80 %, on the scale of the differences:
 /// `(t(1 - alpha/2) + t(0.8)) s / sqrt(R)` (Bloom, Evaluation Review 19, 1995). Infinite below two blocks.
 pub fn mde(deviation: f64, n_blocks: usize, alpha: f64) -> f64 {
     if n_blocks < 2 {
@@ -22,8 +21,8 @@ pub fn mde(deviation: f64, n_blocks: usize, alpha: f64) -> f64 {
     t * deviation / (n_blocks as f64).sqrt()
 }
 
-/// The fewest blocks that find a difference of `margin` with a chance of 80 %; `None` if that takes more
-/// than [`ROUNDS_MAX`]. The degrees of freedom are those of the answer, not of the blocks there were.
+/// The fewest blocks that detect a difference of `margin` with a chance of 80 %; `None` if more than [`ROUNDS_MAX`].
+/// Uses the degrees of freedom of the returned number, not of the existing blocks.
 pub fn blocks_needed(deviation: f64, margin: f64, alpha: f64) -> Option<usize> {
     if mde(deviation, BLOCKS_MAX, alpha) > margin {
         return None;

@@ -1,13 +1,14 @@
-//! The exact test of no difference: which of all ways to exchange the two sides look as lopsided as this one.
+//! The exact test of no difference: the share of all ways to swap the two sides that give a mean as extreme as the
+//! observed one.
 //!
-//! If both sides of every round are the same service, each difference could as well have the other sign
-//! (Fisher, The Design of Experiments, 1935, section 21). Nothing is assumed of the shape of the noise.
+//! If both sides of every block are the same service, each difference could equally have the opposite sign
+//! (Fisher, The Design of Experiments, 1935, section 21). The test assumes nothing about the shape of the noise.
 //! Does not correct for several metrics; see [`super::holm`].
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-/// Up to so many blocks all 2^R ways are tried; above, a sample of them.
+/// Up to this many blocks, all 2^R ways are tried; above, a sample of them.
 pub const EXACT_MAX: usize = 20;
 
 /// Size of that sample. Its p is good to about 3 % of itself at 0.01.
@@ -15,8 +16,7 @@ const DRAWS: u64 = 100_000;
 
 /// Two-sided p: the share of sign patterns whose mean is as far from 0 as that of the blocks, or farther.
 ///
-/// With R blocks it is never below 2 / 2^R. The `seed` only matters above [`EXACT_MAX`] blocks. 1 without
-/// a round.
+/// With R blocks it is never below 2 / 2^R. The `seed` matters only above [`EXACT_MAX`] blocks. 1 without a block.
 pub fn p_value(differences: &[f64], seed: u64) -> f64 {
     let scale: f64 = differences.iter().map(|difference| difference.abs()).sum();
     if scale == 0.0 {
@@ -31,13 +31,13 @@ pub fn p_value(differences: &[f64], seed: u64) -> f64 {
     }
 }
 
-/// The least p that `blocks` blocks can give.
+/// The smallest p that `blocks` blocks can give.
 pub fn least_p(n_blocks: usize) -> f64 {
     2.0 / 2.0_f64.powi(n_blocks.min(1_000) as i32)
 }
 
-/// Counts all patterns half by half: every sum of the one half is held against the sorted sums of the other
-/// (Horowitz and Sahni, Journal of the ACM 21, 1974), which takes 2^(R/2) steps instead of 2^R. The first sign stays: a
+/// Counts all patterns in two halves: each sum of one half is compared with the sorted sums of the other (Horowitz and
+/// Sahni, Journal of the ACM 21, 1974), which takes 2^(R/2) steps instead of 2^R. The first sign is fixed, because a
 /// pattern and its mirror image are equally far from 0.
 fn exact(differences: &[f64], observed: f64) -> f64 {
     let Some((first, rest)) = differences.split_first() else { return 1.0 };

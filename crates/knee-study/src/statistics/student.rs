@@ -4,9 +4,8 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// The value below which a t-distributed variable with `freedom` degrees of freedom stays with
-/// probability `probability` (above 0, below 1). Infinite without a degree of freedom: one round says
-/// nothing about the spread.
+/// The value below which a t-distributed variable with `freedom` degrees of freedom stays with probability
+/// `probability` (above 0, below 1). Infinite without a degree of freedom: one block says nothing about the spread.
 pub fn quantile(probability: f64, freedom: usize) -> f64 {
     if freedom == 0 {
         return f64::INFINITY.copysign(probability - 0.5);

@@ -1,12 +1,13 @@
 //! How fast a series rises or falls: Theil-Sen, least squares on logarithms.
 //!
-//! Does not remove trends. Does assume that points are independent, which the length of a queue is not: neighbours
-//! look alike, so the interval is too tight: callers also require a minimum slope.
+//! Does not remove trends. Assumes that points are independent. Consecutive lengths of a queue are not, so their
+//! interval is too narrow; callers therefore also require a minimum slope.
 
 use super::location::{mean, median};
 use super::student;
 
-/// The variance of Kendall's score of a series (Mann, Econometrica 13, 1945; ties as in Kendall, Rank Correlation Methods).
+/// The variance of Kendall's score of a series (Mann, Econometrica 13, 1945; ties as in Kendall, Rank Correlation
+/// Methods).
 fn score_variance(series: &[f64]) -> f64 {
     let part = |n: f64| n * (n - 1.0) * (2.0 * n + 5.0);
     let mut sorted = series.to_vec();
@@ -29,10 +30,10 @@ pub struct Slope {
     pub high: f64,
 }
 
-/// The Theil-Sen slope: the median of the slopes between all pairs of points, with the interval that misses with
-/// probability `alpha` (Sen, Journal of the American Statistical Association 63, 1968, equation 2.6, by the normal
-/// approximation of Kendall's statistic; good from about ten points on). Its lower end alone misses with half of that.
-/// `None` below four points, of which nothing can be said, or without two different x.
+/// The Theil-Sen slope: the median of the slopes between all pairs of points, with an interval that misses the true
+/// slope with probability `alpha` (Sen, Journal of the American Statistical Association 63, 1968, equation 2.6, by the
+/// normal approximation of Kendall's statistic; good from about ten points on). Its lower end alone misses with half
+/// that probability. `None` for fewer than four points or without two different x.
 pub fn theil_sen(points: &[(f64, f64)], alpha: f64) -> Option<Slope> {
     let mut slopes = Vec::with_capacity(points.len() * points.len() / 2);
     for (position, (x1, y1)) in points.iter().enumerate() {
@@ -54,7 +55,7 @@ pub fn theil_sen(points: &[(f64, f64)], alpha: f64) -> Option<Slope> {
     })
 }
 
-/// Slope of the least-squares line. `None` below two points or without two different x.
+/// Slope of the least-squares line. `None` for fewer than two points or without two different x.
 pub fn least_squares(points: &[(f64, f64)]) -> Option<f64> {
     let x_mean = mean(&points.iter().map(|point| point.0).collect::<Vec<_>>());
     let y_mean = mean(&points.iter().map(|point| point.1).collect::<Vec<_>>());

@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use super::paired::Paired;
 
-/// The level of a test that is looked at once.
+/// The level of a test that is evaluated once.
 pub const ALPHA: f64 = 0.05;
 
-/// The level of each look if a second one with twice the blocks can follow: both together err as often as one
-/// at 0.05 (Pocock, Biometrika 64, 1977, table 1, two looks).
+/// The level of each evaluation if a second one with twice the blocks can follow. Both together err as often as one
+/// test at 0.05 (Pocock, Biometrika 64, 1977, table 1, two looks).
 pub const ALPHA_OF_TWO: f64 = 0.0294;
 
-/// What the second side of a comparison is, beside the first.
+/// The second side of a comparison relative to the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Better: less time, more requests per second, fewer errors, less cost. It is not chance.
+    /// Better, beyond chance: less time, more requests per second, fewer errors, less cost.
     Faster,
-    /// Worse, and it is not chance.
+    /// Worse, beyond chance.
     Slower,
-    /// Whatever difference there is, it is smaller than the margin.
+    /// Any difference is smaller than the margin.
     Same,
-    /// The blocks there are do not tell.
+    /// The blocks do not decide.
     Undecided,
 }
 
@@ -39,14 +39,14 @@ impl Verdict {
     }
 }
 
-/// What counts as a difference and what as none; fixed before the first trial.
+/// The rules for a verdict; fixed before the first trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
     /// Chance of a false verdict, 0 to 1; see [`ALPHA`] and [`ALPHA_OF_TWO`].
     pub alpha: f64,
     /// Differences below this do not matter, on the scale of the differences; above 0.
     pub margin: f64,
-    /// Only a change above the margin counts as an effect: for studies too short to say more.
+    /// Only a change above the margin counts as an effect; for short studies, which detect nothing smaller.
     pub large_only: bool,
     /// Whether a rise is an improvement.
     pub more_is_better: bool,
@@ -54,15 +54,15 @@ pub struct Rule {
 
 /// Reads the verdict. `p` is the exact p of the comparison after Holm's correction.
 ///
-/// `faster` and `slower` need both that p and an interval without 0. `same` is Schuirmann's two one-sided tests
-/// (Journal of Pharmacokinetics and Biopharmaceutics 15, 1987): the interval at twice alpha lies within the margin. A
-/// difference that is real and small is called by its direction; the margin stands beside it.
+/// `faster` and `slower` need both a significant p and an interval without 0. `same` is Schuirmann's two one-sided
+/// tests (Journal of Pharmacokinetics and Biopharmaceutics 15, 1987): the interval at twice alpha lies within the
+/// margin. A small but certain difference gets the verdict of its direction; reports show the margin beside it.
 pub fn read(paired: &Paired, p: f64, rule: &Rule) -> Verdict {
     if p < rule.alpha { by_interval(paired, rule) } else { equivalent(paired, rule) }
 }
 
-/// The verdict that the intervals alone would give. For finding the blocks that move it, where the
-/// smallest possible p changes with the number of blocks and would say so at every round.
+/// The verdict by the intervals alone. Used to find blocks whose removal changes the verdict: the smallest possible p
+/// depends on the number of blocks, so with p every removal would change it.
 pub fn by_interval(paired: &Paired, rule: &Rule) -> Verdict {
     let beyond = if rule.large_only { rule.margin } else { 0.0 };
     if !paired.interval(rule.alpha).excludes(beyond) {

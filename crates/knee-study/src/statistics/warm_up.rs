@@ -1,19 +1,19 @@
 //! Where the warm-up of a series ends: MSER-5.
 //!
-//! Does not cut anything; it says where to. A trend in what is left is [`super::trend`]'s business.
+//! Does not cut anything; it returns where to cut. For a trend in the rest see [`super::trend`].
 
 use super::location::mean;
 
-/// Values that make one point of the rule.
+/// Number of values that are averaged to one point.
 const BATCH: usize = 5;
 
-/// Fewer points than this carry no cut.
+/// Fewest points for a cut.
 const POINTS_MIN: usize = 4;
 
 /// Where a series becomes steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
-    /// The first so many values (0 or more, a multiple of five) are warm-up.
+    /// This many values at the start (0 or more, a multiple of five) are warm-up.
     Until(usize),
     /// The best place to cut lies in the last half or at its edge: the series never settles.
     NeverSteady,
@@ -21,10 +21,10 @@ pub enum WarmUp {
     TooShort,
 }
 
-/// The cut that leaves the smallest standard error of the mean of what remains, over means of five values
-/// (White, Cobb and Spratt, "A comparison of five steady-state truncation heuristics", Winter Simulation
-/// Conference 2000). Values are figures of consecutive intervals, such as medians a second; a rest of fewer than five at the
-/// end is left out.
+/// The cut that leaves the smallest standard error of the mean of what remains, over means of five values (White, Cobb
+/// and Spratt, "A comparison of five steady-state truncation heuristics", Winter Simulation Conference 2000). Values
+/// are figures of consecutive intervals, such as medians per second. Fewer than five values left at the end are
+/// ignored.
 pub fn cut(series: &[f64]) -> WarmUp {
     let points: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
     if points.len() < POINTS_MIN {

@@ -1,4 +1,4 @@
-//! What the CPUs allow: the rate at which what a request costs fills them.
+//! The CPU bound: the rate at which the CPU time per request fills the CPUs.
 //!
 //! Does not know of locks, disks and queues; where the rate stays far below this bound, one of those is the limit.
 
@@ -13,7 +13,7 @@ use crate::definition::Cell;
 use crate::metric::Metric;
 use crate::statistics::location;
 
-/// Who works for a request.
+/// A component that spends CPU time on requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Component {
@@ -21,12 +21,12 @@ pub enum Component {
     Generator,
     /// The service that is loaded.
     Service,
-    /// Its databases and caches, where they are processes of their own.
+    /// Its databases and caches, if they are separate processes.
     Stores,
 }
 
 impl Component {
-    /// Every part.
+    /// Every component.
     pub const ALL: [Self; 3] = [Self::Generator, Self::Service, Self::Stores];
 
     /// The word shown.
@@ -38,7 +38,7 @@ impl Component {
         }
     }
 
-    /// The CPU time of a request that it takes.
+    /// Metric of its CPU time per request.
     pub const fn metric(self) -> Metric {
         match self {
             Self::Generator => Metric::GeneratorCpuPerRequest,
@@ -57,17 +57,17 @@ impl Component {
     }
 }
 
-/// What the CPUs allow one variant under one workload.
+/// The CPU bound of one variant under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
     /// Variant and workload.
     pub cell: Cell,
-    /// Blocks it was taken from.
+    /// Number of blocks that it is computed from.
     pub n_blocks: usize,
     /// CPU time per request of each component; medians of the blocks. The service is always known; a component that
     /// is absent does not exist or could not be seen.
     pub costs: BTreeMap<Component, Nanos>,
-    /// Requests per second that ended, with whatever outcome; median of the blocks.
+    /// Requests per second that ended, with any outcome; median of the blocks.
     pub throughput: f64,
     /// Requests per second that would fill the CPUs; median of the blocks.
     pub limit: f64,
@@ -75,9 +75,9 @@ pub struct Bound {
     pub reached: f64,
     /// The CPUs that are full first.
     pub cpus: usize,
-    /// Who fills them.
+    /// The components that fill them.
     pub by: Vec<Component>,
-    /// Whether the load asked for no more than was answered, in every block: then nothing was at its limit.
+    /// Whether the service answered the whole load in every block: then nothing was at its limit.
     #[serde(default)]
     pub kept_up: bool,
 }
@@ -102,7 +102,7 @@ struct BlockCosts {
     kept_up: bool,
 }
 
-/// A rate, in requests per second, and what is full at it.
+/// A rate, in requests per second, and the CPUs that are full at it.
 #[derive(Clone, Debug, PartialEq)]
 struct Limit {
     rate: f64,
@@ -154,8 +154,8 @@ fn costs_of(measured: &Measured) -> Option<BlockCosts> {
 
 /// The utilization law: a CPU supplies one CPU second per second, and requests share it (Denning and Buzen, "The
 /// Operational Analysis of Queueing Network Models", Computing Surveys 10(3), 1978). The demand of every set of parts
-/// must fit the CPUs that its members can use; if it does for every set, it can be scheduled (max-flow and min-cut).
-/// So the limit is the least of these. `None` if the CPUs of some part are unknown.
+/// must fit the CPUs that its members can use; if it does for every set, a schedule exists (max-flow and min-cut). The
+/// limit is the lowest rate over all sets. `None` if the CPUs of some part are unknown.
 fn limit(demands: &[(Component, f64, BTreeSet<usize>)]) -> Option<Limit> {
     if demands.iter().any(|(.., cpus)| cpus.is_empty()) {
         return None;
@@ -170,7 +170,7 @@ fn limit(demands: &[(Component, f64, BTreeSet<usize>)]) -> Option<Limit> {
     (1..1_u32 << demands.len()).map(of_set).min_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
-/// The CPUs of `0-1,3`; what is not written like that is none.
+/// The CPUs in a list such as `0-1,3`; empty for any other text.
 fn cpus(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

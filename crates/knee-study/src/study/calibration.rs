@@ -1,6 +1,6 @@
-//! The noise floor of a machine: what an A/A showed, kept by the caller.
+//! The noise floor of a machine: the result of an A/A test, saved by the caller.
 //!
-//! Does not keep it, and does not know which machine this is.
+//! Does not save it, and does not know which machine it is.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,28 @@ use crate::metric::{Metric, Unit};
 use crate::statistics::student;
 use crate::statistics::verdict::ALPHA;
 
-/// How many times the noise an equivalence margin must be; with less, two services that are the same would hardly ever
-/// be called so.
+/// Smallest equivalence margin as a multiple of the noise; with a smaller one, two equal services would rarely get the
+/// verdict `same`.
 const ABOVE_NOISE: f64 = 1.5;
 
-/// How much blocks of the same service differ on one machine.
+/// Differences between blocks of the same service on one machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// What was measured, and where, in the caller's words.
+    /// Description of what was measured, and where, by the caller.
     pub of: String,
-    /// Blocks it was taken from.
+    /// Number of blocks.
     pub blocks: usize,
-    /// Standard deviation of the blocks' differences by metric, on the scale of the differences; of several workloads
-    /// the largest.
+    /// Standard deviation of the blocks' differences by metric, on the scale of the differences; with several
+    /// workloads, the largest.
     pub deviations: BTreeMap<Metric, f64>,
-    /// Metrics by which the same service was called different from itself. That happens once in twenty; again and
-    /// again it means that something on this machine is not balanced.
+    /// Metrics by which the A/A test called the service different from itself. Chance does so once in 20 tests; if it
+    /// repeats, something on this machine is not balanced.
     pub suspicious: Vec<Metric>,
 }
 
 impl Calibration {
-    /// What noise alone does to the mean of `blocks` blocks: half the width of its 95 % interval, on the scale of the
-    /// differences. `None` for a metric that was not measured.
+    /// How much noise alone changes the mean of `blocks` blocks: half the width of its 95 % interval, on the scale of
+    /// the differences. `None` for a metric that was not measured.
     pub fn floor(&self, metric: Metric, blocks: usize) -> Option<f64> {
         let deviation = self.deviations.get(&metric)?;
         let freedom = blocks.checked_sub(1)?;
@@ -41,19 +41,18 @@ impl Calibration {
         floor.is_finite().then_some(floor)
     }
 
-    /// The least margin, as a person states it, that is worth asking for.
+    /// The smallest useful margin, as users state it.
     pub fn least_margin(&self, metric: Metric, blocks: usize) -> Option<f64> {
         Some(as_change(metric, self.floor(metric, blocks)? * ABOVE_NOISE))
     }
 
-    /// [`Calibration::floor`] as a person states a change: of a share so much above none at all, of everything else a
-    /// share of itself.
+    /// [`Calibration::floor`] as users state a change: for a share, a distance from 0; otherwise relative.
     pub fn change(&self, metric: Metric, blocks: usize) -> Option<f64> {
         self.floor(metric, blocks).map(|floor| as_change(metric, floor))
     }
 
-    /// How far two runs of the same service, one right after the other, lie apart in 19 of 20 cases, on the scale of the
-    /// differences: the prediction interval of one more round. Runs that were made at different times differ by more.
+    /// The largest distance between two consecutive runs of the same service in 19 of 20 cases, on the scale of the
+    /// differences: the prediction interval of one more block. Runs at different times differ by more.
     pub fn of_one(&self, metric: Metric) -> Option<f64> {
         let deviation = self.deviations.get(&metric)?;
         let freedom = self.blocks.checked_sub(1)?;
@@ -62,7 +61,7 @@ impl Calibration {
         reach.is_finite().then_some(reach)
     }
 
-    /// What a report says of it for a study of so many blocks by these metrics.
+    /// Its sentence in the report of a study with this many blocks and these metrics.
     pub(super) fn words(&self, metrics: &[Metric], blocks: usize) -> String {
         let floors = metrics.iter().filter_map(|metric| {
             let change = self.change(*metric, blocks)?;
@@ -76,7 +75,7 @@ impl Calibration {
         format!("noise floor of this machine over {over} ({}): {}", self.of, floors.join(", "))
     }
 
-    /// Refuses margins that were asked for and are within the noise.
+    /// Refuses requested margins that are within the noise.
     pub(super) fn allows(&self, definition: &Definition, quick: bool, blocks: usize) -> Result<(), Refusal> {
         let design: &Design = &definition.design;
         if quick {
@@ -93,7 +92,7 @@ impl Calibration {
     }
 }
 
-/// A place above 0 on the scale of the differences, as a change.
+/// Converts a value above 0 on the scale of the differences to a change.
 fn as_change(metric: Metric, position: f64) -> f64 {
     match metric.unit() {
         Unit::Share => metric.unscaled(position),
@@ -120,7 +119,7 @@ mod tests {
         assert_eq!(known.change(Metric::P50, 10), Some(mean.exp_m1()));
         assert_eq!(known.least_margin(Metric::P50, 10), Some((1.5 * mean).exp_m1()));
         assert_eq!(known.of_one(Metric::Goodput), None, "what was not measured is not known");
-        assert_eq!(known.floor(Metric::P50, 1), None, "one block has no spread");
+        assert_eq!(known.floor(Metric::P50, 1), None, "one block shows no noise");
         assert_eq!(Calibration { blocks: 1, ..known }.of_one(Metric::P50), None);
     }
 

@@ -1,6 +1,6 @@
 //! Claims: confirmed, refuted, undecided, or not to be tested here.
 //!
-//! Does not measure anything of its own: it reads effects and figures.
+//! Does not measure anything; it reads effects and figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::statistics::paired::Paired;
 use crate::statistics::sign_flip;
 use crate::statistics::verdict::{ALPHA, Verdict};
 
-/// What became of a claim.
+/// Result of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimVerdict {
@@ -20,9 +20,9 @@ pub enum ClaimVerdict {
     Confirmed,
     /// It does not hold here.
     Refuted,
-    /// What was measured does not tell.
+    /// The measurements do not decide it.
     Undecided,
-    /// Nothing that could be measured here would tell.
+    /// No measurement here can decide it.
     Untestable,
 }
 
@@ -38,7 +38,7 @@ impl ClaimVerdict {
     }
 }
 
-/// A claim and what became of it.
+/// A claim and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClaimResult {
     /// Its short name.
@@ -74,7 +74,7 @@ fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &
     ClaimResult { id: claim.id.clone(), text: claim.text.clone(), verdict, why }
 }
 
-/// Why there is nothing to judge by.
+/// Why there is no basis for a judgement.
 fn absent(study: &Study, usable: &UsableTrials<'_>, cells: &[&Cell], metric: Metric) -> String {
     for cell in cells {
         if let Some(reason) = study.lost.get(&cell.variant) {
@@ -99,14 +99,15 @@ fn absent(study: &Study, usable: &UsableTrials<'_>, cells: &[&Cell], metric: Met
     cells.iter().find_map(small).unwrap_or_else(|| "no block measured this metric".to_owned())
 }
 
-/// What a single block says: a figure without an interval.
+/// The figure of a single block, without an interval.
 fn alone(cell: &Cell, metric: Metric, figure: Figure) -> String {
     let least = if figure.at_least { "at least " } else { "" };
     let value = wording::figure(metric, figure.value);
     format!("{metric}, {}, {}: {least}{value} (1 block); a verdict needs 2", cell.variant, cell.workload)
 }
 
-/// The fewest blocks that could tell a difference at all: with fewer, chance alone does what the exact test looks for.
+/// The fewest blocks that can show any difference: with fewer, chance alone can produce the most extreme result of the
+/// exact test.
 fn least_blocks(study: &Study) -> usize {
     let quick = study.options.quick;
     let together = if quick { 1 } else { study.definition.design.metrics.len().max(1) };
@@ -138,7 +139,7 @@ fn compared(
     (verdict, sentence(study, effect, at_least, verdict))
 }
 
-/// A factor is reached if all of the interval is beyond it, and missed if none of it is.
+/// A factor is reached if the whole interval is beyond it, and missed if no part of it is.
 fn by_factor(
     study: &Study,
     effect: &Effect,
@@ -158,7 +159,7 @@ fn by_factor(
     }
 }
 
-/// What was measured. Omits the block estimate of decided claims.
+/// The measurement, in words. Omits the block estimate of decided claims.
 fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>, claim: ClaimVerdict) -> String {
     let open = claim == ClaimVerdict::Undecided;
     let few = effect.verdict == Verdict::Undecided && effect.n_blocks < least_blocks(study);
@@ -192,7 +193,7 @@ fn sides(effect: &Effect) -> String {
     format!("{}, {}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
 }
 
-/// A claim about one cell: the interval of the mean of its blocks is held against the bound.
+/// A claim about one cell: compares the interval of the mean of its blocks with the bound.
 fn bounded(
     study: &Study,
     usable: &UsableTrials<'_>,

@@ -22,11 +22,11 @@ use crate::statistics::verdict::{ALPHA, Verdict};
 /// What a study showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conclusion {
-    /// What the report is called.
+    /// Title of the report.
     pub title: String,
-    /// What the study was to find out.
+    /// The question of the study.
     pub question: Option<String>,
-    /// Address of the story that it re-tests.
+    /// URL of the story that it re-tests.
     pub source: Option<String>,
     /// How the variants were compared.
     pub kind: DesignKind,
@@ -34,7 +34,7 @@ pub struct Conclusion {
     pub quick: bool,
     /// Whether nothing was left to run.
     pub over: bool,
-    /// Whether it went on for as many blocks again because something was undecided.
+    /// Whether it doubled its blocks because a verdict was undecided.
     pub extended: bool,
     /// The seed of every order and every arrival.
     pub seed: u64,
@@ -42,32 +42,32 @@ pub struct Conclusion {
     pub blocks: usize,
     /// Chance of a false verdict in each comparison, all its metrics together.
     pub alpha: f64,
-    /// The metrics that verdicts are drawn from.
+    /// The metrics that get verdicts.
     pub metrics: Vec<Metric>,
     /// The variants, in the order of the study.
     pub variants: Vec<VariantSummary>,
     /// The workloads with what they are, in the order of the study.
     pub workloads: Vec<(String, String)>,
-    /// What each variant measured: the timeline.
+    /// The measurements of each variant: the timeline.
     pub timeline: Vec<Row>,
     /// Every comparison by every metric.
     pub effects: Vec<Effect>,
     /// How figures grow with the amount of data.
     pub growth: Vec<GrowthResult>,
-    /// What became of the claims.
+    /// Results of the claims.
     pub claims: Vec<ClaimResult>,
     /// Published figures beside measured ones.
     pub published: Vec<PublishedResult>,
-    /// What the CPUs allow each variant, where the CPU time of its requests is known.
+    /// The CPU bound of each variant whose CPU time per request is known.
     #[serde(default)]
     pub bounds: Vec<Bound>,
     /// Blocks without a usable trial of some variant and workload.
     pub lost: Vec<LostBlock>,
     /// What became of the trials.
     pub totals: Totals,
-    /// Remarks that the reader needs for the rest.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Every trial with what it measured.
+    /// Every trial with its measurement.
     pub trials: Vec<Entry>,
 }
 
@@ -78,7 +78,7 @@ pub struct VariantSummary {
     pub name: String,
     /// What it is.
     pub text: String,
-    /// The switches that are not as in the baseline, with their values.
+    /// The switches that differ from the baseline, with their values.
     pub differs: BTreeMap<String, String>,
     /// The git revision, if it has one.
     pub revision: Option<String>,
@@ -93,7 +93,7 @@ pub struct Row {
     pub cell: Cell,
     /// The metric.
     pub metric: Metric,
-    /// What the blocks were.
+    /// Values of the blocks.
     pub spread: Spread,
 }
 
@@ -104,7 +104,7 @@ pub struct PublishedResult {
     pub published: Published,
     /// What was measured; `None` if nothing was.
     pub measured: Option<Spread>,
-    /// Measured median over published figure; `None` without either or with nothing published but zero.
+    /// Measured median over published figure; `None` if either is missing or the published figure is zero.
     pub ratio: Option<f64>,
 }
 
@@ -123,7 +123,7 @@ pub struct Totals {
     pub broken: usize,
     /// Trials that measured a service that was not steady.
     pub unsteady: usize,
-    /// Trials that count and were too short to tell whether it was.
+    /// Trials that count, but were too short to show whether the service was steady.
     #[serde(default)]
     pub steady_unknown: usize,
     /// Requests measured in trials that count.
@@ -131,12 +131,13 @@ pub struct Totals {
 }
 
 impl Conclusion {
-    /// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
+    /// The confidence level of all intervals; `None` for a quick study, which divides its level among the measured
+    /// metrics.
     pub fn confidence(&self) -> Option<f64> {
         (!self.quick).then_some(1.0 - self.alpha)
     }
 
-    /// The noise that its A/A showed, with what was measured in the caller's words; `None` if it had none.
+    /// The noise of its A/A test, with the caller's description of the measurement; `None` if it had no A/A test.
     pub fn calibration(&self, of: impl Into<String>) -> Option<Calibration> {
         let twins = || self.effects.iter().filter(|effect| effect.relation == Relation::Aa);
         let mut calibration = Calibration { of: of.into(), ..Calibration::default() };
@@ -292,7 +293,7 @@ fn notes(study: &Study, conclusion: &Conclusion) -> Vec<String> {
     notes
 }
 
-/// How many false verdicts are to be expected among all comparisons, and what the A/A said.
+/// Notes on the expected number of false verdicts among all comparisons, and on the result of the A/A test.
 fn chance(conclusion: &Conclusion) -> Vec<String> {
     let mut notes = Vec::new();
     let mut pairs: Vec<_> = conclusion

@@ -1,6 +1,6 @@
-//! Effects: what one side of a comparison is beside the other, with its interval and its verdict.
+//! Effects: the change from one side of a comparison to the other, with its interval and verdict.
 //!
-//! Does not choose who is compared; see [`super::lineup`].
+//! Does not choose the comparisons; see [`super::lineup`].
 
 use serde::{Deserialize, Serialize};
 
@@ -20,21 +20,21 @@ const MARGIN: f64 = 0.05;
 /// The same for shares: an error budget of one in a thousand.
 const MARGIN_OF_SHARES: f64 = 0.001;
 
-/// What a quick study can tell from nothing.
+/// The smallest change that a quick study detects.
 const MARGIN_QUICK: f64 = 0.25;
 
 /// The same for shares.
 const MARGIN_QUICK_OF_SHARES: f64 = 0.05;
 
-/// Skewness beyond which the mean is not the whole story.
+/// Skewness beyond which reports also show a robust estimate.
 const SKEWED: f64 = 1.0;
 
 /// One comparison by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// What it starts from.
+    /// The first side.
     pub from: Cell,
-    /// What is judged.
+    /// The second side, which is judged.
     pub to: Cell,
     /// Why the two are compared.
     pub relation: Relation,
@@ -44,17 +44,17 @@ pub struct Effect {
     pub n_blocks: usize,
     /// The verdict on `to`.
     pub verdict: Verdict,
-    /// The change from `from` to `to`; `None` without a round.
+    /// The change from `from` to `to`; `None` without a block.
     pub change: Option<Estimate>,
-    /// The change by the Hodges-Lehmann estimate, which single wild blocks do not pull away.
+    /// The change by the Hodges-Lehmann estimate, which is robust against single outliers.
     pub robust_change: Option<f64>,
-    /// What would not matter, in the sense of `change`.
+    /// Equivalence margin, in the sense of `change`.
     pub margin: f64,
     /// Whether all of the interval is within the margin: a difference that is certain, and small.
     pub within_margin: bool,
-    /// The smallest change that so many blocks find four times in five; `None` below two blocks.
+    /// Minimum detectable effect of this many blocks; `None` below two blocks.
     pub mde: Option<f64>,
-    /// About how many blocks would decide; only if undecided, and `None` then if no practical number would.
+    /// Estimated number of blocks for a verdict. Only if undecided, and `None` if no practical number suffices.
     pub blocks_needed: Option<usize>,
     /// Exact two-sided p of no difference.
     pub p: f64,
@@ -62,23 +62,23 @@ pub struct Effect {
     pub p_adjusted: f64,
     /// Standard deviation of the blocks' differences, on the scale of the differences.
     pub deviation: f64,
-    /// The difference of each round, on that scale (of ratios the natural logarithm).
+    /// The difference of each block, on that scale (for ratios the natural logarithm).
     pub differences: Vec<f64>,
     /// The blocks of those.
     pub blocks: Vec<usize>,
-    /// Blocks without which the verdict would be another.
+    /// Blocks whose removal changes the verdict.
     pub moved_by: Vec<usize>,
-    /// The change that was published, if both sides were.
+    /// The published change, if figures of both sides were published.
     pub published: Option<f64>,
-    /// Whether it belongs to what the study was made for.
+    /// Whether it is one of the study's main comparisons.
     pub primary: bool,
-    /// What else is to be said.
+    /// Notes.
     pub notes: Vec<String>,
 }
 
 impl Effect {
-    /// Whether `to` is worse for certain, and by its best single guess by more than the margin: what a pipeline stops
-    /// for. On the scale of the differences, so that a rate that falls and a time that rises are held to the same.
+    /// Whether `to` is certainly worse, with a point estimate beyond the margin: a reason for a pipeline to stop.
+    /// Compares on the scale of the differences, so that falling rates and rising times are treated alike.
     pub fn is_regression(&self) -> bool {
         self.verdict == Verdict::Slower
             && location::mean(&self.differences).abs() > self.metric.scaled_margin(self.margin)
@@ -96,12 +96,12 @@ pub(super) const fn alpha(study: &Study) -> f64 {
     if study.can_extend() { verdict::ALPHA_OF_TWO } else { verdict::ALPHA }
 }
 
-/// The confidence level of all intervals; `None` of a quick study, which divides its level among the metrics measured.
+/// The confidence level of all intervals; `None` for a quick study, which divides its level among the measured metrics.
 pub(super) fn confidence(study: &Study) -> Option<f64> {
     (!study.options.quick).then(|| 1.0 - alpha(study))
 }
 
-/// The equivalence margin, as a person states it.
+/// The equivalence margin, as users state it.
 pub(super) fn margin(study: &Study, metric: Metric) -> f64 {
     let share = metric.unit() == Unit::Share;
     if study.options.quick {
@@ -137,12 +137,12 @@ fn of_pairing(study: &Study, usable: &UsableTrials<'_>, pairing: &Pairing) -> Ve
     effects
 }
 
-/// One metric of a comparison, round by round.
+/// One metric of a comparison, block by block.
 struct Compared {
     metric: Metric,
     paired: Option<Paired>,
     blocks: Vec<usize>,
-    /// Mean place of `from` on the scale of differences.
+    /// Mean value of `from` on the scale of the differences.
     level: f64,
     at_least: bool,
 }
@@ -164,7 +164,7 @@ impl Compared {
         Self { metric, paired: Paired::new(differences), blocks, level, at_least }
     }
 
-    /// A place on the scale of differences as a change.
+    /// Converts a value on the scale of the differences to a change.
     fn change(&self, difference: f64) -> f64 {
         match self.metric.unit() {
             Unit::Share => self.metric.unscaled(self.level + difference) - self.metric.unscaled(self.level),
@@ -231,7 +231,7 @@ fn judged(
     effect
 }
 
-/// An effect of which nothing is known.
+/// An effect without data.
 fn unmeasured(study: &Study, pairing: &Pairing, metric: Metric) -> Effect {
     Effect {
         from: pairing.from.clone(),
@@ -258,8 +258,8 @@ fn unmeasured(study: &Study, pairing: &Pairing, metric: Metric) -> Effect {
     }
 }
 
-/// About how many blocks would decide: as many as find the distance to the nearer of the two answers, and enough
-/// for the exact test to be able to say anything.
+/// Estimated number of blocks for a verdict: enough to detect the distance to the nearer of the two possible verdicts,
+/// and enough for the exact test to become significant.
 fn needed(paired: &Paired, rule: &Rule, together: usize) -> Option<usize> {
     let distance = paired.mean().abs().max(rule.margin - paired.mean().abs());
     let by_spread = power::blocks_needed(paired.deviation(), distance, rule.alpha)?;

@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A change with its interval. Of shares the difference; of everything else `to / from - 1`.
+/// A change with its interval. For shares the difference; otherwise `to / from - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    /// The best single guess.
+    /// Point estimate.
     pub estimate: f64,
     /// Lower end; `None` if nothing bounds it.
     pub low: Option<f64>,

@@ -1,7 +1,7 @@
 //! How a figure grows with the amount of data: the exponent.
 //!
-//! Does not separate what a request costs apart from the data (parsing, the network): a figure with a large fixed part
-//! grows more slowly than the work behind it, and the exponent of the last step says more than that of all.
+//! Does not separate the fixed cost of a request (parsing, the network). A figure with a large fixed part grows more
+//! slowly than the work behind it; the exponent of the last step then says more than that of all steps.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +18,13 @@ use crate::statistics::{location, trend};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrowthClass {
-    /// Up to 0.15: it hardly matters how much data there is, as with an index.
+    /// Up to 0.15: the amount of data hardly matters, as with an index.
     Constant,
-    /// Up to 0.8: it grows, more slowly than the data.
+    /// Up to 0.8: grows more slowly than the data.
     Sublinear,
-    /// Up to 1.2: as much as the data, as with a scan.
+    /// Up to 1.2: grows as fast as the data, as with a scan.
     Linear,
-    /// More than the data.
+    /// Grows faster than the data.
     Superlinear,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn all(study: &Study) -> Vec<GrowthResult> {
     results
 }
 
-/// Slopes on logarithms, one a block: blocks are the sample, as everywhere.
+/// Slopes of logarithms, one per block; blocks are the sample, as in all statistics here.
 fn of(usable: &UsableTrials<'_>, series: &Series, workload: &str, metric: Metric) -> Option<GrowthResult> {
     if metric.unit() == Unit::Share {
         return None;

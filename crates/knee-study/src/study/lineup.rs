@@ -1,7 +1,7 @@
-//! Who takes part and who is compared with whom.
+//! The variants that take part, and the comparisons between them.
 //!
-//! Some variants are made by the design: a switch alone on the baseline, an amount of data, the baseline once more. Does not put
-//! them in an order; see [`crate::design`].
+//! The design creates some variants: a switch alone on the baseline, an amount of data, the baseline a second time.
+//! Does not order them; see [`crate::design`].
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub(crate) struct Lineup {
     pub series: Vec<Series>,
 }
 
-/// A comparison: what `to` is beside `from`.
+/// A comparison of `to` with `from`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pairing {
     pub from: Cell,
@@ -42,13 +42,13 @@ pub(crate) struct Series {
 pub enum Relation {
     /// The next step of a ladder.
     Step,
-    /// All steps of a ladder up to here.
+    /// All steps of a ladder up to this one.
     SinceFirst,
     /// A listed pair, or a variant and the baseline.
     Pair,
-    /// This switch alone, set on the baseline as the best has it.
+    /// Only this switch, set on the baseline to its value in the best variant.
     Added(String),
-    /// This switch alone, set back on the best to what the baseline has. `to` is the best.
+    /// Only this switch, set in the best variant to its value in the baseline. `to` is the best variant.
     Removed(String),
     /// The baseline and the best.
     Whole,
@@ -123,7 +123,7 @@ fn narrow(variants: &mut Vec<Variant>, design: &Design, options: &Options) -> Re
     Ok(())
 }
 
-/// All variants that a design has, those among them that it makes itself.
+/// All variants of a design, including those that it creates.
 pub(crate) fn taking_part(design: &Design, declared: &[Variant]) -> Vec<Variant> {
     let find = |name: &String| declared.iter().find(|variant| variant.name == *name).cloned();
     let mut variants: Vec<Variant> = match design.kind {
@@ -147,7 +147,7 @@ fn again(variant: &Variant) -> Variant {
     }
 }
 
-/// Base, best, and what lies one switch away from either, each with the switch it is about.
+/// Baseline, best variant, and the variants that differ from either in one switch, each with that switch.
 fn ablation(design: &Design, declared: &[Variant]) -> Vec<(Variant, Option<Relation>)> {
     let find = |name: &str| declared.iter().find(|variant| variant.name == name);
     let (Some(baseline), Some(best)) = (find(&design.baseline), design.best.as_deref().and_then(find)) else {

@@ -1,6 +1,7 @@
 //! From a finished run to the figures that a study compares.
 //!
-//! Takes what the run says of itself; does not judge and does not look at processes. A percentile that the sample cannot carry is absent.
+//! Uses the run's own figures. Does not judge and does not inspect processes. A percentile that the sample does not
+//! support is absent.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::metric::Metric;
 use crate::statistics::warm_up::{self, WarmUp};
 use crate::sweep::StepResult;
 
-/// What the requests that were measured cost: CPU time spent within the window that rates are computed over.
+/// Cost of the measured requests: CPU time spent within the window over which rates are computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spent {
     /// CPU time of the service.
@@ -26,8 +27,8 @@ pub struct Spent {
     pub memory: Option<u64>,
 }
 
-/// The least share of what came due that a service answers which keeps up: what is in flight at the end of a short
-/// trial is no backlog. A judgement.
+/// A service that answers at least this share of the due requests keeps up: requests in flight at the end of a short
+/// trial are not a backlog. A judgement.
 const KEEPS_UP: f64 = 0.95;
 
 /// The percentiles that are compared.
@@ -40,7 +41,7 @@ const QUANTILES: [(Metric, f64); 5] = [
 ];
 
 impl Measured {
-    /// What a run measured, in a study's terms. `record` is the name of its record, if it was kept.
+    /// The measurement of a run, in a study's terms. `record` is the name of its record, if it was saved.
     pub fn of(run: &Run, spent: Spent, record: Option<String>) -> Self {
         let tally = run.measured.all();
         let response = Distribution::response(&tally);
@@ -93,7 +94,7 @@ impl Measured {
     }
 }
 
-/// Why trials of up to `requests` requests have no figure of `metric`, if that is known.
+/// Why trials of up to `requests` requests have no figure for `metric`, if known.
 pub(super) fn too_few(metric: Metric, requests: u64) -> Option<String> {
     let (_, q) = QUANTILES.into_iter().find(|(known, _)| *known == metric)?;
     let needed = samples_needed(q);
@@ -101,8 +102,8 @@ pub(super) fn too_few(metric: Metric, requests: u64) -> Option<String> {
         .then(|| format!("{metric} needs {needed} requests per trial, the largest trial has {requests}"))
 }
 
-/// Whether medians of the intervals settled: MSER-5 over those of the whole intervals between warm-up and end. It needs
-/// twenty, so that trials of less than twenty seconds are `None`: too short to tell.
+/// Whether the medians of the intervals became steady, by MSER-5 over the whole intervals between warm-up and end. It
+/// needs twenty intervals, so a trial of less than twenty seconds is too short and gives `None`.
 fn steady(run: &Run) -> Option<bool> {
     // Beyond the window answers still come in, of fewer and fewer requests.
     let end = Nanos(run.head.measured_from.as_nanos() + run.window().as_nanos());

@@ -1,6 +1,6 @@
-//! A study under way: what was asked for, which trials are left, and the results so far.
+//! A study in progress: its settings, the trials left, and the results so far.
 //!
-//! Answers questions about itself. Does not go on and does not conclude.
+//! Only reports its state. Does not advance and does not conclude.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +11,7 @@ use super::lineup::Lineup;
 use super::trial::{Entry, Options, Trial};
 use crate::definition::{Definition, Variant, Workload};
 
-/// Longest trial of a quick study, and longest time before it.
+/// Longest trial of a quick study, and its longest warm-up.
 const MEASURE_QUICK: Nanos = Nanos::from_secs(2);
 const SETTLE_QUICK: Nanos = Nanos::from_secs(1);
 
@@ -25,15 +25,15 @@ pub struct Study {
     /// Blocks planned by now.
     pub(super) blocks: usize,
     pub(super) extended: bool,
-    /// What is left of the blocks planned, the next one first.
+    /// Trials left of the planned blocks, the next one first.
     pub(super) ahead: VecDeque<Trial>,
     pub(super) entries: Vec<Entry>,
-    /// Variants that no longer take part, and why.
+    /// Variants that no longer take part, each with the reason.
     pub(super) lost: BTreeMap<String, String>,
 }
 
 impl Study {
-    /// The next trial to run; `None` when the study is over. Asking twice gives the same.
+    /// The next trial to run; `None` when the study is over. A second call returns the same trial.
     pub fn next(&self) -> Option<Trial> {
         self.ahead.front().cloned()
     }
@@ -43,12 +43,12 @@ impl Study {
         self.ahead.is_empty()
     }
 
-    /// Trials that are left, as far as is known now: repeats and an extension come on top.
+    /// Number of trials left, without later repeats and an extension.
     pub fn remaining(&self) -> usize {
         self.ahead.len()
     }
 
-    /// The trials that are left, as far as is known now, in their order.
+    /// The trials left, in order, without later repeats and an extension.
     pub fn planned(&self) -> impl Iterator<Item = &Trial> {
         self.ahead.iter()
     }
@@ -63,7 +63,7 @@ impl Study {
         &self.definition
     }
 
-    /// What was asked of it beyond its definition.
+    /// Its options, beyond its definition.
     pub const fn options(&self) -> &Options {
         &self.options
     }
@@ -73,7 +73,7 @@ impl Study {
         self.calibration.as_ref()
     }
 
-    /// The variants that take part, those that the design makes by itself among them.
+    /// The variants that take part, including those that the design creates.
     pub fn variants(&self) -> &[Variant] {
         &self.lineup.variants
     }
@@ -88,14 +88,14 @@ impl Study {
         self.definition.workload(&trial.workload)
     }
 
-    /// How long a trial loads the service before it measures: longer if its process is fresh.
+    /// Warm-up of a trial; longer if the process is fresh.
     pub fn settle(&self, fresh: bool) -> Nanos {
         let design = &self.definition.design;
         let whole = if fresh { design.warm_up } else { design.settle };
         if self.options.quick { whole.min(SETTLE_QUICK) } else { whole }
     }
 
-    /// How long a trial measures; scripts end by their own options.
+    /// Measured time of a trial; scripts end by their own options.
     pub fn measure(&self, trial: &Trial) -> Nanos {
         let own = self.workload_of(trial).and_then(|workload| workload.measure);
         let whole = own.unwrap_or(self.definition.design.measure);

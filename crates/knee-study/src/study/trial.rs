@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::definition::Cell;
 use crate::metric::Metric;
 
-/// What the caller asks of a study beyond its definition.
+/// The caller's options of a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// Fewer blocks and shorter trials: only large changes are detected.
@@ -20,7 +20,7 @@ pub struct Options {
     pub variants: Vec<String>,
     /// This many blocks instead of the design's.
     pub blocks: Option<usize>,
-    /// Only an A/A test of this variant: it against itself, for the noise floor.
+    /// Only an A/A test of this variant, for the noise floor.
     #[serde(alias = "against_itself")]
     pub aa: Option<String>,
 }
@@ -28,7 +28,7 @@ pub struct Options {
 /// Why a study cannot run as asked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// The options name a variant that does not take part. Second: those that do.
+    /// The options name a variant that does not take part. Second field: those that do.
     #[error("no variant `{0}` takes part; variants: {1}")]
     UnknownVariant(String, String),
     /// The options leave one variant or none.
@@ -37,8 +37,8 @@ pub enum Refusal {
     /// No blocks at all.
     #[error("a study needs at least one block")]
     NoBlocks,
-    /// A margin below what noise alone does here. Shares: the margin asked for, and the least allowed.
-    #[error("a margin of {:.1} % for {metric} is within this machine's noise; {blocks} blocks allow {:.1} %", asked * 100.0, least * 100.0)]
+    /// A margin within this machine's noise. Shares: the requested margin, and the smallest allowed one.
+    #[error("a margin of {:.1} % for {metric} is within this machine's noise; {blocks} blocks allow {:.1} % or more", asked * 100.0, least * 100.0)]
     MarginWithinNoise {
         /// Of what.
         metric: Metric,
@@ -46,21 +46,21 @@ pub enum Refusal {
         asked: f64,
         /// What is allowed.
         least: f64,
-        /// With so many blocks.
+        /// With this many blocks.
         blocks: usize,
     },
     /// A result for a trial that was not the next one.
     #[error("trial {0} is not the next one")]
     NotNext(usize),
-    /// Stored results that are not of this study, from this trial on.
+    /// Stored results do not belong to this study, from this trial on.
     #[error("the stored results belong to another study or other options: they differ at trial {0}")]
     OtherStudy(usize),
 }
 
-/// One run that is to be made.
+/// One run to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Its place among all, from 0. A repeat keeps the place.
+    /// Its index among all trials, from 0. A repeat keeps the index.
     pub number: usize,
     /// Its block, from 0.
     pub block: usize,
@@ -73,14 +73,14 @@ pub struct Trial {
     pub workload: String,
     /// The seed of its arrivals: the same for all variants of a block.
     pub arrival_seed: u64,
-    /// Whether the service must be a fresh process. If not, one of this variant that still runs can go on.
+    /// Whether the service must be a fresh process. If not, a running process of this variant can be reused.
     pub restart: bool,
     /// Whether data must be brought back to its seeded state before.
     pub reset: bool,
 }
 
 impl Trial {
-    /// Whether it is one of this variant under this workload.
+    /// Whether it belongs to this variant and workload.
     pub(super) fn is_of(&self, cell: &Cell) -> bool {
         self.variant == cell.variant && self.workload == cell.workload
     }
@@ -97,7 +97,7 @@ pub enum TrialResult {
         /// The cause, with the end of the service's log if there is one.
         reason: String,
     },
-    /// The service did not come up in time. The variant is lost.
+    /// The service was not ready in time. The variant is lost.
     NeverReady {
         /// The cause, with the end of the service's log if there is one.
         reason: String,
@@ -119,11 +119,11 @@ pub struct Measured {
     pub warnings: Vec<TrialWarning>,
     /// Whether the service was steady while it was measured; `None` if the trial was too short to tell.
     pub steady: Option<bool>,
-    /// Of an open load: whether responses came about as fast as requests were due. `None` of a closed one, which never
-    /// asks for more than it gets.
+    /// Open load: whether responses came about as fast as requests were due. `None` for a closed load, whose arrivals
+    /// wait for responses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_up: Option<bool>,
-    /// Where the whole record is kept, if it is.
+    /// Where the record is saved, if it is.
     pub record: Option<String>,
     /// On which CPUs it ran.
     #[serde(default, alias = "place", skip_serializing_if = "Placement::is_unknown")]
@@ -141,7 +141,7 @@ impl Measured {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredWarning")]
 pub struct TrialWarning {
-    /// Short, stable name of the rule, as `knee explain` takes it; empty of trials that an older version stored.
+    /// Short, stable name of the rule, as `knee explain` takes it; empty in trials that an older version stored.
     pub code: String,
     /// What was seen, with its figure.
     pub message: String,
@@ -159,7 +159,7 @@ pub struct TrialRule {
 /// A script ended before the time that the study declares.
 pub const CUT_SHORT: TrialRule = TrialRule {
     code: "cut_short",
-    meaning: "The options of the script end it before the time that `measure` of the study declares. The trial counts,               over less time. Make the script last as long as `warm_up` and `measure` together, or declare less.",
+    meaning: "The script's options end it before the measured time that `measure` in the study declares. The trial still counts, over a shorter time. Make the script last as long as `warm_up` and `measure` together, or declare a shorter time.",
 };
 
 /// Every warning that a study adds.
@@ -172,7 +172,7 @@ impl TrialWarning {
     }
 }
 
-/// A warning as `trials.jsonl` has it: older versions stored the message alone.
+/// A warning in `trials.jsonl`; older versions stored only the message.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredWarning {
@@ -192,14 +192,14 @@ impl From<StoredWarning> for TrialWarning {
 /// On which CPUs a trial ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Placement {
-    /// CPUs that each part could use, as in `0-1,3`, by [`GENERATOR`], `service.NAME`, `postgres.NAME` and `redis.NAME`. A
-    /// part whose CPUs the system does not report is absent.
+    /// CPUs that each part could use, as in `0-1,3`, by [`GENERATOR`], `service.NAME`, `postgres.NAME` and
+    /// `redis.NAME`. A part whose CPUs the system does not report is absent.
     pub cpus: BTreeMap<String, String>,
-    /// What was declared and this machine does not have: entry of the declaration, and why.
+    /// Declared entries that are unavailable on this machine, each with the reason.
     #[serde(default, alias = "not_here")]
     pub unavailable: BTreeMap<String, String>,
-    /// How many times the CPU time of a service or store the generator got where both wanted the same CPU, if it was
-    /// preferred.
+    /// CPU weight of the generator, if it was preferred: it got this many times the CPU time of a service or store
+    /// that wanted the same CPU.
     #[serde(default, alias = "generator_weight", skip_serializing_if = "Option::is_none")]
     pub generator_cpu_weight: Option<u32>,
 }
@@ -219,7 +219,7 @@ impl Placement {
 pub struct Figure {
     /// In the metric's unit: nanoseconds, per second, a share, a number, bytes.
     pub value: f64,
-    /// Whether the figure is this or more: requests were given up before they ended.
+    /// Whether the figure is a lower bound: requests were given up before they ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_least: bool,
 }
@@ -230,7 +230,7 @@ impl From<f64> for Figure {
     }
 }
 
-/// A trial and its result: what a caller stores.
+/// A trial and its result, as callers store them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The trial.
@@ -241,7 +241,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What it measured, if that can be used.
+    /// Its measurement, if usable.
     pub fn usable(&self) -> Option<&Measured> {
         match &self.result {
             TrialResult::Measured(measured) if measured.validity != Validity::Invalid => Some(measured),

@@ -1,4 +1,4 @@
-//! What was measured, by block, variant and workload; and what was lost, and why.
+//! The usable measurements by block, variant and workload, and the lost ones with their reasons.
 //!
 //! Does not compare.
 
@@ -18,7 +18,7 @@ pub struct LostBlock {
     pub block: usize,
     /// Variant and workload.
     pub cell: Cell,
-    /// What became of the last attempt.
+    /// Result of the last attempt.
     pub why: String,
 }
 
@@ -72,7 +72,7 @@ impl<'a> UsableTrials<'a> {
         self.of_cell(cell).map(|measured| measured.requests).max().unwrap_or(0)
     }
 
-    /// Median, least and greatest figure of a cell, and whether any of them only says "at least".
+    /// Median, minimum and maximum figure of a cell, and whether any of them is a lower bound.
     pub(super) fn spread(&self, cell: &Cell, metric: Metric) -> Option<Spread> {
         let figures = self.figures(cell, metric);
         let values: Vec<f64> = figures.iter().map(|(_, figure)| figure.value).collect();
@@ -92,7 +92,7 @@ impl<'a> UsableTrials<'a> {
     }
 }
 
-/// What a metric was in one cell.
+/// The values of a metric in one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// Blocks that have it; 1 or more.
@@ -103,7 +103,7 @@ pub struct Spread {
     pub low: f64,
     /// The greatest.
     pub high: f64,
-    /// Whether the truth of any round is its figure or more.
+    /// Whether the figure of any block is a lower bound.
     pub at_least: bool,
 }
 
@@ -119,7 +119,7 @@ pub(super) fn why(result: &TrialResult) -> String {
     }
 }
 
-/// The lines of a service's output as one.
+/// The lines of a service's output joined to one.
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }

@@ -1,6 +1,6 @@
-//! Figures and changes as a sentence or a table cell has them: three digits, a unit, a sign.
+//! Formats figures and changes for sentences and table cells: three digits, a unit, a sign.
 //!
-//! The only writer of these, for the study's own sentences and for reports. Does not lay out tables.
+//! The study's own sentences and all reports use it. Does not lay out tables.
 
 use knee_core::unit::Nanos;
 
@@ -65,7 +65,7 @@ fn bytes(bytes: f64) -> String {
     format!("{} {unit}", three_digits(value))
 }
 
-/// A change: of shares in points, else in per cent or, from twice on, as a factor.
+/// A change: for shares in points, otherwise in per cent or, from a doubling on, as a factor.
 pub fn change(metric: Metric, change: f64) -> String {
     match metric.unit() {
         Unit::Share => format!("{} points", signed(change * 100.0, 2)),
@@ -79,7 +79,7 @@ pub fn factor(factor: f64) -> String {
     format!("{}×", three_digits(factor))
 }
 
-/// With its sign, and without one if nothing is left of it.
+/// With its sign, and without one if it rounds to zero.
 fn signed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
@@ -89,7 +89,7 @@ fn signed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Both ends of a confidence interval; `None` of a single block, which has none.
+/// Both ends of a confidence interval; `None` for a single block, which has none.
 pub fn ends(metric: Metric, estimate: &Estimate) -> Option<String> {
     if (estimate.low, estimate.high) == (None, None) {
         return None;
@@ -98,8 +98,8 @@ pub fn ends(metric: Metric, estimate: &Estimate) -> Option<String> {
     Some(format!("{} to {}", end(estimate.low), end(estimate.high)))
 }
 
-/// A change with its confidence interval and its n: `-4.8 % (95 % CI -27.1 % to +24.4 %, 8 blocks)`. The `level` of the
-/// interval is left out where it is not the same for all: in a quick study it depends on how many metrics were measured.
+/// A change with its confidence interval and its n: `-4.8 % (95 % CI -27.1 % to +24.4 %, 8 blocks)`. Omits the `level`
+/// of the interval if it is not the same for all: in a quick study it depends on the number of measured metrics.
 pub fn estimate(metric: Metric, estimate: &Estimate, level: Option<f64>, n_blocks: usize) -> String {
     let blocks = count(n_blocks, "block");
     let level = level.map_or_else(String::new, |level| format!("{:.0} % ", level * 100.0));

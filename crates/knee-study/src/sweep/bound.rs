@@ -1,8 +1,8 @@
-//! What a resource allows at the most, and how a service compares with a plain queue.
+//! The largest throughput that a resource allows, and a comparison of a service with a plain queue.
 //!
 //! The operational laws (Denning and Buzen, 1978): a resource of m servers that each request needs
 //! for D seconds lets at most m / D requests through per second, whatever their order. Erlang's C formula says
-//! how long a queue of c workers would make them wait. Neither is a headline; both show where to look.
+//! how long a queue of c workers would make them wait. Neither is a main result; both show where to look for the limit.
 
 /// What the CPUs of the target allow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,30 +13,30 @@ pub struct CpuBound {
     pub cores: f64,
     /// Requests per second that they allow: cores / demand.
     pub bound: f64,
-    /// Measured saturation in parts of the bound.
+    /// Measured saturation as a share of the bound.
     pub share: f64,
     /// Share of this machine's CPUs, 0 to 1, that was busy with anything at the saturation; `None` if unknown.
     pub host_busy: Option<f64>,
 }
 
-/// What the CPU time of the target says about its limit.
+/// Whether the CPU limits the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuFinding {
     /// Its CPU is the limit.
     Limit,
     /// Its CPU is not, and this machine had CPU time left.
     NotTheLimit,
-    /// Nothing: others had the CPUs of this machine, or it is not known whether they had.
+    /// Unknown: other processes used the CPUs of this machine, or might have.
     Unknown,
 }
 
-/// Within this of its bound a resource is confirmed as the limit.
+/// From this share of its bound on, a resource is confirmed as the limit.
 pub const CONFIRMED: f64 = 0.85;
-/// From this share on, 0 to 1, the CPUs of a machine count as full.
+/// From this share on (0 to 1), the CPUs of a machine count as full.
 pub const HOST_FULL: f64 = 0.85;
 
 impl CpuBound {
-    /// From CPU seconds and the requests they were spent on; `None` without either.
+    /// The bound from CPU seconds and the requests that used them; `None` without either.
     pub fn of(cpu: f64, requests: f64, cores: f64, saturation: f64, host_busy: Option<f64>) -> Option<Self> {
         let demand = cpu / requests;
         let bound = cores / demand;
@@ -49,8 +49,8 @@ impl CpuBound {
         })
     }
 
-    /// Whether the CPU is what limits the service. On a machine whose CPUs were nearly full, or could have been, a
-    /// service that used little CPU time itself can still have waited for CPU time.
+    /// Whether the CPU is what limits the service. If the machine's CPUs were nearly full, or might have been, even a
+    /// service that used little CPU time can have waited for a CPU.
     pub fn finding(&self) -> CpuFinding {
         match self.host_busy {
             _ if self.share >= CONFIRMED => CpuFinding::Limit,
@@ -63,11 +63,11 @@ impl CpuBound {
 /// A service seen as a queue with c workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Queue {
-    /// Workers that would explain saturation and service time together.
+    /// Number of workers that would explain both saturation and service time.
     pub workers: u32,
     /// Time of one request without waiting, in seconds.
     pub service: f64,
-    /// The load at which the two are compared, a second.
+    /// The load at which the two are compared, per second.
     pub at: f64,
     /// Mean response time of M/M/c there, in seconds.
     pub predicted: f64,
@@ -87,15 +87,15 @@ impl Queue {
         Some(Self { workers: workers as u32, service, at, predicted, measured })
     }
 
-    /// Measured over predicted: far above 1 something is done one at a time that need not be, or
-    /// requests come in lumps; far below, requests help each other (batches, a cache).
+    /// Measured over predicted. Far above 1: work is serialized, or requests arrive in bursts. Far below 1: requests
+    /// share work (batches, a cache).
     pub fn ratio(&self) -> f64 {
         self.measured / self.predicted
     }
 }
 
-/// Mean wait in M/M/c with workers that take `service` seconds each, at `rate` a second; `None` at
-/// or above saturation. Erlang's C by the recursion of Erlang's B, which does not overflow.
+/// Mean wait in M/M/c with workers that take `service` seconds each, at `rate` per second; `None` at or above
+/// saturation. Erlang's C by the recursion of Erlang's B, which does not overflow.
 fn waiting(workers: u32, service: f64, rate: f64) -> Option<f64> {
     let offered = rate * service;
     let utilisation = offered / f64::from(workers);

@@ -1,5 +1,5 @@
-//! What a sweep has shown: capacity, saturation, knee and breaking point as intervals, whether the
-//! service comes back, and what models say where the steps carry them.
+//! What a sweep has shown: capacity, saturation, knee and breaking point as intervals, whether the service recovers,
+//! and the models that the steps support.
 //!
 //! Does not round, and does not lay anything out.
 
@@ -14,28 +14,28 @@ use super::usl::{self, Law, Unfit};
 use super::{Config, FinishedStep, LevelRange, LoadKind, Purpose, StepLoad};
 use crate::statistics::student;
 
-/// What is known about a level that lies between two ends.
+/// An estimate of a level.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LevelEstimate {
-    /// Between these: the lower end held, the upper did not.
+    /// Between these: the service held the lower end, not the upper.
     Between {
         /// Highest pass, lowest fail.
         interval: LevelRange,
         /// Whether repeats confirmed both ends.
         confirmed: bool,
     },
-    /// Nothing failed: it is at least this.
+    /// No level failed: it is at least this.
     AtLeast(f64),
-    /// Nothing passed: it is below this.
+    /// No level passed: it is below this.
     Below(f64),
     /// Unknown: the generator might have caused the failures.
     Refused {
-        /// What passed is true all the same.
+        /// The highest level that passed; certain all the same.
         at_least: Option<f64>,
         /// Why; sentences, each once.
         why: Vec<String>,
     },
-    /// No step was made that says anything.
+    /// No usable step.
     Unknown,
 }
 
@@ -48,7 +48,7 @@ impl LevelEstimate {
         }
     }
 
-    /// What holds in any case.
+    /// The level that certainly holds.
     pub const fn low(&self) -> Option<f64> {
         match self {
             Self::Between { interval, .. } => Some(interval.low),
@@ -59,26 +59,26 @@ impl LevelEstimate {
     }
 }
 
-/// The most that was ever answered.
+/// The highest throughput of any step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Saturation {
-    /// Arrivals answered a second.
+    /// Arrivals answered per second.
     pub rate: f64,
-    /// Its 95 % interval over the steps that were overloaded (Student's t), or the spread of two
-    /// overloaded steps; the same number twice when there is one.
+    /// Its 95 % interval over the steps that were overloaded (Student's t), or the range of two overloaded steps; the
+    /// same number twice if there is one.
     pub interval: LevelRange,
-    /// Whether any step was overloaded: if not, the true value might be higher.
+    /// Whether any step was overloaded; if not, the true value might be higher.
     pub reached: bool,
 }
 
-/// Whether the service came back after an overload.
+/// Whether the service recovered after an overload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Recovery {
-    /// At this level, in the first step.
+    /// In the first step, at this level.
     AtOnce(f64),
     /// At this level, after about so many seconds.
     After(f64, f64),
-    /// Not at nine tenths of its capacity within 30 s; only at this lower level, if at any.
+    /// Not within 30 s at nine tenths of its capacity; only at this lower level, if at any.
     Metastable(Option<f64>),
     /// It was not tried.
     NotTried,
@@ -91,46 +91,46 @@ pub struct Report {
     pub config: Config,
     /// All steps, in their order.
     pub trials: Vec<FinishedStep>,
-    /// How it came to its end.
+    /// How it ended.
     pub ended: Ended,
-    /// The highest level that keeps all rules.
+    /// The highest level that meets all rules.
     pub capacity: LevelEstimate,
-    /// The most that was answered.
+    /// The highest throughput.
     pub saturation: Option<Saturation>,
-    /// Where more load begins to cost more than it brings.
+    /// The knee of the curve.
     pub knee: Option<Knee>,
     /// The lowest level at which the service breaks.
     pub breaking: LevelEstimate,
     /// How it breaks there.
     pub broken: Option<Broken>,
-    /// Whether it comes back.
+    /// Whether it recovers.
     pub recovery: Recovery,
-    /// The universal scalability law, or why not.
+    /// The universal scalability law, or why it is not fitted.
     pub law: Result<Law, Unfit>,
     /// What the target's CPU allows, if it was measured.
     pub cpu: Option<CpuBound>,
     /// The service as a plain queue.
     pub queue: Option<Queue>,
-    /// What the capacity is worth, if it was asked.
+    /// Users and cost that the capacity supports, if asked for.
     pub worth: Option<Worth>,
-    /// The worst validity of a step that counts, without generator trouble of voided steps; a debug build makes
-    /// all of it invalid.
+    /// The worst validity of the steps that count. Generator problems of void steps do not count. A debug build makes
+    /// the whole sweep invalid.
     pub state: Validity,
     /// Why it is not valid; sentences, each once.
     pub reasons: Vec<String>,
 }
 
-/// What is known besides the steps.
+/// The facts that the steps do not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
     /// CPUs that the target can use, if it is on this machine.
     pub cores: Option<f64>,
-    /// Prices and people.
+    /// Prices and users.
     pub assumptions: Option<Assumptions>,
 }
 
 impl Sweep {
-    /// What the steps so far have shown. Can be asked at any time.
+    /// The conclusion from the steps so far. Can be called at any time.
     pub fn conclude(&self, facts: Facts) -> Report {
         let capacity = self.capacity();
         let saturation = self.saturation();
@@ -173,7 +173,8 @@ impl Sweep {
         }
     }
 
-    /// Without confirmation: up to where nothing ever failed, and from where nothing ever passed.
+    /// The estimate without confirmation: the level up to which nothing ever failed, and the level from which nothing
+    /// ever passed.
     fn clean(&self) -> LevelEstimate {
         let levels = |wanted: Outcome| {
             let those = self.trials.iter().filter(move |t| is_up(t) && t.judged.outcome == wanted);
@@ -204,7 +205,7 @@ impl Sweep {
         why
     }
 
-    /// Steps of the ladder that say something.
+    /// Usable steps of the ladder.
     fn valid(&self) -> impl Iterator<Item = &FinishedStep> {
         self.trials.iter().filter(|trial| is_up(trial) && trial.judged.outcome != Outcome::Void)
     }
@@ -228,7 +229,7 @@ impl Sweep {
         Some(Saturation { rate, interval, reached: true })
     }
 
-    /// Whether more connections than the best level had brought no more.
+    /// Whether more connections than at the best level brought no more throughput.
     fn flattened(&self, most: f64) -> bool {
         let best = self.valid().find(|trial| trial.result.achieved >= most).map(|t| t.step.load.level());
         self.valid().any(|trial| Some(trial.step.load.level()) > best)
@@ -267,7 +268,7 @@ impl Sweep {
         broke * 2 > self.valid().filter(at).count()
     }
 
-    /// How the service is broken at the lowest level at which it is.
+    /// How the service is broken at the lowest level at which it is broken.
     fn manner(&self) -> Option<Broken> {
         let (_, broke) = self.breaking();
         let at = |trial: &&FinishedStep| Some(trial.step.load.level()) == broke;
@@ -303,7 +304,7 @@ impl Sweep {
         Recovery::Metastable(descent.iter().find(|trial| passed(trial)).map(|t| t.step.load.level()))
     }
 
-    /// The law needs numbers in flight of steady steps: an open step that is overloaded has none.
+    /// The law needs numbers in flight of steady steps; an overloaded open step has none.
     fn law(&self, knee: Option<&Knee>) -> Result<Law, Unfit> {
         let steady = self.valid().filter(|trial| {
             self.config.kind == LoadKind::Connections || trial.judged.broken != Some(Broken::Backlog)

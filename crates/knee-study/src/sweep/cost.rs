@@ -1,24 +1,23 @@
 //! What a capacity is worth: users that one host supports, and what they cost.
 //!
-//! Arithmetic on what the user says; every assumption is a field, so that a report can print it.
-//! Does not know prices.
+//! Arithmetic on the user's figures. Every assumption is a field, so that a report can print it. Knows no prices.
 
 use std::str::FromStr;
 
 /// Seconds of a month: a twelfth of 365.25 days.
 pub const MONTH: f64 = 365.25 * 86_400.0 / 12.0;
 
-/// So much in a time: `20/month`, `0.04/hour`.
+/// An amount per time: `20/month`, `0.04/hour`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerTime {
     /// How much; above zero.
     pub amount: f64,
-    /// In how many seconds.
+    /// Per how many seconds.
     pub seconds: f64,
 }
 
 impl PerTime {
-    /// How much in a month.
+    /// The amount per month.
     pub fn per_month(self) -> f64 {
         self.amount * MONTH / self.seconds
     }
@@ -52,35 +51,35 @@ impl FromStr for PerTime {
     }
 }
 
-/// What the user says about money and people.
+/// The user's figures about cost and users.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Assumptions {
     /// What the hardware costs, in any currency.
     pub host: Option<PerTime>,
     /// Requests that one user makes.
     pub per_user: Option<PerTime>,
-    /// The busiest moment has so many times the mean load; 1 or more.
+    /// Peak load as a multiple of the mean load; 1 or more.
     pub peak_factor: f64,
 }
 
-/// What follows from a capacity.
+/// Results for a capacity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worth {
     /// What was assumed.
     pub assumptions: Assumptions,
     /// Arrivals per second at the peak: the lower end of the capacity.
     pub peak: f64,
-    /// Arrivals a month, at the mean load that has this peak.
+    /// Arrivals per month at the mean load that belongs to this peak.
     pub per_month: f64,
-    /// Users, if it is known what one does.
+    /// Users, if the requests per user are known.
     pub users: Option<f64>,
     /// Cost of a million arrivals at the mean load, if the host has a price.
     pub per_million: Option<f64>,
-    /// Cost of a user and month, if both are known.
+    /// Cost per user and month, if both are known.
     pub per_user: Option<f64>,
 }
 
-/// What a capacity of `peak` arrivals per second is worth.
+/// The results for a capacity of `peak` arrivals per second.
 pub fn worth(peak: f64, assumptions: Assumptions) -> Worth {
     let per_month = peak / assumptions.peak_factor * MONTH;
     let host = assumptions.host.map(PerTime::per_month);

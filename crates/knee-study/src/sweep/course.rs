@@ -1,55 +1,55 @@
-//! The course of a sweep: a state machine that gives the next step and takes what it measured.
+//! The course of a sweep: a state machine that returns the next step and takes its measurement.
 //!
-//! Does not draw conclusions; [`super::conclusion`] does, from the steps that were made.
+//! Does not draw conclusions; [`super::conclusion`] does, from the finished steps.
 
 use super::measured::StepResult;
 use super::rule::{self, Context, Outcome};
 use super::search::{self, below, between, round, tenth_above};
 use super::{Config, FinishedStep, Ladder, LoadKind, Purpose, Step, StepLoad};
 
-/// Probes double their connections until that brings less than this share more.
+/// Probes double their connections until the throughput grows by less than this factor.
 const PROBE_GAIN: f64 = 1.15;
 /// Most connections of a probe.
 const PROBE_MAX: u32 = 256;
-/// Seconds of a probe, at the most.
+/// Most seconds of a probe.
 const PROBE_SECONDS: f64 = 2.0;
-/// Rungs in a row that fail without the service being broken, before the climb ends.
+/// The climb ends after this many consecutive rungs that fail without breaking the service.
 const FAILS_MAX: u32 = 3;
-/// The climb ends so far above the first rung that failed.
+/// The climb ends at this multiple of the first rung that failed.
 const WELL_ABOVE: f64 = 2.5;
-/// How often the ladder is begun lower when even its first rung fails.
+/// How often the ladder restarts lower because its first rung fails.
 const LOWER_MAX: u32 = 6;
 /// Passes that confirm the lower end.
 pub(super) const PASSES: usize = 3;
-/// Failures that confirm the upper end, of [`PASSES`] trials at the most.
+/// Failures that confirm the upper end, in at most [`PASSES`] trials.
 pub(super) const FAILS: usize = 2;
-/// How often a bracket can move while it is confirmed.
+/// How often a bracket can move during its confirmation.
 const MOVES_MAX: u32 = 4;
-/// How near the breaking point is closed in on.
+/// Precision of the breaking point.
 const BREAK_PRECISION: f64 = 0.15;
 /// Seconds within which a service must recover after an overload.
 pub const RECOVERY: f64 = 30.0;
-/// Parts of the capacity that are tried on the way down.
+/// Shares of the capacity that are tried on the way down.
 const DESCENT: [f64; 4] = [0.9, 0.75, 0.5, 0.25];
 
-/// What is being done.
+/// Phase of the sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// So many connections, closed, to know the size of things.
+    /// A closed load with this many connections, to estimate the capacity.
     Probe(u32),
     /// The ladder, at this rung.
     Climb(f64),
     /// Below the ladder, because its first rung failed.
     Lower(f64),
-    /// Between what passed and what failed.
+    /// Between the highest level that passed and the lowest that failed.
     Bisect(f64),
     /// The level that passed, once more.
     Lowest(f64),
-    /// A tenth above it, where it must fail.
+    /// A tenth above it, where a step must fail.
     Highest(f64),
-    /// Between what held and what broke.
+    /// Between the highest level that held and the lowest that broke.
     Break(f64),
-    /// The most that was tried, once more, before the way down.
+    /// The highest level tried, once more, before the way down.
     Surge(f64),
     /// The way down: which part of [`DESCENT`].
     Descend(usize),
@@ -57,7 +57,7 @@ enum Phase {
     Done,
 }
 
-/// How a sweep came to its end.
+/// How a sweep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// By its own rules.
@@ -66,7 +66,7 @@ pub enum Ended {
     Interrupted,
     /// Its time was up.
     OutOfTime,
-    /// It was asked to conclude before it was through.
+    /// It was asked to conclude early.
     Early,
 }
 
@@ -80,7 +80,7 @@ pub struct Sweep {
     pub(super) low: Option<f64>,
     /// Lowest level that did not.
     pub(super) high: Option<f64>,
-    /// Whether both were confirmed.
+    /// Whether both are confirmed.
     pub(super) confirmed: bool,
     /// Most arrivals per second that were answered in any probe.
     reached: f64,
@@ -92,7 +92,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// A sweep that has not begun.
+    /// A new sweep.
     pub fn new(config: Config) -> Self {
         let first = match &config.ladder {
             Ladder::Auto if config.kind.is_open() => Phase::Probe(1),
@@ -116,7 +116,7 @@ impl Sweep {
         }
     }
 
-    /// The next step; `None` when there is nothing left to do. Asking twice gives the same.
+    /// The next step; `None` when nothing is left to do. A second call returns the same step.
     #[allow(clippy::should_implement_trait, reason = "the next step depends on results recorded in between")]
     pub fn next(&mut self) -> Option<Step> {
         let step = self.step()?;
@@ -127,8 +127,8 @@ impl Sweep {
         self.ended.is_none().then_some(step)
     }
 
-    /// Takes what the step that [`Self::next`] gave has measured. A step that was ended before its
-    /// time ends the sweep and is not judged.
+    /// Takes the measurement of the step that [`Self::next`] returned. A step that was ended early ends the sweep and
+    /// is not judged.
     pub fn record_result(&mut self, result: StepResult) -> Option<&FinishedStep> {
         let step = self.step()?;
         self.spent += result.took.max(step.warm_up + step.seconds);
@@ -142,23 +142,23 @@ impl Sweep {
         self.trials.last()
     }
 
-    /// Ends it: [`Self::next`] has nothing more.
+    /// Ends the sweep: [`Self::next`] returns no more steps.
     pub fn interrupt(&mut self) {
         self.ended = Some(Ended::Interrupted);
     }
 
-    /// How it came to its end, so far.
+    /// How it ended, as far as it has.
     pub fn ended(&self) -> Ended {
         let early = if self.phase == Phase::Done { Ended::Complete } else { Ended::Early };
         self.ended.unwrap_or(early)
     }
 
-    /// The steps that were made, in their order.
+    /// The finished steps, in order.
     pub fn trials(&self) -> &[FinishedStep] {
         &self.trials
     }
 
-    /// About how many seconds are left, if what is usual comes.
+    /// About how many seconds are left in a typical sweep.
     pub fn left(&self) -> f64 {
         let step = self.config.seconds + warm_up(self.config.seconds);
         let rungs = match (&self.config.ladder, self.phase) {
@@ -205,8 +205,8 @@ impl Sweep {
         Some(Step { number, load, warm_up: warm_up(seconds), seconds, seed: self.seed(number), purpose })
     }
 
-    /// Where it matters, slow services get more time: as much as makes enough requests for the
-    /// limits, at most three times the usual.
+    /// Where it matters, steps of slow services take longer: long enough for the requests that the limits need, but at
+    /// most three times the usual time.
     fn seconds(&self, purpose: Purpose, level: f64) -> f64 {
         let usual = self.config.seconds;
         match purpose {
@@ -220,8 +220,8 @@ impl Sweep {
         }
     }
 
-    /// Different for every step and the same for every sweep with this seed: one step of the generator `SplitMix64`
-    /// (Steele, Lea, Flood, 2014), so that saved sweeps can be repeated.
+    /// The seed of a step: different for every step, but the same in every sweep with this seed. Computed by one step
+    /// of the generator `SplitMix64` (Steele, Lea, Flood, 2014), so that saved sweeps can be repeated.
     fn seed(&self, number: usize) -> u64 {
         let mut z = self.config.seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -258,7 +258,7 @@ impl Sweep {
     }
 }
 
-/// Where to go from what the last step showed.
+/// Chooses the next phase from the last step.
 impl Sweep {
     fn advance(&mut self) -> Phase {
         let Some(last) = self.trials.last() else { return self.phase };
@@ -357,8 +357,8 @@ impl Sweep {
         }
     }
 
-    /// Three passes at the lower end, two failures of three a tenth above it. What turns out
-    /// otherwise moves the ends, a few times at the most.
+    /// Three passes at the lower end, two failures of three a tenth above it. Other results move the ends, at most a
+    /// few times.
     fn confirm(&mut self) -> Phase {
         while let Some(low) = self.low
             && self.moves <= MOVES_MAX
@@ -384,8 +384,8 @@ impl Sweep {
         self.approach_break()
     }
 
-    /// Looks for the level that fails above one that passes. `None` when it is found, or cannot be,
-    /// or when the lower end was moved up.
+    /// Looks for the level that fails above one that passes. `None` if it is found, if it cannot be found, or if the
+    /// lower end moved up.
     fn confirm_above(&mut self, low: f64) -> Option<Phase> {
         let mut high = tenth_above(self.config.kind, low);
         for _ in 0..=MOVES_MAX {
@@ -411,7 +411,7 @@ impl Sweep {
         None
     }
 
-    /// Closes in on the level at which the service breaks.
+    /// Narrows down the level at which the service breaks.
     fn approach_break(&self) -> Phase {
         let (held, broke) = self.breaking();
         if let (Some(held), Some(broke)) = (held, broke)
@@ -423,8 +423,8 @@ impl Sweep {
         self.surge()
     }
 
-    /// The highest level that held and, above it, the lowest that broke; of several trials at one
-    /// level the majority counts.
+    /// The highest level that held and, above it, the lowest that broke; with several trials at one level, the
+    /// majority decides.
     pub(super) fn breaking(&self) -> (Option<f64>, Option<f64>) {
         let valid = |trial: &&FinishedStep| is_up(trial) && trial.judged.outcome != Outcome::Void;
         let broke = |level: f64| {
@@ -451,8 +451,8 @@ impl Sweep {
         if near { Phase::Descend(0) } else { Phase::Surge(most) }
     }
 
-    /// At nine tenths of the capacity the service has [`RECOVERY`] seconds to come back; below that
-    /// one step a level says how far down it holds.
+    /// At nine tenths of the capacity the service has [`RECOVERY`] seconds to recover. Below that, one step per level
+    /// finds the level that it holds.
     fn after_descent(&self, part: usize, outcome: Outcome) -> Phase {
         let here = self.trials.iter().rev().take_while(|trial| {
             trial.step.purpose == Purpose::Descend
@@ -471,20 +471,20 @@ impl Sweep {
     }
 }
 
-/// A last step this near to the most that was tried was an overload itself.
+/// A last step this near to the highest level tried was itself an overload.
 const WELL_NEAR: f64 = 1.15;
 
-/// Whether a trial says something about a level as it is reached from below.
+/// Whether a trial is usable as a result for a level reached from below.
 pub(super) fn is_up(trial: &FinishedStep) -> bool {
     !matches!(trial.step.purpose, Purpose::Probe | Purpose::Surge | Purpose::Descend)
 }
 
-/// Levels are rounded numbers that are asked for again, never computed twice in different ways.
+/// Compares exactly: levels are rounded numbers that are reused, never computed in two ways.
 pub(super) fn same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs()
 }
 
-/// Seconds before a step that are not measured: a fifth of what is, three at the most.
+/// Seconds of warm-up of a step: a fifth of the measured time, at most three.
 fn warm_up(seconds: f64) -> f64 {
     (seconds * 0.2).min(3.0)
 }

@@ -1,4 +1,4 @@
-//! The knee of the curve: where more load begins to cost more waiting than it brings.
+//! The knee of the curve: the load beyond which waiting grows faster than throughput.
 //!
 //! Kleinrock's power (Kleinrock, 1979, "Power and deterministic rules of thumb for probabilistic
 //! problems in computer communications"): throughput over response time. Its maximum is where the
@@ -17,7 +17,7 @@ use super::LevelRange;
 pub struct Point {
     /// The level that was asked for.
     pub level: f64,
-    /// Arrivals answered a second.
+    /// Arrivals answered per second.
     pub throughput: f64,
     /// Mean response time in seconds; above zero.
     pub response: f64,
@@ -25,7 +25,7 @@ pub struct Point {
 
 /// Fewest levels from which a knee is named.
 pub const LEVELS_MIN: usize = 5;
-/// How often steps are drawn again.
+/// Number of bootstrap samples.
 const DRAWS: usize = 1_000;
 
 /// A knee.
@@ -33,15 +33,14 @@ const DRAWS: usize = 1_000;
 pub struct Knee {
     /// The level of the greatest power.
     pub level: f64,
-    /// 95 % of the knees that come out when steps are drawn anew from those that were made (Efron's
-    /// bootstrap), and at the least half way to the neighbouring levels.
+    /// Contains 95 % of the knees of resampled steps (Efron's bootstrap), and reaches at least half way to the
+    /// neighbouring levels.
     pub interval: LevelRange,
-    /// Whether the greatest power is at the highest level that was tried, so that the knee might be
-    /// above.
+    /// Whether the greatest power is at the highest level tried: the knee can be above it.
     pub at_the_end: bool,
-    /// Whether it is at the lowest level that was tried, so that the knee might be below.
+    /// Whether it is at the lowest level tried: the knee can be below it.
     pub at_the_start: bool,
-    /// What Kneedle says about the same curve.
+    /// Kneedle's result for the same curve.
     pub kneedle: f64,
 }
 
@@ -72,7 +71,7 @@ pub fn find(points: &[Point], seed: u64) -> Option<Knee> {
     })
 }
 
-/// One point a level, ascending, response times made monotone.
+/// One point per level, ascending, with monotone response times.
 fn fit(points: &[Point]) -> Vec<Point> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.level.total_cmp(&b.level));
@@ -131,7 +130,7 @@ fn greatest_power(curve: &[Point]) -> Option<(usize, f64)> {
     Some((position, top.clamp(x[0].midpoint(x[1]), x[1].midpoint(x[2])).exp()))
 }
 
-/// The knee of as many steps, drawn with replacement.
+/// The knee of a bootstrap sample: as many steps, drawn with replacement.
 fn draw(points: &[Point], random: &mut ChaCha8Rng) -> Option<f64> {
     let drawn: Vec<Point> =
         (0..points.len()).map(|_| points[(random.next_u64() % points.len() as u64) as usize]).collect();

@@ -1,4 +1,4 @@
-//! What a step measured, as far as a sweep needs it: taken from a finished run.
+//! The figures of a step that a sweep needs, taken from a finished run.
 //!
 //! Does not judge; [`super::rule`] does.
 
@@ -15,17 +15,17 @@ use knee_core::validity::{Validity, Warning};
 pub struct StepResult {
     /// Seconds measured.
     pub seconds: f64,
-    /// Seconds that the whole step took: warm-up, measuring, grace, and what is around them.
+    /// Seconds that the whole step took: warm-up, measurement, grace period and overhead.
     pub took: f64,
     /// Arrivals per second that came due while it was measured, counted.
     pub offered: f64,
-    /// Arrivals per second that were answered in that time, whatever the response.
+    /// Arrivals per second that were answered in that time, whatever the outcome of the response.
     pub achieved: f64,
     /// The same, of those answered ok.
     pub goodput: f64,
-    /// Requests that one arrival makes: 1 unless a script makes more.
+    /// Requests per arrival: 1 unless a script makes more.
     pub requests_per_arrival: f64,
-    /// The account of all measured requests.
+    /// The request accounting of all measured requests.
     pub books: Accounting,
     /// Response times.
     pub response: Distribution,
@@ -35,10 +35,10 @@ pub struct StepResult {
     pub waiting: Vec<(f64, f64)>,
     /// Most requests that were in flight.
     pub in_flight_max: u64,
-    /// Most that were allowed.
+    /// The limit on requests in flight.
     pub in_flight_cap: u64,
-    /// Arrivals that waited for a free connection or VU, looked at once an interval: the median, so
-    /// that a moment in which the generator stood still does not count.
+    /// Median over the intervals of the arrivals that waited for a free connection or VU. A median, so that a moment
+    /// in which the generator stood still does not count.
     pub queued: u64,
     /// Validity of the step's run.
     pub state: Validity,
@@ -49,18 +49,18 @@ pub struct StepResult {
     /// Share of this machine's CPUs, 0 to 1, that was busy with anything while it was measured; `None` if the platform
     /// does not report it.
     pub host_busy: Option<f64>,
-    /// Whether it was ended before its time.
+    /// Whether it was ended early.
     pub interrupted: bool,
     /// The name of its record, if it was kept.
     pub record: Option<String>,
 }
 
 impl StepResult {
-    /// What `run` measured, if one arrival makes `requests_per_arrival` requests (above zero).
+    /// The figures of `run`, if one arrival makes `requests_per_arrival` requests (above zero).
     ///
-    /// Rates count what came due and what was answered within the measured time, whenever the
-    /// answered requests were due: a service that keeps up and takes a second for each answer
-    /// achieves all of what is offered. `took`, `cpu` and `record` are for the caller, who knows them.
+    /// Rates count the requests that came due and those that were answered within the measured time, even if the
+    /// answered ones were due earlier. A service that keeps up but takes a second per response therefore achieves the
+    /// whole offered rate. The caller sets `took`, `cpu` and `record`.
     pub fn of(run: &Run, requests_per_arrival: f64) -> Self {
         let window = Window::of(run);
         let tally = run.measured.all();
@@ -95,13 +95,13 @@ impl StepResult {
         }
     }
 
-    /// Share of what came due that was answered in the same time; can be a little above 1.
+    /// Answered requests as a share of the due requests in the same time; can be a little above 1.
     pub fn share(&self) -> f64 {
         if self.offered > 0.0 { self.achieved / self.offered } else { 0.0 }
     }
 
-    /// Share of the requests that failed: everything but ok, and but those that were still waiting
-    /// or in flight at the end, which the backlog tells about.
+    /// Share of the requests that failed. Requests that were still waiting or in flight at the end do not count; they
+    /// are part of the backlog.
     pub fn failed(&self) -> f64 {
         let failures = [Outcome::HttpError, Outcome::TransportError, Outcome::Timeout];
         let failed: u64 = failures.iter().map(|outcome| self.books.count(*outcome)).sum();
@@ -178,8 +178,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Arrivals in flight or waiting at the end of an interval. Those that wait have not become
-/// requests yet.
+/// Arrivals in flight or waiting at the end of an interval. Waiting arrivals are not requests yet.
 fn waiting(point: &Point, requests_per_arrival: f64) -> f64 {
     point.in_flight as f64 / requests_per_arrival + point.backlog as f64
 }

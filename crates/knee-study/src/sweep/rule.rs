@@ -11,23 +11,24 @@ use crate::statistics::trend::theil_sen;
 
 /// Share of the arrivals that must be answered in the time in which they came due.
 pub const ACHIEVED_MIN: f64 = 0.99;
-/// With fewer arrivals than this divided by 1 %, the noise of a healthy queue is more than 1 % of
-/// them: so many can be left over in any case.
+/// This many arrivals can always be left over: with fewer arrivals than this divided by 1 %, the noise of a healthy
+/// queue exceeds 1 % of them.
 pub const LEFT_OVER_MIN: f64 = 30.0;
-/// A backlog grows when it grows by more than this share of what is offered (and surely grows at
-/// all): queues near their limit wander, and ten points of a walk look like a trend too often.
+/// A backlog counts as growing if it grows significantly, and by more than this share of the offered rate. The second
+/// condition is needed because queues near their limit wander, and ten points of a random walk often look like a
+/// trend.
 pub const GROWTH_MIN: f64 = 0.005;
-/// Two-sided level of the interval of that growth: its lower end alone errs half as often, at 5 %.
+/// Two-sided level of the interval of that growth; its lower end alone errs half as often, in 5 % of cases.
 const RISE_ALPHA: f64 = 0.1;
-/// More failures than this and the service counts as broken.
+/// Above this share of failures, the service counts as broken.
 pub const BROKEN_ERRORS: f64 = 0.05;
-/// Ok answers below this share of the most there ever were, under more load, are a collapse.
+/// Goodput below this share of the highest goodput, under more load, is a collapse.
 pub const COLLAPSE: f64 = 0.9;
 
 /// One reason why a step does not pass.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Miss {
-    /// Less was answered than came due.
+    /// Fewer requests were answered than came due.
     Achieved {
         /// Share answered.
         share: f64,
@@ -37,30 +38,30 @@ pub enum Miss {
         /// Share that failed.
         share: f64,
     },
-    /// A limit on response time was not kept.
+    /// A limit on response time was not met.
     Slo {
         /// The limit.
         slo: Slo,
         /// What was measured.
         held: Held,
     },
-    /// Requests in flight and waiting became more and more.
+    /// The number of requests in flight and waiting kept growing.
     Backlog {
-        /// By how many a second, at the least.
+        /// Lower bound of the growth per second.
         per_second: f64,
     },
     /// Nothing was answered at all.
     Silence,
 }
 
-/// In which way a service is broken.
+/// How a service is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// It does not keep up: the backlog grows as long as the load lasts.
     Backlog,
     /// More than 5 % of the requests fail.
     Errors,
-    /// It does less than under less load.
+    /// It does less than under lower load.
     Collapse,
 }
 
@@ -75,34 +76,34 @@ impl Broken {
     }
 }
 
-/// What came of a step.
+/// Outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All rules kept.
+    /// The step met all rules.
     Pass,
-    /// A rule not kept, by the service's doing.
+    /// The service broke a rule.
     Fail,
     /// Unknown: the generator might have been the cause.
     Void,
 }
 
-/// A step as the rules see it.
+/// The rules' result for a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// What came of it.
     pub outcome: Outcome,
-    /// Rules that were not kept.
+    /// Rules that the step broke.
     pub misses: Vec<Miss>,
-    /// Whether the service is broken at this level; `None` when it is not, or nothing can be said.
+    /// How the service is broken at this level; `None` if it is not, or if that is unknown.
     pub broken: Option<Broken>,
-    /// Why nothing can be said, when that is so; sentences.
+    /// Why the step is void, if it is; sentences.
     pub void: Vec<String>,
 }
 
-/// What other steps have shown, which some rules need.
+/// Results of other steps that some rules need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Context {
-    /// Most ok answers a second under less load than this step's.
+    /// Highest goodput under less load than this step's.
     pub goodput_below: f64,
     /// Median service time in seconds at the lowest load so far.
     pub service_p50: Option<f64>,
@@ -169,16 +170,15 @@ fn broken(misses: &[Miss], collapse: bool) -> Option<Broken> {
     }
 }
 
-/// Validity rules that make a step worthless whatever it shows.
+/// Validity rules that make a step void, whatever it shows.
 const WORTHLESS: [&str; 3] = ["books", "area", "intervals"];
-/// Validity rules that do not concern lateness of the generator, but the target or the whole sweep.
+/// Validity rules about the target or the whole sweep, not about lateness of the generator.
 const NOT_OF_THE_STEP: [&str; 4] = ["debug_build", "no_answer", "nothing_measured", "truncated"];
 
-/// Why nothing can be said of a step.
+/// Why a step is void.
 ///
-/// A late generator makes response times longer and never shorter, because they count from when a
-/// request was due. So a step that passes in spite of it has passed; for one that fails, the generator
-/// might be the cause.
+/// A late generator makes response times longer and never shorter, because they count from when a request was due. So
+/// a step that passes despite a late generator has passed; if it fails, the generator might be the cause.
 fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
     let counts = |reason: &&Warning| {
         let code = reason.code.as_str();
@@ -191,11 +191,11 @@ fn void(result: &StepResult, context: Context, failed: bool) -> Vec<String> {
     why
 }
 
-/// How many times the service time at the lowest load still counts as the same.
+/// Up to this multiple of the service time at the lowest load, the service counts as equally fast.
 const NO_SLOWER: f64 = 1.5;
 
-/// Arrivals waited for a free connection or VU although the service was as fast as ever: the limit
-/// is ours.
+/// Arrivals waited for a free connection or VU although the service was as fast as at low load: the load generator is
+/// the limit.
 fn capped(result: &StepResult, context: Context) -> Option<String> {
     let base = context.service_p50?;
     let service = result.service.all().quantile(0.5)?.as_secs_f64();

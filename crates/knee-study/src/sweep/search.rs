@@ -1,17 +1,17 @@
-//! Levels of load: which numbers are tried, and what lies between two of them.
+//! Levels of load: which are tried, and which lie between two of them.
 //!
-//! Arithmetic alone; does not know what passed.
+//! Only arithmetic; does not know which levels passed.
 
 use super::LoadKind;
 
-/// A rung of an automatic ladder is so much above the one before.
+/// Factor between two rungs of an automatic ladder.
 pub const FACTOR: f64 = 1.35;
-/// The first rung of an automatic ladder, in parts of what closed probes reached.
+/// The first rung of an automatic ladder, as a share of what closed probes reached.
 pub const FIRST: f64 = 0.15;
-/// A ladder without an end stops this far above what closed probes reached.
+/// A ladder without an end stops at this multiple of what closed probes reached.
 pub const LAST: f64 = 8.0;
-/// Requests that a step near the limit should have: with fewer, a queue that is not full yet looks
-/// like one that keeps up.
+/// Requests that a step near the limit should have: with fewer, an overloaded service whose queue is still filling
+/// looks as if it kept up.
 pub const SAMPLES: u64 = 3_000;
 
 /// The nearest level that can be asked for: three significant digits of a rate, whole connections.

@@ -11,7 +11,7 @@ use knee_core::unit::Nanos;
 /// A limit on response time (done - due).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slo {
-    /// What is held against the limit.
+    /// The statistic that is compared with the limit.
     pub statistic: Statistic,
     /// The limit; the statistic must lie below or at it.
     pub limit: Nanos,
@@ -28,27 +28,27 @@ pub enum Statistic {
     Max,
 }
 
-/// What a step says about a limit.
+/// Result of a step for one limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Held {
-    /// Whether it was kept.
+    /// Whether it was met.
     pub kept: bool,
-    /// The statistic in seconds; where requests did not end it is at least this.
+    /// The statistic in seconds; a lower bound if requests did not end.
     pub seconds: f64,
     /// Whether there were enough requests for the statistic to be published on its own.
     pub enough: bool,
-    /// Requests that took longer than the limit, or could have.
+    /// Requests that took longer than the limit, or might have.
     pub over: u64,
     /// All requests.
     pub n: u64,
 }
 
 impl Slo {
-    /// Holds response times against the limit; `None` without a single one.
+    /// Compares response times with the limit; `None` without any.
     ///
-    /// A quantile is judged by counting: `p99<250ms` is kept when at most 1 % of the requests took
-    /// longer, or might have, because they never ended. That needs no interpolation and works for any
-    /// number of requests, though with fewer than [`samples_needed`] it is a matter of luck.
+    /// A quantile is judged by counting: `p99<250ms` is met if at most 1 % of the requests took longer, or might have
+    /// because they never ended. Counting needs no interpolation and works for any number of requests. With fewer than
+    /// [`samples_needed`] the result depends on luck.
     pub fn judge(&self, times: &Distribution) -> Option<Held> {
         let all = times.all();
         let n = times.n();
@@ -70,7 +70,7 @@ impl Slo {
         Some(Held { kept, seconds: nanos / 1e9, enough, over, n })
     }
 
-    /// Requests that a step needs for the limit to be judged well.
+    /// Requests that a step needs for a reliable judgement of the limit.
     pub fn samples(&self) -> u64 {
         match self.statistic {
             Statistic::Quantile(q) => samples_needed(q),
@@ -101,8 +101,8 @@ impl fmt::Display for Slo {
 #[error("`{0}` is not a limit on response time")]
 pub struct SloError(String);
 
-/// Reads `p99<250ms`, `p99.9<=1s`, `mean<20ms`, `max<2s`. Whether the limit itself is allowed makes
-/// no difference to a measured time, so `<` and `<=` mean the same.
+/// Reads `p99<250ms`, `p99.9<=1s`, `mean<20ms`, `max<2s`. `<` and `<=` mean the same, because a measured time
+/// practically never equals the limit.
 impl FromStr for Slo {
     type Err = SloError;
 

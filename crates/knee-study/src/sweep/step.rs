@@ -1,24 +1,24 @@
-//! The steps of a sweep: why one is made, with how much load, and what came of it.
+//! The steps of a sweep: purpose, load and result.
 //!
 //! Does not choose a step; [`super::course`] does.
 
 use super::measured::StepResult;
 use super::rule::Judged;
 
-/// Why a step is made.
+/// Purpose of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// A short closed load, to know where the ladder begins.
+    /// A short closed load that shows where the ladder should begin.
     Probe,
     /// The next rung of the ladder.
     Climb,
     /// Between the highest level that passed and the lowest that failed.
     Bisect,
-    /// Once more, because one trial is luck.
+    /// A repetition, because a single trial can be luck.
     Confirm,
-    /// Between the highest level that held and the lowest at which the service broke.
+    /// Between the highest level that the service withstood and the lowest at which it broke.
     Break,
-    /// Far above the capacity, to see whether the service comes back.
+    /// Far above the capacity, to see whether the service recovers.
     Surge,
     /// Below the capacity again.
     Descend,
@@ -44,7 +44,7 @@ impl Purpose {
 pub enum StepLoad {
     /// Poisson arrivals per second.
     ArrivalRate(f64),
-    /// So many connections, each waiting for its answer.
+    /// This many connections, each of which waits for its response.
     Connections(u32),
 }
 
@@ -58,14 +58,14 @@ impl StepLoad {
     }
 }
 
-/// A step that is to be made.
+/// A step to run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     /// 1 for the first.
     pub number: usize,
     /// How much.
     pub load: StepLoad,
-    /// Seconds that are sent and not measured, before.
+    /// Seconds of warm-up.
     pub warm_up: f64,
     /// Seconds that are measured.
     pub seconds: f64,
@@ -75,13 +75,13 @@ pub struct Step {
     pub purpose: Purpose,
 }
 
-/// A step that was made.
+/// A step that was run.
 #[derive(Clone, Debug)]
 pub struct FinishedStep {
-    /// What was to be done.
+    /// The step.
     pub step: Step,
     /// What was measured.
     pub result: StepResult,
-    /// What the rules say.
+    /// The rules' result.
     pub judged: Judged,
 }

@@ -1,12 +1,11 @@
-//! The universal scalability law, where the steps carry it.
+//! The universal scalability law, if the steps support it.
 //!
 //! ```text
 //! X(N) = γ N / (1 + σ (N - 1) + κ N (N - 1))         (Gunther, Guerrilla Capacity Planning, 2007)
 //! ```
 //!
-//! N is the number in flight by Little's law, not a number of users. Refuses to say more than was
-//! measured: no peak beyond the greatest N, none when κ might be zero, no model at all when it does not
-//! fit.
+//! N is the number in flight by Little's law, not a number of users. Claims no more than was measured: no peak beyond
+//! the greatest N, none if κ might be zero, and no model if it does not fit.
 
 use crate::statistics::student;
 
@@ -16,30 +15,30 @@ pub const STEPS_MIN: usize = 6;
 pub const R2_MIN: f64 = 0.98;
 /// The steps must reach this many times the number in flight at the knee.
 pub const REACH_MIN: f64 = 2.0;
-/// A peak is one if the throughput is this far down again where the steps end, in parts of the most.
+/// A peak counts if the throughput where the steps end is at most this share of the maximum.
 const FALL_MAX: f64 = 0.97;
 
 /// A fitted law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
-    /// Throughput of one, a second.
+    /// Throughput per second at one in flight.
     pub gamma: f64,
     /// Contention, 0 or more.
     pub sigma: f64,
     /// Crosstalk, 0 or more.
     pub kappa: f64,
-    /// Share of the variance of the throughput that it explains.
+    /// Share of the variance of the throughput that the law explains.
     pub r2: f64,
     /// Greatest number in flight that was measured.
     pub reach: f64,
-    /// Number in flight and throughput at the peak; `None` when no retrograde was seen, which is
-    /// when the 95 % interval of κ touches zero, or the throughput of the step with the most in flight
-    /// is not at least 3 % below the most: a service with a hard limit bends so sharply that the fit
-    /// needs κ for the bend.
+    /// Number in flight and throughput at the peak; `None` if no decline was seen. No decline: the 95 % interval of κ
+    /// touches zero, or the throughput of the step with the most in flight is less than 3 % below the maximum. The
+    /// second condition is needed because a service with a hard limit bends so sharply that the fit needs κ for the
+    /// bend.
     pub peak: Option<(f64, f64)>,
 }
 
-/// Why there is no law.
+/// Why the law is not fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unfit {
     /// Too few steps.
@@ -48,14 +47,14 @@ pub enum Unfit {
     Reach {
         /// Greatest number in flight.
         reached: f64,
-        /// What it takes.
+        /// The number that is needed.
         needed: f64,
     },
-    /// It does not explain what was measured.
+    /// The law does not explain the measurements.
     R2(f64),
-    /// What is left over has a pattern: the shape is another.
+    /// The residuals have a pattern: the curve has another shape.
     Pattern,
-    /// The steps do not decide about it (they are all alike).
+    /// The steps do not determine it (they are all alike).
     Degenerate,
 }
 
@@ -66,12 +65,12 @@ impl Law {
     }
 }
 
-/// Fits the law to (number in flight, throughput a second) of steady steps. `knee` is the number in
+/// Fits the law to (number in flight, throughput per second) of steady steps. `knee` is the number in
 /// flight at the knee.
 ///
 /// # Errors
 ///
-/// Why it cannot be.
+/// Why it cannot be fitted.
 pub fn fit(steps: &[(f64, f64)], knee: Option<f64>) -> Result<Law, Unfit> {
     if steps.len() < STEPS_MIN {
         return Err(Unfit::Steps(steps.len()));
@@ -100,7 +99,7 @@ pub fn fit(steps: &[(f64, f64)], knee: Option<f64>) -> Result<Law, Unfit> {
     Ok(law)
 }
 
-/// Whether the step with the most in flight did less than the best.
+/// Whether the step with the most in flight had less throughput than the best step.
 fn has_fallen(steps: &[(f64, f64)]) -> bool {
     let most = steps.iter().map(|(_, x)| *x).fold(0.0, f64::max);
     let last = steps.iter().max_by(|a, b| a.0.total_cmp(&b.0));
@@ -116,8 +115,8 @@ fn model(abc: [f64; 3], n: f64) -> f64 {
     n / terms(n).iter().zip(abc).map(|(term, coefficient)| term * coefficient).sum::<f64>()
 }
 
-/// Least squares of N/X with no coefficient below zero, weighted by (X²/N)² so that errors count as
-/// they do in X. Three coefficients have few sets of zeros: each is tried.
+/// Least squares of N/X with no coefficient below zero, weighted by (X²/N)², so that errors count as errors of X.
+/// Tries every set of zero coefficients; for three coefficients these are few.
 fn non_negative(steps: &[(f64, f64)]) -> Option<[f64; 3]> {
     let sets = [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
     let solved = sets.into_iter().filter_map(|set| {
@@ -168,7 +167,7 @@ fn solve_set(
     solve(matrix, right)
 }
 
-/// The normal equations; what is not free has the equation x = 0.
+/// The normal equations; a coefficient that is not free has the equation x = 0.
 fn normal(
     steps: &[(f64, f64)],
     set: [bool; 3],
@@ -230,8 +229,8 @@ fn explained(steps: &[(f64, f64)], abc: [f64; 3]) -> f64 {
     if total > 0.0 { 1.0 - squares(steps, abc) / total } else { 0.0 }
 }
 
-/// Wald and Wolfowitz's test of runs (1940) on the signs of what is left over, by the normal
-/// approximation: too few runs at 2.5 % mean that the curve has another shape.
+/// Wald and Wolfowitz's test of runs (1940) on the signs of the residuals, by the normal approximation: too few runs
+/// at 2.5 % mean that the curve has another shape.
 fn has_pattern(steps: &[(f64, f64)], abc: [f64; 3]) -> bool {
     let mut sorted = steps.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,4 +1,4 @@
-//! The command line as a whole: commands, and what is reported about one that cannot be read.
+//! The command line as a whole: commands, and errors of command lines that cannot be read.
 //!
 //! Does not know the flags of a command; the files beside it do.
 

@@ -15,7 +15,7 @@ pub struct CompareArgs {
     /// Baseline: a URL, a command with {port}, or a saved run (last, last~1, a file)
     #[arg(value_name = "A")]
     pub a: String,
-    /// Candidate: likewise
+    /// Candidate: a URL, a command or a saved run, as for A
     #[arg(value_name = "B")]
     pub b: String,
     /// Load of both sides.
@@ -27,7 +27,7 @@ pub struct CompareArgs {
     /// How commands are started.
     #[command(flatten)]
     pub command: CommandFlags,
-    /// Load both with this k6 script instead of a request.
+    /// Load both sides with this k6 script instead of a request.
     #[arg(long, value_name = "FILE", help_heading = "Script")]
     pub script: Option<PathBuf>,
     /// Script input.

@@ -14,7 +14,8 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/fl
 const INTRODUCTION: &str = "\
 # Flags
 
-Written from the program; change `crates/knee/src/args.rs` and run `KNEE_UPDATE=1 cargo test -p knee`.
+This page is generated from the program. To change it, edit `crates/knee/src/args.rs` and run
+`KNEE_UPDATE=1 cargo test -p knee`.
 
 Names and meanings are oha's, and hey's where the two do not conflict. Durations are written `10s`, `1m30s`
 or `500ms`; a bare number is seconds. Numbers of requests and connections take k and m (`1.5k`).

@@ -133,7 +133,7 @@ pub struct RunHttpFlags {
     /// Throw when a request fails
     #[arg(short = 'w', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub throw: Option<String>,
-    /// Discard response bodies unless a request asks for its own
+    /// Discard response bodies unless a request asks for its body
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub discard_response_bodies: Option<String>,
     /// Block a network, as in 10.0.0.0/8; repeatable
@@ -176,10 +176,10 @@ pub struct RunReportFlags {
     /// Write k6's summary to a JSON file
     #[arg(long, value_name = "FILE")]
     pub summary_export: Option<PathBuf>,
-    /// Use k6's newer format for that file
+    /// Use k6's newer format for the file of --summary-export
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub new_machine_readable_summary: Option<String>,
-    /// No summary and no `handleSummary()`
+    /// Skip the summary and `handleSummary()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_summary: Option<String>,
     /// System tags of samples, separated by commas
@@ -209,7 +209,7 @@ pub struct RunReportFlags {
     /// Print no progress
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// End with code 120 if the result is invalid; without it exit codes are k6's alone
+    /// Exit with code 120 if the result is invalid; without this flag, only k6's exit codes occur
     #[arg(long)]
     pub require_valid: bool,
 }

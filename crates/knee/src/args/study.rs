@@ -45,7 +45,7 @@ pub struct ExtentFlags {
     /// Only this variant and the baseline; repeat for more
     #[arg(long = "variant", value_name = "NAME")]
     pub variants: Vec<String>,
-    /// Number of blocks [default: the study's own]
+    /// Number of blocks [default: as the study declares]
     #[arg(long, value_name = "N")]
     pub blocks: Option<usize>,
     /// Continue a stopped study with its saved trials
@@ -66,7 +66,7 @@ pub struct ExtentFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct StudyOutputFlags {
-    /// Write the result to a file instead of stdout; Markdown replaces what is between
+    /// Write the result to a file instead of stdout; Markdown replaces only the text between
     /// <!-- results: begin --> and <!-- results: end -->
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,

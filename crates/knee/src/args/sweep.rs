@@ -75,10 +75,10 @@ pub struct LadderFlags {
     /// Measured time per step; up to three times as long near the limit [default: 10s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub step: Option<String>,
-    /// Start no step that would end later than this
+    /// Time limit of the sweep; starts no step that would exceed it
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub max_time: Option<String>,
-    /// Limit of requests in flight; of VUs for a script [default: 1000; script: 200]
+    /// Limit of requests in flight or, for a script, of VUs [default: 1000; script: 200]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub in_flight: Option<String>,
     /// Seed of arrivals [default: 1]
@@ -102,10 +102,10 @@ pub struct RuleFlags {
     /// Highest share of failed requests [default: 0.1%]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub errors: Option<String>,
-    /// Width of the capacity's range at which the search stops [default: 5%]
+    /// Stop when the range of the capacity is at most this wide [default: 5%]
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub precision: Option<String>,
-    /// Process of the service, if local, to report its CPU time; repeatable
+    /// Process ID of a local service, to report its CPU time; repeatable
     #[arg(long = "pid", value_name = "PID")]
     pub pids: Vec<u32>,
 }

@@ -1,4 +1,4 @@
-//! What people type who know another tool, or made a slip: each gets the words that work here.
+//! Reads typing errors and the syntax of other tools, and suggests what to write instead.
 //!
 //! Looks at the words of the command line only; does not know values and does not resolve names.
 
@@ -36,7 +36,7 @@ pub(super) fn is_run(line: &[OsString]) -> bool {
     line.get(1).is_some_and(|word| word == "run")
 }
 
-/// How a command is written that lacks an argument.
+/// How to write a command that lacks an argument.
 pub(super) fn example(line: &[OsString]) -> &'static str {
     match line.get(1).and_then(|word| word.to_str()) {
         Some("run") => "write `knee run script.js`",
@@ -74,7 +74,7 @@ pub(super) fn instead_of(flag: &str, is_run: bool) -> Option<&'static str> {
     known.into_iter().find(|(known, _)| *known == flag).map(|(_, hint)| *hint)
 }
 
-/// The command that a word was meant to be: one wrong letter in three at most, or its beginning.
+/// The command that a word probably means: at most one wrong letter in three, or its beginning.
 pub(super) fn meant_command(word: &str, cli: &Command) -> Option<String> {
     let slip = |name: &&str| {
         strsim::damerau_levenshtein(word, name) * 3 <= name.len().max(word.len())
@@ -96,8 +96,8 @@ fn words(line: &[OsString]) -> impl Iterator<Item = &str> {
     line.iter().skip(1).filter_map(|word| word.to_str())
 }
 
-/// hey, wrk and Go programs write long flags with one dash. Read as a cluster of short flags they
-/// would mean something else: `-disable-keepalive` is `-d` with the body `isable-keepalive`.
+/// hey, wrk and Go programs write long flags with one dash. As a cluster of short flags they would mean something
+/// else: `-disable-keepalive` is `-d` with the body `isable-keepalive`.
 fn refuse_single_dashes(line: &[OsString], cli: &Command) -> Result<(), Problem> {
     const HEY: [(&str, &str); 3] = [
         ("-disable-redirects", "leave it out: redirects are not followed unless `-r` asks for it"),
@@ -120,8 +120,8 @@ fn refuse_single_dashes(line: &[OsString], cli: &Command) -> Result<(), Problem>
     Ok(())
 }
 
-/// k6 commands that knee does not have. A single word could be the name of a host, so it takes a
-/// second one, or a word that is hardly ever one.
+/// k6 commands that knee does not have. A single word could be a host name. So a command counts only with a second
+/// word, or if it is hardly ever a host name.
 fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
     const ALONE: &str = "knee runs on this machine only and is controlled by signals (Ctrl-C)";
     const K6: [(&str, &str); 10] = [
@@ -147,8 +147,8 @@ fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
     }
 }
 
-/// A plain first word with another plain word behind it is a command that does not exist: a host
-/// alone could be meant by one word, but not by two.
+/// A plain first word with another plain word behind it is a command that does not exist: one word could be a host,
+/// two words cannot.
 fn refuse_unknown_commands(line: &[OsString], cli: &Command) -> Result<(), Problem> {
     let mut words = words(line);
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or("-"));

@@ -1,4 +1,4 @@
-//! `knee calibrate`: a service against itself, to see what noise alone does on this machine, and to keep that.
+//! `knee calibrate`: runs a service against itself to measure the noise of this machine, and saves the noise floor.
 //!
 //! Does not calculate; `knee_study` does.
 
@@ -28,14 +28,17 @@ use crate::problem::{Problem, printable};
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
 /// What is wrong with what was typed, or what failed on this machine.
 pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let shelf = noise::saved().ok_or_else(|| {
-        refused(Problem::new("nothing says where a calibration is kept", "set HOME or KNEE_HOME"))
+        refused(Problem::new(
+            "no folder for calibrations: neither KNEE_HOME nor HOME is set",
+            "set HOME or KNEE_HOME",
+        ))
     })?;
     // It serves until the end of this function.
     let demo = args.url.is_none().then(demo).transpose().map_err(failed)?;
@@ -60,15 +63,15 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
         return Err(fault);
     }
     if control.request() != Request::Run {
-        narrate("nothing is kept: the noise of a part of the blocks would pass for that of all");
+        narrate("nothing is saved: a noise floor needs all blocks");
         return Ok(Exit::Interrupted);
     }
     let conclusion = study.conclude();
     let Some(calibration) = conclusion.calibration(format!("{of}: {load}")) else {
         let lost = conclusion.lost.first().map_or("", |lost| lost.why.as_str());
-        let what = format!("no two blocks could be used, nothing is kept: {lost}");
+        let what = format!("fewer than two blocks are usable, nothing is saved: {lost}");
         return Err((
-            Problem::new(what, "what a run says of itself is in docs/concept/validity.md"),
+            Problem::new(what, "docs/concept/validity.md explains why a run is not valid"),
             Exit::Invalid,
         ));
     };
@@ -93,7 +96,7 @@ fn rendered(
     let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
     let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
     let place = printable(&path.display().to_string());
-    notes.push(format!("made on {}, kept for {DAYS} days in {place}", day(kept.made)));
+    notes.push(format!("measured on {}, saved for {DAYS} days in {place}", day(kept.made)));
     render(&shown::calibration(&kept.calibration, &on, &notes), output)
 }
 

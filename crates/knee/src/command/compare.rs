@@ -1,6 +1,6 @@
-//! `knee compare`: two URLs or commands, loaded now and alternately, or two runs that were made already.
+//! `knee compare`: compares two URLs or commands, which it loads alternately, or two saved runs.
 //!
-//! Which trial comes next and what they showed is decided by `knee_study`, as in a study of two variants. Does not
+//! `knee_study` chooses the trials and draws the conclusion, as in a study of two variants. Does not
 //! calculate.
 
 use std::path::Path;
@@ -31,7 +31,7 @@ use crate::store::Store;
 /// Width of a text, whatever the terminal's: results are pasted.
 const COLUMNS: usize = 100;
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
@@ -45,8 +45,8 @@ pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
             records(&a, &b, &args.output, narrate).map_err(refused)
         }
         (Side::Record(_), _) | (_, Side::Record(_)) => Err(refused(Problem::new(
-            "a record cannot be compared with something that is driven now",
-            "give two records, or two URLs or commands",
+            "a saved run cannot be compared with a URL or a command",
+            "give two saved runs, or two URLs or commands",
         ))),
         (a, b) => {
             settings::refuse_misplaced(args, false).map_err(refused)?;
@@ -99,7 +99,7 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
     Ok(fault.unwrap_or_else(|| exit_of(&comparison, control.request() != Request::Run)))
 }
 
-/// Runs the trials of a study whose sides are driven as `driver` does; what ended them early is returned.
+/// Runs the trials of a study whose sides `driver` loads; returns the error that ended them early.
 pub(super) fn drive(
     study: &mut Study,
     driver: Sides,
@@ -109,7 +109,7 @@ pub(super) fn drive(
 ) -> Result<Option<Failed>, Failed> {
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let interrupted = "interrupted: the result is drawn from the trials that were run";
+    let interrupted = "interrupted: the result covers the trials so far";
     let mut progress = Progress::new(narrate, quiet, interrupted);
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
     let _presence = Presence::announce(narrate);
@@ -129,7 +129,7 @@ pub(super) fn render(document: &Document, output: &CompareOutputFlags) -> String
     }
 }
 
-/// How a comparison ends the program: one that shows nothing counts more than how it came to its end.
+/// Exit code of a comparison: the lack of a valid result has precedence over the way it ended.
 fn exit_of(comparison: &Comparison, interrupted: bool) -> Exit {
     let compared = comparison.metrics.iter().any(|line| line.n_blocks > 0);
     match () {

@@ -1,4 +1,4 @@
-//! `knee demo`: start a small server and load it, so that a newcomer sees a load test at once.
+//! `knee demo`: starts a small server and loads it, so that a new user sees a load test at once.
 //!
 //! The server is another process of this program; see [`crate::demo`].
 
@@ -11,10 +11,10 @@ use crate::settings::number;
 
 use super::load::load;
 
-/// How long the load lasts if none is given. Its rate is half of the server's capacity.
+/// Default duration of the load. Its rate is half of the server's capacity.
 const DURATION: &str = "10s";
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
@@ -44,7 +44,7 @@ pub fn demo(args: DemoArgs, narrate: fn(&str)) -> Result<Exit, (Problem, Exit)> 
     load(&LoadArgs { url: Some(url), flags }, narrate)
 }
 
-/// The server that was asked for.
+/// The server by the flags.
 fn service(args: &DemoArgs) -> Result<Service, Problem> {
     let mut service = Service::default();
     if let Some(text) = &args.server_workers {

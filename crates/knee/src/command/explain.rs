@@ -1,6 +1,6 @@
-//! `knee explain CODE`: what a validity warning or a note means, its limits, cause and remedy.
+//! `knee explain CODE`: explains a validity warning or a note: its limits, cause and remedy.
 //!
-//! Does not judge and does not know a run; the texts are those of the rules.
+//! Does not judge and does not read runs; the texts are those of the rules.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::settings::output::Sink;
 /// Columns of a line.
 const WIDTH: usize = 80;
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
@@ -42,15 +42,15 @@ fn codes() -> impl Iterator<Item = &'static str> {
     rules.chain(NOTES.iter().map(|note| note.code))
 }
 
-/// All codes, a line each.
+/// All codes, one per line.
 fn list() -> String {
     let mut text = "Warnings, which make a result suspect or invalid:\n".to_owned();
     for rule in RULES {
         paragraph(&mut text, &format!("  {:<17} ", rule.code), rule.looks_at);
     }
-    text.push_str("\nWarnings of trials, besides:\n");
+    text.push_str("\nWarnings that only trials have:\n");
     TRIAL_RULES.iter().for_each(|rule| in_brief(&mut text, rule.code, rule.meaning));
-    text.push_str("\nNotes, which do not:\n");
+    text.push_str("\nNotes, which do not affect the validity:\n");
     NOTES.iter().for_each(|note| in_brief(&mut text, note.code, note.meaning));
     text
 }
@@ -87,12 +87,12 @@ fn of_trial(rule: &TrialRule) -> String {
 }
 
 fn of_note(note: &Note) -> String {
-    let mut text = format!("{} (a note: it does not touch the validity)\n\n", note.code);
+    let mut text = format!("{} (a note: it does not affect the validity)\n\n", note.code);
     paragraph(&mut text, "", note.meaning);
     text
 }
 
-/// Words in lines, the first behind `head`, the others below its end.
+/// Wraps words into lines; the first line begins with `head`, the others are indented by its width.
 fn paragraph(text: &mut String, head: &str, words: &str) {
     let mut line = head.to_owned();
     let mut is_empty = true;

@@ -1,4 +1,4 @@
-//! A failed command: the problem to print and the code to end with.
+//! A failed command: the problem to print and the exit code.
 //!
 //! Does not print and does not exit; `main` does.
 
@@ -9,10 +9,10 @@ use knee_driver::{Error, Kind};
 use crate::exit::Exit;
 use crate::problem::Problem;
 
-/// What failed, with the code to end with.
+/// What failed, with the exit code.
 pub type Failed = (Problem, Exit);
 
-/// A failed load, as the driver hands it back.
+/// A failed load, as the driver returns it.
 #[derive(Debug)]
 struct LoadFailed(Problem, Exit);
 
@@ -24,7 +24,7 @@ impl fmt::Display for LoadFailed {
 
 impl std::error::Error for LoadFailed {}
 
-/// What was asked for cannot be done.
+/// The request of the user cannot be met.
 pub fn refused(problem: Problem) -> Failed {
     (problem, Exit::Configuration)
 }

@@ -15,11 +15,10 @@ use knee_engine::run::Journal;
 
 use crate::problem::reason;
 
-/// A record being written. Every frame is handed to the kernel whole and at once, so that the
-/// death of this process, at any moment, costs the interval in progress and no more. With its tail
-/// the record is also on the disk.
+/// A record being written. Every frame is passed to the kernel in one piece. So if this process dies, only the
+/// interval in progress is lost. Writing the tail also syncs the record to disk.
 pub struct FileJournal {
-    /// `None` once the tail was written, or nothing more can be.
+    /// `None` after the tail was written, or if nothing more can be written.
     writer: Option<Writer<File>>,
     /// The same open file, to measure and to sync it.
     file: File,
@@ -64,19 +63,19 @@ impl FileJournal {
         Ok(journal)
     }
 
-    /// Where to see, after the run, whether the record is complete.
+    /// Shows, after the run, whether the record is complete.
     pub fn trouble(&self) -> Trouble {
         self.trouble.clone()
     }
 
-    /// Everything so far is whole frames.
+    /// Marks everything so far as whole frames.
     fn mark(&mut self) {
         // A pipe has no position; nothing can be cut off it either.
         self.last = (self.last.1, self.file.stream_position().unwrap_or(0));
     }
 
-    /// Cuts the torn frame off and says in the record why it ends. Where there is no room for that
-    /// either, the last interval gives way: one second less, and the reason is known.
+    /// Cuts off the torn frame and writes the reason into the record. If there is no space for that, the last interval
+    /// is removed: the record is a second shorter, but has the reason.
     fn give_up(&mut self, error: &io::Error) {
         self.trouble.set(error);
         let Some(mut writer) = self.writer.take() else { return };

@@ -1,7 +1,7 @@
-//! `knee URL`: load a URL, show it live, save the run, print the result.
+//! `knee URL`: loads a URL, shows it live, saves the run, prints the result.
 //!
-//! The order matters: errors in what was asked for are found before the first request, and what
-//! was measured is saved before anything is printed.
+//! The order matters: errors in the command line are found before the first request, and the record is saved before
+//! anything is printed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::settings::{self, Load, Surroundings, target};
 use crate::signals;
 use crate::store::{self, Kind, NewRecord, Store};
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     run_load(&load, narrate)
 }
 
-/// Runs a load that was found to be in order.
+/// Runs a checked load.
 ///
 /// # Errors
 ///
@@ -103,7 +103,7 @@ pub(super) fn take(
         .map(|Taken { run, record }| (run, record.map(|record| record.path)))
 }
 
-/// The same for the driver of trials, without a word on the screen.
+/// The same for the driver of trials, without any output.
 ///
 /// # Errors
 ///
@@ -178,7 +178,7 @@ fn measure(
     run.map_err(|error| unable(&error))
 }
 
-/// How requests travel; finds out whether the TLS settings can be used.
+/// How requests are sent; checks the TLS settings.
 pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
     let needs_tls = load.requests.iter().any(|request| request.url.scheme() == "https");
     let may_redirect = load.http.redirects > 0;
@@ -225,7 +225,7 @@ fn not_tls(load: &Load, run: &Run) -> Option<String> {
     })
 }
 
-/// How a run ends the program: its validity counts more than how it came to its end.
+/// Exit code of a run: its validity has precedence over the way it ended.
 fn exit_of(ending: &Ending, state: Validity) -> Exit {
     match (ending, state) {
         (_, Validity::Invalid) => Exit::Invalid,

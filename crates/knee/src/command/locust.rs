@@ -1,6 +1,6 @@
 //! `knee report --format locust-csv`: a record as the four files of Locust.
 //!
-//! Reads the record a second time: the totals after each interval are not part of a run.
+//! Reads the record a second time: a run does not contain the totals after each interval.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,7 +13,7 @@ use knee_report::locust::{Follower, table};
 use crate::problem::{Problem, reason};
 use crate::settings::output::open_result;
 
-/// Writes them; all four can be written, or none is.
+/// Writes all four files, or none.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ use crate::settings::output::open_result;
 pub fn write(record: &Path, run: &Run, output: Option<&Path>) -> Result<(), Problem> {
     let output = output.ok_or_else(|| {
         Problem::new(
-            "`--format locust-csv` writes four files, and there is no `-o`",
+            "`--format locust-csv` writes four files and needs `-o`",
             "give a prefix, as in `-o results/run1`, or a folder",
         )
     })?;

@@ -14,7 +14,7 @@ pub fn saved() -> Option<CalibrationStore> {
     Some(CalibrationStore::below(&store::home(|name| std::env::var_os(name))?))
 }
 
-/// The noise floor of this machine, if it was measured and holds; says why a saved one is ignored.
+/// The noise floor of this machine, if there is a valid one; reports why a saved one is ignored.
 pub fn of_this_machine(narrate: fn(&str)) -> Option<Calibration> {
     match saved()?.look(&host::machine(), clock::wall()) {
         Known::Holds(saved) => Some(saved.calibration),

@@ -12,7 +12,7 @@ use knee_study::study::{Study, Trial, TrialResult};
 
 use crate::problem::printable;
 
-/// What would be run, line by line.
+/// The trials that would run, line by line.
 pub fn plan(study: &Study) -> Vec<String> {
     let names: Vec<&str> = study.variants().iter().map(|variant| variant.name.as_str()).collect();
     let workloads: Vec<&str> =
@@ -21,7 +21,7 @@ pub fn plan(study: &Study) -> Vec<String> {
         format!("variants:  {}", printable(&names.join(", "))),
         format!("workloads: {}", printable(&workloads.join(", "))),
         format!("trials:    {}, without repeats and an extension", study.remaining()),
-        format!("time:      {} of load; starts, builds and resets come on top", span(load_time(study))),
+        format!("time:      {} of load; starts, builds and resets take more time", span(load_time(study))),
     ];
     lines.extend(study.planned().map(|trial| {
         let start = if trial.restart { ", fresh process" } else { "" };
@@ -32,20 +32,20 @@ pub fn plan(study: &Study) -> Vec<String> {
     lines
 }
 
-/// How long the planned trials send load, warm-up included.
+/// Load time of the planned trials, including warm-up.
 fn load_time(study: &Study) -> Nanos {
     let time = |trial: &Trial| study.settle(trial.restart).as_nanos() + study.measure(trial).as_nanos();
     Nanos(study.planned().map(time).sum())
 }
 
-/// Reports trials as they end: a line each, and the output of a service that failed, once for each failure.
+/// Reports each trial when it ends, in one line. Reports the output of a failed service once per failure.
 pub struct Progress {
     narrate: fn(&str),
     /// No line per trial.
     quiet: bool,
     /// Message when the user interrupts the trials.
     interrupted: &'static str,
-    /// Failures whose output was shown.
+    /// Failures whose output was already shown.
     shown: BTreeSet<(String, String)>,
 }
 
@@ -78,7 +78,7 @@ impl Progress {
         let reason = reason.strip_suffix(&last).unwrap_or(reason);
         let mut text = format!("warning: {}: {}", printable(&trial.variant), printable(reason));
         if output.is_empty() {
-            text.push_str("; it wrote nothing");
+            text.push_str("; it printed nothing");
         }
         for line in output {
             text.push_str("\n  | ");
@@ -88,7 +88,7 @@ impl Progress {
     }
 }
 
-/// A line on what came of a trial. `left` trials are left, which take about `time`.
+/// The line with the result of a trial. `left` trials are left, which take about `time`.
 fn line(trial: &Trial, result: &TrialResult, left: usize, time: Option<Nanos>) -> String {
     let place =
         format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.variant));

@@ -19,11 +19,11 @@ use crate::settings::Surroundings;
 use crate::settings::output::{Sink, open_result};
 use crate::store::Store;
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
-/// When there is no such record, or it is none.
+/// When there is no such record, or the file is not a record.
 pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
     let store = Store::of_process().ok_or_else(|| {
         Problem::new("no folder for saved runs: neither KNEE_HOME nor HOME is set", "set HOME or KNEE_HOME")
@@ -52,7 +52,7 @@ pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
 ///
 /// # Errors
 ///
-/// When it cannot be read, or is none.
+/// When it cannot be read, or is not a record.
 pub(super) fn open(path: &Path, narrate: fn(&str)) -> Result<Run, Problem> {
     let named = |text: String, hint| Problem::new(format!("`{}`: {text}", path.display()), hint);
     let file = File::open(path).map_err(|error| named(reason(&error), "check its permissions"))?;

@@ -1,8 +1,7 @@
-//! `knee run script.js`: run a k6 script, show it live, keep the record, print the result.
+//! `knee run script.js`: runs a k6 script, shows it live, saves the record, prints the result.
 //!
-//! The order matters: the script is loaded and its options are judged before the first request, and
-//! whatever was measured is kept before anything is printed. The script comes from [`source`], the run is
-//! [`course`]'s, and what is printed is [`ending`]'s.
+//! The order matters: the script is loaded and its options are checked before the first request, and the record is
+//! saved before anything is printed. [`source`] loads the script, [`course`] makes the run, and [`ending`] prints.
 
 use super::failed::{Failed, refused};
 use crate::args::RunArgs;
@@ -25,7 +24,7 @@ use job::Job;
 use log::Lines;
 use source::{load, options, unsupported};
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///

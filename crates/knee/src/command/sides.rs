@@ -1,6 +1,6 @@
 //! How the sides of a comparison are loaded: with the one-liner, or with a script.
 //!
-//! Does not start anything and does not know whose turn it is.
+//! Does not start anything and does not choose the next side.
 
 use std::path::PathBuf;
 
@@ -22,28 +22,28 @@ use crate::settings::{self as resolved, Load, Surroundings, target};
 
 /// Loads the sides of a comparison.
 pub struct Sides {
-    /// Of A and of B; `None` for one that is started.
+    /// Targets of A and B; `None` for a side that is started.
     addresses: [Option<String>; 2],
     way: Way,
 }
 
 /// What is sent.
 enum Way {
-    /// What the flags of the one-liner say.
+    /// The flags of the one-liner.
     Request {
         flags: Box<LoadFlags>,
-        /// What is asked of a side that is started.
+        /// The path to request from a started side.
         path: String,
     },
     /// A k6 script.
     Script { path: PathBuf, flags: SweepScriptFlags },
 }
 
-/// Times by which flags are looked at before there is a trial.
+/// Times for checking the flags before there is a trial.
 const ANY: Times = Times { settle: Nanos::from_secs(1), measure: Nanos::from_secs(1), seed: 1 };
 
 impl Sides {
-    /// The sides as they were typed; everything that can be wrong with what is sent to them is found here.
+    /// Resolves the sides as typed; finds all errors of their requests.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Sides {
         Ok(sides)
     }
 
-    /// One service against itself.
+    /// A service against itself, for an A/A test.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Sides {
         Ok(())
     }
 
-    /// What both sides are sent, in words.
+    /// The load of both sides, in words.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Sides {
     /// The load of a trial, as the one-liner resolves it.
     fn resolve(&self, url: &str, times: Times) -> Result<Load, Problem> {
         let Way::Request { flags, .. } = &self.way else {
-            return Err(Problem::new("a script says itself what is sent", ""));
+            return Err(Problem::new("the script defines its requests", ""));
         };
         let span = |time: Nanos| format!("{}ms", time.as_nanos() / 1_000_000);
         let mut flags = flags.as_ref().clone();

@@ -1,6 +1,6 @@
-//! `knee study`: runs the trials of a study, or reads its saved ones, and writes what they showed.
+//! `knee study`: runs the trials of a study, or reads its saved ones, and writes the result.
 //!
-//! `knee_driver` runs the trials, `knee_study` decides which comes next and concludes. Does not calculate.
+//! `knee_driver` runs the trials; `knee_study` chooses them and draws the conclusion. Does not calculate.
 
 use std::path::{Path, PathBuf};
 
@@ -27,10 +27,10 @@ mod source;
 use document::Writer;
 use source::Declared;
 
-/// The file that says what a study is.
+/// The file that declares a study.
 const FILE: &str = "study.toml";
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub fn study(args: &StudyArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     Ok(exit_of(&conclusion, &control))
 }
 
-/// Runs the trials that are left. What ended them early is an error only if there is no trial at all.
+/// Runs the trials that are left. An early end is an error only if there is no trial at all.
 fn measure(
     study: &mut Study,
     sessions: &mut Vec<Session>,
@@ -72,7 +72,7 @@ fn measure(
 ) -> Result<(), Failed> {
     let _signals =
         signals::watch(control.clone()).map_err(|error| failed(Problem::new(error.to_string(), "")))?;
-    let interrupted = "interrupted: the result is drawn from the trials that were run; --resume goes on";
+    let interrupted = "interrupted: the result covers the trials so far; --resume continues";
     let mut progress = Progress::new(narrate, quiet, interrupted);
     let source = |folder: &Path| Box::new(Declared { folder: folder.to_owned() }) as Box<_>;
     let mut observe = |event: knee_driver::Event<'_>| progress.report(&event);
@@ -89,12 +89,12 @@ fn measure(
     }
 }
 
-/// The folder of the study, the text of its file, and how the file is called in messages.
+/// The folder of the study, the text of its file, and the name of the file in messages.
 fn read(given: &Path) -> Result<(PathBuf, String, String), Problem> {
     let file = if given.is_dir() { given.join(FILE) } else { given.to_owned() };
     let shown = printable(&file.display().to_string());
     let text = std::fs::read_to_string(&file).map_err(|error| {
-        let hint = "give the folder of a study; what belongs into its study.toml stands in docs/reference/study-toml.md";
+        let hint = "give the folder of a study; docs/reference/study-toml.md describes its study.toml";
         Problem::new(format!("cannot read `{shown}`: {}", reason(&error)), hint)
     })?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -124,12 +124,12 @@ fn begin(
     let (study, sessions) =
         driver::begin(definition, options, start, noise, folder).map_err(driver_failed)?;
     if start == Start::Resumed {
-        narrate(&format!("going on after {} trials", study.entries().len()));
+        narrate(&format!("continuing after {} trials", study.entries().len()));
     }
     Ok((study, sessions))
 }
 
-/// How a study ends the program: trials that measured nothing count more than how it came to its end.
+/// Exit code of a study: a lack of usable trials has precedence over the way it ended.
 fn exit_of(conclusion: &Conclusion, control: &Control) -> Exit {
     if control.request() != Request::Run {
         return Exit::Interrupted;

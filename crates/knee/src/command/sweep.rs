@@ -1,8 +1,7 @@
-//! `knee sweep`: climb with the load until the service no longer keeps up, and say what it takes.
+//! `knee sweep`: raises the load until the service no longer keeps up, and reports its capacity.
 //!
-//! Every step is a run of its own whose record is kept. Which step comes next, and what the steps
-//! have shown, is decided by `knee_study::sweep`; this makes the steps and shows them. Does not
-//! calculate.
+//! Every step is a separate run with a saved record. `knee_study::sweep` chooses the steps and draws the conclusion;
+//! this module runs and shows them. Does not calculate.
 
 use std::path::PathBuf;
 
@@ -38,7 +37,7 @@ mod url;
 
 use loader::Loader;
 
-/// Where the result goes. Opened before the first step: a file that cannot be written must not cost a sweep.
+/// Destination of the result. Opened before the first step, so that an unwritable file does not cost a sweep.
 struct Sinks {
     result: Sink,
     json: Option<Sink>,
@@ -53,7 +52,7 @@ impl Sinks {
     }
 }
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
@@ -95,7 +94,7 @@ fn conduct(settings: &SweepSettings, loader: &mut dyn Loader, narrate: fn(&str))
     let (sweep, fault) = climb(&settings.config, &settings.pids, loader, &control, &mut observe);
     drop(presence);
     if control.request() != Request::Run {
-        narrate("interrupted: the result is drawn from the steps that were run");
+        narrate("interrupted: the result covers the steps so far");
     }
     let fault = fault.map(driver_failed).or(loader.end().err());
     let report = sweep.conclude(facts(settings, &about));
@@ -130,7 +129,7 @@ fn write(settings: &SweepSettings, report: &Report, about: &About, sinks: &mut S
     written
 }
 
-/// How a sweep ends the program: a result that is not to be used counts more than how it came to its end.
+/// Exit code of a sweep: an invalid result has precedence over the way the sweep ended.
 fn exit_of(report: &Report) -> Exit {
     match (report.state, report.ended) {
         (Validity::Invalid, _) => Exit::Invalid,

@@ -1,7 +1,8 @@
 //! `knee tour`: a load test, a sweep and a comparison on demo servers whose limits can be computed, in about 90 s.
 //!
-//! Each part is a command that a user could type, printed before it runs as a process of this program. Does not measure, and does
-//! not judge what the commands find: it holds the sweep's throughput against the prediction and prints both.
+//! Each part is a command that a user could type, printed before it runs as a process of this program. Does not
+//! measure, and does not judge what the commands find: it compares the sweep's throughput with the prediction and
+//! prints both.
 
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,25 +21,25 @@ use crate::exit::Exit;
 use crate::problem::Problem;
 use crate::signals;
 
-/// A tour that failed: with the code to end with.
+/// A failed tour, with its exit code.
 type Failed = (Problem, Exit);
 
-/// The server of all parts. Slow enough that a thread's waking up, some 60 us, hardly counts.
+/// The server of all parts. Slow enough that the wake-up of a thread, about 60 us, hardly counts.
 const WORKERS: usize = 8;
 const SERVICE_MS: u64 = 4;
 
 /// Workers of the variant in the comparison.
 const MORE_WORKERS: usize = 12;
 
-/// A found throughput this near the prediction is called agreement.
+/// A measured throughput this near the prediction counts as agreement.
 const NEAR: f64 = 0.1;
 
-/// How long the parts are.
+/// Durations of the parts.
 struct Lengths {
     load: &'static str,
     sweep: &'static str,
     compare: &'static str,
-    /// What is announced of the whole.
+    /// The announced total duration.
     whole: &'static str,
 }
 
@@ -56,11 +57,11 @@ const BRIEF: Lengths = Lengths {
     whole: "about 20 s",
 };
 
-/// Does it.
+/// Runs the command.
 ///
 /// # Errors
 ///
-/// When a server cannot be brought up, or a command fails.
+/// When a server cannot be started, or a command fails.
 pub fn tour(args: &TourArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let lengths = if args.brief { &BRIEF } else { &FULL };
     let service = service();
@@ -122,7 +123,7 @@ fn sweep(guide: &Guide, lengths: &Lengths, service: &Service, url: &str, json: &
     guide.say(
         "2/3  Sweep: how much can it take?",
         &format!(
-            "The rate climbs until the server falls behind, then closes in on the limit. Predicted: {} requests/s.",
+            "The rate rises until the server falls behind; then the sweep closes in on the limit. Predicted: {} requests/s.",
             per_second(predicted)
         ),
     );
@@ -142,7 +143,7 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     guide.say(
         "3/3  Comparison: do more workers help?",
         &format!(
-            "A has {WORKERS} workers, B {MORE_WORKERS}: B should answer half as much again. The two alternate, and \
+            "A has {WORKERS} workers, B {MORE_WORKERS}: B should answer 1.5 times as much. The two alternate, and \
              each trial starts its server anew."
         ),
     );
@@ -158,17 +159,17 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Three lines: what was shown, what to do with one's own service, and which command does the big thing.
+/// Three lines: what the tour showed, how to test the user's own service, and how to re-test a tuning story.
 fn closing(service: &Service, found: f64) -> String {
     format!(
         "\nShown: a load test that checks itself, a limit ({}), a verdict.\n\
          Next, your own service: knee http://127.0.0.1:8080/ -q 100 -z 10s\n\
-         The big thing, a published tuning story re-tested, in a clone of knee: ./try labs/lorem-news",
+         To re-test a published tuning story, in a clone of knee: ./try labs/lorem-news",
         agreement(service.knee(), found)
     )
 }
 
-/// The found throughput beside the predicted one.
+/// The measured throughput beside the predicted one.
 fn agreement(predicted: f64, found: f64) -> String {
     let apart = (found / predicted - 1.0).abs();
     let much = if apart > NEAR { "; other programs use this machine's CPUs" } else { "" };
@@ -188,14 +189,14 @@ fn per_second(rate: f64) -> String {
 fn saturation(json: &Path) -> Result<f64, Stop> {
     let unreadable = |reason: &str| Stop::Failed(Problem::new(format!("the sweep's result {reason}"), ""));
     let text = std::fs::read(json).map_err(|_| unreadable("is missing"))?;
-    let document: Value = serde_json::from_slice(&text).map_err(|_| unreadable("is no JSON"))?;
+    let document: Value = serde_json::from_slice(&text).map_err(|_| unreadable("is not JSON"))?;
     document
         .pointer("/saturation/throughput")
         .and_then(Value::as_f64)
         .ok_or_else(|| unreadable("names no saturation throughput"))
 }
 
-/// Runs commands of this program, and says what they do.
+/// Runs commands of this program, and explains them.
 struct Guide {
     program: PathBuf,
     control: Control,
@@ -203,7 +204,7 @@ struct Guide {
 }
 
 impl Guide {
-    /// What the program is called.
+    /// The name of the program.
     fn name(&self) -> String {
         self.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -213,13 +214,13 @@ impl Guide {
         (self.narrate)(&format!("\n{title}\n     {text}"));
     }
 
-    /// What to look at in the result above.
+    /// Points out a part of the result above.
     fn look(&self, text: &str) {
         (self.narrate)(&format!("  -> {text}"));
     }
 
-    /// Runs a command with the terminal of this process. Words of `line` are separated by blanks; `more` are taken as they are;
-    /// `own` serve the tour alone and are not shown.
+    /// Runs a command with the terminal of this process. Words of `line` are separated by blanks; `more` are passed
+    /// unchanged; `own` serve only the tour and are not shown.
     fn run(&self, line: &str, more: &[OsString], own: &[OsString]) -> Result<(), Stop> {
         let words: Vec<OsString> =
             line.split_whitespace().map(OsString::from).chain(more.iter().cloned()).collect();

@@ -20,21 +20,21 @@ pub const CONNECTIONS: u32 = 50;
 pub const GRACE: Nanos = Nanos::from_secs(5);
 /// Width of the intervals of a record.
 pub const INTERVAL: Nanos = Nanos::from_secs(1);
-/// Most connections; more than two machines can have between them and one address.
+/// Most connections; far more than a machine has local ports towards one address.
 const CONNECTIONS_MAX: u64 = 1_000_000;
 /// Most requests: at a million a second, 31 years.
 const REQUESTS_MAX: u64 = 1_000_000_000_000_000;
 /// Most worker threads.
 const WORKERS_MAX: u64 = 1_024;
-/// Highest seed: what a double of a JSON reader still holds exactly.
+/// Highest seed: the largest integer that a JSON reader with doubles holds exactly.
 pub const SEED_MAX: u64 = (1 << 53) - 1;
 
 /// The resolved amount of load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Amount {
-    /// The one stream of load.
+    /// The scenario.
     pub scenario: Scenario,
-    /// Part of the load kept out of the totals.
+    /// Warm-up, which is not in the totals.
     pub warm_up: Nanos,
     /// Time for requests in flight at the end; [`Nanos::MAX`] for as long as it takes.
     pub grace: Nanos,
@@ -159,7 +159,7 @@ fn stages(texts: &[String], of_rate: bool) -> Result<Vec<Stage>, Problem> {
     Ok(stages)
 }
 
-/// A level that holds during the warm-up and then follows the stages.
+/// The level: constant during the warm-up, then by the stages.
 fn curve(start: f64, stages: Vec<Stage>, warm_up: Nanos, flag: &str) -> Result<Curve, Problem> {
     if start <= 0.0 && stages.iter().all(|stage| stage.target <= 0.0) {
         let what = if stages.is_empty() {
@@ -189,7 +189,7 @@ fn arrivals(kind: Option<ArrivalKind>, seed: u64) -> Arrivals {
     }
 }
 
-/// Connections beyond the number of requests would never send one.
+/// Limits connections to the number of requests, because others would never send one.
 fn fewer_if_useless(connections: u32, typed: bool, stop: Stop, notes: &mut Vec<String>) -> u32 {
     let Some(requests) = stop.requests() else { return connections };
     if requests >= u64::from(connections) {

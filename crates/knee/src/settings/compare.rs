@@ -1,6 +1,6 @@
-//! What the flags of `knee compare` and `knee calibrate` mean.
+//! Resolves the flags of `knee compare` and `knee calibrate`.
 //!
-//! Does not run anything; what is sent to a side, and where, is resolved as for `knee URL`.
+//! Does not run anything; requests and targets are resolved as for `knee URL`.
 
 use std::path::{Path, PathBuf};
 
@@ -23,37 +23,37 @@ use crate::store::Store;
 const BLOCKS: usize = 10;
 /// Most blocks.
 const BLOCKS_MAX: u64 = 1_000;
-/// How long a trial measures when that is not given.
+/// Default measured time of a trial.
 const MEASURE: Nanos = Nanos::from_secs(3);
-/// Load before it that is not measured.
+/// Default warm-up of a trial.
 const WARM_UP: Nanos = Nanos::from_secs(1);
-/// Where a command takes the port that it is to listen on.
+/// Placeholder for the port on which a command must listen.
 const PORT: &str = "{port}";
-/// What an A/A test is judged by: every figure whose noise a later comparison can need.
+/// Metrics of an A/A test: all whose noise a later comparison can need.
 const METRICS_OF_NOISE: [Metric; 7] =
     [Metric::Goodput, Metric::P50, Metric::P90, Metric::P95, Metric::P99, Metric::Mean, Metric::Errors];
 
 /// One side of a comparison, as it was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// A run that was kept.
+    /// A saved run.
     Record(PathBuf),
-    /// A service that runs already.
+    /// A running service.
     Url(String),
-    /// A service that is started for each of its trials.
+    /// A service that is started for its trials.
     Command {
         /// The program and its arguments.
         words: Vec<String>,
-        /// What stood before them as `NAME=VALUE`.
+        /// Variables given before the program as `NAME=VALUE`.
         env: Vec<(String, String)>,
     },
 }
 
-/// What was typed as a side.
+/// Reads a side as typed.
 ///
 /// # Errors
 ///
-/// When it is none.
+/// If it is not a side.
 pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
     if text.contains(PORT) {
         return command(text);
@@ -66,8 +66,8 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
     let named = text == "last" || text.starts_with("last~") || ending == "knee";
     match kept {
         _ if matches!(ending, "js" | "mjs" | "ts") => Err(Problem::new(
-            format!("`{text}` is a script, and no side of a comparison"),
-            format!("both sides are sent the same: write `knee compare URL_A URL_B --script {text}`"),
+            format!("`{text}` is a script, not a side of a comparison"),
+            format!("to load both sides with it, write `knee compare URL_A URL_B --script {text}`"),
         )),
         Some(Ok(path)) => Ok(Side::Record(path)),
         Some(Err(problem)) if named => Err(problem),
@@ -76,9 +76,9 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
             || text.contains(['/', '\\']) && text.starts_with(['.', '/']) =>
         {
             Err(Problem::new(
-                format!("`{text}` is no URL, no record, and no command with a place for its port"),
+                format!("`{text}` is not a URL, a saved run or a command with {PORT}"),
                 format!(
-                    "a command is started on a free port: write {PORT} where it takes one, as in './server --port {PORT}'"
+                    "for a command, write {PORT} where it takes its port, as in './server --port {PORT}'"
                 ),
             ))
         }
@@ -87,11 +87,11 @@ pub fn side(text: &str, store: Option<&Store>) -> Result<Side, Problem> {
     }
 }
 
-/// A side as it can be shown to others: a URL without its credentials, anything else as it was typed.
+/// A side in a form that can be shown: a URL without its credentials, anything else as typed.
 ///
 /// # Errors
 ///
-/// When a URL is none.
+/// If a URL is malformed.
 pub fn shown(text: &str, side: &Side) -> Result<String, Problem> {
     match side {
         Side::Url(url) => Ok(request::title(&request::urls(Some(url), None)?)),
@@ -99,11 +99,11 @@ pub fn shown(text: &str, side: &Side) -> Result<String, Problem> {
     }
 }
 
-/// Words as a shell would split them; no shell sees them. Variables can stand first.
+/// Splits words like a shell, but without a shell. Variables can come first.
 fn command(text: &str) -> Result<Side, Problem> {
-    let hint = "close the quotes; write `sh -c '…'` for what only a shell can do";
+    let hint = "close the quotes; to use shell syntax, write `sh -c '…'`";
     let mut words = shlex::split(text)
-        .ok_or_else(|| Problem::new(format!("`{text}` cannot be taken apart into words"), hint))?;
+        .ok_or_else(|| Problem::new(format!("`{text}` cannot be split into words"), hint))?;
     let variable = |word: &String| {
         let (name, value) = word.split_once('=')?;
         let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -120,11 +120,11 @@ fn command(text: &str) -> Result<Side, Problem> {
     Ok(Side::Command { words, env })
 }
 
-/// The sides as variants, with what must be started for them.
+/// The sides as variants, with the services to start for them.
 ///
 /// # Errors
 ///
-/// When a flag for commands is given and nothing is started, or has no such value.
+/// If a flag for commands is given without a command, or has a wrong value.
 pub fn variants(
     sides: &[(&str, &Side)],
     flags: &CommandFlags,
@@ -144,8 +144,8 @@ pub fn variants(
     }
     if fixture.service.is_empty() && *flags != CommandFlags::default() {
         return Err(Problem::new(
-            "`--path`, `--ready` and `--ready-within` are for commands, and none is given",
-            "a URL has its path; leave the flag out",
+            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is one",
+            "leave the flag out; a path of a URL belongs to the URL",
         ));
     }
     Ok((variants, fixture))
@@ -160,11 +160,11 @@ fn ready(flags: &CommandFlags) -> Result<Ready, Problem> {
     Ok(Ready { path: flags.ready.as_deref().map(|path| absolute("--ready", path)).transpose()?, within_s })
 }
 
-/// The path that is asked of a service which a command started.
+/// The path to request from a service that a command started.
 ///
 /// # Errors
 ///
-/// When it is no path.
+/// If it is not a path.
 pub fn path(flags: &CommandFlags) -> Result<String, Problem> {
     flags.path.as_deref().map_or_else(|| Ok("/".to_owned()), |path| absolute("--path", path))
 }
@@ -174,12 +174,12 @@ fn absolute(flag: &str, path: &str) -> Result<String, Problem> {
         return Ok(path.to_owned());
     }
     Err(Problem::new(
-        format!("`{flag} {path}` is no path"),
-        format!("write it from `/`, as in `{flag} /health`"),
+        format!("`{flag} {path}` is not a path"),
+        format!("begin it with `/`, as in `{flag} /health`"),
     ))
 }
 
-/// The study that answers a comparison of `variants`.
+/// The study that runs a comparison of `variants`.
 ///
 /// # Errors
 ///
@@ -207,7 +207,7 @@ pub fn asked(
     })
 }
 
-/// The study that finds the noise of this machine: one variant, which the study runs against itself.
+/// The study that measures the noise of this machine: an A/A test of one variant.
 ///
 /// # Errors
 ///
@@ -216,7 +216,7 @@ pub fn asked_of_noise(url: &str, args: &CalibrateArgs) -> Result<Asked, Problem>
     let variants = (vec![variant(A, url)], Declaration::default());
     let asked = asked("noise of this machine", variants, &args.trial, &VerdictFlags::default())?;
     if asked.blocks < 2 {
-        return Err(Problem::new("one block has no spread", "give two blocks or more; ten are usual"));
+        return Err(Problem::new("one block shows no noise", "give two blocks or more; ten are usual"));
     }
     Ok(Asked { metrics: METRICS_OF_NOISE.to_vec(), ..asked })
 }
@@ -224,7 +224,7 @@ pub fn asked_of_noise(url: &str, args: &CalibrateArgs) -> Result<Asked, Problem>
 fn margin(text: &str) -> Result<f64, Problem> {
     metric::share(text).filter(|share| *share > 0.0 && *share < 1.0).ok_or_else(|| {
         Problem::new(
-            format!("`--margin {text}` is no share above 0 and below 100 %"),
+            format!("`--margin {text}` is not a share above 0 and below 100 %"),
             "write it as `--margin 5%` or `--margin 0.05`",
         )
     })
@@ -252,7 +252,7 @@ fn metrics(names: &[String], open: bool) -> Result<Vec<Metric>, Problem> {
     Ok(metrics)
 }
 
-/// The flags of the one-liner that sends to a side what was asked for. Times and seed are the trial's.
+/// The flags of the one-liner that loads a side. Times and seed come from the trial.
 pub fn load(trial: &TrialFlags, request: &RequestFlags, connection: &ConnectionFlags) -> LoadFlags {
     let amount = AmountFlags {
         connections: trial.connections.clone(),
@@ -265,11 +265,11 @@ pub fn load(trial: &TrialFlags, request: &RequestFlags, connection: &ConnectionF
     LoadFlags { amount, request: request.clone(), connection: connection.clone(), ..LoadFlags::default() }
 }
 
-/// Refuses flags that would change nothing.
+/// Refuses flags without effect.
 ///
 /// # Errors
 ///
-/// When one is given that does not go with what is compared.
+/// If a flag does not apply to this kind of comparison.
 pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem> {
     let requests = args.request != RequestFlags::default() || args.connection != ConnectionFlags::default();
     if records {
@@ -281,8 +281,8 @@ pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem
             || requests;
         return refuse_if(
             loads,
-            "two records are not loaded again, and no verdict is drawn from them",
-            "leave out everything but the flags of the output, or compare two URLs or commands",
+            "two saved runs are compared as they are: nothing is loaded, and there is no verdict",
+            "leave out all flags but those for output, or compare two URLs or commands",
         );
     }
     if args.script.is_none() {
@@ -294,8 +294,8 @@ pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem
         [duration, connections, rate, workers].into_iter().any(Option::is_some) || arrivals.is_some();
     refuse_if(
         amount || requests || args.command.path.is_some(),
-        "a script says itself what is sent, how hard and for how long",
-        "leave out `-c`, `-q`, `-z` and what shapes a request",
+        "the script defines its requests, load and duration",
+        "leave out `-c`, `-q`, `-z` and the flags for requests",
     )
 }
 

@@ -1,7 +1,7 @@
 //! How connections are made: time limits, addresses, TLS files.
 //!
-//! Does not connect. Certificates are checked as far as their form goes; whether a key fits its
-//! certificate is found when the engine sets TLS up, which is before any load too.
+//! Does not connect. Checks only the form of certificates. The engine checks whether a key fits its certificate when
+//! it sets up TLS, also before any load.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ const REDIRECTS_MAX: u64 = 100;
 ///
 /// # Errors
 ///
-/// When a value is out of range, flags contradict each other, or a file is not what it should be.
+/// When a value is out of range, flags contradict each other, or a file has the wrong content.
 pub fn settings(flags: &ConnectionFlags, request: &RequestFlags) -> Result<Settings, Problem> {
     let defaults = Settings::default();
     let connect_timeout = match &flags.connect_timeout {

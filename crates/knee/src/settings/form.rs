@@ -43,8 +43,8 @@ pub fn form(texts: &[String]) -> Result<(Vec<u8>, String), Problem> {
     Ok((body, format!("multipart/form-data; boundary={boundary}")))
 }
 
-/// Reads `name=value`, `name=@file` (an upload) and `name=<file` (its text), the latter two
-/// with `;type=` and `;filename=` behind them.
+/// Reads `name=value`, `name=@file` (an upload) and `name=<file` (its text). The latter two can end in `;type=` and
+/// `;filename=`.
 fn field(text: &str) -> Result<Field, Problem> {
     let malformed = |text: &str| {
         Problem::new(

@@ -1,4 +1,4 @@
-//! k6's options about the network, as the request path takes them.
+//! Converts k6's options about the network to settings of the request path.
 //!
 //! Warns about options without effect. Does not open connections.
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// Time limit of a connection, as k6 has it.
+/// k6's time limit of a connection.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(30);
 
-/// The settings that the options ask for.
+/// The settings of the options.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ fn tls(options: &HttpOptions) -> Result<TlsSettings, Problem> {
         version_of(text).ok_or_else(|| wrong("tlsVersion", &format!("{text} is not supported"), hint))
     })?;
     if oldest > newest {
-        return Err(wrong("tlsVersion", "its `min` is above its `max`", "exchange them"));
+        return Err(wrong("tlsVersion", "its `min` is above its `max`", "swap them"));
     }
     let suites = options.tls_cipher_suites.as_ref().and_then(Value::as_array).into_iter().flatten();
     let suites = suites.filter_map(Value::as_str).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! Numbers as people type them: counts, rates, sizes, durations, each within a range.
+//! Reads typed numbers: counts, rates, sizes, durations, each within a range.
 //!
 //! Does not know which flag means what; callers pass the flag's name for the error text.
 
@@ -17,7 +17,7 @@ pub const SPAN_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 ///
 /// # Errors
 ///
-/// When it is no number, not whole, or out of range.
+/// If it is not a number, not whole, or out of range.
 pub fn whole(flag: &str, text: &str, range: RangeInclusive<u64>) -> Result<u64, Problem> {
     let expected = format!("give a whole number from {} to {}", count(*range.start()), count(*range.end()));
     let value = decimal(text).ok_or_else(|| not_a(flag, text, "whole number", &expected))?;
@@ -37,7 +37,7 @@ pub fn whole(flag: &str, text: &str, range: RangeInclusive<u64>) -> Result<u64, 
 ///
 /// # Errors
 ///
-/// When it is no such number.
+/// If it is not such a number.
 pub fn rate(flag: &str, text: &str) -> Result<f64, Problem> {
     const EXPECTED: &str =
         "give requests per second, as in `0.5`, `200` or `1.5k`; the most is 1,000,000,000";
@@ -57,7 +57,7 @@ pub fn weight(text: &str) -> Option<f64> {
 ///
 /// # Errors
 ///
-/// When it is no duration or too long.
+/// If it is not a duration, or too long.
 pub fn span(flag: &str, text: &str) -> Result<Nanos, Problem> {
     const EXPECTED: &str = "write durations as `10s`, `1m30s` or `500ms`; a bare number is seconds";
     let span: Nanos = text.parse().map_err(|_| not_a(flag, text, "duration", EXPECTED))?;
@@ -75,7 +75,7 @@ pub fn span(flag: &str, text: &str) -> Result<Nanos, Problem> {
 pub fn span_above_zero(flag: &str, text: &str) -> Result<Nanos, Problem> {
     match span(flag, text)? {
         Nanos::ZERO => Err(Problem::new(
-            format!("`{flag} {text}` is no time"),
+            format!("`{flag} {text}` is not above zero"),
             "give a duration above zero, or leave the flag out",
         )),
         span => Ok(span),
@@ -86,7 +86,7 @@ pub fn span_above_zero(flag: &str, text: &str) -> Result<Nanos, Problem> {
 ///
 /// # Errors
 ///
-/// When it is no size, zero, or over 1 TiB.
+/// If it is not a size, zero, or over 1 TiB.
 pub fn size(flag: &str, text: &str) -> Result<u64, Problem> {
     const EXPECTED: &str = "write sizes as `65536`, `64k`, `64m` or `1g`, where k is 1,024 bytes";
     let lower = text.to_ascii_lowercase();

@@ -14,8 +14,7 @@ use super::number::whole;
 use crate::args::{Format, OutputFlags};
 use crate::problem::{Problem, reason};
 
-/// Redraws per second by default; intervals come once per second, only the progress moves between
-/// them.
+/// Default redraws per second. Intervals come once per second; between them only the progress changes.
 pub const FPS: u8 = 4;
 
 /// What is shown and saved.
@@ -25,7 +24,7 @@ pub struct Output {
     pub format: Format,
     /// File for the result; stdout without one.
     pub file: Option<PathBuf>,
-    /// Name of the record; without one it is kept in the store.
+    /// Name of the record; without one it is saved in the store.
     pub record: Option<PathBuf>,
     /// Unit of the times in a text; chosen to fit when `None`.
     pub time_unit: Option<Unit>,
@@ -84,7 +83,7 @@ pub fn output(flags: &OutputFlags, surroundings: &Surroundings) -> Result<Output
     })
 }
 
-/// Where the result goes, open and known to be writable.
+/// Destination of the result, open and known to be writable.
 #[derive(Debug)]
 pub enum Sink {
     /// Standard output.
@@ -93,8 +92,7 @@ pub enum Sink {
     File(ResultFile),
 }
 
-/// A file for a result. Its old content stays until the result is written; a new file without a
-/// result is removed.
+/// A file for a result. Its old content stays until the result is written. A new file is removed if there is no result.
 #[derive(Debug)]
 pub struct ResultFile {
     file: File,
@@ -123,8 +121,8 @@ impl Output {
     }
 }
 
-/// Opens `file` for a result, or takes stdout when there is none. What an existing file holds
-/// stays until [`Sink::write`], so that a run that fails does not cost the result of the last one.
+/// Opens `file` for a result, or takes stdout when there is none. An existing file keeps its content until
+/// [`Sink::write`], so that a failed run does not destroy the last result.
 ///
 /// # Errors
 ///
@@ -152,7 +150,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
 }
 
 impl Sink {
-    /// Writes the whole result. A reader that closed its end of a pipe has seen enough: no error.
+    /// Writes the whole result. A pipe closed by its reader is not an error.
     ///
     /// # Errors
     ///

@@ -17,17 +17,17 @@ use super::{form, number};
 use crate::args::RequestFlags;
 use crate::problem::Problem;
 
-/// Methods that are meant whatever their case.
+/// Methods that are recognized in any case.
 const USUAL: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"];
 
-/// Most endpoints of a one-liner: the URLs met after these are counted together, so that a list
-/// of a million URLs does not make a million tables.
+/// Most endpoints of a one-liner: further URLs are counted together, so that a list of a million URLs does not make a
+/// million tables.
 const ENDPOINTS_MAX: usize = 100;
 
 /// A URL and how often it is chosen relative to the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightedUrl {
-    /// Where.
+    /// The URL.
     pub url: Url,
     /// Above zero.
     pub weight: f64,
@@ -53,7 +53,7 @@ pub fn urls(typed: Option<&str>, file: Option<&Path>) -> Result<Vec<WeightedUrl>
     }
 }
 
-/// Lines of `URL [WEIGHT]`; empty lines and those that begin with `#` do not count.
+/// Lines of `URL [WEIGHT]`; skips empty lines and those that begin with `#`.
 fn urls_of_file(path: &Path) -> Result<Vec<WeightedUrl>, Problem> {
     let content = read_file("--urls-from-file", path)?;
     let text = String::from_utf8(content).map_err(|_| {
@@ -88,7 +88,7 @@ fn weighted_url(line: &str) -> Result<WeightedUrl, Problem> {
     let weight = number::weight(weight.trim()).ok_or_else(|| {
         Problem::new(
             format!("`{}` is not a weight", weight.trim()),
-            "write a number above zero behind the URL",
+            "write a number above zero after the URL",
         )
     })?;
     Ok(WeightedUrl { url: url(address)?, weight })
@@ -263,7 +263,7 @@ fn header(text: &str) -> Result<(String, Vec<u8>), Problem> {
     Ok((name.to_owned(), value.as_bytes().to_vec()))
 }
 
-/// Refuses line breaks and the like, with which a value would become a header or a request of its own.
+/// Refuses line breaks and other control characters, which could turn a value into a header or a request.
 fn check_value(flag: &str, value: &str) -> Result<(), Problem> {
     if value.chars().any(|c| c.is_ascii_control() && c != '\t') {
         return Err(Problem::new(
@@ -340,7 +340,7 @@ fn lines(path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
     Ok(lines)
 }
 
-/// A request that says another length than it has would be cut in two by the server.
+/// Refuses a wrong length: the server would split such a request in two.
 fn check_framing(headers: &Headers, body: &RequestBody) -> Result<(), Problem> {
     if has(headers, "transfer-encoding") {
         return Err(Problem::new(

@@ -1,7 +1,8 @@
 //! Resolves the flags of `knee run` and the variables `K6_*`, as far as that is possible before the
 //! script is loaded.
 //!
-//! k6's order: flags override variables, variables the script, the script the configuration file. Does not open files of results and does not print.
+//! k6's order: flags override variables, variables the script, the script the configuration file. Does not open files
+//! of results and does not print.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ mod tests;
 /// The environment of this process.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// What was asked for besides the options of the script.
+/// Settings of a run besides the options of the script.
 #[derive(Debug)]
 pub struct Asked {
     /// The configuration file as JSON; `null` if there is none.
@@ -38,9 +39,9 @@ pub struct Asked {
     pub thresholds: bool,
     /// k6's summary.
     pub summary: Summary,
-    /// Where every sample goes.
+    /// Outputs of every sample.
     pub outputs: Vec<Target>,
-    /// Where lines go.
+    /// Destination of log lines.
     pub log: Log,
     /// Whether the result can have colours.
     pub color: bool,
@@ -48,10 +49,10 @@ pub struct Asked {
     pub notes: Vec<String>,
 }
 
-/// k6's summary, as asked for.
+/// Settings of k6's summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// How much of it.
+    /// Its extent.
     pub mode: Mode,
     /// A file for its JSON.
     pub export: Option<PathBuf>,
@@ -59,7 +60,7 @@ pub struct Summary {
     pub machine: bool,
 }
 
-/// How much k6's summary has.
+/// Extent of k6's summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The metrics most people look at.
@@ -67,16 +68,16 @@ pub enum Mode {
     Compact,
     /// All metrics, groups and scenarios.
     Full,
-    /// None, and `handleSummary` is not called.
+    /// No summary; `handleSummary` is not called.
     Disabled,
 }
 
-/// Where lines of the script, and lines about it, go.
+/// Destination of lines of the script and about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// Where all lines go that have no other place.
+    /// Destination of all lines that have no other one.
     pub to: LogTarget,
-    /// A file for what the script writes with `console`.
+    /// A file for the script's `console` lines.
     pub console: Option<PathBuf>,
     /// How lines look.
     pub form: LogForm,
@@ -84,7 +85,7 @@ pub struct Log {
     pub verbose: bool,
 }
 
-/// A place for lines.
+/// A destination for lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum LogTarget {
     /// stderr.
@@ -155,7 +156,7 @@ impl RunArgs {
     }
 }
 
-/// A switch: the flag, or else the variable.
+/// A switch: the value of the flag, otherwise of the variable.
 fn switch(
     flag: &str,
     given: Option<&String>,
@@ -184,7 +185,7 @@ fn config_file(path: &std::path::Path) -> Result<serde_json::Value, Problem> {
     serde_json::from_slice(&bytes).map_err(|error| {
         Problem::new(
             format!("`{}` is not JSON, for `--config`: {error}", path.display()),
-            "it holds options as a script exports them: {\"vus\": 10, \"duration\": \"30s\"}",
+            "write options as a script exports them: {\"vus\": 10, \"duration\": \"30s\"}",
         )
     })
 }
@@ -279,7 +280,9 @@ fn summary(flags: &RunReportFlags, env: Lookup<'_>, notes: &mut Vec<String>) -> 
         "full" => Mode::Full,
         "disabled" => Mode::Disabled,
         "legacy" => {
-            notes.push("there is no legacy summary, as in k6 2; showing the compact one".to_owned());
+            notes.push(
+                "there is no legacy summary (k6 2 has none either); showing the compact one".to_owned(),
+            );
             Mode::Compact
         }
         other => {
@@ -376,7 +379,7 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
         (
             is(&foreign.kind, &["js", ""]),
             "k6's archives (`--type archive`)",
-            "unpack it, and give the script",
+            "unpack the archive, and give the script",
         ),
         (!foreign.secret_source.is_empty(), "`--secret-source`", "give secrets with `-e NAME`"),
     ];
@@ -391,7 +394,7 @@ fn explain_foreign(foreign: &RunForeignFlags) -> Result<Vec<String>, Problem> {
             "`--profiling-enabled` has no effect: knee has no REST API",
         ),
         (!foreign.features.is_empty(), "`--features` has no effect: knee has no feature flags"),
-        (foreign.no_usage_report.is_some(), "`--no-usage-report` needs no flag: knee never reports usage"),
+        (foreign.no_usage_report.is_some(), "`--no-usage-report` has no effect: knee never reports usage"),
         (
             is(&foreign.compatibility_mode, &["extended", "base"]),
             "`--compatibility-mode` has no effect: knee has one mode",

@@ -1,4 +1,4 @@
-//! What the settings depend on besides the command line: CPUs, terminals, names.
+//! Inputs of the settings besides the command line: CPUs, terminals, name resolution.
 //!
 //! Does not read `K6_*` and other variables of a script.
 
@@ -20,7 +20,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// The surroundings of this process.
     pub fn read() -> Self {
         use std::io::IsTerminal;
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

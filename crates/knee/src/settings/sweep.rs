@@ -1,6 +1,6 @@
-//! What the flags of `knee sweep` mean.
+//! Resolves the flags of `knee sweep`.
 //!
-//! Does not run anything; what is sent, and where, is resolved as for `knee URL`.
+//! Does not run anything; requests and targets are resolved as for `knee URL`.
 
 use std::path::PathBuf;
 
@@ -22,25 +22,25 @@ use crate::problem::Problem;
 
 /// Most requests in flight when none are given.
 pub const IN_FLIGHT: u32 = 1_000;
-/// Most VUs of a script when none are given; each is a world of its own.
+/// Default limit of VUs of a script; each VU has its own JavaScript runtime.
 pub const VUS: u32 = 200;
 /// How long requests in flight can take to finish after a step.
 pub const GRACE: Nanos = Nanos::from_secs(2);
 /// Most levels of a list.
 const LEVELS_MAX: usize = 100;
-/// Highest seed: what a double of a JSON reader still holds exactly.
+/// Highest seed: the largest integer that a JSON reader with doubles holds exactly.
 const SEED_MAX: u64 = (1 << 53) - 1;
 
-/// A sweep that can begin.
+/// A sweep that is ready to start.
 #[derive(Clone, Debug)]
 pub struct SweepSettings {
-    /// How it goes.
+    /// Its settings.
     pub config: Config,
     /// Worker threads; one per CPU when not given.
     pub workers: u16,
-    /// What its capacity is worth, if that was asked.
+    /// Figures for the cost of its capacity, if given.
     pub assumptions: Option<Assumptions>,
-    /// Processes whose CPU time is looked at.
+    /// Processes whose CPU time is measured.
     pub pids: Vec<u32>,
     /// Form of the result.
     pub format: SweepFormat,
@@ -66,7 +66,7 @@ pub fn is_script(target: &str) -> bool {
     ending && !target.contains("://")
 }
 
-/// Resolves everything but what is sent.
+/// Resolves everything except the requests.
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ fn config(flags: &LadderFlags, rules: &RuleFlags, script: bool) -> Result<Config
     if script && connections.is_some() {
         return Err(Problem::new(
             "`--connections` is for a URL: a script has VUs",
-            "leave it out: arrivals climb in a rate, or run the script with `knee run -u N`",
+            "leave it out: a sweep raises a script's arrival rate; for N VUs use `knee run -u N`",
         ));
     }
     let seconds =
@@ -160,7 +160,7 @@ fn ladder(flags: &LadderFlags, connections: Option<Vec<f64>>, to: Option<f64>) -
         // Probes are closed: they could be faster than what is allowed.
         (None, Some(to)) => to * FIRST,
         (None, None) if flags.factor.is_some() => {
-            return Err(Problem::new("`--factor` needs `--from`", "say where the ladder begins"));
+            return Err(Problem::new("`--factor` needs `--from`", "give the first rate with `--from`"));
         }
         (None, None) => return Ok(Ladder::Auto),
     };
@@ -172,7 +172,10 @@ fn ladder(flags: &LadderFlags, connections: Option<Vec<f64>>, to: Option<f64>) -
         ));
     }
     if to.is_some_and(|to| to < from) {
-        return Err(Problem::new("`--to` is below `--from`", "the load climbs: give the lower rate first"));
+        return Err(Problem::new(
+            "`--to` is below `--from`",
+            "the load rises during a sweep: give `--to` the higher rate",
+        ));
     }
     Ok(Ladder::Geometric { from, to, factor })
 }
@@ -183,7 +186,7 @@ fn level(flag: &str, text: &str) -> Result<f64, Problem> {
     if level < 0.01 {
         return Err(Problem::new(
             format!("`{flag} {text}` is too low"),
-            "give a rate of 0.01 a second or more",
+            "give a rate of 0.01 per second or more",
         ));
     }
     Ok(level)
@@ -200,7 +203,7 @@ fn levels(flag: &str, text: &str, connections: bool) -> Result<Vec<f64>, Problem
     if levels.len() > LEVELS_MAX {
         return Err(Problem::new(
             format!("`{flag}` has {} levels", levels.len()),
-            format!("give at most {LEVELS_MAX}; between two of them the sweep looks by itself"),
+            format!("give at most {LEVELS_MAX}; the sweep searches between them by itself"),
         ));
     }
     Ok(levels)
@@ -246,7 +249,7 @@ fn assumptions(flags: &WorthFlags) -> Result<Option<Assumptions>, Problem> {
         return match flags.peak_factor {
             Some(_) => Err(Problem::new(
                 "`--peak-factor` needs `--host-cost` or `--requests-per-user`",
-                "say what a host costs or what a user does",
+                "give the cost of the hardware or the requests per user",
             )),
             None => Ok(None),
         };
@@ -255,13 +258,13 @@ fn assumptions(flags: &WorthFlags) -> Result<Option<Assumptions>, Problem> {
     if peak_factor < 1.0 {
         return Err(Problem::new(
             format!("`--peak-factor {peak_factor}` is below 1"),
-            "the busiest moment has at least the mean load",
+            "give 1 or more: the peak load is at least the mean load",
         ));
     }
     Ok(Some(Assumptions { host, per_user, peak_factor }))
 }
 
-/// Resolves what is sent to a URL: everything of a load but its plan, which each step has of its own.
+/// Resolves the requests to a URL: everything of a load except its plan, because each step has its own.
 ///
 /// # Errors
 ///
@@ -270,7 +273,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
     if args.target.is_none() && args.request.urls_from_file.is_none() {
         return Err(Problem::new(
             "no URL and no script is given",
-            "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` is a server to try it on",
+            "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` starts a server to try it on",
         ));
     }
     let http = connection::settings(&args.connection, &args.request)?;
@@ -308,7 +311,7 @@ pub fn load(args: &SweepArgs, sweep: &SweepSettings, surroundings: &Surroundings
     })
 }
 
-/// The most load that a sweep can reach, which is what a public host is guarded against.
+/// The highest load that a sweep can reach; checked against the limit for public hosts.
 fn highest(config: &Config) -> Scenario {
     let stop = Stop::At(Nanos::from_secs(1));
     let executor = match &config.ladder {
@@ -332,7 +335,7 @@ fn open(level: f64, config: &Config, seed: u64) -> Executor {
     }
 }
 
-/// The plan of a step, on the terms of `base`.
+/// The plan of a step, with the settings of `base`.
 pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
     let warm_up = Nanos::from_secs_f64(step.warm_up);
     let end = Stop::At(warm_up + Nanos::from_secs_f64(step.seconds));
@@ -352,11 +355,11 @@ pub fn step_plan(base: &Plan, config: &Config, step: &Step) -> Plan {
     }
 }
 
-/// Refuses what only one kind of target has.
+/// Refuses flags that do not apply to this kind of target.
 ///
 /// # Errors
 ///
-/// When a flag that a script has no use for is given with one, or the other way round.
+/// When a flag for URLs is given with a script, or the other way round.
 pub fn refuse_misplaced(args: &SweepArgs, script: bool) -> Result<(), Problem> {
     let RequestFlags { method, headers, body, body_file, body_lines, form, urls_from_file, .. } =
         &args.request;
@@ -377,9 +380,9 @@ pub fn refuse_misplaced(args: &SweepArgs, script: bool) -> Result<(), Problem> {
     let given =
         |flags: &[(bool, &'static str)]| flags.iter().find(|(given, _)| *given).map(|(_, flag)| *flag);
     let (misplaced, why) = if script {
-        (given(&of_url), "a script says itself what is sent: leave the flag out")
+        (given(&of_url), "leave the flag out: the script defines its requests")
     } else {
-        (given(&of_script), "a URL has no script to be given anything: leave the flag out")
+        (given(&of_script), "leave the flag out: it is for scripts")
     };
-    misplaced.map_or(Ok(()), |flag| Err(Problem::new(format!("`{flag}` does not go with this target"), why)))
+    misplaced.map_or(Ok(()), |flag| Err(Problem::new(format!("`{flag}` does not apply to this target"), why)))
 }

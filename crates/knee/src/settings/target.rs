@@ -19,11 +19,11 @@ use crate::problem::{Problem, reason};
 /// Finds the addresses of a host within a time limit.
 pub type Resolve = fn(&str, u16, Nanos) -> std::io::Result<Vec<SocketAddr>>;
 
-/// Without `--allow-host`, a public host gets at most so many connections,
+/// Limits for a public host without `--allow-host`: connections,
 const PUBLIC_CONNECTIONS: u64 = 20;
-/// and so many requests per second by plan,
+/// planned requests per second,
 const PUBLIC_RATE: f64 = 50.0;
-/// or so many requests altogether.
+/// or total requests.
 const PUBLIC_REQUESTS: u64 = 2_000;
 
 /// Most targets that are probed before a load; the others show in the errors of the run.
@@ -74,7 +74,7 @@ pub fn targets(
     Ok(targets)
 }
 
-/// Where a request's connections go: its own host, or where `--connect-to` sends it.
+/// Destination of a request's connections: its own host, or the one that `--connect-to` names.
 fn destinations(request: &RequestTemplate, settings: &Settings) -> Vec<(String, u16)> {
     let host = request.url.host_str().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
@@ -120,7 +120,7 @@ fn spelling(host: &str) -> String {
     "check the spelling, or use an IP address".to_owned()
 }
 
-/// Asks the system's resolver, and gives up waiting after `limit`.
+/// Asks the system's resolver, and waits at most `limit`.
 ///
 /// # Errors
 ///
@@ -192,8 +192,8 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Opens one connection to each target (the first sixteen) or to the Unix socket and closes it, so that a
-/// server that is not there is reported before any load. Sends nothing.
+/// Opens one connection to each target (the first sixteen) or to the Unix socket and closes it, so that an unreachable
+/// server is reported before any load. Sends nothing.
 ///
 /// # Errors
 ///

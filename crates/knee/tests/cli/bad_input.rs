@@ -45,7 +45,7 @@ const BAD: &[(&str, &str, &str)] = &[
         "`-q fast` is not a rate",
         "give requests per second, as in `0.5`, `200` or `1.5k`; the most is 1,000,000,000",
     ),
-    ("$URL -z 0", "`-z 0` is no time", "give a duration above zero, or leave the flag out"),
+    ("$URL -z 0", "`-z 0` is not above zero", "give a duration above zero, or leave the flag out"),
     (
         "$URL -z 10parsecs",
         "`-z 10parsecs` is not a duration",

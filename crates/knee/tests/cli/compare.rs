@@ -224,7 +224,7 @@ fn the_noise_that_is_kept_is_used_on_its_machine_and_ignored_when_that_has_chang
     let kept = || home.files().into_iter().filter(|path| path.extension().is_some_and(|end| end == "json"));
     if cfg!(debug_assertions) {
         assert_eq!((finished.code, kept().count()), (Some(120), 0), "{}", finished.stderr);
-        assert!(finished.stderr.contains("nothing is kept"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("nothing is saved"), "{}", finished.stderr);
     } else {
         assert_eq!((finished.code, kept().count()), (Some(0), 1), "{}", finished.stderr);
         let document: Value = serde_json::from_str(&finished.stdout).unwrap();
@@ -282,23 +282,23 @@ fn mistakes_are_reported_with_what_to_write_instead() {
         ),
         (
             "compare ./a ./b",
-            "`./a` is no URL, no record, and no command with a place for its port",
-            "a command is started on a free port: write {port} where it takes one, as in './server --port {port}'",
+            "`./a` is not a URL, a saved run or a command with {port}",
+            "for a command, write {port} where it takes its port, as in './server --port {port}'",
         ),
         (
             "compare a.js b.js",
-            "`a.js` is a script, and no side of a comparison",
-            "both sides are sent the same: write `knee compare URL_A URL_B --script a.js`",
+            "`a.js` is a script, not a side of a comparison",
+            "to load both sides with it, write `knee compare URL_A URL_B --script a.js`",
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ --margin 5",
-            "`--margin 5` is no share above 0 and below 100 %",
+            "`--margin 5` is not a share above 0 and below 100 %",
             "write it as `--margin 5%` or `--margin 0.05`",
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ --ready /health",
-            "`--path`, `--ready` and `--ready-within` are for commands, and none is given",
-            "a URL has its path; leave the flag out",
+            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is one",
+            "leave the flag out; a path of a URL belongs to the URL",
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ -e A=1",
@@ -307,8 +307,8 @@ fn mistakes_are_reported_with_what_to_write_instead() {
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ --script a.js -c 5",
-            "a script says itself what is sent, how hard and for how long",
-            "leave out `-c`, `-q`, `-z` and what shapes a request",
+            "the script defines its requests, load and duration",
+            "leave out `-c`, `-q`, `-z` and the flags for requests",
         ),
     ] {
         home.knee(flags).run().refused(error, hint);
@@ -316,11 +316,11 @@ fn mistakes_are_reported_with_what_to_write_instead() {
     let (record, server) = (Home::new(), Server::start());
     record.knee(&format!("{} -n 1 -c 1", server.url("/"))).run();
     record.knee("compare last last -c 5").run().refused(
-        "two records are not loaded again, and no verdict is drawn from them",
-        "leave out everything but the flags of the output, or compare two URLs or commands",
+        "two saved runs are compared as they are: nothing is loaded, and there is no verdict",
+        "leave out all flags but those for output, or compare two URLs or commands",
     );
     record.knee("compare last http://127.0.0.1:1/").run().refused(
-        "a record cannot be compared with something that is driven now",
-        "give two records, or two URLs or commands",
+        "a saved run cannot be compared with a URL or a command",
+        "give two saved runs, or two URLs or commands",
     );
 }

@@ -304,7 +304,7 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
     let refused = knee(folder, &["--report-only"]);
     let told = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(104), "{told}");
-    assert!(told.contains("of another study.toml"), "{told}");
+    assert!(told.contains("belong to another study.toml"), "{told}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn mistakes_are_reported_with_what_to_write_instead() {
         (
             "sweep",
             "no URL and no script is given",
-            "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` is a server to try it on",
+            "write `knee sweep http://127.0.0.1:8080/`; `knee demo --serve-only` starts a server to try it on",
         ),
         (
             "sweep http://127.0.0.1:1/ --slo p99",
@@ -32,9 +32,13 @@ fn mistakes_are_reported_with_what_to_write_instead() {
         (
             "sweep http://127.0.0.1:1/ --from 100 --to 50",
             "`--to` is below `--from`",
-            "the load climbs: give the lower rate first",
+            "the load rises during a sweep: give `--to` the higher rate",
         ),
-        ("sweep http://127.0.0.1:1/ --factor 2", "`--factor` needs `--from`", "say where the ladder begins"),
+        (
+            "sweep http://127.0.0.1:1/ --factor 2",
+            "`--factor` needs `--from`",
+            "give the first rate with `--from`",
+        ),
         (
             "sweep http://127.0.0.1:1/ --from 10 --factor 1",
             "`--factor 1` is out of range",
@@ -53,18 +57,18 @@ fn flags_that_do_not_go_together_are_reported() {
         ),
         (
             "sweep http://127.0.0.1:1/ -e A=B",
-            "`--env` does not go with this target",
-            "a URL has no script to be given anything: leave the flag out",
+            "`--env` does not apply to this target",
+            "leave the flag out: it is for scripts",
         ),
         (
             "sweep a.js -m POST",
-            "`--method` does not go with this target",
-            "a script says itself what is sent: leave the flag out",
+            "`--method` does not apply to this target",
+            "leave the flag out: the script defines its requests",
         ),
         (
             "sweep a.js --connections 5",
             "`--connections` is for a URL: a script has VUs",
-            "leave it out: arrivals climb in a rate, or run the script with `knee run -u N`",
+            "leave it out: a sweep raises a script's arrival rate; for N VUs use `knee run -u N`",
         ),
         (
             "sweep http://127.0.0.1:1/ --rates 10 --connections 5",

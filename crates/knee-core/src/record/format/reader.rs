@@ -1,7 +1,7 @@
 //! Bytes to record, one frame at a time.
 //!
-//! Believes nothing: lengths are limited, checksums compared, contents checked by their types.
-//! Does not repair; what lies before a damaged frame has been handed out when the error comes.
+//! Trusts nothing: limits lengths, compares checksums, checks contents by their types. Does not repair. The frames
+//! before a damaged one are returned before the error.
 
 use std::io::{self, Read};
 
@@ -10,42 +10,42 @@ use serde::de::DeserializeOwned;
 use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind};
 use crate::record::Head;
 
-/// Largest window, as log2 of bytes, that a payload can ask zstd to keep: that of the limit.
+/// Largest zstd window that a payload can ask for, as log2 of bytes. Follows from the limit of a frame.
 const WINDOW_LOG_MAX: u32 = 26;
 
 /// Why bytes are not a record, or not a whole one.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Reading itself failed; try again, or look after the disk.
+    /// Reading failed; try again, or check the disk.
     #[error("cannot read the record: {0}")]
     Io(#[from] io::Error),
-    /// The bytes do not begin as a record does: another kind of file.
+    /// The bytes do not begin like a record: the file is of another kind.
     #[error("this is not a knee record")]
     NotARecord,
-    /// Written by a later version of the program: read it with that.
+    /// Written by a later version of the program, which can read it.
     #[error("the record has format version {0}, and this program reads versions up to {VERSION}")]
     Version(u32),
-    /// The writer was killed before it had written what the run was: nothing was measured.
+    /// The writer was killed before it had written the head: nothing was measured.
     #[error("the record ends before its first frame is complete: nothing was measured")]
     NoHead,
-    /// A frame in the middle does not fit its checksum, or something follows the tail.
+    /// A frame in the middle does not match its checksum, or bytes follow the tail.
     /// Everything before it has been read.
     #[error("the record is damaged at byte {offset}")]
     Damaged {
         /// Where the frame begins.
         offset: u64,
     },
-    /// A frame fits its checksum but does not hold what its kind says: written by something else.
+    /// A frame matches its checksum, but its content does not match its kind: another program wrote it.
     #[error("the frame at byte {offset} cannot be understood: {what}")]
     Content {
         /// Where the frame begins.
         offset: u64,
-        /// What the decoder said.
+        /// Message of the decoder.
         what: String,
     },
 }
 
-/// Where a reader stands.
+/// State of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// More frames can follow.
@@ -58,7 +58,7 @@ enum State {
     Failed,
 }
 
-/// Reads one record, frame after frame. Memory is that of one frame.
+/// Reads one record, frame after frame. Needs the memory of one frame.
 pub struct Reader<R: Read> {
     frames: Frames<R>,
     head: Head,
@@ -66,7 +66,7 @@ pub struct Reader<R: Read> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the first bytes and the head. Give it a buffered source.
+    /// Reads the first bytes and the head. The source should be buffered.
     ///
     /// # Errors
     /// Any [`ReadError`].
@@ -89,7 +89,7 @@ impl<R: Read> Reader<R> {
     /// The next frame of a known kind; `None` at the end of the journal, and after an error.
     ///
     /// # Errors
-    /// `Io`, `Damaged` and `Content`. What was handed out before stays right.
+    /// `Io`, `Damaged` and `Content`. Frames returned before the error stay valid.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, ReadError> {
         if self.state != State::Open {
             return Ok(None);
@@ -213,7 +213,7 @@ impl<R: Read> Frames<R> {
         rmp_serde::from_slice(&self.packed).map_err(|error| not_understood(error.to_string()))
     }
 
-    /// Reads on to the end or to the first byte that is not zero; whether there was none.
+    /// Reads to the end or to the first byte that is not zero; returns whether all were zero.
     fn rest_is_void(&mut self) -> io::Result<bool> {
         let mut some = [0; 4096];
         loop {
@@ -228,7 +228,7 @@ impl<R: Read> Frames<R> {
     }
 }
 
-/// Fills `buffer` as far as the source reaches; how many bytes that was.
+/// Fills `buffer` as far as the source reaches; returns the number of bytes.
 fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,7 +1,7 @@
 //! Record to bytes.
 //!
-//! Does not buffer: a frame is on its way when the call returns, so that a killed program loses
-//! at most the frame it was writing. Whether it is on the disk is for the owner of the file.
+//! Does not buffer: each frame is passed to the sink before the call returns, so a killed program loses at most the
+//! frame that it was writing. The owner of the file syncs it to disk.
 
 use std::io::{self, Write};
 
@@ -66,7 +66,7 @@ impl<W: Write> Writer<W> {
         self.intervals
     }
 
-    /// Ends the record and gives the sink back, for syncing.
+    /// Ends the record and returns the sink, for syncing.
     ///
     /// # Errors
     /// Those of the sink.
@@ -76,8 +76,7 @@ impl<W: Write> Writer<W> {
         Ok(self.sink)
     }
 
-    /// Hands `start` and one frame over in a single `write_all`, so that nothing but the last
-    /// frame can be torn.
+    /// Writes `start` and one frame in a single `write_all`, so that only the last frame can be torn.
     fn write<T: Serialize>(&mut self, start: &[u8], kind: u8, content: &T) -> io::Result<()> {
         self.packed.clear();
         rmp_serde::encode::write_named(&mut self.packed, content).map_err(io::Error::other)?;

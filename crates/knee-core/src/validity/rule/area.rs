@@ -14,11 +14,11 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "area";
-    const LOOKS_AT: &'static str = "requests in flight, counted at starts and ends, against the sum of their own times: two ways to the same integral";
+    const LOOKS_AT: &'static str = "the integral of requests in flight, computed twice: from counts at starts and ends, and from each request's own times";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "0.1 % apart";
     const SOURCE: &'static str =
-        "Little's law in its exact form, which holds in every run; the limit is for rounding.";
+        "The exact form of Little's law holds in every run. The limit allows for rounding.";
     const CAUSE: &'static str = "Times and counts of requests contradict each other.";
     const REMEDY: &'static str = OUR_FAULT;
     const HINT: &'static str = "keep the record and report it";

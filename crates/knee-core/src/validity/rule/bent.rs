@@ -1,4 +1,4 @@
-//! How much of a reported time is a delay that the load generator added.
+//! Measures which share of a reported time is a delay added by the load generator.
 //!
 //! Compares like with like: the median of the delay with the median of the times, and so on. Does not
 //! name the cause of a delay; the rules do.
@@ -9,19 +9,20 @@ use super::super::diagnostics::Quantiles;
 use super::super::{Diagnostics, Validity};
 use crate::unit::Nanos;
 
-/// Below this no delay counts: an ordinary kernel wakes a thread that late now and then.
+/// Shorter delays do not count: an ordinary kernel sometimes wakes a thread that late.
 const FLOOR: Nanos = Nanos::from_millis(1);
 
-/// Of the median: as much as a comparison of two services would still notice.
+/// Limit for the median: the smallest change that a comparison of two services would notice.
 const MEDIAN: f64 = 0.1;
 
-/// Of the 99th percentile, and of median or 90th percentile when most of what was measured is bent.
+/// Limit for the 99th percentile. Beyond it for the median or the 90th percentile, most of the measurement is
+/// distorted.
 const TAIL: f64 = 0.25;
 
-/// A quantile of the times that a delay of the generator makes longer by too much.
+/// A quantile of the times that a delay of the generator lengthens too much.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bent {
-    /// What that makes of the result.
+    /// The validity that it leads to.
     pub validity: Validity,
     quantile: &'static str,
     delay: Nanos,
@@ -30,10 +31,10 @@ pub(super) struct Bent {
 }
 
 impl Bent {
-    /// What noticing responses late did to service times.
+    /// The effect of the loop lag on service times.
     ///
-    /// At most suspect for a closed load on a target on the same machine: each takes the CPUs that the other leaves, so
-    /// the result is about the pair.
+    /// A closed load on a target on the same machine is suspect at most: each takes the CPUs that the other leaves, so
+    /// the result is about both together.
     pub(super) fn by_loop_lag(diagnostics: &Diagnostics) -> Option<Self> {
         let Diagnostics { requests, load, generator, run } = diagnostics;
         let bent = Self::find(generator.loop_lag?, requests.service?, generator.timer_slack)?;
@@ -42,7 +43,7 @@ impl Bent {
         Some(Self { validity: bent.validity.min(most), ..bent })
     }
 
-    /// The worst that `delay` did to `times`; `slack` is how late timers are by construction.
+    /// The quantile of `times` that `delay` affected most; `slack` is how late timers are by construction.
     pub(super) fn find(delay: Quantiles, times: Quantiles, slack: Nanos) -> Option<Self> {
         use Validity::{Invalid, Suspect};
         let tests = [

@@ -15,8 +15,9 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "requests that came due and did not end exactly once";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "any";
-    const SOURCE: &'static str = "Whole numbers: an error of one request in a thousand million shows.";
-    const CAUSE: &'static str = "A tool that loses requests loses the slow ones: those still open at the end, those it gave up. Every percentile is then too good.";
+    const SOURCE: &'static str =
+        "The counts are whole numbers, so an error of one request in a thousand million shows.";
+    const CAUSE: &'static str = "knee miscounted requests. A load generator that loses requests loses the slow ones: those still open at the end and those it gave up. Every percentile is then too low.";
     const REMEDY: &'static str = OUR_FAULT;
     const HINT: &'static str = "keep the record and report it";
 

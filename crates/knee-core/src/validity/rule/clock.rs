@@ -4,7 +4,7 @@ use super::super::{Diagnostics, Validity};
 use super::rated::Rated;
 use crate::unit::Nanos;
 
-/// A step of the wall clock that is more than slewing makes of it.
+/// Larger steps of the wall clock do not come from slewing.
 const STEP: Nanos = Nanos::from_millis(50);
 
 /// What was found.
@@ -17,10 +17,10 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "steps of the wall clock against the run's clock";
     const SUSPECT: &'static str = "50 ms";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "Time servers slew smaller errors away.";
-    const CAUSE: &'static str = "The wall clock was set during the run. Times are unaffected, because they are taken from another clock; what other programs logged does not line up with this run.";
+    const SOURCE: &'static str = "Time synchronization corrects smaller errors gradually.";
+    const CAUSE: &'static str = "The wall clock was set during the run. Times are unaffected, because they come from another clock. Log entries of other programs do not line up with this run.";
     const REMEDY: &'static str =
-        "Let the clock settle (`chronyc waitsync`), and measure again if logs are to be compared.";
+        "Let the clock settle (`chronyc waitsync`). Measure again if you compare the run with logs.";
     const HINT: &'static str = "let the clock settle, measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

@@ -11,7 +11,7 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "whether the program was built without optimizations";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "if so";
-    const SOURCE: &'static str = "A debug build takes ten to fifty times the CPU per request.";
+    const SOURCE: &'static str = "A debug build needs ten to fifty times the CPU time per request.";
     const CAUSE: &'static str =
         "The program was built without `--release`. What it measures is mostly its own slowness.";
     const REMEDY: &'static str = "Build with `cargo build --release`.";

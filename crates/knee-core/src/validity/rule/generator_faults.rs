@@ -20,10 +20,10 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "1 %";
     const SOURCE: &'static str =
-        "A thousandth of the requests is the smallest share that a reported percentile shows.";
+        "The highest reported percentile, p99.9, shows a thousandth of the requests.";
     const CAUSE: &'static str =
         "This machine ran out of file descriptors, local ports or socket memory. The errors name which.";
-    const REMEDY: &'static str = "Raise the limit that the errors name (`ulimit -n`, net.ipv4.ip_local_port_range), keep connections alive, or use fewer.";
+    const REMEDY: &'static str = "Raise the limit that the errors name (`ulimit -n`, net.ipv4.ip_local_port_range), keep connections alive, or use fewer connections.";
     const HINT: &'static str = "raise the limit that the errors name";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

@@ -16,7 +16,7 @@ impl Rated for Evidence {
     const INVALID: &'static str = "any";
     const SOURCE: &'static str = "The end of a record says how many intervals it has.";
     const CAUSE: &'static str =
-        "The file was changed or damaged after it was written. The missing requests are in no total.";
+        "The file was changed or damaged after it was written. No total includes the missing requests.";
     const REMEDY: &'static str = "Restore the file from a copy, or measure again.";
     const HINT: &'static str = "restore the file, or measure again";
 

@@ -1,4 +1,4 @@
-//! Requests that went out late through the generator's own doing.
+//! Requests that were sent late because of the generator.
 
 use super::super::{Diagnostics, Validity};
 use super::bent::Bent;
@@ -11,12 +11,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "lag";
-    const LOOKS_AT: &'static str = "generator lag against response time, each quantile with its own";
+    const LOOKS_AT: &'static str = "generator lag against response time, quantile by quantile";
     const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
     const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms";
-    const SOURCE: &'static str = "Response time contains the lag, so a lag matters by its share. Below 1 ms it is not held against a result: an ordinary kernel wakes a thread that late now and then.";
+    const SOURCE: &'static str = "Response time contains the lag, so the limits are shares of the response time. A lag below 1 ms does not count, because an ordinary kernel sometimes wakes a thread that late.";
     const CAUSE: &'static str = "The load generator had too little CPU, or stood still, when requests were due. Response times contain the delay; service times do not.";
-    const REMEDY: &'static str = "Give knee more CPU, use more workers, or ask for a lower arrival rate. Service time leaves the lag out.";
+    const REMEDY: &'static str = "Give knee more CPU, use more workers, or ask for a lower arrival rate. Service times do not contain the lag.";
     const HINT: &'static str = "give knee more CPU, or ask for a lower rate";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

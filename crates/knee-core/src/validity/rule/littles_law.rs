@@ -19,11 +19,11 @@ impl Rated for Evidence {
         "requests in flight against throughput x service time, in the steady part of a steady plan";
     const SUSPECT: &'static str = "2 %, plus what requests at the edges explain";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "Little's law (1961) holds whatever the distributions are; 2 % is for intervals that are not cut at the same moment by all workers.";
-    const CAUSE: &'static str = "The load was not steady: what was in flight grew through the run, or a stall cut the end off. Means depend on when the run ended.";
+    const SOURCE: &'static str = "Little's law (1961) holds for all distributions. The 2 % allow for workers that do not end an interval at the same moment.";
+    const CAUSE: &'static str = "The load was not steady: the number of requests in flight grew during the run, or a stall cut off the end. Means then depend on when the run ended.";
     const REMEDY: &'static str =
-        "Look at the lines over time. Leave a warm-up out, lower the rate, or let the run last longer.";
-    const HINT: &'static str = "leave a warm-up out, or run longer";
+        "Look at the figures per interval. Exclude a warm-up, lower the rate, or let the run last longer.";
+    const HINT: &'static str = "exclude a warm-up, or run longer";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let load = &diagnostics.load;

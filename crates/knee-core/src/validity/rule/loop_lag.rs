@@ -1,10 +1,10 @@
-//! A load generator that notices responses late, for whatever reason.
+//! The load generator notices responses late, for any reason but a wait for a CPU.
 
 use super::super::{Diagnostics, Validity};
 use super::bent::Bent;
 use super::rated::Rated;
 
-/// Above this share of the run a wait for a CPU is the cause, which has a rule of its own.
+/// Above this share of the run, a wait for a CPU is the cause, which has its own rule.
 const WAITED: f64 = 0.01;
 
 /// What was found.
@@ -14,12 +14,11 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "loop_lag";
-    const LOOKS_AT: &'static str =
-        "loop lag (how late workers notice what is ready) against service time, without a wait for a CPU";
+    const LOOKS_AT: &'static str = "loop lag (how late workers notice an event) against service time, while workers waited for a CPU during at most 1 % of the run";
     const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; not for closed load on a target on the same machine";
+    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; never for a closed load on a target on the same machine";
     const SOURCE: &'static str =
-        "A worker tries every 5 ms how late a timer is noticed; a response is read just as late.";
+        "Every 5 ms a worker measures how late it notices a timer. It reads responses just as late.";
     const CAUSE: &'static str = "A worker was busy with something else when responses came: too much work per iteration of a script, large bodies, or a hypervisor that stopped the machine. Service times contain the delay.";
     const REMEDY: &'static str =
         "Use more workers, do less work per iteration, or spread the load over more machines.";

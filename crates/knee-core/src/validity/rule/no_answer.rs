@@ -12,11 +12,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "no_answer";
-    const LOOKS_AT: &'static str = "requests that were answered, with whatever status";
+    const LOOKS_AT: &'static str = "requests that got a response, of any status";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "none";
     const SOURCE: &'static str = "One response is enough: failures of the target are data.";
-    const CAUSE: &'static str = "The service is down, the address is wrong, or something between refuses.";
+    const CAUSE: &'static str =
+        "The service is down, the address is wrong, or a firewall or proxy in between refuses the requests.";
     const REMEDY: &'static str =
         "Look at the errors: they name what failed. Check the address, and that the service is up.";
     const HINT: &'static str = "check the address and that the service is up";

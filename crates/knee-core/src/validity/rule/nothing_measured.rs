@@ -10,12 +10,12 @@ pub(super) struct Evidence {}
 impl Rated for Evidence {
     const CODE: &'static str = "nothing_measured";
     const LOOKS_AT: &'static str =
-        "requests that came due after the warm-up; dropped iterations of a script are none";
+        "requests that came due after the warm-up; dropped iterations of a script do not count";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "none";
-    const SOURCE: &'static str = "Without a request there is no number.";
+    const SOURCE: &'static str = "Without a request there is nothing to report.";
     const CAUSE: &'static str = "The run ended before its warm-up did, or a script sent no request.";
-    const REMEDY: &'static str = "Let the run last longer than its warm-up. A script that sends no request has its own metrics and no result here.";
+    const REMEDY: &'static str = "Let the run last longer than its warm-up. A script that sends no request has only its own metrics, and no result of knee.";
     const HINT: &'static str = "let the run last longer than its warm-up";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! Local ports that run short towards the target.
+//! Local ports towards the target run short.
 
 use super::super::figure::count;
 use super::super::{Diagnostics, Validity};
@@ -15,11 +15,11 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "ports";
-    const LOOKS_AT: &'static str = "local ports taken towards one address";
+    const LOOKS_AT: &'static str = "local ports in use towards one address";
     const SUSPECT: &'static str = "70 % of the range";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "The kernel looks for a free port one after the other; the search grows long before the last is taken.";
-    const CAUSE: &'static str = "Connections are opened and closed so fast that their ports wait in TIME_WAIT. Connecting gets slower, and fails in the end.";
+    const SOURCE: &'static str = "The kernel tries one port after another until it finds a free one. The search becomes slow long before no port is free.";
+    const CAUSE: &'static str = "Connections are opened and closed faster than their ports leave TIME_WAIT. Connecting becomes slow, and finally fails.";
     const REMEDY: &'static str =
         "Keep connections alive, lower the rate, or widen net.ipv4.ip_local_port_range.";
     const HINT: &'static str = "keep connections alive, or lower the rate";

@@ -1,4 +1,4 @@
-//! Whether an open load was applied as planned, and whose doing it was if not.
+//! Whether an open load was applied as planned, and the cause if not.
 
 use super::super::diagnostics::Quantiles;
 use super::super::figure::count;
@@ -9,19 +9,19 @@ use crate::unit::Nanos;
 /// Share of the planned requests that must have been sent in time.
 const SUSPECT: f64 = 0.995;
 
-/// Share below which a load that the generator could not send was another load than the plan says.
+/// Below this share, the load that the generator could send is not the planned load.
 const INVALID: f64 = 0.98;
 
-/// Share of the arrivals that can wait when the steady part ends: a moment, not an overload.
+/// Arrivals of this time, in seconds, can wait when the steady part ends: that is a moment, not an overload.
 const MOMENT: f64 = 0.05;
 
-/// Share of the intervals in which a worker had no CPU left, from which on it is the bottleneck.
+/// Share of the intervals with a saturated worker above which the generator is the bottleneck.
 const SATURATED: f64 = 0.5;
 
-/// Share of the median service time that is the generator's delay, from which on it is the bottleneck.
+/// Share of the generator's delay in the median service time above which the generator is the bottleneck.
 const SLOWED: f64 = 0.25;
 
-/// Below this no delay slows anything.
+/// Shorter delays do not count.
 const FLOOR: Nanos = Nanos::from_millis(1);
 
 /// What was found.
@@ -29,7 +29,7 @@ pub(super) struct Evidence {
     sent_share: f64,
     due_per_s: f64,
     taken_per_s: f64,
-    /// Due and not sent, per second of arrivals.
+    /// Unsent requests, in seconds of arrivals.
     behind_s: f64,
     vus: u64,
     exhausted: bool,
@@ -37,13 +37,13 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "rate";
-    const LOOKS_AT: &'static str = "open load: requests sent in time, of those that came due";
-    const SUSPECT: &'static str = "under 99.5 %, and over 50 ms of arrivals";
+    const LOOKS_AT: &'static str = "open load: share of the due requests that were sent in time";
+    const SUSPECT: &'static str = "under 99.5 %, and the unsent requests are over 50 ms of arrivals";
     const INVALID: &'static str = "under 98 % when the generator was the bottleneck";
     const SOURCE: &'static str =
-        "Half a per cent is more than the arrivals that are under way at the edges of the measured time.";
+        "Requests that cross the edges of the measured time are less than half a per cent of the arrivals.";
     const CAUSE: &'static str = "Overload: requests come due faster than they are answered, and every connection or VU is busy. The rate that the server takes is a true result. Response times contain the growing queue, so they depend on how long the run is.";
-    const REMEDY: &'static str = "Ask for a rate that the server takes, or read the rate it took as its limit. If service times did not grow, the limit is the number of connections: allow more. If the message blames knee, give it more CPU.";
+    const REMEDY: &'static str = "Ask for a rate that the server takes, or read the rate that it took as its limit. If service times did not grow, the number of connections is the limit: allow more. If the message names knee as the cause, give knee more CPU.";
     const HINT: &'static str = "ask for a lower rate, or allow more connections";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
@@ -78,7 +78,7 @@ impl Rated for Evidence {
     }
 }
 
-/// Whether the load generator is the bottleneck: without CPU, or so slow to read that it holds connections busy.
+/// Whether the load generator is the bottleneck: it has no CPU left, or reads so late that connections stay busy.
 fn is_exhausted(diagnostics: &Diagnostics) -> bool {
     let generator = &diagnostics.generator;
     let slowed = |(lag, service): (Quantiles, Quantiles)| {

@@ -1,14 +1,14 @@
-//! What every rule says of itself and of what it found.
+//! The interface of rules: their texts, and the rating of their evidence.
 //!
 //! Does not know which rules there are; see [`super::RULES`].
 
 use super::super::{Diagnostics, Validity};
 
-/// What a rule found, and everything that is to be said about it.
+/// The evidence of a rule, with all texts of the rule.
 pub(super) trait Rated: Sized {
     /// Short, stable name.
     const CODE: &'static str;
-    /// What is looked at, for the table of rules.
+    /// What the rule looks at, for the table of rules.
     const LOOKS_AT: &'static str;
     /// When the result is suspect; empty if never.
     const SUSPECT: &'static str;
@@ -23,17 +23,17 @@ pub(super) trait Rated: Sized {
     /// What to do first, as an imperative.
     const HINT: &'static str;
 
-    /// The evidence, if there is any. A figure that this platform cannot measure (`None`) is none.
+    /// The evidence, if there is any. A figure that this platform cannot measure (`None`) is no evidence.
     fn find(diagnostics: &Diagnostics) -> Option<Self>;
 
-    /// What it makes of the result; `None` if it is within limits.
+    /// The validity that it leads to; `None` if it is within limits.
     fn validity(&self) -> Option<Validity>;
 
-    /// What was seen, with its figure, in 12 words at most; no full stop.
+    /// The message, with its figure; at most 12 words, no full stop.
     fn message(&self) -> String;
 }
 
-/// What a figure with two limits makes of the result; both are exclusive.
+/// The validity by a figure with two limits; both limits are exclusive.
 pub(super) fn above(value: f64, suspect: f64, invalid: f64) -> Option<Validity> {
     if value > invalid {
         Some(Validity::Invalid)

@@ -1,10 +1,10 @@
-//! Waiting for a CPU, as far as it bends times.
+//! Waits for a CPU that make times longer.
 
 use super::super::{Diagnostics, Validity};
 use super::bent::Bent;
 use super::rated::Rated;
 
-/// Less than this is no wait that could explain anything.
+/// Shorter waits do not explain a loop lag.
 const MIN: f64 = 0.01;
 
 /// What was found.
@@ -14,12 +14,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "run_delay";
-    const LOOKS_AT: &'static str = "loop lag (how late workers notice what is ready) against service time, while workers waited for a CPU during over 1 % of the run";
+    const LOOKS_AT: &'static str = "loop lag (how late workers notice an event) against service time, while workers waited for a CPU during over 1 % of the run";
     const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; not for closed load on a target on the same machine";
-    const SOURCE: &'static str = "Service time contains the wait, so it matters by its share of what was measured; the share of the run alone says nothing.";
-    const CAUSE: &'static str = "Other programs use the CPUs that the load generator needs. It sends and reads late, and the wait looks like the server's. With the target on the same machine the two share the CPUs: the result is about the pair.";
-    const REMEDY: &'static str = "Stop what else runs on this machine, keep CPUs apart (`taskset`, `generator.cpus` in a study), use fewer workers than there are cores, or load the target from another machine. As root, `chrt -f 2 knee ...` lets knee run first; then the service waits instead.";
+    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; never for a closed load on a target on the same machine";
+    const SOURCE: &'static str = "Service time contains the wait, so the limits are shares of the service time. The share of the run that workers waited does not show how much times grew.";
+    const CAUSE: &'static str = "Other programs use the CPUs that the load generator needs. The generator then sends and reads late, and its wait looks like a slow server. A target on the same machine shares the CPUs with the generator, so the result is about both together.";
+    const REMEDY: &'static str = "Stop other programs on this machine, keep CPUs apart (`taskset`, `generator.cpus` in a study), use fewer workers than there are cores, or load the target from another machine. As root, `chrt -f 2 knee ...` lets knee run first; the service then waits instead.";
     const HINT: &'static str = "stop other programs, or use another machine";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

@@ -5,14 +5,14 @@ use super::super::{Diagnostics, Validity};
 use super::rated::{Rated, above};
 use crate::unit::Nanos;
 
-/// Shares of the measured time. A thousandth is what the last percentile that is reported, p99.9, reaches down to.
+/// Shares of the measured time. The highest reported percentile, p99.9, shows a thousandth.
 const SUSPECT: f64 = 0.001;
 const INVALID: f64 = 0.05;
 
-/// Shorter than this it takes a run of seconds to be 5 % of it, and a quarter of its requests are untouched.
+/// Shorter pauses are 5 % only of a run of a few seconds, and leave a quarter of its requests untouched.
 const INVALID_MIN: Nanos = Nanos::from_millis(500);
 
-/// An interval that ends so late shows a pause even where nothing else does.
+/// An interval that ends this late shows a pause by itself.
 const LATE_INTERVAL: Nanos = Nanos::from_millis(100);
 
 /// What was found.
@@ -28,8 +28,8 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "5 %, and 500 ms in all";
     const SOURCE: &'static str =
-        "A thousandth of the time reaches the last percentile that is reported, p99.9.";
-    const CAUSE: &'static str = "The process was stopped (Ctrl-Z, a debugger), swapped out, throttled, or the machine itself stood still. No request was sent or read meanwhile: times that span a pause contain it, and rates are too low.";
+        "Pauses in a thousandth of the time reach the highest reported percentile, p99.9.";
+    const CAUSE: &'static str = "The process was stopped (Ctrl-Z, a debugger), swapped out, throttled, or the machine itself stood still. Meanwhile no request was sent and no response was read. Times that span a pause contain it, and rates are too low.";
     const REMEDY: &'static str = "Measure again. If it happens often, look for a lack of memory, a CPU limit, or a virtual machine that is paused for snapshots.";
     const HINT: &'static str = "measure again";
 

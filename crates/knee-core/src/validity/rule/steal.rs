@@ -4,7 +4,7 @@ use super::super::figure::percent;
 use super::super::{Diagnostics, Validity};
 use super::rated::{Rated, above};
 
-/// Shares of the run: rates that are bounded by the CPUs are off by as much.
+/// Shares of the run: CPU-bound rates are wrong by the same share.
 const SUSPECT: f64 = 0.05;
 const INVALID: f64 = 0.2;
 
@@ -18,7 +18,7 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "CPU time that a hypervisor gave to other machines";
     const SUSPECT: &'static str = "5 %";
     const INVALID: &'static str = "20 %";
-    const SOURCE: &'static str = "A rate that the CPUs bound is lower by the same share; delays that follow from it are judged by the loop lag.";
+    const SOURCE: &'static str = "Stolen time lowers a CPU-bound rate by the same share. The rules for the loop lag judge the delays that follow from it.";
     const CAUSE: &'static str = "Other virtual machines on the same host took CPU time from this one.";
     const REMEDY: &'static str = "Measure at another time, or on a machine whose CPUs are not shared.";
     const HINT: &'static str = "measure at another time, or elsewhere";

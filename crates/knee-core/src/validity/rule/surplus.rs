@@ -1,4 +1,4 @@
-//! Bytes that no request asked for, behind responses that were taken for right.
+//! Bytes that no request asked for, after responses that looked correct.
 
 use super::super::figure::count;
 use super::super::{Diagnostics, Validity};
@@ -19,11 +19,11 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "";
     const SOURCE: &'static str =
-        "A thousandth of the requests is the smallest share that a reported percentile shows.";
-    const CAUSE: &'static str = "The server sends more than one response to a request, sends one before it is asked, or states a wrong Content-Length. Responses then belong to other requests than they were timed for. knee closes such a connection, but what came before is counted.";
+        "The highest reported percentile, p99.9, shows a thousandth of the requests.";
+    const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. A response can then be timed for the wrong request. knee closes such a connection, but counts the responses that came before.";
     const REMEDY: &'static str =
-        "Look at what the server sends behind its responses (`curl -v`, tcpdump), and correct it.";
-    const HINT: &'static str = "look at what the server sends behind responses";
+        "Look at what the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
+    const HINT: &'static str = "look at what the server sends after responses";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let planned = diagnostics.requests.accounting.planned;

@@ -4,7 +4,7 @@ use super::super::{Diagnostics, Validity};
 use super::rated::Rated;
 use crate::unit::Nanos;
 
-/// Two clocks that stop differently are read one after the other; this is more than the noise between.
+/// The two clocks are read one after the other; this is more than the noise between the readings.
 const LIMIT: Nanos = Nanos::from_millis(10);
 
 /// What was found.
@@ -17,9 +17,9 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "time for which the machine was suspended";
     const SUSPECT: &'static str = "10 ms";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "CLOCK_BOOTTIME goes on while CLOCK_MONOTONIC stands still; 10 ms is more than reading the two takes.";
+    const SOURCE: &'static str = "In a suspension CLOCK_BOOTTIME goes on and CLOCK_MONOTONIC stands still. Reading both clocks takes less than 10 ms.";
     const CAUSE: &'static str =
-        "The machine slept, or a hypervisor suspended it. The run's clock stood still, the target's did not.";
+        "The machine slept, or a hypervisor suspended it. The run's clock stood still; the target's did not.";
     const REMEDY: &'static str = "Keep the machine awake (`systemd-inhibit`), and measure again.";
     const HINT: &'static str = "keep the machine awake, measure again";
 

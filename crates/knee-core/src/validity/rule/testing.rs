@@ -1,4 +1,4 @@
-//! What the tests of all rules start from: a run with nothing wrong, and one figure changed.
+//! Fixture of the tests of all rules: a healthy run in which a test changes one figure.
 
 use super::super::Validity;
 use super::super::diagnostics::{Circumstances, Diagnostics, Generator, Load, Quantiles, Requests};

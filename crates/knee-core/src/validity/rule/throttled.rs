@@ -17,12 +17,11 @@ pub(super) struct Evidence {
 impl Rated for Evidence {
     const CODE: &'static str = "throttled";
     const LOOKS_AT: &'static str =
-        "scheduling periods in which a CPU quota, of its own cgroup or one above, stopped the program";
+        "scheduling periods in which a CPU quota, of knee's cgroup or of one above it, stopped knee";
     const SUSPECT: &'static str = "1 %, and more than one";
     const INVALID: &'static str = "5 %, and more than one";
-    const SOURCE: &'static str =
-        "A stop lasts up to a period of 100 ms: in 1 % of the periods it reaches the p99, in 5 % the p95.";
-    const CAUSE: &'static str = "This container or cgroup has a CPU limit, and the load generator (or what shares the limit with it) used it up. It then stood still for the rest of the period.";
+    const SOURCE: &'static str = "A stop lasts up to one period of 100 ms. Stops in 1 % of the periods reach the p99, stops in 5 % reach the p95.";
+    const CAUSE: &'static str = "This container or cgroup has a CPU limit. The load generator, or a program under the same limit, used it up. The load generator then stood still for the rest of the period.";
     const REMEDY: &'static str = "Raise or remove the CPU limit (`docker run --cpus`, `cpu.max`, Kubernetes `limits.cpu`), or ask for less load.";
     const HINT: &'static str = "raise or remove the CPU limit";
 

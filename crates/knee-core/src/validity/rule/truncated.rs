@@ -11,9 +11,10 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "whether the record has an end";
     const SUSPECT: &'static str = "if it has none";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "A record is its own journal: what was written before is whole.";
+    const SOURCE: &'static str =
+        "A record is written interval by interval, so all intervals before its end are whole.";
     const CAUSE: &'static str =
-        "knee was killed, or the disk was full. What was in flight then is lost and counts as open.";
+        "knee was killed, or the disk was full. Requests that were in flight at that moment count as open.";
     const REMEDY: &'static str =
         "The numbers hold up to the last whole interval. Measure again for a complete result.";
     const HINT: &'static str = "measure again";

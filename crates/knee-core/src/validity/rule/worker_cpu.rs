@@ -1,10 +1,10 @@
-//! A worker without CPU left is what the run measures.
+//! The run measures its own saturated worker.
 
 use super::super::figure::percent;
 use super::super::{Diagnostics, Validity};
 use super::rated::{Rated, above};
 
-/// Shares of the measured intervals. A few busy seconds, such as a burst of TLS handshakes, are no more than that.
+/// Shares of the measured intervals. A few busy seconds, such as a burst of TLS handshakes, stay below them.
 const SUSPECT: f64 = 0.1;
 const INVALID: f64 = 0.5;
 
@@ -15,12 +15,11 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "worker_cpu";
-    const LOOKS_AT: &'static str = "share of the measured time in which a worker used over 90 % of its CPU, or all workers together of the CPUs they can use";
+    const LOOKS_AT: &'static str = "share of the measured time in which one worker used over 90 % of a CPU, or all workers together used over 90 % of the CPUs that they can use";
     const SUSPECT: &'static str = "10 %";
     const INVALID: &'static str = "50 %";
-    const SOURCE: &'static str =
-        "Queueing: above 90 % use a wait is ten times the work. k6 advises 80 %, Locust warns at 90 %.";
-    const CAUSE: &'static str = "The load generator is the bottleneck. A busy worker reads responses late, and the wait looks like the server's; in a closed load the throughput is the generator's own limit.";
+    const SOURCE: &'static str = "Queueing theory: above 90 % use, a task waits about ten times as long as it runs. k6 advises at most 80 %; Locust warns at 90 %.";
+    const CAUSE: &'static str = "The load generator is the bottleneck. A busy worker reads responses late, and its delay looks like a slow server. In a closed load the throughput is the generator's own limit.";
     const REMEDY: &'static str = "Use more workers if there are cores to spare, a faster machine, or less load. Scripts: do less work per iteration.";
     const HINT: &'static str = "use more workers, or ask for less load";
 

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, all of it at once and in k6's words, or its complete form.
+//! Checks a scenario: returns its complete form, or all mistakes at once in k6's words.
 //!
 //! Does not know which functions a script exports; see the resolve module.
 

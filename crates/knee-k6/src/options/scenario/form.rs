@@ -1,4 +1,4 @@
-//! A scenario as it was written: which executor, and which of its options are set.
+//! A scenario as written: its executor, and the options that are set.
 //!
 //! Does not judge values; every number can be negative here.
 

@@ -88,7 +88,7 @@ pub enum ExecutorSpec {
         /// Most VUs; at least `pre_allocated_vus`.
         max_vus: u32,
     },
-    /// VUs whose number others would change; here it stays as it starts.
+    /// VUs whose number k6 lets its users change during the run; here it stays constant.
     ExternallyControlled {
         /// VUs.
         vus: u32,

@@ -1,6 +1,6 @@
-//! The figures on which the validity rests, as JSON.
+//! The figures that the validity is based on, as JSON.
 //!
-//! Null means that the platform cannot tell, never zero.
+//! Null means that the platform does not report the figure; it never means zero.
 
 use knee_core::validity::Diagnostics as Measured;
 use knee_core::validity::diagnostics::Quantiles;

@@ -1,7 +1,6 @@
 //! `knee report --list`: a table of saved runs, and of the trials of a study, sweep or comparison.
 //!
-//! Reads every record that it shows, so it shows the newest ones only. A record that cannot be read
-//! has a row that says so.
+//! Reads every record that it shows, so it shows the newest ones only. An unreadable record has a row that says so.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -28,7 +27,7 @@ enum Naming {
     File,
 }
 
-/// The saved runs, newest first, and which series of trials there are.
+/// The saved runs, newest first, and the existing series of trials.
 ///
 /// # Errors
 ///
@@ -84,7 +83,7 @@ fn table(store: &Store, naming: Naming) -> Result<String, Problem> {
     Ok(format!("{}{}in {folder}\n", aligned(&rows), more(records.len())))
 }
 
-/// What a table leaves out.
+/// A note on the rows that a table omits.
 fn more(count: usize) -> String {
     match count.saturating_sub(ROWS_MAX) {
         0 => String::new(),

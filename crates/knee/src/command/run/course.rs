@@ -1,6 +1,6 @@
 //! The course of a run: `setup`, the load, `teardown`.
 //!
-//! A stage that fails decides whether the next one runs. Does not print the result.
+//! Whether a stage runs depends on the result of the previous one. Does not print the result.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -50,13 +50,13 @@ pub struct Course {
     pub data: Option<Arc<str>>,
     /// What ended it early, or failed.
     pub fault: Option<Failed>,
-    /// What is wrong with the record, if it is incomplete.
+    /// Why the record is incomplete, if it is.
     pub incomplete: Option<Problem>,
     /// Whether a threshold ended it.
     pub aborted: bool,
     /// Whether a signal came at any time.
     pub interrupted: bool,
-    /// Watches signals until everything is printed: `handleSummary` can take long too.
+    /// Watches signals until everything is printed, because `handleSummary` can take long too.
     #[allow(dead_code, reason = "it works as long as it lives")]
     pub signals: Option<signals::Watch>,
     /// From the begin of `setup` to the end of `teardown`.
@@ -145,7 +145,7 @@ impl Job<'_> {
         self.stage("teardown", Stage::Teardown, data, timeout, view).map(drop)
     }
 
-    /// What k6's view of the run is made of.
+    /// The parts of k6's view of the run.
     pub(super) fn view(&self, outlet: Option<Outlet>) -> View {
         View {
             metrics: self.session.program.metrics.clone(),
@@ -228,7 +228,7 @@ impl Job<'_> {
         }
     }
 
-    /// When a stage is to end before its time: `setup` with the first signal, others with the second.
+    /// When a stage must end early: `setup` with the first signal, others with the second.
     fn patience(&self, stage: Stage) -> Rc<dyn Fn() -> bool> {
         let signals = self.signals.clone();
         let most = usize::from(stage != Stage::Setup);
@@ -367,7 +367,7 @@ impl Job<'_> {
     }
 }
 
-/// What ends the program when the script, or a VU that could not be made, has ended the run.
+/// The error if the script, or a VU that could not be made, ended the run.
 pub(super) fn stopped(why: Stop) -> Failed {
     match why {
         Stop::Asked(words) => (Problem::new(words, ""), Exit::Abort),

@@ -1,9 +1,7 @@
-//! The end of a run: k6's summary or what `handleSummary` makes of it, our own result, files, and the
-//! exit code.
+//! The end of a run: k6's summary or the one of `handleSummary`, knee's own result, files, and the exit code.
 //!
-//! Does not measure. k6's summary comes first on stdout, because scripts and people that know k6
-//! look there for it; below it stands what k6 does not say. A script that takes stdout over with
-//! `handleSummary` has it for itself: then our part goes to stderr.
+//! Does not measure. k6's summary comes first on stdout, because scripts and users of k6 expect it there; below it
+//! follows what k6 does not report. If a script writes stdout with `handleSummary`, knee's part goes to stderr.
 
 use std::path::Path;
 
@@ -142,7 +140,7 @@ fn print(
     Ok(())
 }
 
-/// Why the result is not valid, in one line, where a script printed in our place and nothing else is wanted.
+/// Why the result is not valid, in one line, for runs whose script prints the result itself.
 fn warning_line(job: &Job<'_>, course: &Course, handled: &Handled) -> Option<String> {
     let asked = &job.args.report;
     let silent = asked.output_format.is_none() && asked.quiet && matches!(handled, Handled::Pieces(_));
@@ -150,7 +148,7 @@ fn warning_line(job: &Job<'_>, course: &Course, handled: &Handled) -> Option<Str
     report::reason_line(&knee_report::View::of(run))
 }
 
-/// Our own result: in the form that was asked for, or the part that k6's summary lacks.
+/// knee's own result: in the requested format, or the part that k6's summary lacks.
 fn own_part(job: &Job<'_>, course: &Course) -> String {
     let Some(run) =
         course.run.as_ref().filter(|run| has_requests(run) || job.args.report.output_format.is_some())
@@ -204,7 +202,7 @@ fn save_export(job: &Job<'_>, course: &Course, summary: &Summary, narrate: fn(&s
     save(path, &Piece::Bytes(text), narrate);
 }
 
-/// What decides the exit code, apart from faults.
+/// The findings that decide the exit code, apart from faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "these are four independent findings")]
 struct Facts {

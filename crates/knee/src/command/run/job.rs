@@ -41,7 +41,7 @@ pub struct Job<'a> {
     pub(super) signals: Count,
     pub(super) system_tags: SystemTags,
     pub(super) exported: Arc<str>,
-    /// Whether what the script loads is on this machine; mostly only the script knows.
+    /// Whether the script's target is on this machine; usually only the script knows.
     pub(super) co_located: Option<bool>,
 }
 
@@ -120,7 +120,7 @@ fn http(options: &HttpOptions) -> HttpDefaults {
     }
 }
 
-/// How requests travel. TLS is made ready whatever the script asks for: it says so only later.
+/// How requests are sent. TLS is always prepared, because the script names its URLs only later.
 fn way(options: &HttpOptions) -> Result<HttpConfig, Problem> {
     let settings = network::settings(options)?;
     let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;

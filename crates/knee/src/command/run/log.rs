@@ -1,7 +1,7 @@
-//! Lines of a script and about it: where they go, and how they look.
+//! Lines of a script and about it: their destinations and form.
 //!
-//! They look as k6 writes them: on a terminal for people, elsewhere for programs that search them. Does not decide
-//! what is said.
+//! They have k6's form: on a terminal for people, elsewhere for programs that search them. Does not decide what is
+//! logged.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -34,11 +34,11 @@ pub struct Lines {
 #[derive(Default)]
 struct Held {
     lines: VecDeque<String>,
-    /// How many there was no room for: the oldest.
+    /// Number of dropped lines, which were the oldest.
     lost: u64,
 }
 
-/// So many lines wait for the terminal; of more, the oldest are forgotten.
+/// Most lines that wait for the terminal; beyond it, the oldest are dropped.
 const HELD_MAX: usize = 1_000;
 
 enum Place {
@@ -94,12 +94,12 @@ impl Lines {
         Arc::new(move |line| lines.write(lines.console.as_ref().unwrap_or(&lines.to), line))
     }
 
-    /// From now on nothing is written to the terminal: a screen is on it.
+    /// From now on nothing is written to the terminal, because a screen uses it.
     pub fn hold(&self) {
         *self.held() = Some(Held::default());
     }
 
-    /// The screen is gone: passes what waited to `narrate`.
+    /// The screen is gone: passes the waiting lines to `narrate`.
     pub fn release(&self, narrate: fn(&str)) {
         let Some(held) = self.held().take() else { return };
         if held.lost > 0 {

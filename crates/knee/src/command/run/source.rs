@@ -1,6 +1,6 @@
-//! From what was asked for to a script that is loaded, and to its options.
+//! Loads the script and its options.
 //!
-//! Sends nothing. What is wrong with either is found here, before any load.
+//! Sends nothing. Finds the errors of both before any load.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -60,7 +60,8 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
     })
 }
 
-/// What the script can read: what users of k6 expect of a suite whose scripts share data, and not the whole machine.
+/// The files that the script can read: enough for suites whose scripts share data, as k6 users expect, but not the
+/// whole machine.
 fn reach(args: &RunArgs) -> Reach {
     let also = args.script_flags.allow_read.clone();
     if args.script_flags.root.is_some() {
@@ -107,7 +108,7 @@ fn script(args: &RunArgs) -> std::io::Result<Script> {
     Ok(Script::Text { folder: std::env::current_dir()?, source })
 }
 
-/// Where modules come from that are not files.
+/// Sources of modules that are not files.
 fn remote(args: &RunArgs) -> RemoteSettings {
     let home = store::home(|name| std::env::var_os(name));
     RemoteSettings {

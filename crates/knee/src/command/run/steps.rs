@@ -44,7 +44,7 @@ pub struct ScriptStep {
     pub run: Run,
     /// Its record.
     pub record: Option<PathBuf>,
-    /// Iterations that were made.
+    /// Number of iterations.
     pub iterations: u64,
 }
 
@@ -53,7 +53,7 @@ impl Steps {
     ///
     /// # Errors
     ///
-    /// What is wrong with the script, or what its `setup` came to.
+    /// Errors of the script or of its `setup`.
     pub fn begin(args: RunArgs, narrate: fn(&str)) -> Result<Self, Failed> {
         let terminal = Terminal::read();
         let env = |name: &str| std::env::var(name).ok();
@@ -62,7 +62,7 @@ impl Steps {
         let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
         let session = load(&args, &asked, &lines)?;
         if !session.exports("default") {
-            let hint = "a sweep calls the default function once an arrival: export one";
+            let hint = "a sweep calls the default function once per arrival: export one";
             return Err(refused(Problem::new(format!("`{}` has no default function", args.script), hint)));
         }
         let options = options(&asked, &session)?;
@@ -124,7 +124,7 @@ impl Steps {
     }
 }
 
-/// An arrival that finds no VU waits for one, so that the wait is seen, where k6 would drop it.
+/// An arrival that finds no VU waits for one, so that the wait is measured; k6 would drop it.
 fn waits(scenario: &mut Scenario) {
     scenario.terms.overflow = Overflow::Wait;
 }

@@ -1,7 +1,6 @@
-//! What is looked at while a script runs: how many VUs there are, every second, and thresholds, every
-//! two seconds.
+//! Watches a running script: counts VUs every second and evaluates thresholds every two seconds.
 //!
-//! On a thread of its own. Ends the run when a threshold asks for it; does not judge the finished run.
+//! On a thread of its own. Ends the run if a threshold demands it; does not judge the finished run.
 
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -19,10 +18,10 @@ use knee_k6::threshold::{Guarded, judge};
 
 /// How often VUs are counted.
 const PACE: Duration = Duration::from_secs(1);
-/// Thresholds are judged at every so many counts.
+/// Number of counts per evaluation of the thresholds.
 const JUDGED_EVERY: u32 = 2;
 
-/// Everything that is looked at.
+/// Everything that is watched.
 pub struct Watched {
     /// k6's view of the run.
     pub total: Total,
@@ -40,14 +39,14 @@ pub struct Watched {
     pub tags: Arc<[(String, String)]>,
 }
 
-/// A thread that looks.
+/// The watching thread.
 pub struct Watch {
     stop: Sender<()>,
     thread: JoinHandle<bool>,
 }
 
 impl Watch {
-    /// Begins to look.
+    /// Starts the thread.
     ///
     /// # Errors
     ///
@@ -69,7 +68,7 @@ impl Watch {
         Ok(Self { stop, thread })
     }
 
-    /// Ends it; whether a threshold has ended the run.
+    /// Ends it; returns whether a threshold has ended the run.
     pub fn end(self) -> bool {
         drop(self.stop);
         // A thread that panicked has said so; the run is judged as a whole anyway.

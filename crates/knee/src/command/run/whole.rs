@@ -23,7 +23,7 @@ use crate::settings::Surroundings as Terminal;
 use crate::settings::output::Progress;
 use crate::settings::script::asked;
 
-/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` say what else it is given.
+/// Runs a script against `url`, which it finds as `__ENV.BASE_URL`; `flags` are its other inputs.
 ///
 /// # Errors
 ///

@@ -1,6 +1,6 @@
-//! The finished result of a study: written where it was asked for, as a whole or into a place of a file, with its pictures.
+//! The finished result of a study: written as a whole file or into a part of one, with its pictures.
 //!
-//! Everything that can be wrong with the places is found before the first trial. Does not calculate.
+//! Finds all errors of the destinations before the first trial. Does not calculate.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ use crate::settings::output::{Sink, open_result};
 /// Width of a text, whatever the terminal's: results are pasted.
 const COLUMNS: usize = 100;
 
-/// Where a result goes.
+/// The destination of a result.
 pub struct Writer<'a> {
     flags: &'a StudyOutputFlags,
     study: &'a Path,
@@ -32,7 +32,7 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     ///
-    /// When a file or a folder cannot be written, or a file has a place for results that does not end.
+    /// When a file or a folder cannot be written, or when the markers of the results in a file are incomplete.
     pub fn open(args: &'a StudyArgs, color: bool) -> Result<Self, Problem> {
         let flags = &args.output;
         let format = flags.output_format.unwrap_or_default();
@@ -76,7 +76,7 @@ impl<'a> Writer<'a> {
         self.sink.write(text.as_bytes())
     }
 
-    /// The whole file: what it was around the place for results, or nothing but the document.
+    /// The whole file: the old text around the results, or only the document.
     fn markdown(&self, document: &Document) -> Result<String, Problem> {
         let Some(file) = &self.flags.output else { return Ok(study::markdown(document)) };
         // It might have been edited while the study ran.
@@ -86,7 +86,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What a file holds; nothing if there is none.
+/// The content of a file; empty if there is none.
 fn existing(file: &Path) -> Result<String, Problem> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(text),
@@ -109,7 +109,8 @@ fn check_marks(file: &Path) -> Result<(), Problem> {
     let nothing = Document { title: String::new(), blocks: Vec::new() };
     if marked && study::within(&text, &nothing).is_none() {
         let words = format!("`{}` does not say where its results begin and end", file.display());
-        let hint = format!("have the lines `{}` and `{}` once each, in this order", study::BEGIN, study::END);
+        let hint =
+            format!("write the lines `{}` and `{}` once each, in this order", study::BEGIN, study::END);
         return Err(Problem::new(words, hint));
     }
     Ok(())
@@ -128,7 +129,7 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
     Problem::new(text, "check the folder, its permissions and the space left")
 }
 
-/// A folder as a document writes it that is in `output`, or here.
+/// A folder as a link in a document in `output`, or in the working folder.
 fn link(folder: &Path, output: Option<&Path>) -> String {
     let beside = output.and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
     let real = |path: &Path| fs::canonicalize(path).ok();
@@ -138,7 +139,7 @@ fn link(folder: &Path, output: Option<&Path>) -> String {
     if link == "." { String::new() } else { link }
 }
 
-/// The way from one folder to another, both whole.
+/// The relative path from one absolute folder to another.
 fn between(from: &Path, to: &Path) -> PathBuf {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
         (from.components().collect(), to.components().collect());
@@ -148,7 +149,7 @@ fn between(from: &Path, to: &Path) -> PathBuf {
     if way.as_os_str().is_empty() { PathBuf::from(".") } else { way }
 }
 
-/// The command line that makes study and document again, whether or not this one ran any trial.
+/// The command line that repeats study and document, whether or not this one ran any trial.
 fn command(study: &Path, options: &Options, flags: &StudyOutputFlags) -> String {
     let mut words = vec!["knee".to_owned(), "study".to_owned(), study.display().to_string()];
     let mut add = |flag: &str, value: Option<String>| {

@@ -1,6 +1,6 @@
-//! The load of a study's trials: what its workloads declare, as the one-liner and the runner of scripts send it.
+//! The load of a study's trials: the requests of its workloads, which the one-liner and the script runner send.
 //!
-//! Does not bring anything up.
+//! Does not start anything.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::settings::{self, Surroundings, target};
 
 /// Sends what the workloads of a study declare.
 pub struct Declared {
-    /// The folder of the study, as scripts are found from it.
+    /// The folder of the study, to which paths of scripts are relative.
     pub folder: PathBuf,
 }
 
@@ -40,7 +40,7 @@ impl LoadSource for Declared {
     }
 }
 
-/// Sends one request over and over, as the one-liner does with the same words.
+/// Repeats one request, like the one-liner with the same flags.
 fn send(request: &Request, url: &str, times: Times, control: &Control) -> Result<Loaded, Failed> {
     let words = words(request, url, times);
     let Ok(Invocation::Load(asked)) = args::parse(words.iter().map(Into::into)) else {
@@ -53,7 +53,7 @@ fn send(request: &Request, url: &str, times: Times, control: &Control) -> Result
     load::loaded(&load, &way, control)
 }
 
-/// The command line of the one-liner that is the same load.
+/// The command line of the one-liner for the same load.
 fn words(request: &Request, url: &str, times: Times) -> Vec<String> {
     let span = |time: Nanos| format!("{}ms", time.as_nanos() / 1_000_000);
     let whole = Nanos(times.settle.as_nanos() + times.measure.as_nanos());

@@ -1,4 +1,4 @@
-//! What a sweep asks of its load, besides running a step.
+//! The load of a sweep: the interface besides running a step.
 //!
 //! Does not send anything.
 
@@ -8,13 +8,13 @@ use crate::command::failed::Failed;
 
 /// Sends the load of a sweep's steps.
 pub trait Loader: StepSource {
-    /// What is loaded, for a title.
+    /// Title of the target.
     fn title(&self) -> String;
 
     /// Whether it is on this machine; `None` if that is unknown.
     fn co_located(&self) -> Option<bool>;
 
-    /// After the last step.
+    /// Cleans up after the last step.
     fn end(&mut self) -> Result<(), Failed> {
         Ok(())
     }

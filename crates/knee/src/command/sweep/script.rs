@@ -36,7 +36,7 @@ impl ScriptLoader {
     }
 }
 
-/// The flags of `knee run` that say the same.
+/// The equivalent flags of `knee run`.
 fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
     let mut run = RunArgs::of(script);
     run.script_flags = RunScriptFlags {
@@ -57,7 +57,7 @@ fn run_args(args: &SweepArgs, script: &str) -> RunArgs {
     run
 }
 
-/// The scenario that a step is, for a script that asks. What the engine gets is exact.
+/// The scenario of a step, as scripts see it; the engine gets the exact plan.
 fn executor(step: &Step, config: &Config) -> ExecutorSpec {
     let duration = Nanos::from_secs_f64(step.warm_up + step.seconds);
     match step.load {

@@ -1,4 +1,4 @@
-//! Steps of a sweep against a URL: each is a run of the one-liner with a plan of its own.
+//! Steps of a sweep against a URL: each is a run of the one-liner with its own plan.
 
 use knee_driver::sweep::{StepRun, StepSource};
 use knee_driver::{Error, Loaded};
