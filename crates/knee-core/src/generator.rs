@@ -35,6 +35,10 @@ pub struct GeneratorSample {
     /// How late the workers noticed events. Absent in records of earlier versions.
     #[serde(default)]
     pub loop_lag: Option<LoopLag>,
+    /// Whether all connections that were opened until now lead to this machine; `None` before the first one. Absent in
+    /// records of earlier versions.
+    #[serde(default)]
+    pub co_located: Option<bool>,
     /// How late this platform's timers are by construction; no fault of the run.
     #[serde(default)]
     pub timer_slack: Nanos,
@@ -95,4 +99,9 @@ impl LoopLag {
         self.tries = 0;
         self.paused = Nanos::ZERO;
     }
+}
+
+/// Of two answers whether everything is on this machine, that of both together.
+pub fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    one.into_iter().chain(other).reduce(|one, other| one && other)
 }

@@ -49,6 +49,7 @@ impl Sampler {
                 _ => None,
             },
             loop_lag: None,
+            co_located: None,
             timer_slack: platform::TIMER_SLACK,
         };
         self.last = now;

@@ -12,7 +12,7 @@ use std::thread;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::event::Event;
-use knee_core::generator::{GeneratorSample, LoopLag, WorkerSample};
+use knee_core::generator::{GeneratorSample, LoopLag, WorkerSample, both};
 use knee_core::interval::Interval;
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Ending, Head, Run, Tail};
@@ -153,6 +153,7 @@ struct WorkerInterval {
     connections_open: u64,
     loop_lag: LoopLag,
     cpu: Option<WorkerSample>,
+    co_located: Option<bool>,
 }
 
 /// What a worker's thread needs.
@@ -208,7 +209,8 @@ impl WorkerThread {
         let roll = move |report: IntervalReport| {
             let (loop_lag, cpu) = (probe.take(report.to), sampler.sample(report.to));
             let connections_open = network.connections_open();
-            let interval = WorkerInterval { report, connections_open, loop_lag, cpu };
+            let co_located = network.co_located();
+            let interval = WorkerInterval { report, connections_open, loop_lag, cpu, co_located };
             let message = WorkerMessage::Interval(index, Box::new(interval));
             // Without a collector the run has failed: the report is of no use.
             let _ = messages.send(message);
@@ -232,6 +234,8 @@ struct Pending {
     interval: Interval,
     /// By worker.
     cpu: Vec<Option<WorkerSample>>,
+    /// Whether all connections lead to this machine, as far as workers have any.
+    co_located: Option<bool>,
     reported: usize,
 }
 
@@ -332,7 +336,7 @@ impl IntervalCollector {
 
     /// Adds one worker's share to its interval.
     fn take(&mut self, worker: usize, interval: WorkerInterval) {
-        let WorkerInterval { report, connections_open, loop_lag, cpu } = interval;
+        let WorkerInterval { report, connections_open, loop_lag, cpu, co_located } = interval;
         if let Some(at) = report.stopped.filter(|_| !self.stopping) {
             self.stopping = true;
             self.builder.stop(at);
@@ -340,10 +344,12 @@ impl IntervalCollector {
         }
         let published = &mut self.published;
         let cpus = vec![None; self.spares.len()];
-        let empty_interval = || Pending { interval: empty_interval(published), cpu: cpus, reported: 0 };
+        let empty_interval =
+            || Pending { interval: empty_interval(published), cpu: cpus, co_located: None, reported: 0 };
         let pending = self.pending.entry(report.index).or_insert_with(empty_interval);
         pending.reported += 1;
         pending.cpu[worker] = cpu;
+        pending.co_located = both(pending.co_located, co_located);
         let interval = &mut pending.interval;
         interval.to = interval.to.max(report.to);
         interval.backlog += report.backlog;
@@ -369,7 +375,7 @@ impl IntervalCollector {
             if first.get().reported + ended < self.spares.len() {
                 return;
             }
-            let Pending { mut interval, cpu, .. } = first.remove();
+            let Pending { mut interval, cpu, co_located, .. } = first.remove();
             interval.from = self.from;
             // Workers notice the end of an interval at slightly different moments.
             interval.to = interval.to.max(self.from);
@@ -378,8 +384,12 @@ impl IntervalCollector {
             interval.endpoints_met = self.endpoints.take_new();
             let loop_lag = interval.generator.loop_lag.take();
             let workers = workers(&cpu);
-            interval.generator =
-                GeneratorSample { loop_lag, workers, ..sampler.sample(interval.connections_open) };
+            interval.generator = GeneratorSample {
+                loop_lag,
+                workers,
+                co_located,
+                ..sampler.sample(interval.connections_open)
+            };
             self.publish(interval);
         }
     }

@@ -3,7 +3,7 @@
 //! Does not judge them (see [`super::judge`]) and keeps no interval: its memory is two histograms
 //! and a few numbers, however long the run.
 
-use crate::generator::{GeneratorSample, LoopLag};
+use crate::generator::{GeneratorSample, LoopLag, both};
 use crate::histogram::Histogram;
 use crate::interval::Interval;
 use crate::outcome::{Blame, Outcome};
@@ -106,7 +106,8 @@ impl Collector {
             area_residual: relative_difference(concurrency.area, concurrency.clipped),
             ..Load::default()
         };
-        self.steady.describe(&mut load, plan, self.watch.whole);
+        let longest = all.outcomes.iter().filter_map(|tally| tally.service.max()).max().unwrap_or_default();
+        self.steady.describe(&mut load, plan, self.watch.whole, longest);
         let mut generator = self.watch.generator();
         generator.lag = quantiles(&all.generator_lag);
         Diagnostics {
@@ -115,7 +116,7 @@ impl Collector {
             generator,
             run: Circumstances {
                 intervals: self.watch.whole,
-                co_located: self.setting.co_located,
+                co_located: self.setting.co_located.or(self.watch.co_located),
                 debug_build: !self.setting.optimized,
                 ..Circumstances::default()
             },
@@ -223,7 +224,7 @@ impl Steady {
         self.answered = self.answered.saturating_add(accounting.ended().saturating_sub(not_sent));
     }
 
-    fn describe(&self, load: &mut Load, plan: &Plan, intervals: u64) {
+    fn describe(&self, load: &mut Load, plan: &Plan, intervals: u64, longest: Nanos) {
         let width = self.width.as_secs_f64();
         if width > 0.0 {
             load.in_flight_mean = Some(self.area as f64 / self.width.0 as f64);
@@ -241,17 +242,16 @@ impl Steady {
         if is_steady(plan) && enough && self.area > 0 {
             let area = self.area as f64;
             load.little_residual = Some((self.service.sum() as f64 - area).abs() / area);
-            load.little_allowance = self.sticking_out() / area;
+            load.little_allowance = self.sticking_out(longest) / area;
         }
     }
 
     /// How much of the requests in flight at an edge can lie within the steady part, in nanoseconds. Takes the edge
     /// with more requests. Each counts with its mean age, and one of them with the longest service time: with one or
     /// two requests at the edge the mean says little, because edges cut long requests.
-    fn sticking_out(&self) -> f64 {
+    fn sticking_out(&self, longest: Nanos) -> f64 {
         let count = self.at_start.unwrap_or_default().0.max(self.at_end.0);
-        let longest = self.service.max().unwrap_or_default().0 as f64;
-        count.checked_sub(1).map_or(0.0, |others| longest + others as f64 * self.age_in_flight())
+        count.checked_sub(1).map_or(0.0, |others| longest.0 as f64 + others as f64 * self.age_in_flight())
     }
 
     /// The mean age, in nanoseconds, of a request in flight at a random moment:
@@ -307,6 +307,7 @@ struct Watch {
     /// By worker.
     run_delay: Vec<Mean>,
     loop_lag: Option<LoopLag>,
+    co_located: Option<bool>,
     timer_slack: Nanos,
     throttled: Option<(u64, u64)>,
     steal: Option<Mean>,
@@ -339,6 +340,7 @@ impl Watch {
             sum.paused = sum.paused.saturating_add(seen.paused);
         }
         self.timer_slack = self.timer_slack.max(sample.timer_slack);
+        self.co_located = both(self.co_located, sample.co_located);
         if let Some((throttled, periods)) = sample.throttled {
             let sum = self.throttled.get_or_insert((0, 0));
             *sum = (sum.0.saturating_add(throttled), sum.1.saturating_add(periods));

@@ -3,6 +3,7 @@
 //! Returns the result of a request; does not record it and does not know when it was due.
 
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use super::response::{ResponseHead, Sink};
 use super::settings::Settings;
 use super::tls::Session;
 use crate::deadline::{Deadline, Deadlines, Elapsed};
+use crate::host;
 use crate::recorder::{Counts, Marks};
 
 /// A connection idle for longer than this is checked before it is used: by now the kernel can
@@ -41,6 +43,8 @@ pub struct Network {
     lookup: tokio::sync::Mutex<()>,
     deadlines: Rc<Deadlines>,
     open: Cell<u64>,
+    /// Addresses that connections were opened to, and whether they belong to this machine. `None` for a Unix socket.
+    targets: RefCell<Vec<(Option<IpAddr>, bool)>>,
 }
 
 impl Network {
@@ -63,6 +67,22 @@ impl Network {
             lookup: tokio::sync::Mutex::new(()),
             deadlines,
             open: Cell::new(0),
+            targets: RefCell::default(),
+        }
+    }
+
+    /// Whether all connections so far led to this machine; `None` before the first.
+    pub fn co_located(&self) -> Option<bool> {
+        let targets = self.targets.borrow();
+        (!targets.is_empty()).then(|| targets.iter().all(|(_, here)| *here))
+    }
+
+    fn note_target(&self, address: Option<IpAddr>) {
+        let mut targets = self.targets.borrow_mut();
+        if targets.iter().all(|(known, _)| *known != address) {
+            // Where the kernel does not tell, the address counts as another machine's.
+            let here = address.is_none_or(|address| host::is_local(address).unwrap_or(false));
+            targets.push((address, here));
         }
     }
 
@@ -324,6 +344,7 @@ impl Client {
         })?;
         state.counts.connections += 1;
         self.network.open.set(self.network.open.get() + 1);
+        self.network.note_target(connection.peer().map(|peer| peer.address.ip()));
         Ok(CountedConnection { connection, network: self.network.clone() })
     }
 }

@@ -342,6 +342,16 @@ fn a_script_reads_the_data_of_its_repository_and_of_the_working_directory_unless
 }
 
 #[test]
+fn a_script_whose_target_is_on_this_machine_is_noted_as_sharing_its_cpus() {
+    let home = Home::new();
+    let server = Server::start();
+    let text = format!("import http from 'k6/http'; export default () => http.get('{}');", server.url("/"));
+    home.file("script.js", text);
+    let finished = home.knee("run -i 3 --output-format json script.js").run();
+    assert!(finished.stdout.contains("[co_located]"), "{}", finished.stdout);
+}
+
+#[test]
 fn lines_of_the_script_go_where_they_are_sent() {
     let home = Home::new();
     home.file("script.js", "export default function () { console.log('said'); console.debug('debugged'); }");

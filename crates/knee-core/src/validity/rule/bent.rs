@@ -33,14 +33,15 @@ pub(super) struct Bent {
 impl Bent {
     /// The effect of the loop lag on service times.
     ///
-    /// A closed load on a target on the same machine is suspect at most: each takes the CPUs that the other leaves, so
-    /// the result is about both together.
+    /// A closed load on a target on the same machine is suspect at most, and only where most of the times are bent: each
+    /// takes the CPUs that the other leaves, so the result is about both together, and waits in the tail are part of it.
     pub(super) fn by_loop_lag(diagnostics: &Diagnostics) -> Option<Self> {
         let Diagnostics { requests, load, generator, run } = diagnostics;
         let bent = Self::find(generator.loop_lag?, requests.service?, generator.timer_slack)?;
-        let shared = load.closed && run.co_located == Some(true);
-        let most = if shared { Validity::Suspect } else { Validity::Invalid };
-        Some(Self { validity: bent.validity.min(most), ..bent })
+        if !load.closed || run.co_located != Some(true) {
+            return Some(bent);
+        }
+        (bent.validity == Validity::Invalid).then_some(Self { validity: Validity::Suspect, ..bent })
     }
 
     /// The quantile of `times` that `delay` affected most; `slack` is how late timers are by construction.

@@ -16,7 +16,7 @@ impl Rated for Evidence {
     const CODE: &'static str = "loop_lag";
     const LOOKS_AT: &'static str = "loop lag (how late workers notice an event) against service time, while workers waited for a CPU during at most 1 % of the run";
     const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; never for a closed load on a target on the same machine";
+    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; a closed load on a target on the same machine is then suspect, and below that valid";
     const SOURCE: &'static str =
         "Every 5 ms a worker measures how late it notices a timer. It reads responses just as late.";
     const CAUSE: &'static str = "A worker was busy with something else when responses came: too much work per iteration of a script, large bodies, or a hypervisor that stopped the machine. Service times contain the delay.";

@@ -16,7 +16,7 @@ impl Rated for Evidence {
     const CODE: &'static str = "run_delay";
     const LOOKS_AT: &'static str = "loop lag (how late workers notice an event) against service time, while workers waited for a CPU during over 1 % of the run";
     const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; never for a closed load on a target on the same machine";
+    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; a closed load on a target on the same machine is then suspect, and below that valid";
     const SOURCE: &'static str = "Service time contains the wait, so the limits are shares of the service time. The share of the run that workers waited does not show how much times grew.";
     const CAUSE: &'static str = "Other programs use the CPUs that the load generator needs. The generator then sends and reads late, and its wait looks like a slow server. A target on the same machine shares the CPUs with the generator, so the result is about both together.";
     const REMEDY: &'static str = "Stop other programs on this machine, keep CPUs apart (`taskset`, `generator.cpus` in a study), use fewer workers than there are cores, or load the target from another machine. As root, `chrt -f 2 knee ...` lets knee run first; the service then waits instead.";
@@ -76,6 +76,11 @@ mod tests {
             })
         };
         assert_eq!(shared(true, Some(true)), SUSPECT);
+        let in_the_tail = changed("run_delay", |d| {
+            waits(0.5, [100, 400, 4_000], [5_000, 8_000, 10_000])(d);
+            (d.load.closed, d.run.co_located) = (true, Some(true));
+        });
+        assert_eq!(in_the_tail, None);
         for (closed, co_located) in [(false, Some(true)), (true, Some(false)), (true, None)] {
             assert_eq!(shared(closed, co_located), INVALID, "closed {closed}, co-located {co_located:?}");
         }
