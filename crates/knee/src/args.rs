@@ -258,7 +258,7 @@ pub struct ConnectionFlags {
     /// Use IPv6 only
     #[arg(short = '6', long, conflicts_with = "ipv4")]
     pub ipv6: bool,
-    /// Connect to another address, as FROM_HOST:PORT:TO_HOST:PORT; several for one origin are used in rotation
+    /// Connect to another address, HOST:PORT:HOST:PORT; several for one origin are used in rotation
     #[arg(long, value_name = "FROM:TO")]
     pub connect_to: Vec<String>,
     /// Connect to a Unix socket instead of the URL's host

@@ -85,7 +85,10 @@ fn fits(design: &Design, variants: &[Variant], position: std::ops::Range<usize>,
         DesignKind::Ablation => {
             match design.best.as_ref().map(|best| (find(variants, best), find(variants, &design.baseline))) {
                 None => {
-                    note("an ablation needs `best`", "name the variant whose switches are removed one by one")
+                    note(
+                        "an ablation needs `best`",
+                        "name the variant whose switches are removed one by one",
+                    );
                 }
                 Some((Some(best), Some(baseline))) if best.switches == baseline.switches => {
                     note(

@@ -256,7 +256,7 @@ fn a_margin_within_the_noise_is_refused_and_a_default_one_gives_way() {
     let asked = definition(&format!("{LADDER}margin = \"5%\"\n"));
     let refused = Study::new(asked, Options::default(), Some(calibration.clone())).unwrap_err();
     assert!(matches!(refused, Refusal::MarginWithinNoise { metric: Metric::P50, .. }));
-    let text = "a margin of 5.0 % for p50 is within this machine's noise; 10 blocks allow 11.3 %";
+    let text = "a margin of 5.0 % for p50 is within this machine's noise; 10 blocks allow 11.3 % or more";
     assert_eq!(refused.to_string(), text);
     let conclusion = run(study_with(LADDER, Options::default(), Some(calibration)), |trial, variant, _| {
         around(trial, planted(variant), 0.01)

@@ -181,5 +181,5 @@ Examples:
   knee calibrate                      A/A test of the demo server, about 80 s
   knee calibrate http://127.0.0.1:8080/ -q 500 --blocks 20
 
-The noise floor is saved for this machine for 30 days. `knee compare` and
-`knee study` report it and widen their margins accordingly.";
+The noise floor is saved for this machine for 30 days. Comparisons and
+studies report it and widen their margins accordingly.";

@@ -49,9 +49,13 @@ fn list() -> String {
         paragraph(&mut text, &format!("  {:<17} ", rule.code), rule.looks_at);
     }
     text.push_str("\nWarnings that only trials have:\n");
-    TRIAL_RULES.iter().for_each(|rule| in_brief(&mut text, rule.code, rule.meaning));
+    for rule in TRIAL_RULES {
+        in_brief(&mut text, rule.code, rule.meaning);
+    }
     text.push_str("\nNotes, which do not affect the validity:\n");
-    NOTES.iter().for_each(|note| in_brief(&mut text, note.code, note.meaning));
+    for note in NOTES {
+        in_brief(&mut text, note.code, note.meaning);
+    }
     text
 }
 

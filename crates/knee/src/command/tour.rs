@@ -112,7 +112,7 @@ fn load(guide: &Guide, lengths: &Lengths, service: &Service, url: &str) -> Resul
     );
     guide.run(&format!("{url} -q {rate} {}", lengths.load), &[], &[])?;
     guide.look(
-        "Response time is what a user waits, from the scheduled send. The last lines say whether the \
+        "Response time is how long a user waits, from the scheduled send. The last lines say whether the \
                 numbers are valid.",
     );
     Ok(())

@@ -9,10 +9,9 @@ use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use jiff::Timestamp;
-use knee_core::clock;
+use knee_core::clock::{self, MonotonicClock};
 use knee_js::program::{LogLevel, LogLine, Narrator};
 
 use crate::problem::{Problem, printable, reason};
@@ -25,7 +24,7 @@ pub struct Lines {
     console: Option<Place>,
     form: LogForm,
     verbose: bool,
-    begun: Instant,
+    begun: MonotonicClock,
     /// Lines for the terminal, while a screen is on it.
     held: Mutex<Option<Held>>,
 }
@@ -77,7 +76,7 @@ impl Lines {
             console,
             form: log.form,
             verbose: log.verbose,
-            begun: Instant::now(),
+            begun: MonotonicClock::start(),
             held: Mutex::default(),
         }))
     }
@@ -117,7 +116,7 @@ impl Lines {
         if line.level == LogLevel::Debug && !self.verbose {
             return;
         }
-        let seconds = place.is_terminal().then(|| self.begun.elapsed().as_secs());
+        let seconds = place.is_terminal().then(|| self.begun.now().0 / 1_000_000_000);
         let text = shown(self.form, line, seconds);
         if matches!(place, Place::Stderr(_) | Place::Stdout)
             && let Some(held) = &mut *self.held()
