@@ -77,7 +77,7 @@ impl Target {
     }
 }
 
-/// Inputs of the writer besides samples.
+/// Settings of the writer.
 pub struct Settings {
     /// The destinations of samples.
     pub targets: Vec<Target>,

@@ -21,7 +21,9 @@ pub enum WarmUp {
     TooShort,
 }
 
-/// The cut that leaves the smallest standard error of the mean of what remains, over means of five values (White, Cobb
+/// How many values to cut off at the start so that the mean of the rest has the smallest standard error.
+///
+/// The standard error is computed over means of five values (White, Cobb
 /// and Spratt, "A comparison of five steady-state truncation heuristics", Winter Simulation Conference 2000). Values
 /// are figures of consecutive intervals, such as medians per second. Fewer than five values left at the end are
 /// ignored.

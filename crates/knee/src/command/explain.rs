@@ -59,7 +59,7 @@ fn list() -> String {
     text
 }
 
-/// A code with the first sentence of what it means.
+/// Writes a code and the first sentence of its meaning.
 fn in_brief(text: &mut String, code: &str, meaning: &str) {
     let first = meaning.split_inclusive(['.', ':']).next().unwrap_or_default();
     paragraph(text, &format!("  {code:<17} "), first.trim_end_matches(['.', ':']));

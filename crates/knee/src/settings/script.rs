@@ -22,7 +22,7 @@ mod tests;
 /// The environment of this process.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Settings of a run besides the options of the script.
+/// Settings of a run that are not options of the script.
 #[derive(Debug)]
 pub struct Asked {
     /// The configuration file as JSON; `null` if there is none.
