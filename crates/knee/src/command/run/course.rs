@@ -246,7 +246,6 @@ impl Job<'_> {
                 // Of two tags with one name the later wins: that of the scenario.
                 tags: pairs(self.options.tags.iter().chain(&spec.tags)),
                 environment: pairs(&spec.env),
-                users_max: plan.users_max(),
                 begins: plan.terms.start,
                 lasts: plan.ends().map(|ends| ends.since(plan.terms.start)),
                 iterations: plan.stop.requests(),
