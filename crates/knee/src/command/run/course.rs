@@ -356,7 +356,9 @@ impl Job<'_> {
         }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners = Listeners { journal, events: vec![sender] };
+        self.lines.detach();
         let run = run::run(head, load, &self.way, control, listeners);
+        self.lines.attach(narrate);
         let warnings = live.finish();
         self.lines.release(narrate);
         for warning in warnings {
