@@ -6,6 +6,6 @@ export const options = { scenarios: { a: one('a', '0s'), b: one('b', '1s') } };
 let calls = 0;
 export default function () {
   calls += 1;
-  console.log(exec.scenario.name, __ENV.WHO, __ENV.KEPT, exec.vu.idInTest, exec.vu.idInInstance, __VU, __ITER, calls, exec.vu.iterationInInstance, exec.vu.iterationInScenario, JSON.stringify(exec.vu.tags));
+  console.log(exec.scenario.name, __ENV.WHO, __ENV.KEPT, exec.vu.idInTest, exec.vu.idInInstance, __VU, __ITER, calls, exec.vu.iterationInInstance, exec.vu.iterationInScenario, exec.vu.tags.who);
   __ENV.KEPT = exec.scenario.name;
 }

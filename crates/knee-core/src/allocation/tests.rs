@@ -64,7 +64,7 @@ fn the_vu_that_left_a_ramp_last_comes_back_last() {
     let vus_over_time = Curve { start: 0.0, stages: vec![stage(2, 2.0), stage(2, 0.0), stage(2, 2.0)] };
     let terms = Terms { grace: Some(Nanos::ZERO), ramp_down: Some(Nanos::ZERO), ..Terms::default() };
     let executor = Executor::Closed { vus: vus_over_time };
-    let ramp = Scenario { name: String::new(), executor, stop: Stop::At(secs(6)), terms };
+    let ramp = Scenario { name: String::new(), executor, stop: Stop::At(secs(7)), terms };
     let allocation = Allocation::of(&plan(vec![ramp.clone()]));
     assert_eq!(vus(&allocation), [[0, 1, 1, 0]]);
     let mut patient = ramp;
