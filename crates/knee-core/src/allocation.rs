@@ -120,7 +120,7 @@ fn stays(spans: impl Iterator<Item = (Nanos, Nanos)>, grace: Nanos) -> Vec<Vec<(
     for span in spans {
         match stays.last_mut() {
             Some(stay) if stay.last().is_some_and(|last| span.0 < last.1.saturating_add(grace)) => {
-                stay.push(span)
+                stay.push(span);
             }
             _ => stays.push(vec![span]),
         }

@@ -114,7 +114,7 @@ fn times(requests: &[Request], starts: bool) -> Result<Times> {
         let began: f64 = request.argument("began").context("a request without `began`")?.parse()?;
         let arrived = request.arrived.context("a request without a time")?.duration_since(UNIX_EPOCH)?;
         if !starts || vus.insert(request.argument("vu")) {
-            times.push(arrived.as_secs_f64() * 1e3 - began);
+            times.push(arrived.as_micros() as f64 / 1e3 - began);
         }
     }
     times.sort_by(f64::total_cmp);

@@ -1,3 +1,5 @@
+//! Which VUs of a run work for which scenario, as k6's queue gives them out.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Starts the users of scenarios on one worker.
 //!
-//! Makes a user when its time has come and not before, because the VU that it is may still work for another scenario.
+//! Makes a user when its time has come and not before, because until then its VU can work for another scenario.
 //! Does not wait for the users' end.
 
 use std::cell::Cell;

@@ -87,9 +87,9 @@ pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outc
     let log = Rc::new(Log::default());
     let shares: Rc<RefCell<Vec<Vec<IntervalReport>>>> = Rc::default();
     let left = Rc::new(Cell::new(plan.workers));
-    let shared = Shared::new(plan.clone(), control.clone());
+    let common = Shared::new(plan.clone(), control.clone());
     for index in 0..u32::from(plan.workers) {
-        let assignment = Assignment { shared: shared.clone(), index };
+        let assignment = Assignment { shared: common.clone(), index };
         let recorder = Rc::new(RefCell::new(Recorder::new(plan.warm_up)));
         let (timer, spawner) = (world.timer.clone(), world.spawner());
         let (target, log, shares, left) = (target.clone(), log.clone(), shares.clone(), left.clone());

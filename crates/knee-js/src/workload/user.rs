@@ -178,13 +178,12 @@ impl User for ScriptUser {
             self.wait_for_the_end().await;
             return self.sender.network.clock.now();
         }
-        let mut kept = match self.active.take() {
-            Some(kept) => kept,
-            None => {
-                let mut kept = self.store.take(number).await;
-                self.activate(&mut kept, number);
-                kept
-            }
+        let mut kept = if let Some(kept) = self.active.take() {
+            kept
+        } else {
+            let mut kept = self.store.take(number).await;
+            self.activate(&mut kept, number);
+            kept
         };
         self.busy = true;
         let done = self.run(&mut kept, iteration).await;

@@ -95,7 +95,7 @@ fn a_full_stderr_without_a_reader_does_not_hold_a_run_up() {
 }
 
 #[test]
-fn a_stderr_that_nobody_reads_does_not_hold_up_the_users_of_a_script() {
+fn a_stderr_that_is_not_read_does_not_hold_up_the_users_of_a_script() {
     let (home, server) = (Home::new(), Server::start());
     let script = "import http from 'k6/http';
         export const options = { vus: 2, iterations: 400 };

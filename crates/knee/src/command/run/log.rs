@@ -138,7 +138,7 @@ impl Lines {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on a thread writes the lines, and nobody who says one waits for it.
+    /// From now on a thread writes the lines, and a user that says one does not wait for it.
     pub fn detach(self: &Arc<Self>) {
         let queue = Arc::new(Queue::new());
         let (done, written) = channel();

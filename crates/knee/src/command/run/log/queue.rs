@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_dropped_and_counted() {
+    fn lines_that_are_not_read_are_dropped_and_counted() {
         let queue = Queue::new();
         let line = "x".repeat(BYTES_MAX / 2);
         (0..5).for_each(|_| queue.push((), line.clone()));
