@@ -138,6 +138,7 @@ faults! {
     DecodeFailed, Protocol, "decode_failed", "the body is not encoded as the response says";
     DecodeLimit, Protocol, "decode_limit", "the decoded body is larger than the limit";
     BodyLimit, Protocol, "body_limit", "the body is larger than the limit";
+    MemoryLimit, Protocol, "memory_limit", "the responses in progress together need more memory than the limit";
     Unsolicited, Protocol, "unsolicited", "the server sent a response that no request asked for";
     BadRedirect, Protocol, "bad_redirect", "a redirect leads nowhere that can be followed";
     Refused, Server, "refused", "the server refused the connection";

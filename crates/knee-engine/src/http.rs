@@ -10,6 +10,8 @@ pub mod response;
 
 pub mod framing;
 
+pub mod memory;
+
 pub mod decode;
 
 pub mod request;

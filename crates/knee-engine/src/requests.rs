@@ -17,6 +17,7 @@ use url::Url;
 use crate::executor::{Iteration, User};
 use crate::http::client::{Client, ClientRequest, Fetched, FollowRedirects};
 use crate::http::decode::Decoder;
+use crate::http::memory::MemoryBudget;
 use crate::http::origin::Origin;
 use crate::http::request::{Defaults, Prepared, serialize};
 use crate::http::response::{ResponseHead, Sink};
@@ -168,7 +169,7 @@ impl User for HttpUser {
             prepared: &ready.prepared[body],
             follow: Some(ready.follow(body, &set.hosts)),
         };
-        let mut sink = Verifier::new(self.client.settings());
+        let mut sink = Verifier::new(self.client.settings(), self.client.memory().clone());
         let recorder = &self.recorder;
         let fetched =
             self.client.fetch(request, &mut sink, |at| recorder.borrow_mut().sent(flight, at)).await;
@@ -236,16 +237,18 @@ struct Verifier {
     length: u64,
     decode: bool,
     decoded_max: u64,
+    memory: Rc<MemoryBudget>,
     decoder: Option<Decoder>,
 }
 
 impl Verifier {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &Settings, memory: Rc<MemoryBudget>) -> Self {
         Self {
             checksum: crc32fast::Hasher::new(),
             length: 0,
             decode: settings.decode,
             decoded_max: settings.decoded_max,
+            memory,
             decoder: None,
         }
     }
@@ -264,7 +267,7 @@ impl Sink for Verifier {
                 .headers
                 .iter()
                 .find(|line| line.name.len() == 16 && line.name.eq_ignore_ascii_case("content-encoding"));
-            self.decoder = encoding.and_then(|line| Decoder::new(line.value, self.decoded_max));
+            self.decoder = encoding.and_then(|line| Decoder::new(line.value, self.decoded_max, &self.memory));
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use url::Url;
 
 use super::connection::{Connection, IdleState, Response, SCRATCH, Traffic, WorkerIo};
 use super::failure::Failure;
+use super::memory::MemoryBudget;
 use super::origin::{Origin, Resolver, destination};
 use super::peer::Peer;
 use super::request::{Defaults, Prepared, serialize};
@@ -39,6 +40,7 @@ pub struct Network {
     resolver: Arc<Resolver>,
     tls: Option<Arc<ClientConfig>>,
     scratch: RefCell<Box<[u8]>>,
+    memory: Rc<MemoryBudget>,
     /// Held while a name is looked up, so that it is looked up once.
     lookup: tokio::sync::Mutex<()>,
     deadlines: Rc<Deadlines>,
@@ -57,6 +59,7 @@ impl Network {
         tls: Option<Arc<ClientConfig>>,
         deadlines: Rc<Deadlines>,
     ) -> Self {
+        let memory = Rc::new(settings.memory.clone());
         Self {
             clock,
             settings,
@@ -64,6 +67,7 @@ impl Network {
             resolver,
             tls,
             scratch: RefCell::new(vec![0; SCRATCH].into_boxed_slice()),
+            memory,
             lookup: tokio::sync::Mutex::new(()),
             deadlines,
             open: Cell::new(0),
@@ -190,6 +194,11 @@ impl Client {
     /// The settings of the run.
     pub fn settings(&self) -> &Settings {
         &self.network.settings
+    }
+
+    /// The memory budget of responses.
+    pub fn memory(&self) -> &Rc<MemoryBudget> {
+        &self.network.memory
     }
 
     /// The time on the run's clock.

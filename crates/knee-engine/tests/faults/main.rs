@@ -14,6 +14,7 @@ mod server;
 
 mod bodies;
 mod hang_ups;
+mod memory;
 mod page;
 mod redirects;
 mod responses;
