@@ -20,7 +20,7 @@ use super::memory::MemoryBudget;
 use super::origin::{Origin, Resolver, destination};
 use super::peer::Peer;
 use super::request::{Defaults, Prepared, serialize};
-use super::response::{ResponseHead, Sink};
+use super::response::{ResponseHead, ResponseReader, Sink};
 use super::settings::Settings;
 use super::tls::Session;
 use crate::deadline::{Deadline, Deadlines, Elapsed};
@@ -93,6 +93,11 @@ impl Network {
     /// Number of open connections.
     pub fn connections_open(&self) -> u64 {
         self.open.get()
+    }
+
+    /// A reader for the responses of one connection.
+    fn reader(&self) -> ResponseReader {
+        ResponseReader::new(self.settings.body_max, self.memory.clone())
     }
 
     fn worker_io(&self) -> WorkerIo<'_> {
@@ -396,7 +401,7 @@ async fn open(
     let settings = &*network.settings;
     let mut begun = network.clock.now();
     let mut connection = if let Some(path) = &settings.unix_socket {
-        Connection::unix(path, settings.body_max).await?
+        Connection::unix(path, network.reader()).await?
     } else {
         settings.host_rules.check_name(&origin.host)?;
         let (host, port) = destination(settings, origin, connection_index);
@@ -450,7 +455,7 @@ async fn connect_any(
 ) -> Result<Connection, Failure> {
     let mut last = Failure::from(Fault::DnsNotFound);
     for (place, address) in addresses.iter().enumerate() {
-        match Connection::tcp(*address, network.settings.body_max).await {
+        match Connection::tcp(*address, network.reader()).await {
             Ok(connection) => {
                 if place > 0 {
                     network.resolver.prefer(host, port, *address);

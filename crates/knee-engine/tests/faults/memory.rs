@@ -62,6 +62,13 @@ fn response(coding: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), &body[..length - 1]].concat()
 }
 
+/// A head that is nearly as long as a head can be, without its end.
+fn incomplete_head() -> Vec<u8> {
+    let mut head = b"HTTP/1.1 200 OK\r\nX-Long: ".to_vec();
+    head.resize(255 << 10, b'x');
+    head
+}
+
 /// Responses that hold as much memory as they can.
 fn hungry() -> Vec<Vec<u8>> {
     let coded = |coding: &'static str| crate::bodies::encode(coding, &content());
@@ -73,11 +80,12 @@ fn hungry() -> Vec<Vec<u8>> {
         response("zstd", &with_zstd()),
         // Less than what is decoded before the end.
         response("br", &with_brotli(24)[..60_000]),
+        incomplete_head(),
     ]
 }
 
 /// How their requests can end, in the same order.
-const ENDS: [&[Fault]; 6] = [HELD, HELD, HELD, &[Fault::DecodeFailed], HELD, HELD];
+const ENDS: [&[Fault]; 7] = [HELD, HELD, HELD, &[Fault::DecodeFailed], HELD, HELD, HELD];
 
 #[test]
 fn a_thousand_open_responses_of_any_kind_take_at_most_256_mib() {
