@@ -18,7 +18,7 @@ use crate::executor::{Iteration, User};
 use crate::http::client::{Client, ClientRequest, Fetched, FollowRedirects};
 use crate::http::decode::Decoder;
 use crate::http::memory::MemoryBudget;
-use crate::http::origin::Origin;
+use crate::http::origin::{Origin, RedirectScope};
 use crate::http::request::{Defaults, Prepared, serialize};
 use crate::http::response::{ResponseHead, Sink};
 use crate::http::settings::Settings;
@@ -72,7 +72,7 @@ pub struct RequestSet {
     requests: Vec<ReadyRequest>,
     /// Running sums of the weights: each includes its own request.
     weights: Vec<f64>,
-    hosts: Vec<String>,
+    scope: RedirectScope,
     seed: u64,
     /// Whether a user that cannot connect waits before its next request. False in open plans:
     /// arrivals are due at their time whatever happened before.
@@ -89,7 +89,8 @@ struct ReadyRequest {
 impl RequestSet {
     /// Prepares `templates`. `seed` decides which user sends which request and body. With
     /// `backs_off`, for closed plans, a user that cannot connect waits a little longer each time,
-    /// 100 ms at most. Redirects are followed to the hosts of the templates and to those in `also`.
+    /// 100 ms at most. Redirects are followed to the hosts and ports of the templates, and to the usual
+    /// ports of the hosts in `also`.
     /// `None` if there is no template, or one with a URL that is not http or https.
     pub fn prepare(
         templates: Vec<RequestTemplate>,
@@ -101,18 +102,16 @@ impl RequestSet {
         let mut sum = 0.0;
         let mut weights = Vec::with_capacity(templates.len());
         let mut requests = Vec::with_capacity(templates.len());
-        let mut hosts = also.to_vec();
+        let mut scope = RedirectScope::new(also);
         for template in templates {
             sum += template.weight;
             weights.push(sum);
             let origin = Arc::new(Origin::of(&template.url)?);
-            if !hosts.contains(&origin.host) {
-                hosts.push(origin.host.clone());
-            }
+            scope.add(&origin);
             let prepared = template.prepare(defaults);
             requests.push(ReadyRequest { template, origin, prepared });
         }
-        (!requests.is_empty()).then_some(Self { requests, weights, hosts, seed, backs_off })
+        (!requests.is_empty()).then_some(Self { requests, weights, scope, seed, backs_off })
     }
 
     /// Origins of all requests.
@@ -167,7 +166,7 @@ impl User for HttpUser {
         let request = ClientRequest {
             origin: &ready.origin,
             prepared: &ready.prepared[body],
-            follow: Some(ready.follow(body, &set.hosts)),
+            follow: Some(ready.follow(body, &set.scope)),
         };
         let mut sink = Verifier::new(self.client.settings(), self.client.memory().clone());
         let recorder = &self.recorder;
@@ -219,14 +218,14 @@ impl HttpUser {
 
 impl ReadyRequest {
     /// What following a redirect needs; `body` is the index of the body that was sent.
-    fn follow<'a>(&'a self, body: usize, hosts: &'a [String]) -> FollowRedirects<'a> {
+    fn follow<'a>(&'a self, body: usize, scope: &'a RedirectScope) -> FollowRedirects<'a> {
         let body = match &self.template.body {
             RequestBody::Empty => None,
             RequestBody::Fixed(body) => Some(body.as_slice()),
             RequestBody::Choice(bodies) => bodies.get(body).map(Vec::as_slice),
         };
         let RequestTemplate { method, url, headers, .. } = &self.template;
-        FollowRedirects { method, url, headers, body, hosts }
+        FollowRedirects { method, url, headers, body, scope }
     }
 }
 

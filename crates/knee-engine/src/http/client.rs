@@ -17,7 +17,7 @@ use url::Url;
 use super::connection::{Connection, IdleState, Response, SCRATCH, Traffic, WorkerIo};
 use super::failure::Failure;
 use super::memory::MemoryBudget;
-use super::origin::{Origin, Resolver, destination};
+use super::origin::{Origin, RedirectScope, Resolver, destination};
 use super::peer::Peer;
 use super::request::{Defaults, Prepared, serialize};
 use super::response::{ResponseHead, ResponseReader, Sink};
@@ -152,8 +152,8 @@ pub struct FollowRedirects<'a> {
     pub headers: &'a [(String, Vec<u8>)],
     /// Body of the first request.
     pub body: Option<&'a [u8]>,
-    /// Hosts that redirects can lead to; others are not to be loaded.
-    pub hosts: &'a [String],
+    /// Where redirects can lead.
+    pub scope: &'a RedirectScope,
 }
 
 /// The result of a request.
@@ -247,9 +247,12 @@ impl Client {
         let mut from = None;
         while let (Ok(_), Some(redirect), Some(follow)) = (&result, sink.redirect.take(), request.follow) {
             let (url, method) = from.get_or_insert_with(|| (follow.url.clone(), follow.method.to_owned()));
-            let next = match redirect.target(url, follow.hosts) {
+            let (next, origin) = match redirect.target(url, follow.scope) {
                 Ok(Some(next)) => next,
-                Ok(None) => break,
+                Ok(None) => {
+                    state.counts.redirects_refused += 1;
+                    break;
+                }
                 Err(failure) => {
                     result = Err(failure);
                     break;
@@ -260,12 +263,11 @@ impl Client {
             let next = with_credentials(next, follow.url);
             let headers = next_headers(follow, &next, body.is_none());
             let prepared = serialize(method, &next, &headers, body, &self.network.defaults);
-            let Some(origin) = Origin::of(&next).map(Arc::new) else { break };
             *url = next;
             hops_left -= 1;
             state.counts.redirects += 1;
             sink.watch = hops_left > 0;
-            result = self.exchange(&origin, &prepared, &mut sink, &mut state, &mut on_sent).await;
+            result = self.exchange(&Arc::new(origin), &prepared, &mut sink, &mut state, &mut on_sent).await;
         }
         Fetched { done: state.done, marks: state.marks, counts: state.counts, peer: state.peer, result }
     }
@@ -513,14 +515,14 @@ struct Redirect {
 }
 
 impl Redirect {
-    /// The target of the redirect from `url`; `None` for a host that is not under load.
-    fn target(&self, url: &Url, hosts: &[String]) -> Result<Option<Url>, Failure> {
+    /// The target of the redirect from `url`; `None` if it is not under load.
+    fn target(&self, url: &Url, scope: &RedirectScope) -> Result<Option<(Url, Origin)>, Failure> {
         let location = String::from_utf8_lossy(&self.location);
         let next = url
             .join(&location)
             .map_err(|error| Failure::new(Fault::BadRedirect, format!("{location}: {error}")))?;
-        let host = next.host_str().map(|host| host.trim_matches(['[', ']']).to_owned());
-        Ok(hosts.iter().any(|known| Some(known) == host.as_ref()).then_some(next))
+        let origin = Origin::of(&next).filter(|origin| scope.contains(origin));
+        Ok(origin.map(|origin| (next, origin)))
     }
 
     /// The method of the next request (RFC 9110, 15.4).
