@@ -26,4 +26,6 @@ pub mod tls;
 
 pub mod connection;
 
+pub mod dial;
+
 pub mod client;

@@ -15,6 +15,7 @@ use rustls::ClientConfig;
 use url::Url;
 
 use super::connection::{Connection, IdleState, Response, SCRATCH, Traffic, WorkerIo};
+use super::dial::race;
 use super::failure::Failure;
 use super::memory::MemoryBudget;
 use super::origin::{Origin, RedirectScope, Resolver, destination};
@@ -26,6 +27,7 @@ use super::tls::Session;
 use crate::deadline::{Deadline, Deadlines, Elapsed};
 use crate::host;
 use crate::recorder::{Counts, Marks};
+use crate::timer::Timer;
 
 /// A connection idle for longer than this is checked before it is used: by now the kernel can
 /// know that the server closed it.
@@ -44,6 +46,8 @@ pub struct Network {
     /// Held while a name is looked up, so that it is looked up once.
     lookup: tokio::sync::Mutex<()>,
     deadlines: Rc<Deadlines>,
+    /// Time limits for attempts to connect that are not in use.
+    spare_deadlines: RefCell<Vec<Deadline>>,
     open: Cell<u64>,
     /// Addresses that connections were opened to, and whether they belong to this machine. `None` for a Unix socket.
     targets: RefCell<Vec<(Option<IpAddr>, bool)>>,
@@ -70,6 +74,7 @@ impl Network {
             memory,
             lookup: tokio::sync::Mutex::new(()),
             deadlines,
+            spare_deadlines: RefCell::default(),
             open: Cell::new(0),
             targets: RefCell::default(),
         }
@@ -102,6 +107,39 @@ impl Network {
 
     fn worker_io(&self) -> WorkerIo<'_> {
         WorkerIo { clock: self.clock, scratch: &self.scratch }
+    }
+}
+
+/// A timer that is as precise as time limits are.
+#[derive(Clone)]
+struct LimitTimer {
+    network: Rc<Network>,
+}
+
+impl Timer for LimitTimer {
+    fn now(&self) -> Nanos {
+        self.network.clock.now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        let spare = self.network.spare_deadlines.borrow_mut().pop();
+        let deadline = spare.unwrap_or_else(|| self.network.deadlines.add_user());
+        let sleep = BorrowedDeadline { network: &self.network, deadline: Some(deadline) };
+        if let Some(deadline) = &sleep.deadline {
+            let _ = deadline.limit(at, pin!(std::future::pending::<()>())).await;
+        }
+    }
+}
+
+/// A spare time limit in use; can be used again when this is dropped.
+struct BorrowedDeadline<'a> {
+    network: &'a Network,
+    deadline: Option<Deadline>,
+}
+
+impl Drop for BorrowedDeadline<'_> {
+    fn drop(&mut self) {
+        self.network.spare_deadlines.borrow_mut().extend(self.deadline.take());
     }
 }
 
@@ -448,26 +486,22 @@ async fn look_up(
         .map_err(|error| Failure::new(Fault::GeneratorOther, error))?
 }
 
-/// Connects to the first address that accepts; from then on it is tried first.
+/// Connects to one of `addresses`; if that is not the first one, it is tried first from then on.
 async fn connect_any(
-    network: &Network,
+    network: &Rc<Network>,
     host: &str,
     port: u16,
     addresses: &[std::net::SocketAddr],
 ) -> Result<Connection, Failure> {
-    let mut last = Failure::from(Fault::DnsNotFound);
-    for (place, address) in addresses.iter().enumerate() {
-        match Connection::tcp(*address, network.reader()).await {
-            Ok(connection) => {
-                if place > 0 {
-                    network.resolver.prefer(host, port, *address);
-                }
-                return Ok(connection);
-            }
-            Err(failure) => last = failure,
-        }
+    let connect = |address| Connection::tcp(address, network.reader());
+    if let [address] = addresses {
+        return connect(*address).await;
     }
-    Err(last)
+    let (address, connection) = race(addresses, &LimitTimer { network: network.clone() }, connect).await?;
+    if addresses.first() != Some(&address) {
+        network.resolver.prefer(host, port, address);
+    }
+    Ok(connection)
 }
 
 /// What [`Client::fetch`] knows of a request so far, over all its hops.

@@ -111,10 +111,10 @@ fn a_resent_request_has_no_more_time_than_others() {
     server.all_closed();
 }
 
-/// A listener that accepts nothing and whose accept queue is full.
-fn full() -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
-    let listener = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;
+/// A listener that accepts nothing and whose accept queue is full, on this address or on a free port of it.
+pub fn full(address: SocketAddr) -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
+    let listener = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    listener.bind(&address.into())?;
     listener.listen(0)?;
     let address = listener.local_addr()?.as_socket().ok_or(io::ErrorKind::Unsupported)?;
     let mut queued = Vec::new();
@@ -129,7 +129,7 @@ fn full() -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
 
 #[test]
 fn a_connection_that_is_never_accepted_is_a_connect_timeout() {
-    let (_listener, _queued, address) = match full() {
+    let (_listener, _queued, address) = match full(([127, 0, 0, 1], 0).into()) {
         Ok(full) => full,
         Err(reason) => return println!("skipped: {reason}"),
     };
