@@ -173,12 +173,13 @@ impl User for HttpUser {
         let fetched =
             self.client.fetch(request, &mut sink, |at| recorder.borrow_mut().sent(flight, at)).await;
         self.record(flight, &fetched, &sink);
+        // A time limit is noticed a little after it has passed. Until then the user was not free.
+        let free = if fetched.outcome() == Outcome::Timeout { self.client.now() } else { fetched.done };
         if fetched.failed_to_connect() {
-            return self.back_off(fetched.done).await;
+            return self.back_off(free).await;
         }
         self.failures = 0;
-        // A time limit is noticed a little after it has passed. Until then the user was not free.
-        if fetched.outcome() == Outcome::Timeout { self.client.now() } else { fetched.done }
+        free
     }
 
     fn give_up(&mut self, due: Nanos, at: Nanos) {
@@ -204,11 +205,12 @@ impl HttpUser {
 
     /// After a failure to connect: lets other tasks run and, in a closed plan, waits 1 ms, then
     /// twice as long each time up to 100 ms. Otherwise a server that refuses connections would be
-    /// hit as fast as the kernel reports the refusals. Returns when the user is free again.
-    async fn back_off(&mut self, done: Nanos) -> Nanos {
+    /// hit as fast as the kernel reports the refusals. Returns when the user is free again; it was at `free` without
+    /// the wait.
+    async fn back_off(&mut self, free: Nanos) -> Nanos {
         tokio::task::yield_now().await;
         if !self.set.backs_off {
-            return done;
+            return free;
         }
         let span = Nanos::from_millis(1 << self.failures.min(6)).min(Nanos::from_millis(100));
         self.failures += 1;

@@ -215,8 +215,7 @@ impl Fetched {
         match &self.result {
             Ok(200..=399) => Outcome::Ok,
             Ok(_) => Outcome::HttpError,
-            Err(failure) if failure.fault == Fault::RequestTimeout => Outcome::Timeout,
-            Err(_) => Outcome::TransportError,
+            Err(failure) => failure.fault.outcome(),
         }
     }
 

@@ -137,9 +137,13 @@ fn a_connection_that_is_never_accepted_is_a_connect_timeout() {
     for drive in [Drive::closed(&url, 6, 3), Drive::open(&url, 6, 6, 500.0)] {
         let run = drive.with(|settings| settings.connect_timeout = Nanos::from_millis(200)).run();
         assert_eq!(faults(&run), [(Fault::ConnectTimeout, 6)]);
-        assert_eq!(count(&run, Outcome::TransportError), 6);
+        assert_eq!(count(&run, Outcome::Timeout), 6, "its time is a lower bound");
         assert_eq!(Fault::ConnectTimeout.blame(), Blame::Network);
         // Never sent, so it has no service time.
-        assert_eq!(all(&run).outcomes[Outcome::TransportError as usize].service.count(), 0);
+        assert_eq!(all(&run).outcomes[Outcome::Timeout as usize].service.count(), 0);
+        let waited = all(&run).outcomes[Outcome::Timeout as usize].response.min();
+        assert!(waited >= Some(Nanos::from_millis(100)), "{waited:?}");
+        let words = Fault::ConnectTimeout.sentence();
+        assert!(words.contains("accept queue"), "an overloaded server looks like this too: {words}");
     }
 }
