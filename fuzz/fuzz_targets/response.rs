@@ -5,6 +5,8 @@
 
 #![no_main]
 
+use std::rc::Rc;
+
 use knee_core::outcome::Fault;
 use knee_engine::http::response::{Progress, ResponseHead, ResponseReader, Sink};
 use libfuzzer_sys::fuzz_target;
@@ -42,7 +44,7 @@ impl Sink for Reading {
 
 /// Reads an answer in pieces of these sizes, in turn: what is left behind it, or the fault.
 fn read(answer: &[u8], head_request: bool, sizes: &[usize]) -> Result<usize, Fault> {
-    let mut reader = ResponseReader::new(BODY_MAX);
+    let mut reader = ResponseReader::new(BODY_MAX, Rc::default());
     let mut reading = Reading::default();
     reader.expect(head_request);
     let mut rest = answer;

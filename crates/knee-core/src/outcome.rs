@@ -19,7 +19,8 @@ pub enum Outcome {
     HttpError,
     /// No complete response: the connection, the protocol or the generator failed.
     TransportError,
-    /// Sent, and not answered within the request's time limit. Its times are lower bounds.
+    /// Not answered within a time limit: that of the name lookup, of the connection, or of the request once it is sent.
+    /// Its times are lower bounds.
     Timeout,
     /// Due, but never sent: no connection became free in time. Its response time is a lower bound.
     Unsent,
@@ -95,6 +96,14 @@ macro_rules! faults {
             /// Every fault.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
+            /// The outcome of a request that failed with it.
+            pub const fn outcome(self) -> Outcome {
+                match self {
+                    Self::DnsTimeout | Self::ConnectTimeout | Self::RequestTimeout => Outcome::Timeout,
+                    _ => Outcome::TransportError,
+                }
+            }
+
             /// Who caused it.
             pub const fn blame(self) -> Blame {
                 match self { $(Self::$variant => Blame::$blame,)* }
@@ -120,7 +129,7 @@ faults! {
     GeneratorOther, Generator, "generator_other", "this machine refused an operation";
     DnsNotFound, Network, "dns_not_found", "the host name does not resolve";
     DnsTimeout, Network, "dns_timeout", "the name server did not answer in time";
-    ConnectTimeout, Network, "connect_timeout", "no connection within the time limit";
+    ConnectTimeout, Network, "connect_timeout", "no connection within the time limit (packets lost, or the server's accept queue full)";
     Unreachable, Network, "unreachable", "no route to the host";
     Reset, Network, "reset", "the connection was reset";
     TlsCertificate, Network, "tls_certificate", "the server's certificate was not accepted";
@@ -138,6 +147,7 @@ faults! {
     DecodeFailed, Protocol, "decode_failed", "the body is not encoded as the response says";
     DecodeLimit, Protocol, "decode_limit", "the decoded body is larger than the limit";
     BodyLimit, Protocol, "body_limit", "the body is larger than the limit";
+    MemoryLimit, Protocol, "memory_limit", "the responses in progress together need more memory than the limit";
     Unsolicited, Protocol, "unsolicited", "the server sent a response that no request asked for";
     BadRedirect, Protocol, "bad_redirect", "a redirect leads nowhere that can be followed";
     Refused, Server, "refused", "the server refused the connection";
@@ -148,6 +158,14 @@ faults! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fault_that_a_time_limit_made_leaves_lower_bounds() {
+        for fault in Fault::ALL {
+            let by_limit = fault.name().ends_with("_timeout");
+            assert_eq!(fault.outcome().is_lower_bound(), by_limit, "{}", fault.name());
+        }
+    }
 
     #[test]
     fn every_fault_has_a_name_of_its_own_that_json_uses_too() {

@@ -87,6 +87,9 @@ pub struct EndpointTally {
     pub resent: u64,
     /// Redirects followed; they are part of their request, not requests of their own.
     pub redirects: u64,
+    /// Redirects not followed because they lead to a host or port that is not under load.
+    #[serde(default)]
+    pub redirects_refused: u64,
     /// Responses followed by bytes that no request asked for; their connection was closed.
     pub surplus: u64,
     /// The different bodies of complete responses.
@@ -199,6 +202,7 @@ impl EndpointTally {
         self.connections = self.connections.saturating_add(other.connections);
         self.resent = self.resent.saturating_add(other.resent);
         self.redirects = self.redirects.saturating_add(other.redirects);
+        self.redirects_refused = self.redirects_refused.saturating_add(other.redirects_refused);
         self.surplus = self.surplus.saturating_add(other.surplus);
         self.bodies.merge(&other.bodies);
     }
@@ -217,7 +221,8 @@ impl EndpointTally {
         self.bodies.seen.clear();
         self.bodies.more = false;
         (self.planned, self.bytes_sent, self.bytes_received, self.bytes_body) = (0, 0, 0, 0);
-        (self.connections, self.resent, self.redirects, self.surplus) = (0, 0, 0, 0);
+        (self.connections, self.resent, self.surplus) = (0, 0, 0);
+        (self.redirects, self.redirects_refused) = (0, 0);
     }
 }
 

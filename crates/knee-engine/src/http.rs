@@ -10,6 +10,8 @@ pub mod response;
 
 pub mod framing;
 
+pub mod memory;
+
 pub mod decode;
 
 pub mod request;
@@ -23,5 +25,7 @@ pub mod host_rules;
 pub mod tls;
 
 pub mod connection;
+
+pub mod dial;
 
 pub mod client;

@@ -84,6 +84,8 @@ pub struct Counts {
     pub resent: u32,
     /// Redirects followed.
     pub redirects: u32,
+    /// Redirects not followed because they lead to what is not under load.
+    pub redirects_refused: u32,
     /// Responses with bytes after their end.
     pub surplus: u32,
 }
@@ -304,6 +306,7 @@ fn note_counts(tally: &mut EndpointTally, finish: &Finish<'_>) {
     tally.connections += u64::from(counts.connections);
     tally.resent += u64::from(counts.resent);
     tally.redirects += u64::from(counts.redirects);
+    tally.redirects_refused += u64::from(counts.redirects_refused);
     tally.surplus += u64::from(counts.surplus);
     if let Some(status) = finish.status {
         tally.note_status(status, 1);

@@ -17,7 +17,8 @@ use url::Url;
 use crate::executor::{Iteration, User};
 use crate::http::client::{Client, ClientRequest, Fetched, FollowRedirects};
 use crate::http::decode::Decoder;
-use crate::http::origin::Origin;
+use crate::http::memory::MemoryBudget;
+use crate::http::origin::{Origin, RedirectScope};
 use crate::http::request::{Defaults, Prepared, serialize};
 use crate::http::response::{ResponseHead, Sink};
 use crate::http::settings::Settings;
@@ -71,7 +72,7 @@ pub struct RequestSet {
     requests: Vec<ReadyRequest>,
     /// Running sums of the weights: each includes its own request.
     weights: Vec<f64>,
-    hosts: Vec<String>,
+    scope: RedirectScope,
     seed: u64,
     /// Whether a user that cannot connect waits before its next request. False in open plans:
     /// arrivals are due at their time whatever happened before.
@@ -88,7 +89,8 @@ struct ReadyRequest {
 impl RequestSet {
     /// Prepares `templates`. `seed` decides which user sends which request and body. With
     /// `backs_off`, for closed plans, a user that cannot connect waits a little longer each time,
-    /// 100 ms at most. Redirects are followed to the hosts of the templates and to those in `also`.
+    /// 100 ms at most. Redirects are followed to the hosts and ports of the templates, and to the usual
+    /// ports of the hosts in `also`.
     /// `None` if there is no template, or one with a URL that is not http or https.
     pub fn prepare(
         templates: Vec<RequestTemplate>,
@@ -100,18 +102,16 @@ impl RequestSet {
         let mut sum = 0.0;
         let mut weights = Vec::with_capacity(templates.len());
         let mut requests = Vec::with_capacity(templates.len());
-        let mut hosts = also.to_vec();
+        let mut scope = RedirectScope::new(also);
         for template in templates {
             sum += template.weight;
             weights.push(sum);
             let origin = Arc::new(Origin::of(&template.url)?);
-            if !hosts.contains(&origin.host) {
-                hosts.push(origin.host.clone());
-            }
+            scope.add(&origin);
             let prepared = template.prepare(defaults);
             requests.push(ReadyRequest { template, origin, prepared });
         }
-        (!requests.is_empty()).then_some(Self { requests, weights, hosts, seed, backs_off })
+        (!requests.is_empty()).then_some(Self { requests, weights, scope, seed, backs_off })
     }
 
     /// Origins of all requests.
@@ -170,19 +170,20 @@ impl User for HttpUser {
         let request = ClientRequest {
             origin: &ready.origin,
             prepared: &ready.prepared[body],
-            follow: Some(ready.follow(body, &set.hosts)),
+            follow: Some(ready.follow(body, &set.scope)),
         };
-        let mut sink = Verifier::new(self.client.settings());
+        let mut sink = Verifier::new(self.client.settings(), self.client.memory().clone());
         let recorder = &self.recorder;
         let fetched =
             self.client.fetch(request, &mut sink, |at| recorder.borrow_mut().sent(flight, at)).await;
         self.record(flight, &fetched, &sink);
+        // A time limit is noticed a little after it has passed. Until then the user was not free.
+        let free = if fetched.outcome() == Outcome::Timeout { self.client.now() } else { fetched.done };
         if fetched.failed_to_connect() {
-            return self.back_off(fetched.done).await;
+            return self.back_off(free).await;
         }
         self.failures = 0;
-        // A time limit is noticed a little after it has passed. Until then the user was not free.
-        if fetched.outcome() == Outcome::Timeout { self.client.now() } else { fetched.done }
+        free
     }
 
     fn give_up(&mut self, due: Nanos, at: Nanos) {
@@ -208,11 +209,12 @@ impl HttpUser {
 
     /// After a failure to connect: lets other tasks run and, in a closed plan, waits 1 ms, then
     /// twice as long each time up to 100 ms. Otherwise a server that refuses connections would be
-    /// hit as fast as the kernel reports the refusals. Returns when the user is free again.
-    async fn back_off(&mut self, done: Nanos) -> Nanos {
+    /// hit as fast as the kernel reports the refusals. Returns when the user is free again; it was at `free` without
+    /// the wait.
+    async fn back_off(&mut self, free: Nanos) -> Nanos {
         tokio::task::yield_now().await;
         if !self.set.backs_off {
-            return done;
+            return free;
         }
         let span = Nanos::from_millis(1 << self.failures.min(6)).min(Nanos::from_millis(100));
         self.failures += 1;
@@ -222,14 +224,14 @@ impl HttpUser {
 
 impl ReadyRequest {
     /// What following a redirect needs; `body` is the index of the body that was sent.
-    fn follow<'a>(&'a self, body: usize, hosts: &'a [String]) -> FollowRedirects<'a> {
+    fn follow<'a>(&'a self, body: usize, scope: &'a RedirectScope) -> FollowRedirects<'a> {
         let body = match &self.template.body {
             RequestBody::Empty => None,
             RequestBody::Fixed(body) => Some(body.as_slice()),
             RequestBody::Choice(bodies) => bodies.get(body).map(Vec::as_slice),
         };
         let RequestTemplate { method, url, headers, .. } = &self.template;
-        FollowRedirects { method, url, headers, body, hosts }
+        FollowRedirects { method, url, headers, body, scope }
     }
 }
 
@@ -240,16 +242,18 @@ struct Verifier {
     length: u64,
     decode: bool,
     decoded_max: u64,
+    memory: Rc<MemoryBudget>,
     decoder: Option<Decoder>,
 }
 
 impl Verifier {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &Settings, memory: Rc<MemoryBudget>) -> Self {
         Self {
             checksum: crc32fast::Hasher::new(),
             length: 0,
             decode: settings.decode,
             decoded_max: settings.decoded_max,
+            memory,
             decoder: None,
         }
     }
@@ -268,7 +272,7 @@ impl Sink for Verifier {
                 .headers
                 .iter()
                 .find(|line| line.name.len() == 16 && line.name.eq_ignore_ascii_case("content-encoding"));
-            self.decoder = encoding.and_then(|line| Decoder::new(line.value, self.decoded_max));
+            self.decoder = encoding.and_then(|line| Decoder::new(line.value, self.decoded_max, &self.memory));
         }
         Ok(())
     }

@@ -148,6 +148,7 @@ fn requests(measured: &Tally, all: &EndpointTally) -> Requests {
         answered_p99,
         connections_opened: all.connections,
         resent: all.resent,
+        redirects_refused: all.redirects_refused,
         surplus: all.surplus,
         censored: censored.max().map(|oldest| (censored.count(), oldest)),
         censored_stuck: answered_p99.map_or(0, |p99| {

@@ -52,6 +52,8 @@ pub struct Requests {
     pub connections_opened: u64,
     /// Requests sent once more because the server had closed an idle connection.
     pub resent: u64,
+    /// Redirects not followed because they lead to a host or port that is not under load.
+    pub redirects_refused: u64,
     /// Responses followed by bytes that no request asked for.
     pub surplus: u64,
     /// Requests still open at the end, and the age of the oldest.

@@ -71,6 +71,11 @@ pub const NOTES: &[Note] = &[
         text: resent,
     },
     Note {
+        code: "redirects",
+        meaning: "Redirects led to a host or port that is not under load. knee did not follow them, because otherwise a server could steer the load to another service. The redirect counts as the response. To load its target too, give the target's URL (`--urls-from-file`).",
+        text: redirects,
+    },
+    Note {
         code: "trailing_bytes",
         meaning: "After the end of a response, bytes came that no request asked for. knee closed those connections.",
         text: trailing_bytes,
@@ -162,6 +167,11 @@ fn churn(diagnostics: &Diagnostics) -> Option<String> {
 fn resent(diagnostics: &Diagnostics) -> Option<String> {
     let resent = diagnostics.requests.resent;
     (resent > 0).then(|| format!("{} requests were sent once more, on a new connection", count(resent)))
+}
+
+fn redirects(diagnostics: &Diagnostics) -> Option<String> {
+    let refused = diagnostics.requests.redirects_refused;
+    (refused > 0).then(|| format!("{} redirects to another host or port were not followed", count(refused)))
 }
 
 /// Above a thousandth of the requests it is a warning instead.
@@ -285,6 +295,10 @@ mod tests {
         assert_eq!(noted(|d| d.requests.endpoints_of_empty_bodies = 1).len(), 1);
         assert_eq!(noted(|d| d.requests.resent = 1).len(), 1);
         assert_eq!(noted(|d| d.requests.surplus = 1).len(), 1);
+        assert_eq!(
+            noted(|d| d.requests.redirects_refused = 3),
+            ["3 redirects to another host or port were not followed [redirects]"]
+        );
     }
 
     #[test]

@@ -15,16 +15,19 @@ use rustls::ClientConfig;
 use url::Url;
 
 use super::connection::{Connection, IdleState, Response, SCRATCH, Traffic, WorkerIo};
+use super::dial::race;
 use super::failure::Failure;
-use super::origin::{Origin, Resolver, destination};
+use super::memory::MemoryBudget;
+use super::origin::{Origin, RedirectScope, Resolver, destination};
 use super::peer::Peer;
 use super::request::{Defaults, Prepared, serialize};
-use super::response::{ResponseHead, Sink};
+use super::response::{ResponseHead, ResponseReader, Sink};
 use super::settings::Settings;
 use super::tls::Session;
 use crate::deadline::{Deadline, Deadlines, Elapsed};
 use crate::host;
 use crate::recorder::{Counts, Marks};
+use crate::timer::Timer;
 
 /// A connection idle for longer than this is checked before it is used: by now the kernel can
 /// know that the server closed it.
@@ -39,9 +42,12 @@ pub struct Network {
     resolver: Arc<Resolver>,
     tls: Option<Arc<ClientConfig>>,
     scratch: RefCell<Box<[u8]>>,
+    memory: Rc<MemoryBudget>,
     /// Held while a name is looked up, so that it is looked up once.
     lookup: tokio::sync::Mutex<()>,
     deadlines: Rc<Deadlines>,
+    /// Time limits for attempts to connect that are not in use.
+    spare_deadlines: RefCell<Vec<Deadline>>,
     open: Cell<u64>,
     /// Addresses that connections were opened to, and whether they belong to this machine. `None` for a Unix socket.
     targets: RefCell<Vec<(Option<IpAddr>, bool)>>,
@@ -57,6 +63,7 @@ impl Network {
         tls: Option<Arc<ClientConfig>>,
         deadlines: Rc<Deadlines>,
     ) -> Self {
+        let memory = Rc::new(settings.memory.clone());
         Self {
             clock,
             settings,
@@ -64,8 +71,10 @@ impl Network {
             resolver,
             tls,
             scratch: RefCell::new(vec![0; SCRATCH].into_boxed_slice()),
+            memory,
             lookup: tokio::sync::Mutex::new(()),
             deadlines,
+            spare_deadlines: RefCell::default(),
             open: Cell::new(0),
             targets: RefCell::default(),
         }
@@ -91,8 +100,46 @@ impl Network {
         self.open.get()
     }
 
+    /// A reader for the responses of one connection.
+    fn reader(&self) -> ResponseReader {
+        ResponseReader::new(self.settings.body_max, self.memory.clone())
+    }
+
     fn worker_io(&self) -> WorkerIo<'_> {
         WorkerIo { clock: self.clock, scratch: &self.scratch }
+    }
+}
+
+/// A timer that is as precise as time limits are.
+#[derive(Clone)]
+struct LimitTimer {
+    network: Rc<Network>,
+}
+
+impl Timer for LimitTimer {
+    fn now(&self) -> Nanos {
+        self.network.clock.now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        let spare = self.network.spare_deadlines.borrow_mut().pop();
+        let deadline = spare.unwrap_or_else(|| self.network.deadlines.add_user());
+        let sleep = BorrowedDeadline { network: &self.network, deadline: Some(deadline) };
+        if let Some(deadline) = &sleep.deadline {
+            let _ = deadline.limit(at, pin!(std::future::pending::<()>())).await;
+        }
+    }
+}
+
+/// A spare time limit in use; can be used again when this is dropped.
+struct BorrowedDeadline<'a> {
+    network: &'a Network,
+    deadline: Option<Deadline>,
+}
+
+impl Drop for BorrowedDeadline<'_> {
+    fn drop(&mut self) {
+        self.network.spare_deadlines.borrow_mut().extend(self.deadline.take());
     }
 }
 
@@ -143,8 +190,8 @@ pub struct FollowRedirects<'a> {
     pub headers: &'a [(String, Vec<u8>)],
     /// Body of the first request.
     pub body: Option<&'a [u8]>,
-    /// Hosts that redirects can lead to; others are not to be loaded.
-    pub hosts: &'a [String],
+    /// Where redirects can lead.
+    pub scope: &'a RedirectScope,
 }
 
 /// The result of a request.
@@ -168,8 +215,7 @@ impl Fetched {
         match &self.result {
             Ok(200..=399) => Outcome::Ok,
             Ok(_) => Outcome::HttpError,
-            Err(failure) if failure.fault == Fault::RequestTimeout => Outcome::Timeout,
-            Err(_) => Outcome::TransportError,
+            Err(failure) => failure.fault.outcome(),
         }
     }
 
@@ -190,6 +236,11 @@ impl Client {
     /// The settings of the run.
     pub fn settings(&self) -> &Settings {
         &self.network.settings
+    }
+
+    /// The memory budget of responses.
+    pub fn memory(&self) -> &Rc<MemoryBudget> {
+        &self.network.memory
     }
 
     /// The time on the run's clock.
@@ -233,9 +284,12 @@ impl Client {
         let mut from = None;
         while let (Ok(_), Some(redirect), Some(follow)) = (&result, sink.redirect.take(), request.follow) {
             let (url, method) = from.get_or_insert_with(|| (follow.url.clone(), follow.method.to_owned()));
-            let next = match redirect.target(url, follow.hosts) {
+            let (next, origin) = match redirect.target(url, follow.scope) {
                 Ok(Some(next)) => next,
-                Ok(None) => break,
+                Ok(None) => {
+                    state.counts.redirects_refused += 1;
+                    break;
+                }
                 Err(failure) => {
                     result = Err(failure);
                     break;
@@ -246,12 +300,11 @@ impl Client {
             let next = with_credentials(next, follow.url);
             let headers = next_headers(follow, &next, body.is_none());
             let prepared = serialize(method, &next, &headers, body, &self.network.defaults);
-            let Some(origin) = Origin::of(&next).map(Arc::new) else { break };
             *url = next;
             hops_left -= 1;
             state.counts.redirects += 1;
             sink.watch = hops_left > 0;
-            result = self.exchange(&origin, &prepared, &mut sink, &mut state, &mut on_sent).await;
+            result = self.exchange(&Arc::new(origin), &prepared, &mut sink, &mut state, &mut on_sent).await;
         }
         Fetched { done: state.done, marks: state.marks, counts: state.counts, peer: state.peer, result }
     }
@@ -387,7 +440,7 @@ async fn open(
     let settings = &*network.settings;
     let mut begun = network.clock.now();
     let mut connection = if let Some(path) = &settings.unix_socket {
-        Connection::unix(path, settings.body_max).await?
+        Connection::unix(path, network.reader()).await?
     } else {
         settings.host_rules.check_name(&origin.host)?;
         let (host, port) = destination(settings, origin, connection_index);
@@ -432,26 +485,22 @@ async fn look_up(
         .map_err(|error| Failure::new(Fault::GeneratorOther, error))?
 }
 
-/// Connects to the first address that accepts; from then on it is tried first.
+/// Connects to one of `addresses`; if that is not the first one, it is tried first from then on.
 async fn connect_any(
-    network: &Network,
+    network: &Rc<Network>,
     host: &str,
     port: u16,
     addresses: &[std::net::SocketAddr],
 ) -> Result<Connection, Failure> {
-    let mut last = Failure::from(Fault::DnsNotFound);
-    for (place, address) in addresses.iter().enumerate() {
-        match Connection::tcp(*address, network.settings.body_max).await {
-            Ok(connection) => {
-                if place > 0 {
-                    network.resolver.prefer(host, port, *address);
-                }
-                return Ok(connection);
-            }
-            Err(failure) => last = failure,
-        }
+    let connect = |address| Connection::tcp(address, network.reader());
+    if let [address] = addresses {
+        return connect(*address).await;
     }
-    Err(last)
+    let (address, connection) = race(addresses, &LimitTimer { network: network.clone() }, connect).await?;
+    if addresses.first() != Some(&address) {
+        network.resolver.prefer(host, port, address);
+    }
+    Ok(connection)
 }
 
 /// What [`Client::fetch`] knows of a request so far, over all its hops.
@@ -499,14 +548,14 @@ struct Redirect {
 }
 
 impl Redirect {
-    /// The target of the redirect from `url`; `None` for a host that is not under load.
-    fn target(&self, url: &Url, hosts: &[String]) -> Result<Option<Url>, Failure> {
+    /// The target of the redirect from `url`; `None` if it is not under load.
+    fn target(&self, url: &Url, scope: &RedirectScope) -> Result<Option<(Url, Origin)>, Failure> {
         let location = String::from_utf8_lossy(&self.location);
         let next = url
             .join(&location)
             .map_err(|error| Failure::new(Fault::BadRedirect, format!("{location}: {error}")))?;
-        let host = next.host_str().map(|host| host.trim_matches(['[', ']']).to_owned());
-        Ok(hosts.iter().any(|known| Some(known) == host.as_ref()).then_some(next))
+        let origin = Origin::of(&next).filter(|origin| scope.contains(origin));
+        Ok(origin.map(|origin| (next, origin)))
     }
 
     /// The method of the next request (RFC 9110, 15.4).

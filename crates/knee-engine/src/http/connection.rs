@@ -119,8 +119,8 @@ struct Exchange<'a, S> {
 }
 
 impl Connection {
-    /// Connects to a TCP address.
-    pub async fn tcp(address: SocketAddr, body_max: u64) -> Result<Self, Failure> {
+    /// Connects to a TCP address; responses are read by `reader`.
+    pub async fn tcp(address: SocketAddr, reader: ResponseReader) -> Result<Self, Failure> {
         let open = async {
             let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
             socket.set_nodelay(true)?;
@@ -133,17 +133,16 @@ impl Connection {
             if routeless { Failure { fault: Fault::Unreachable, ..failure } } else { failure }
         })?;
         let peer = Some(Peer { address, tls: None });
-        Ok(Self { peer, ..Self::on(Stream::Tcp(stream), body_max) })
+        Ok(Self { peer, ..Self::on(Stream::Tcp(stream), reader) })
     }
 
-    /// Connects to a Unix socket.
-    pub async fn unix(path: &Path, body_max: u64) -> Result<Self, Failure> {
+    /// Connects to a Unix socket; responses are read by `reader`.
+    pub async fn unix(path: &Path, reader: ResponseReader) -> Result<Self, Failure> {
         let stream = UnixStream::connect(path).await.map_err(|error| Failure::opening_unix(&error))?;
-        Ok(Self::on(Stream::Unix(stream), body_max))
+        Ok(Self::on(Stream::Unix(stream), reader))
     }
 
-    fn on(stream: Stream, body_max: u64) -> Self {
-        let reader = ResponseReader::new(body_max);
+    fn on(stream: Stream, reader: ResponseReader) -> Self {
         Self {
             stream,
             tls: None,

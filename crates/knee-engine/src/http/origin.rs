@@ -38,6 +38,40 @@ impl Origin {
     }
 }
 
+/// Where redirects can lead: only to what is under load, so that a server cannot steer the load to another service.
+#[derive(Clone, Debug, Default)]
+pub struct RedirectScope {
+    /// Hosts and ports under load.
+    loaded: Vec<(String, u16)>,
+    /// Hosts that can also be loaded, at the usual ports only.
+    hosts: Vec<String>,
+}
+
+impl RedirectScope {
+    /// A scope without any origin under load. Redirects to `hosts` are within it at the usual port of their scheme.
+    pub fn new(hosts: &[String]) -> Self {
+        Self { loaded: Vec::new(), hosts: hosts.to_vec() }
+    }
+
+    /// Adds an origin under load: its host and its port, with any scheme.
+    pub fn add(&mut self, origin: &Origin) {
+        if !self.loads(origin) {
+            self.loaded.push((origin.host.clone(), origin.port));
+        }
+    }
+
+    /// Whether a redirect can lead to `origin`.
+    pub fn contains(&self, origin: &Origin) -> bool {
+        let usual = if origin.tls { 443 } else { 80 };
+        let allowed = || self.hosts.iter().any(|host| host.eq_ignore_ascii_case(&origin.host));
+        self.loads(origin) || (origin.port == usual && allowed())
+    }
+
+    fn loads(&self, origin: &Origin) -> bool {
+        self.loaded.iter().any(|(host, port)| *host == origin.host && *port == origin.port)
+    }
+}
+
 /// Addresses by host and port.
 type Known = HashMap<(String, u16), Arc<[SocketAddr]>>;
 
@@ -142,6 +176,37 @@ mod tests {
         assert_eq!(origin("https://h/x").port, 443);
         assert_eq!(origin("http://[::1]:8/").host, "::1");
         assert!(Origin::of(&Url::parse("ftp://h/").unwrap()).is_none());
+    }
+
+    #[test]
+    fn redirects_lead_only_to_hosts_and_ports_under_load() {
+        let mut scope = RedirectScope::new(&["Allowed.test".to_owned()]);
+        scope.add(&origin("http://127.0.0.1:8080/"));
+        scope.add(&origin("http://[::1]/"));
+        for (url, within) in [
+            ("http://127.0.0.1:8080/x", true),
+            ("https://127.0.0.1:8080/x", true),
+            ("http://127.1:8080/", true),
+            ("http://2130706433:8080/", true),
+            ("http://0x7f.0.0.1:8080/", true),
+            ("http://user:password@127.0.0.1:8080/", true),
+            ("http://[0:0::1]:80/", true),
+            ("http://127.0.0.1/", false),
+            ("http://127.0.0.1:8081/", false),
+            ("http://127.1:22/", false),
+            ("http://2130706433:8081/", false),
+            ("http://127.0.0.1:8080@127.0.0.1:8081/", false),
+            ("http://localhost:8080/", false),
+            ("http://[::ffff:127.0.0.1]:8080/", false),
+            ("http://[::1]:8080/", false),
+            ("https://[::1]/", false),
+            ("https://allowed.test/", true),
+            ("http://allowed.test/", true),
+            ("http://allowed.test:443/", false),
+            ("http://allowed.test:8080/", false),
+        ] {
+            assert_eq!(scope.contains(&origin(url)), within, "{url}");
+        }
     }
 
     #[test]

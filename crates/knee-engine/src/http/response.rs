@@ -2,14 +2,16 @@
 //!
 //! Pure: no I/O, no clock; the fuzz target tests it. Strict where lenient reading could assign
 //! bytes to the wrong request (framing), lenient elsewhere. Allocates only if a head does not
-//! arrive in one piece.
+//! arrive in one piece; such heads count towards the memory budget.
 
 use std::mem::MaybeUninit;
+use std::rc::Rc;
 
 use httparse::{Header, ParserConfig, Status};
 use knee_core::outcome::Fault;
 
 use super::framing::Framing;
+use super::memory::{HEAD_FREE, MemoryBudget, MemoryShare};
 
 /// Maximum number of header lines in one head.
 const HEADERS_MAX: usize = 256;
@@ -66,6 +68,8 @@ pub struct ResponseReader {
     body_received: u64,
     /// The start of a head that is not complete yet.
     partial: Vec<u8>,
+    /// The memory of `partial`.
+    share: MemoryShare,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,8 +88,8 @@ struct Facts {
 }
 
 impl ResponseReader {
-    /// A reader that refuses bodies over `body_max` bytes.
-    pub const fn new(body_max: u64) -> Self {
+    /// A reader that refuses bodies over `body_max` bytes and takes its memory from `budget`.
+    pub fn new(body_max: u64, budget: Rc<MemoryBudget>) -> Self {
         Self {
             state: ReadState::Done,
             head_request: false,
@@ -95,6 +99,7 @@ impl ResponseReader {
             interim: 0,
             body_received: 0,
             partial: Vec::new(),
+            share: MemoryShare::new(budget, HEAD_FREE),
         }
     }
 
@@ -170,12 +175,12 @@ impl ResponseReader {
             let parsed = parse_head(input, self.head_request, sink)?;
             match parsed {
                 Some((_, facts)) => self.take_head(facts),
-                None => self.partial.extend_from_slice(input),
+                None => self.keep_partial(input)?,
             }
             return Ok(parsed.map(|(used, _)| used));
         }
         let before = self.partial.len();
-        self.partial.extend_from_slice(input);
+        self.keep_partial(input)?;
         // Parse again only if the new bytes can end the head: otherwise a head that arrives byte by
         // byte would be parsed once per byte.
         let news = &self.partial[before.saturating_sub(3)..];
@@ -189,12 +194,28 @@ impl ResponseReader {
         match parsed? {
             Some((used, facts)) => {
                 self.partial = Vec::new();
+                self.share.release();
                 self.take_head(facts);
                 Ok(Some(used.saturating_sub(before)))
             }
             None if self.partial.len() > HEAD_MAX => Err(Fault::HeadTooLarge),
             None => Ok(None),
         }
+    }
+
+    /// Keeps more of a head that is not complete yet.
+    fn keep_partial(&mut self, input: &[u8]) -> Result<(), Fault> {
+        let length = self.partial.len() + input.len();
+        if length > self.partial.capacity() {
+            // Doubles, as vectors do, but not beyond the largest head.
+            let capacity = length.next_power_of_two().min(HEAD_MAX).max(length);
+            if !self.share.hold(capacity as u64) {
+                return Err(Fault::MemoryLimit);
+            }
+            self.partial.reserve_exact(capacity - self.partial.len());
+        }
+        self.partial.extend_from_slice(input);
+        Ok(())
     }
 
     fn take_head(&mut self, facts: Facts) {

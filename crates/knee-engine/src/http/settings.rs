@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use knee_core::unit::Nanos;
 
 use super::host_rules::HostRules;
+use super::memory::MemoryBudget;
 
 /// Settings of the request path.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub struct Settings {
     pub body_max: u64,
     /// Maximum bytes of a body after decoding; more is a fault.
     pub decoded_max: u64,
+    /// Memory for responses in progress, for all connections under these settings and their clones together.
+    pub memory: MemoryBudget,
     /// Fixed addresses of hosts, and blocked hosts.
     pub host_rules: HostRules,
     /// TLS.
@@ -51,6 +54,7 @@ impl Default for Settings {
             decode: true,
             body_max: 1 << 40,
             decoded_max: 64 << 20,
+            memory: MemoryBudget::default(),
             host_rules: HostRules::default(),
             tls: TlsSettings::default(),
         }

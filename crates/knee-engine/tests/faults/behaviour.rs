@@ -3,6 +3,7 @@
 //! Defines the bytes it sends and the end of the connection, not what the engine should make of them.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub enum Behaviour {
     Status(u16),
     /// These bytes as they are; the connection is kept.
     Raw(String),
+    /// These bytes as they are, and nothing after them.
+    Held(Arc<[u8]>),
     /// HTTP/1.0 that keeps the connection.
     OldAndKept,
     /// A body without length, ended by the end of the connection.
@@ -218,6 +221,10 @@ impl Behaviour {
                 link.flush()?;
                 link.write_all(&response(200, "", b"not asked for"))?;
                 Ok(After::Keep)
+            }
+            Self::Held(bytes) => {
+                link.write_all(bytes)?;
+                Ok(After::Hold)
             }
             Self::Early(seen) => {
                 link.write_all(&response(413, "", b"too much"))?;

@@ -108,7 +108,7 @@ fn without_decoding_a_bomb_is_a_small_body() {
 }
 
 /// Peak memory of this process, in KiB.
-fn peak_kib() -> u64 {
+pub fn peak_kib() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

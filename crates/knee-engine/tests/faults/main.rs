@@ -14,6 +14,8 @@ mod server;
 
 mod bodies;
 mod hang_ups;
+mod memory;
+mod names;
 mod page;
 mod redirects;
 mod responses;

@@ -1,9 +1,10 @@
-//! Redirects, good and bad: followed only within the hosts under load.
+//! Redirects, good and bad: followed only to hosts and ports under load.
 
 use knee_core::outcome::{Blame, Fault, Outcome};
+use knee_engine::requests::RequestTemplate;
 
 use crate::behaviour::Behaviour;
-use crate::drive::{Drive, all, count, faults};
+use crate::drive::{Drive, all, count, faults, request};
 use crate::server::{Request, Server};
 
 const REQUESTS: u64 = 12;
@@ -58,6 +59,49 @@ fn a_redirect_to_a_host_that_is_not_under_load_is_a_response() {
         let run = following(&server.url("/")).run();
         assert_eq!(all(&run).status, [(301, REQUESTS)], "{location}: {:?}", faults(&run));
         assert_eq!(all(&run).redirects, 0, "{location}");
+        assert_eq!(all(&run).redirects_refused, REQUESTS, "{location}");
+    }
+}
+
+/// The ways to write `port` of 127.0.0.1 in a redirect.
+fn spellings(port: u16) -> [String; 6] {
+    [
+        format!("http://127.0.0.1:{port}/next"),
+        format!("//127.0.0.1:{port}/next"),
+        format!("http://127.1:{port}/next"),
+        format!("http://2130706433:{port}/next"),
+        format!("http://0x7f000001:{port}/next"),
+        format!("http://name:word@127.0.0.1:{port}/next"),
+    ]
+}
+
+#[test]
+fn a_redirect_to_another_port_of_the_host_sends_nothing_there_and_is_noted() {
+    let other = Server::start(|_| Behaviour::Good);
+    let port = other.address.port();
+    for location in spellings(port).into_iter().chain([format!("http://localhost:{port}/next")]) {
+        let server = Server::start(from_root(302, &location));
+        let run = following(&server.url("/")).run();
+        assert_eq!(all(&run).status, [(302, REQUESTS)], "{location}: {:?}", faults(&run));
+        let note = format!("{REQUESTS} redirects to another host or port were not followed [redirects]");
+        assert!(run.validity.notes.contains(&note), "{location}: {:?}", run.validity.notes);
+    }
+    assert_eq!(other.all_closed().connections, 0);
+}
+
+#[test]
+fn a_redirect_to_the_own_host_and_port_is_followed_however_it_is_written() {
+    for spelling in 0..spellings(0).len() {
+        let server = Server::start(move |request| {
+            let port = request.header("host").and_then(|host| host.rsplit(':').next()?.parse().ok());
+            match request.line() {
+                "GET /" => Behaviour::Redirect(302, spellings(port.unwrap_or(0))[spelling].clone()),
+                _ => Behaviour::Good,
+            }
+        });
+        let run = following(&server.url("/")).run();
+        assert_eq!(all(&run).status, [(200, REQUESTS)], "{}: {:?}", spellings(0)[spelling], faults(&run));
+        assert_eq!((all(&run).redirects, all(&run).redirects_refused), (REQUESTS, 0));
     }
 }
 
@@ -103,10 +147,11 @@ fn a_redirect_without_the_body_drops_the_headers_of_the_body() {
 
 #[test]
 fn credentials_are_sent_only_to_their_own_origin() {
-    // Another port of the same host is another origin, possibly of someone else.
+    // Another port of the same host is another origin, even if both are under load.
     let other = Server::start(|_| Behaviour::Good);
     let server = Server::start(from_root(302, &other.url("/next")));
     let mut drive = following(&server.url("/"));
+    drive.requests.push(RequestTemplate { weight: 1e-9, ..request(&other.url("/")) });
     drive.requests[0].url.set_username("me").unwrap();
     drive.requests[0].headers =
         vec![("Cookie".to_owned(), b"secret".to_vec()), ("X-Kept".to_owned(), b"1".to_vec())];

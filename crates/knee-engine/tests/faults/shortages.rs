@@ -172,6 +172,7 @@ fn a_dns_server_that_does_not_respond_is_a_dns_timeout() {
                 .with(|settings| settings.connect_timeout = Nanos::from_millis(200))
                 .run();
             assert_eq!(faults(&run), [(Fault::DnsTimeout, 6)], "{:?}", all(&run).faults);
+            assert_eq!(count(&run, Outcome::Timeout), 6, "their times are lower bounds");
             assert_eq!(Fault::DnsTimeout.blame(), Blame::Network);
         },
     );

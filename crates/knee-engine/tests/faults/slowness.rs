@@ -111,10 +111,10 @@ fn a_resent_request_has_no_more_time_than_others() {
     server.all_closed();
 }
 
-/// A listener that accepts nothing and whose accept queue is full.
-fn full() -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
-    let listener = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;
+/// A listener that accepts nothing and whose accept queue is full, on this address or on a free port of it.
+pub fn full(address: SocketAddr) -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
+    let listener = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    listener.bind(&address.into())?;
     listener.listen(0)?;
     let address = listener.local_addr()?.as_socket().ok_or(io::ErrorKind::Unsupported)?;
     let mut queued = Vec::new();
@@ -129,7 +129,7 @@ fn full() -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
 
 #[test]
 fn a_connection_that_is_never_accepted_is_a_connect_timeout() {
-    let (_listener, _queued, address) = match full() {
+    let (_listener, _queued, address) = match full(([127, 0, 0, 1], 0).into()) {
         Ok(full) => full,
         Err(reason) => return println!("skipped: {reason}"),
     };
@@ -137,9 +137,13 @@ fn a_connection_that_is_never_accepted_is_a_connect_timeout() {
     for drive in [Drive::closed(&url, 6, 3), Drive::open(&url, 6, 6, 500.0)] {
         let run = drive.with(|settings| settings.connect_timeout = Nanos::from_millis(200)).run();
         assert_eq!(faults(&run), [(Fault::ConnectTimeout, 6)]);
-        assert_eq!(count(&run, Outcome::TransportError), 6);
+        assert_eq!(count(&run, Outcome::Timeout), 6, "its time is a lower bound");
         assert_eq!(Fault::ConnectTimeout.blame(), Blame::Network);
         // Never sent, so it has no service time.
-        assert_eq!(all(&run).outcomes[Outcome::TransportError as usize].service.count(), 0);
+        assert_eq!(all(&run).outcomes[Outcome::Timeout as usize].service.count(), 0);
+        let waited = all(&run).outcomes[Outcome::Timeout as usize].response.min();
+        assert!(waited >= Some(Nanos::from_millis(100)), "{waited:?}");
+        let words = Fault::ConnectTimeout.sentence();
+        assert!(words.contains("accept queue"), "an overloaded server looks like this too: {words}");
     }
 }

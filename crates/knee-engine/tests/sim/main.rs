@@ -12,6 +12,7 @@ mod target;
 mod world;
 
 mod closed;
+mod dial;
 mod laws;
 mod open;
 mod stopping;

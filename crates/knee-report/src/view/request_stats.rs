@@ -70,10 +70,7 @@ impl Error {
 
     /// The outcome of requests with this fault.
     pub const fn outcome(&self) -> Outcome {
-        match self.fault {
-            Fault::RequestTimeout => Outcome::Timeout,
-            _ => Outcome::TransportError,
-        }
+        self.fault.outcome()
     }
 }
 

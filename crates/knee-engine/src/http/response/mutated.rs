@@ -105,7 +105,7 @@ fn change(response: &mut Vec<u8>, random: &mut SmallRng) {
 
 /// Reads `response` in pieces of the sizes that `piece` returns, up to its end or a fault.
 fn read(response: &[u8], head_request: bool, mut piece: impl FnMut() -> usize) -> ReadOutcome {
-    let mut reader = ResponseReader::new(BODY_MAX);
+    let mut reader = ResponseReader::new(BODY_MAX, Rc::default());
     let mut outcome = ReadOutcome::default();
     reader.expect(head_request);
     let mut rest = response;

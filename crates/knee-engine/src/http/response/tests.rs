@@ -30,7 +30,7 @@ impl Sink for Kept {
 
 /// Reads one response that arrives in pieces of `step` bytes, then the end of the connection.
 fn read(input: &[u8], step: usize, head_request: bool) -> Result<(Kept, usize, bool), Fault> {
-    let mut reader = ResponseReader::new(1 << 20);
+    let mut reader = ResponseReader::new(1 << 20, Rc::default());
     let mut kept = Kept::default();
     reader.expect(head_request);
     let mut left = input.len();
@@ -165,6 +165,50 @@ fn endless_heads_are_refused_in_bounded_memory_and_time() {
     assert_eq!(read(many.as_bytes(), many.len(), false), Err(Fault::HeadTooLarge));
     // One byte at a time: parsing once per byte would take minutes.
     assert_eq!(read(&input, 1, false), Err(Fault::HeadTooLarge));
+}
+
+/// A head without its end, of `length` bytes.
+fn endless_head(length: usize) -> Vec<u8> {
+    let mut head = b"HTTP/1.1 200 OK\r\nX: ".to_vec();
+    head.resize(length, b'x');
+    head
+}
+
+#[test]
+fn incomplete_heads_of_thousands_of_connections_hold_no_more_than_the_budget() {
+    const LIMIT: u64 = 20 << 20;
+    let budget = Rc::new(MemoryBudget::new(LIMIT));
+    let head = endless_head(255 << 10);
+    let mut open = Vec::new();
+    let mut refused = 0;
+    for _ in 0..2_000 {
+        let mut reader = ResponseReader::new(1 << 20, budget.clone());
+        reader.expect(false);
+        match head.chunks(60_000).try_for_each(|piece| reader.feed(piece, &mut Kept::default()).map(drop)) {
+            Ok(()) => open.push(reader),
+            Err(fault) => {
+                assert_eq!(fault, Fault::MemoryLimit);
+                refused += 1;
+            }
+        }
+        assert!(budget.used() <= LIMIT, "{}", budget.used());
+    }
+    assert!(open.len() >= 80 && refused >= 1_900, "{} {refused}", open.len());
+    // The end of a head gives its memory back.
+    for mut reader in open {
+        assert!(reader.feed(b"\r\nContent-Length: 1\r\n\r\n", &mut Kept::default()).is_ok());
+    }
+    assert_eq!(budget.used(), 0);
+}
+
+#[test]
+fn an_ordinary_head_in_pieces_needs_nothing_of_the_budget() {
+    let head = [endless_head(HEAD_FREE as usize - 100), b"\r\nContent-Length: 0\r\n\r\n".to_vec()].concat();
+    let mut reader = ResponseReader::new(1 << 20, Rc::new(MemoryBudget::new(0)));
+    reader.expect(false);
+    let mut kept = Kept::default();
+    let last = head.chunks(1_000).map(|piece| reader.feed(piece, &mut kept)).last();
+    assert_eq!(last, Some(Ok(Progress::Complete { surplus: 0 })));
 }
 
 #[test]
