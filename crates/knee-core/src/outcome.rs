@@ -137,11 +137,14 @@ faults! {
     TlsBroken, Network, "tls_broken", "the TLS stream broke after the handshake";
     NetworkOther, Network, "network_other", "the network failed in another way";
     MalformedHead, Protocol, "malformed_head", "the response does not begin as HTTP/1.1 requires";
+    MalformedHeader, Protocol, "malformed_header", "a header line of the response is malformed";
+    ShortHead, Protocol, "short_head", "the connection ended before the head was complete";
     HeadTooLarge, Protocol, "head_too_large", "the head of the response is larger than any client accepts";
     TooManyInterim, Protocol, "too_many_interim", "the server sent too many interim responses";
     UnexpectedUpgrade, Protocol, "unexpected_upgrade", "the server switched to another protocol unasked";
     BadLength, Protocol, "bad_length", "the length of the body is not a number, or contradicts another";
     ConflictingFraming, Protocol, "conflicting_framing", "the response has both a length and a chunked body";
+    BadTransferCoding, Protocol, "bad_transfer_coding", "the transfer coding of the response is not `chunked` alone";
     BadChunk, Protocol, "bad_chunk", "a chunk of the body is malformed";
     ShortBody, Protocol, "short_body", "the connection ended before the body was complete";
     DecodeFailed, Protocol, "decode_failed", "the body is not encoded as the response says";

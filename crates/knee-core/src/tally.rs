@@ -92,6 +92,9 @@ pub struct EndpointTally {
     pub redirects_refused: u64,
     /// Responses followed by bytes that no request asked for; their connection was closed.
     pub surplus: u64,
+    /// Responses that can belong to other requests, because bytes that no request asked for came on their connection.
+    #[serde(default)]
+    pub doubtful: u64,
     /// The different bodies of complete responses.
     pub bodies: BodyTally,
 }
@@ -204,6 +207,7 @@ impl EndpointTally {
         self.redirects = self.redirects.saturating_add(other.redirects);
         self.redirects_refused = self.redirects_refused.saturating_add(other.redirects_refused);
         self.surplus = self.surplus.saturating_add(other.surplus);
+        self.doubtful = self.doubtful.saturating_add(other.doubtful);
         self.bodies.merge(&other.bodies);
     }
 
@@ -221,7 +225,7 @@ impl EndpointTally {
         self.bodies.seen.clear();
         self.bodies.more = false;
         (self.planned, self.bytes_sent, self.bytes_received, self.bytes_body) = (0, 0, 0, 0);
-        (self.connections, self.resent, self.surplus) = (0, 0, 0);
+        (self.connections, self.resent, self.surplus, self.doubtful) = (0, 0, 0, 0);
         (self.redirects, self.redirects_refused) = (0, 0);
     }
 }

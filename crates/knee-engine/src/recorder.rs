@@ -88,6 +88,8 @@ pub struct Counts {
     pub redirects_refused: u32,
     /// Responses with bytes after their end.
     pub surplus: u32,
+    /// Responses that can belong to other requests because of these bytes.
+    pub doubtful: u32,
 }
 
 /// One worker's share of an interval.
@@ -308,6 +310,7 @@ fn note_counts(tally: &mut EndpointTally, finish: &Finish<'_>) {
     tally.redirects += u64::from(counts.redirects);
     tally.redirects_refused += u64::from(counts.redirects_refused);
     tally.surplus += u64::from(counts.surplus);
+    tally.doubtful += u64::from(counts.doubtful);
     if let Some(status) = finish.status {
         tally.note_status(status, 1);
     }

@@ -150,6 +150,7 @@ fn requests(measured: &Tally, all: &EndpointTally) -> Requests {
         resent: all.resent,
         redirects_refused: all.redirects_refused,
         surplus: all.surplus,
+        doubtful: all.doubtful,
         censored: censored.max().map(|oldest| (censored.count(), oldest)),
         censored_stuck: answered_p99.map_or(0, |p99| {
             let stuck = Nanos(p99.0.saturating_mul(2));

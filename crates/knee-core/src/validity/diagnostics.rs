@@ -56,6 +56,8 @@ pub struct Requests {
     pub redirects_refused: u64,
     /// Responses followed by bytes that no request asked for.
     pub surplus: u64,
+    /// Responses that can belong to other requests, because such bytes came on their connection.
+    pub doubtful: u64,
     /// Requests still open at the end, and the age of the oldest.
     pub censored: Option<(u64, Nanos)>,
     /// How many of those were open for longer than twice `answered_p99`: not slow but stuck.

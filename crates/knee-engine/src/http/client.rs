@@ -338,7 +338,7 @@ impl Client {
             // Limits are checked in steps: a response after the limit is late, even if it is seen first.
             match ended {
                 Ok(Ok(response)) if response.done <= limit => {
-                    state.response_begun(&response);
+                    state.response_begun(&response, &counted.connection);
                     if response.keep_alive && self.network.settings.keep_alive {
                         self.idle.push((origin.clone(), counted));
                     }
@@ -375,7 +375,7 @@ impl Client {
             match counted.connection.check_idle(self.network.worker_io()).await {
                 IdleState::Quiet => return Ok(counted),
                 IdleState::Closed => {}
-                IdleState::Unsolicited => state.counts.surplus += 1,
+                IdleState::Unsolicited => state.unsolicited(&counted.connection),
             }
         }
         let connect_by = self.network.clock.now().saturating_add(self.network.settings.connect_timeout);
@@ -391,11 +391,16 @@ impl Client {
         let opened = self.deadline.limit(limit, opening.as_mut()).await;
         drop(opening);
         state.done = self.network.clock.now();
-        let connection = opened.unwrap_or_else(|Elapsed| {
+        let mut connection = opened.unwrap_or_else(|Elapsed| {
             state.done = limit;
             Err(if done_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
         })?;
         state.counts.connections += 1;
+        // Otherwise a response that is there before its request would be taken for a very fast one. With TLS the
+        // handshake notices it.
+        if !origin.tls && connection.check_idle(self.network.worker_io()).await == IdleState::Unsolicited {
+            return Err(Fault::Unsolicited.into());
+        }
         self.network.open.set(self.network.open.get() + 1);
         self.network.note_target(connection.peer().map(|peer| peer.address.ip()));
         Ok(CountedConnection { connection, network: self.network.clone() })
@@ -520,9 +525,17 @@ impl FetchState {
         sent.saturating_add(timeout)
     }
 
-    fn response_begun(&mut self, response: &Response) {
+    fn response_begun(&mut self, response: &Response, connection: &Connection) {
         self.done = response.done;
-        self.counts.surplus += u32::from(response.surplus);
+        if response.surplus {
+            self.unsolicited(connection);
+        }
+    }
+
+    /// Counts bytes that no request asked for.
+    fn unsolicited(&mut self, connection: &Connection) {
+        self.counts.surplus += 1;
+        self.counts.doubtful = self.counts.doubtful.saturating_add(connection.doubtful());
     }
 
     fn moved(&mut self, traffic: Traffic) {

@@ -60,8 +60,10 @@ pub struct Connection {
     /// Bytes of the request written, and of its response read.
     written: usize,
     received: u64,
-    /// Whether it was used for an exchange before.
-    used: bool,
+    /// Exchanges that ended on it, well or badly.
+    exchanges: u32,
+    /// Whether bytes that no request asked for began like a response.
+    unsolicited_response: bool,
     /// When the last exchange was done.
     idle_since: Nanos,
 }
@@ -150,7 +152,8 @@ impl Connection {
             reader,
             written: 0,
             received: 0,
-            used: false,
+            exchanges: 0,
+            unsolicited_response: false,
             idle_since: Nanos::ZERO,
         }
     }
@@ -202,7 +205,13 @@ impl Connection {
 
     /// Whether the connection was used for an exchange before.
     pub const fn is_used(&self) -> bool {
-        self.used
+        self.exchanges > 0
+    }
+
+    /// How many of its responses can belong to other requests, once bytes came that no request asked for. If these
+    /// are a response, every earlier one can be one too early: HTTP/1.1 does not say which request it is for.
+    pub const fn doubtful(&self) -> u32 {
+        if self.unsolicited_response { self.exchanges } else { 1 }
     }
 
     /// The other end; `None` for Unix sockets.
@@ -220,29 +229,42 @@ impl Connection {
         Traffic { sent: self.written as u64, received: self.received, body: self.reader.body_received() }
     }
 
-    /// What was received since the last exchange, as far as the runtime knows: without news it costs
+    /// What was received outside of an exchange, as far as the runtime knows: without news it costs
     /// no system call.
     pub async fn check_idle(&mut self, worker_io: WorkerIo<'_>) -> IdleState {
         poll_fn(|ctx| {
             let mut scratch = worker_io.scratch.borrow_mut();
-            let look = match self.stream.poll_read(ctx, &mut scratch) {
+            Poll::Ready(match self.stream.poll_read(ctx, &mut scratch) {
                 Poll::Pending => IdleState::Quiet,
                 Poll::Ready(Ok(0) | Err(_)) => IdleState::Closed,
-                Poll::Ready(Ok(count)) => match &mut self.tls {
-                    None => IdleState::Unsolicited,
-                    // Session tickets and key updates are part of TLS and no response.
-                    Some(session) => {
-                        match session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited)) {
-                            Ok(SessionState::Open) => IdleState::Quiet,
-                            Err(failure) if failure.fault == Fault::Unsolicited => IdleState::Unsolicited,
-                            Ok(_) | Err(_) => IdleState::Closed,
-                        }
-                    }
-                },
-            };
-            Poll::Ready(look)
+                Poll::Ready(Ok(count)) => self.take_unsolicited(&mut scratch[..count]),
+            })
         })
         .await
+    }
+
+    fn take_unsolicited(&mut self, bytes: &mut [u8]) -> IdleState {
+        let mut state = IdleState::Quiet;
+        let mut note = |plain: &[u8]| {
+            // Servers announce the end of an idle connection with this status (RFC 9110, section 15.5.9).
+            let is_notice = is_response(plain) && plain.get(8..12) == Some(b" 408");
+            self.unsolicited_response = is_response(plain);
+            state = if is_notice { IdleState::Closed } else { IdleState::Unsolicited };
+        };
+        let Some(session) = &mut self.tls else {
+            note(bytes);
+            return state;
+        };
+        let received = session.receive(bytes, &mut |plain| {
+            note(plain);
+            Err(Fault::Unsolicited)
+        });
+        match received {
+            // Session tickets and key updates are part of TLS and no response.
+            Ok(SessionState::Open) => IdleState::Quiet,
+            Err(failure) if failure.fault == Fault::Unsolicited => state,
+            Ok(_) | Err(_) => IdleState::Closed,
+        }
     }
 
     /// Sends `request` and reads its response into `sink`. Calls `on_sent` just before the first
@@ -273,7 +295,7 @@ impl Connection {
         (marks.sent_last, marks.sent_all, marks.first_byte) = (sent, Nanos::ZERO, Nanos::ZERO);
         let mut exchange = Exchange { request, write_error: None, sink, marks };
         let result = poll_fn(|ctx| self.poll_exchange(ctx, worker_io, &mut exchange)).await;
-        self.used = true;
+        self.exchanges = self.exchanges.saturating_add(1);
         match result {
             Ok((done, surplus)) => {
                 self.idle_since = done;
@@ -350,21 +372,31 @@ impl Connection {
         let (reader, sink) = (&mut self.reader, &mut *exchange.sink);
         let Some(session) = &mut self.tls else {
             self.received += bytes.len() as u64;
-            return Ok(reader.feed(bytes, sink)?);
+            let progress = reader.feed(bytes, sink)?;
+            if let Progress::Complete { surplus } = progress {
+                self.unsolicited_response = is_response(&bytes[bytes.len() - surplus..]);
+            }
+            return Ok(progress);
         };
         let mut progress = Progress::More;
-        let received = &mut self.received;
+        let (received, unsolicited_response) = (&mut self.received, &mut self.unsolicited_response);
         let session_state = session.receive(bytes, &mut |plain| {
             *received += plain.len() as u64;
             progress = match progress {
                 Progress::More => reader.feed(plain, sink)?,
                 Progress::Complete { surplus } => Progress::Complete { surplus: surplus + plain.len() },
             };
+            if let Progress::Complete { surplus } = progress
+                && surplus <= plain.len()
+            {
+                // The first bytes after the response.
+                *unsolicited_response = is_response(&plain[plain.len() - surplus..]);
+            }
             Ok(())
         });
         // With TLS 1.3 a server can refuse the client's certificate after the client considers the
         // handshake finished; only a response proves that it was.
-        let handshake_done = self.used || reader.begun();
+        let handshake_done = self.exchanges > 0 || reader.begun();
         let session_state = session_state.map_err(|failure| match failure.fault {
             Fault::TlsHandshake if handshake_done => Failure { fault: Fault::TlsBroken, ..failure },
             _ => failure,
@@ -392,6 +424,11 @@ impl Connection {
     }
 }
 
+/// Whether bytes begin like a response.
+fn is_response(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"HTTP/1.")
+}
+
 /// Whether this machine has an address from which it can send to `address`.
 fn has_route(address: SocketAddr) -> bool {
     let any: SocketAddr = match address {
@@ -402,12 +439,12 @@ fn has_route(address: SocketAddr) -> bool {
     std::net::UdpSocket::bind(any).is_ok_and(|socket| socket.connect(address).is_ok())
 }
 
-/// What was received on an idle connection.
+/// What was received outside of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleState {
     /// Nothing.
     Quiet,
-    /// The end of the stream.
+    /// The end of the stream, or its announcement.
     Closed,
     /// Bytes that no request asked for.
     Unsolicited,

@@ -157,7 +157,7 @@ impl ResponseReader {
             ReadState::Head if !self.begun() => Err(Fault::ClosedEarly),
             ReadState::Head => {
                 let parsed = parse_head(&self.partial, self.head_request, sink);
-                Err(parsed.err().unwrap_or(Fault::MalformedHead))
+                Err(parsed.err().unwrap_or(Fault::ShortHead))
             }
             ReadState::Body(_) => Err(Fault::ShortBody),
             ReadState::Done => Ok(()),
@@ -263,6 +263,9 @@ impl ResponseReader {
 }
 
 /// Parses a head and passes it to `sink` if it is final; `None` if it is not complete.
+///
+/// A line that ends in a line feed alone is accepted, as RFC 9112 (section 2.2) allows and other clients do: the end of
+/// the head stays unambiguous. A carriage return alone is refused, because parsers differ in what they take it for.
 fn parse_head<S: Sink>(
     input: &[u8],
     head_request: bool,
@@ -274,6 +277,7 @@ fn parse_head<S: Sink>(
         .parse_response_with_uninit_headers(&mut response, input, &mut lines)
         .map_err(|error| match error {
             httparse::Error::TooManyHeaders => Fault::HeadTooLarge,
+            httparse::Error::HeaderName | httparse::Error::HeaderValue => Fault::MalformedHeader,
             _ => Fault::MalformedHead,
         })?;
     let Status::Complete(used) = parsed else {
@@ -316,10 +320,11 @@ fn facts_of(response: &httparse::Response<'_, '_>, status: u16, head_request: bo
                 length = Some(value);
             }
             17 if header.name.eq_ignore_ascii_case("transfer-encoding") => {
-                // To a client that sent no TE header, a server can send only plain chunked.
+                // To a client that sent no TE header, a server can send only plain chunked, and only once
+                // (RFC 9112, section 6.1).
                 let plain = header.value.trim_ascii().eq_ignore_ascii_case(b"chunked");
                 if !plain || chunked.is_some() {
-                    return Err(Fault::ConflictingFraming);
+                    return Err(Fault::BadTransferCoding);
                 }
                 chunked = Some(());
             }
@@ -350,12 +355,21 @@ fn facts_of(response: &httparse::Response<'_, '_>, status: u16, head_request: bo
     Ok(Facts { status, keep_alive: keep_alive && !close, framing })
 }
 
+/// A length, or a list that repeats it: proxies join header lines of the same name (RFC 9110, section 8.6).
 fn parse_length(value: &[u8]) -> Result<u64, Fault> {
-    let digits = value.trim_ascii();
-    if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Fault::BadLength);
+    let mut length = None;
+    for part in value.split(|byte| *byte == b',') {
+        let digits = part.trim_ascii();
+        if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
+            return Err(Fault::BadLength);
+        }
+        let value = digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+        if length.is_some_and(|known| known != value) {
+            return Err(Fault::BadLength);
+        }
+        length = Some(value);
     }
-    Ok(digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')))
+    length.ok_or(Fault::BadLength)
 }
 
 #[cfg(test)]

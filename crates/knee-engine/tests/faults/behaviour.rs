@@ -139,6 +139,8 @@ pub enum Behaviour {
     SecondResponse,
     /// A second response in a separate write.
     LateSecondResponse,
+    /// The notice that the idle connection ends, after a pause, and the end.
+    IdleNotice,
 
     // Redirects.
     /// A redirect to this location.
@@ -225,6 +227,14 @@ impl Behaviour {
             Self::Held(bytes) => {
                 link.write_all(bytes)?;
                 Ok(After::Hold)
+            }
+            Self::IdleNotice => {
+                link.write_all(&response(200, "", b"asked for"))?;
+                link.flush()?;
+                // The connection is idle for a moment, as for a proxy's time limit.
+                thread::sleep(SLOW_DRIP);
+                link.write_all(b"HTTP/1.0 408 Request Time-out\r\nConnection: close\r\n\r\n")?;
+                Ok(After::Close)
             }
             Self::Early(seen) => {
                 link.write_all(&response(413, "", b"too much"))?;

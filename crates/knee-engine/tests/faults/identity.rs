@@ -20,6 +20,8 @@ pub enum Greeting {
     Plain,
     /// Resets it.
     Reset,
+    /// Sends a response before any request.
+    Early,
     /// Does a TLS handshake with this certificate.
     Tls(Certificate),
     /// The same with TLS 1.2.
@@ -155,6 +157,10 @@ impl Greeting {
         match self {
             Self::Plain => return Ok(Some(link)),
             Self::Reset => link.reset()?,
+            Self::Early => {
+                link.write_all(&response(200, "", b"not asked for"))?;
+                return Ok(Some(link));
+            }
             Self::Tls(certificate) => {
                 return secure(link, configure(certificate, rustls::ALL_VERSIONS, false));
             }

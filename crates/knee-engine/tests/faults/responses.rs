@@ -126,7 +126,7 @@ responses! {
     a_reset_within_the_head_is_a_reset: Behaviour::ResetInHead => In(Fault::Reset);
     a_reset_within_the_body_is_a_reset: Behaviour::ResetInBody => In(Fault::Reset);
     the_end_instead_of_a_response_is_closed_early: Behaviour::EndAtOnce => In(Fault::ClosedEarly);
-    the_end_within_the_head_is_a_malformed_head: Behaviour::EndInHead => In(Fault::MalformedHead);
+    the_end_within_the_head_is_a_short_head: Behaviour::EndInHead => In(Fault::ShortHead);
     the_end_before_the_announced_length_is_a_short_body: Behaviour::EndInBody => In(Fault::ShortBody);
     the_end_within_a_chunk_is_a_short_body: Behaviour::EndInChunk => In(Fault::ShortBody);
     the_end_between_chunks_is_a_short_body: Behaviour::EndBetweenChunks => In(Fault::ShortBody);
@@ -144,9 +144,13 @@ responses! {
     hundreds_of_header_lines_are_too_large_a_head: Behaviour::ManyHeaders => In(Fault::HeadTooLarge);
     an_endless_header_line_is_too_large_a_head: Behaviour::LongHeader => In(Fault::HeadTooLarge);
     endless_cookies_are_too_large_a_head: Behaviour::CookieFlood => In(Fault::HeadTooLarge);
-    a_nul_in_a_header_is_a_malformed_head: Behaviour::NulInHeader => In(Fault::MalformedHead);
-    a_folded_header_is_a_malformed_head: Behaviour::FoldedHeader => In(Fault::MalformedHead);
-    a_header_without_a_colon_is_a_malformed_head: Behaviour::NoColon => In(Fault::MalformedHead);
+    a_nul_in_a_header_is_a_malformed_header: Behaviour::NulInHeader => In(Fault::MalformedHeader);
+    a_carriage_return_within_a_header_is_a_malformed_header:
+        Behaviour::Framing("X-Bare: a\rb\r\nContent-Length: 5") => In(Fault::MalformedHeader);
+    a_blank_before_the_colon_is_a_malformed_header:
+        Behaviour::Framing("X-Blank : a\r\nContent-Length: 5") => In(Fault::MalformedHeader);
+    a_folded_header_is_a_malformed_header: Behaviour::FoldedHeader => In(Fault::MalformedHeader);
+    a_header_without_a_colon_is_a_malformed_header: Behaviour::NoColon => In(Fault::MalformedHeader);
     endless_interim_responses_are_too_many: Behaviour::InterimFlood => In(Fault::TooManyInterim);
 
     // Framing.
@@ -157,14 +161,17 @@ responses! {
     an_endless_trailer_is_a_bad_chunk: Behaviour::EndlessTrailer => In(Fault::BadChunk);
     a_length_beside_chunks_is_conflicting_framing:
         Behaviour::Framing("Content-Length: 5\r\nTransfer-Encoding: chunked") => In(Fault::ConflictingFraming);
-    a_transfer_coding_that_is_not_chunked_is_conflicting_framing:
-        Behaviour::Framing("Transfer-Encoding: gzip") => In(Fault::ConflictingFraming);
+    a_transfer_coding_that_is_not_chunked_is_a_bad_transfer_coding:
+        Behaviour::Framing("Transfer-Encoding: gzip") => In(Fault::BadTransferCoding);
+    a_body_that_is_chunked_twice_has_a_bad_transfer_coding:
+        Behaviour::Framing("Transfer-Encoding: chunked, chunked") => In(Fault::BadTransferCoding);
     two_lengths_that_differ_are_a_bad_length:
         Behaviour::Framing("Content-Length: 5\r\nContent-Length: 6") => In(Fault::BadLength);
     a_negative_length_is_a_bad_length: Behaviour::Framing("Content-Length: -5") => In(Fault::BadLength);
     a_length_over_64_bits_is_a_bad_length:
         Behaviour::Framing("Content-Length: 99999999999999999999") => In(Fault::BadLength);
-    a_list_of_lengths_is_a_bad_length: Behaviour::Framing("Content-Length: 5, 5") => In(Fault::BadLength);
+    a_list_of_lengths_that_differ_is_a_bad_length:
+        Behaviour::Framing("Content-Length: 5, 6") => In(Fault::BadLength);
     a_length_in_hexadecimal_is_a_bad_length: Behaviour::Framing("Content-Length: 0x5") => In(Fault::BadLength);
     a_length_with_a_sign_is_a_bad_length: Behaviour::Framing("Content-Length: +5") => In(Fault::BadLength);
 
@@ -173,6 +180,8 @@ responses! {
     lines_that_end_in_a_line_feed_alone_are_read: Behaviour::BareLineFeeds => With(200);
     http_1_0_can_keep_its_connection: Behaviour::OldAndKept => With(200);
     a_body_without_length_lasts_until_the_end: Behaviour::UntilClose => With(200);
+    a_list_that_repeats_a_length_is_that_length:
+        Behaviour::Raw("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nhello".to_owned()) => With(200);
     a_slow_response_in_time_is_a_response: Behaviour::DripInTime => With(200);
     every_three_digit_status_is_a_status: Behaviour::Status(999) => With(999);
     a_server_error_is_a_response: Behaviour::Status(503) => With(503);

@@ -1,12 +1,69 @@
 //! Responses that no request asked for: never taken for the response to the next request.
 
-use knee_core::outcome::Outcome;
+use knee_core::outcome::{Fault, Outcome};
+use knee_core::record::Run;
 
 use crate::behaviour::Behaviour;
-use crate::drive::{Drive, all, count};
+use crate::drive::{Drive, all, count, faults};
 use crate::identity::{Certificate, Greeting};
 use crate::responses::{BAD, Ends, REQUESTS, runs, verify};
 use crate::server::Server;
+
+/// Makes one user send 3,000 requests over one connection, whose response number 2,000 has `after` behind it.
+fn with_one_surplus(after: &'static str) -> Run {
+    let server = Server::start(move |request| match (request.connection, request.place) {
+        (0, 1_999) => Behaviour::Raw(format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine{after}")),
+        _ => Behaviour::Good,
+    });
+    let run = Drive { workers: 1, ..Drive::closed(&server.url("/"), 3_000, 1) }.run();
+    assert_eq!((count(&run, Outcome::Ok), all(&run).surplus), (3_000, 1));
+    assert_eq!(server.all_closed().connections, 2);
+    run
+}
+
+/// Whether a run is suspect because of bytes that no request asked for.
+fn is_suspect(run: &Run) -> bool {
+    run.validity.warnings.iter().any(|warning| warning.code == "surplus")
+}
+
+#[test]
+fn a_response_too_many_puts_all_responses_before_it_on_its_connection_in_doubt() {
+    // Each of them can have been the response to the request before it.
+    let run = with_one_surplus("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nmore");
+    assert_eq!(all(&run).doubtful, 2_000);
+    assert!(is_suspect(&run), "{:?}", run.validity.warnings);
+}
+
+#[test]
+fn bytes_that_are_no_response_put_only_their_own_response_in_doubt() {
+    let run = with_one_surplus("\r\n");
+    assert_eq!(all(&run).doubtful, 1);
+    assert!(!is_suspect(&run), "one of 3,000");
+}
+
+#[test]
+fn a_server_that_answers_before_it_is_asked_makes_the_run_suspect() {
+    // Every response is one too early, from the first byte of the connection on. 2 ms between requests: the response that
+    // is left over arrives before the next request. Without a pause the two cannot be distinguished.
+    let server = Server::greeting(|_| Greeting::Early, |_| Behaviour::Good);
+    let run = Drive { workers: 1, ..Drive::open(&server.url("/"), 300, 1, 500.0) }.run();
+    let unsolicited = faults(&run).iter().map(|(_, count)| count).sum::<u64>();
+    assert!(faults(&run).iter().all(|(fault, _)| *fault == Fault::Unsolicited), "{:?}", faults(&run));
+    assert_eq!(count(&run, Outcome::Ok) + unsolicited, 300);
+    assert!(unsolicited > 0 || is_suspect(&run), "{:?}", run.validity.warnings);
+    server.all_closed();
+}
+
+#[test]
+fn a_notice_that_an_idle_connection_ends_is_no_response_to_the_next_request() {
+    // As some proxies send it, and as Go's client takes it.
+    let server =
+        Server::start(|request| if request.connection < 3 { Behaviour::IdleNotice } else { Behaviour::Good });
+    let run = Drive { workers: 1, ..Drive::open(&server.url("/"), 8, 1, 4.0) }.run();
+    assert_eq!(all(&run).status, [(200, 8)]);
+    assert_eq!((all(&run).surplus, all(&run).doubtful), (0, 0));
+    assert_eq!(server.all_closed().connections, 4);
+}
 
 /// Checksum and length of the body that must never be seen.
 fn unexpected_body() -> (u32, u64) {

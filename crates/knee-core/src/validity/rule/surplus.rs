@@ -9,7 +9,8 @@ const SUSPECT: f64 = 0.001;
 
 /// What was found.
 pub(super) struct Evidence {
-    surplus: u64,
+    /// Responses with such bytes, and those before them on the same connection.
+    doubtful: u64,
     planned: u64,
 }
 
@@ -20,22 +21,23 @@ impl Rated for Evidence {
     const INVALID: &'static str = "";
     const SOURCE: &'static str =
         "The highest reported percentile, p99.9, shows a thousandth of the requests.";
-    const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. A response can then be timed for the wrong request. knee closes such a connection, but counts the responses that came before.";
+    const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. A response can then be timed for the wrong request. knee closes such a connection, but counts the responses that came before. If the bytes are a whole response, each of these can be one too early, so all of them count here.";
     const REMEDY: &'static str =
         "Look at what the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
     const HINT: &'static str = "look at what the server sends after responses";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let planned = diagnostics.requests.accounting.planned;
-        Some(Self { surplus: diagnostics.requests.surplus, planned })
+        // Records without the second figure have the first.
+        Some(Self { doubtful: diagnostics.requests.doubtful.max(diagnostics.requests.surplus), planned })
     }
 
     fn validity(&self) -> Option<Validity> {
-        above(self.surplus as f64 / self.planned.max(1) as f64, SUSPECT, f64::INFINITY)
+        above(self.doubtful as f64 / self.planned.max(1) as f64, SUSPECT, f64::INFINITY)
     }
 
     fn message(&self) -> String {
-        format!("{} responses were followed by bytes that nothing asked for", count(self.surplus))
+        format!("bytes that nothing asked for put {} responses in doubt", count(self.doubtful))
     }
 }
 
@@ -47,5 +49,13 @@ mod tests {
     fn responses_that_nothing_asked_for_are_suspect_when_they_are_many() {
         assert_eq!(changed("surplus", |d| d.requests.surplus = 60), None);
         assert_eq!(changed("surplus", |d| d.requests.surplus = 61), SUSPECT);
+    }
+
+    #[test]
+    fn one_surplus_response_puts_all_responses_before_it_on_its_connection_in_doubt() {
+        let after = |exchanges| {
+            changed("surplus", move |d| (d.requests.surplus, d.requests.doubtful) = (1, exchanges))
+        };
+        assert_eq!((after(60), after(61)), (None, SUSPECT));
     }
 }

@@ -123,15 +123,52 @@ fn a_response_that_is_not_http_has_a_malformed_head() {
     ] {
         assert_eq!(read_every_way(input), Err(Fault::MalformedHead), "{input:?}");
     }
-    // Cut off within the head.
-    assert_eq!(read_every_way("HTTP/1.1 200 OK\r\nA: b"), Err(Fault::MalformedHead));
+}
+
+#[test]
+fn a_head_that_is_cut_off_is_short_and_not_malformed() {
+    for input in ["HTTP/1.1 200 OK\r\nA: b", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 2", "HT"] {
+        assert_eq!(read_every_way(input), Err(Fault::ShortHead), "{input:?}");
+    }
+}
+
+#[test]
+fn a_header_line_that_is_malformed_is_named_as_such() {
+    for line in
+        ["A: b\rc", "A: b\0c", "A : b", "A\t: b", "A\0: b", ": b", "A b", " folded", "A: b\r\n folded"]
+    {
+        let input = format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{line}\r\n\r\n");
+        assert_eq!(read_every_way(&input), Err(Fault::MalformedHeader), "{line:?}");
+    }
+}
+
+#[test]
+fn a_line_feed_alone_ends_a_line_of_the_head_but_not_of_a_chunk() {
+    let (kept, surplus, _) = read_every_way("HTTP/1.1 200 OK\nContent-Length: 2\n\nok").unwrap();
+    assert_eq!((kept.body.as_slice(), surplus), (&b"ok"[..], 0));
+    let chunked = "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2\nok\n0\n\n";
+    assert_eq!(read_every_way(chunked), Err(Fault::BadChunk));
+}
+
+#[test]
+fn a_length_that_is_repeated_in_a_list_is_that_length() {
+    for value in ["2, 2", "2,2,2", " 2 ,\t2"] {
+        let input = format!("HTTP/1.1 200 OK\r\nContent-Length: {value}\r\nContent-Length: 2\r\n\r\nok");
+        assert_eq!(read_every_way(&input).unwrap().0.body, b"ok", "{value}");
+    }
+    for value in ["2, 3", "2,", ",2", "2, x", ", ", "2, 99999999999999999999"] {
+        let input = format!("HTTP/1.1 200 OK\r\nContent-Length: {value}\r\n\r\nok");
+        assert_eq!(read_every_way(&input), Err(Fault::BadLength), "{value}");
+    }
 }
 
 #[test]
 fn framing_that_contradicts_itself_is_refused() {
     for (headers, fault) in [
         ("Content-Length: 5\r\nTransfer-Encoding: chunked", Fault::ConflictingFraming),
-        ("Transfer-Encoding: gzip, chunked", Fault::ConflictingFraming),
+        ("Transfer-Encoding: gzip, chunked", Fault::BadTransferCoding),
+        ("Transfer-Encoding: chunked, chunked", Fault::BadTransferCoding),
+        ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", Fault::BadTransferCoding),
         ("Content-Length: 5\r\nContent-Length: 6", Fault::BadLength),
         ("Content-Length: -1", Fault::BadLength),
         ("Content-Length: 5x", Fault::BadLength),
