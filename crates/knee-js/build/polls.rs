@@ -23,7 +23,7 @@ const CHANGES: &[(&str, &str)] = &[
          \x20   if (likely(ctx->interrupt_counter > 0) || !rt->interrupt_handler)\n        return false;\n\
          \x20   if (rt->interrupt_handler(rt, rt->interrupt_opaque))\n        return true;\n\
          \x20   ctx->interrupt_counter = JS_INTERRUPT_COUNTER_INIT;\n    return false;\n}\n\n\
-         /* knee: a large block is filled by somebody */\n\
+         /* knee: a large block takes time to fill */\n\
          static inline void knee_allocates(JSContext *ctx, size_t size)\n\
          {\n    if (unlikely(size >= 4096))\n        knee_work(ctx, size / 64);\n}\n\n\
          void *js_calloc(JSContext *ctx, size_t count, size_t size)\n{\n    void *ptr;\n    knee_allocates(ctx, count * size);\n",

@@ -10,25 +10,26 @@ use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
 use super::bytes::buffer_of;
 use super::current::state;
+use super::define::Define as _;
 use super::{console, go_error, timers};
 
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     let globals = ctx.globals();
     let state = state(ctx)?;
-    globals.set("console", console::build(ctx)?)?;
+    globals.put("console", console::build(ctx)?)?;
     let environment = Object::new(ctx.clone())?;
     for (name, value) in &state.program.surroundings.environment {
-        environment.set(name.as_str(), value.as_str())?;
+        environment.put(name.as_str(), value.as_str())?;
     }
-    globals.set("__ENV", environment)?;
-    globals.set("open", Function::new(ctx.clone(), open)?.with_name("open")?)?;
+    globals.put("__ENV", environment)?;
+    globals.put("open", Function::new(ctx.clone(), open)?.with_name("open")?)?;
     let timers = timers::build(ctx)?;
     for name in timers::EXPORTS {
-        globals.set(*name, timers.get::<_, Value<'_>>(*name)?)?;
+        globals.put(*name, timers.get::<_, Value<'_>>(*name)?)?;
     }
-    globals.set("global", globals.clone())?;
-    globals.set("__VU", state.place.borrow().vu as f64)?;
+    globals.put("global", globals.clone())?;
+    globals.put("__VU", state.place.borrow().vu as f64)?;
     // k6 has no such global; scripts that feature-test for it would take another path here.
     globals.remove("queueMicrotask")?;
     Ok(())
