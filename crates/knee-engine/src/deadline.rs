@@ -53,6 +53,8 @@ impl Deadlines {
             next = next.max(timer.now()).saturating_add(pace);
             timer.sleep_until(next).await;
             let now = timer.now();
+            // The slots of users that are gone.
+            self.slots.borrow_mut().retain(|slot| Rc::strong_count(slot) > 1);
             for slot in self.slots.borrow().iter().filter(|slot| slot.at.get() <= now) {
                 slot.at.set(Nanos::MAX);
                 slot.passed.set(true);

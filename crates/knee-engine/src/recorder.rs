@@ -181,21 +181,24 @@ impl Recorder {
 
     /// Ends every open request at the end of the run: censored if it was sent, otherwise unsent.
     pub fn censor_all(&mut self, at: Nanos) {
-        for place in 0..self.flights.len() {
-            let Some(flight) = self.flights[place].take() else { continue };
-            self.free.push(place as u32);
-            let outcome = if flight.sent == Nanos::MAX { Outcome::Unsent } else { Outcome::Censored };
-            let finish = Finish {
-                outcome,
-                done: at,
-                status: None,
-                fault: None,
-                marks: Marks::default(),
-                counts: Counts::default(),
-                body: None,
-            };
-            self.close(&flight, &finish);
-        }
+        (0..self.flights.len() as u32).for_each(|place| self.censor(FlightId(place), at));
+    }
+
+    /// The same for one request, which no one waits for any more. If it has ended already, this does nothing.
+    pub fn censor(&mut self, id: FlightId, at: Nanos) {
+        let Some(flight) = self.flights[id.0 as usize].take() else { return };
+        self.free.push(id.0);
+        let outcome = if flight.sent == Nanos::MAX { Outcome::Unsent } else { Outcome::Censored };
+        let finish = Finish {
+            outcome,
+            done: at,
+            status: None,
+            fault: None,
+            marks: Marks::default(),
+            counts: Counts::default(),
+            body: None,
+        };
+        self.close(&flight, &finish);
     }
 
     /// Ends the interval at `at` and returns what it counted.

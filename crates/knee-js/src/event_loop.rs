@@ -4,21 +4,52 @@
 //! reports the time until which nothing is due.
 
 use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 
 use knee_core::unit::Nanos;
-use rquickjs::{Ctx, Function, Persistent};
-
-use knee_k6::http::answer::Answer;
+use rquickjs::function::Rest;
+use rquickjs::{Ctx, Function, Persistent, Value};
 
 /// A function that is kept between two calls.
 pub type Kept = Persistent<Function<'static>>;
 
+/// What a timer calls.
+#[derive(Clone)]
+pub struct Callback {
+    function: Kept,
+    arguments: Vec<Persistent<Value<'static>>>,
+}
+
+impl Callback {
+    /// A function, and what it is called with.
+    pub fn new<'js>(ctx: &Ctx<'js>, function: Function<'js>, arguments: Vec<Value<'js>>) -> Self {
+        let keep = |argument| Persistent::save(ctx, argument);
+        Self {
+            function: Persistent::save(ctx, function),
+            arguments: arguments.into_iter().map(keep).collect(),
+        }
+    }
+
+    /// Calls it.
+    pub fn call(self, ctx: &Ctx<'_>) -> rquickjs::Result<()> {
+        let arguments = self.arguments.into_iter().map(|argument| argument.restore(ctx));
+        let arguments: Vec<Value<'_>> = arguments.collect::<rquickjs::Result<_>>()?;
+        self.function.restore(ctx)?.call((Rest(arguments),))
+    }
+}
+
 /// A timer.
 struct Timer {
-    id: u32,
-    at: Nanos,
     every: Option<Nanos>,
-    callback: Kept,
+    callback: Callback,
+}
+
+/// The timers, in the order in which they are due.
+#[derive(Default)]
+struct Timers {
+    by_time: BTreeMap<(Nanos, u32), Timer>,
+    /// When each is due.
+    at: HashMap<u32, Nanos>,
 }
 
 /// A request that was begun: how its promise is settled.
@@ -34,24 +65,29 @@ pub struct Promised {
 /// Timers and open promises of one VU.
 #[derive(Default)]
 pub struct EventLoop {
-    timers: RefCell<Vec<Timer>>,
-    promised: RefCell<Vec<Promised>>,
+    timers: RefCell<Timers>,
+    promised: RefCell<HashMap<u64, Promised>>,
     last_timer: Cell<u32>,
     last_request: Cell<u64>,
 }
 
 impl EventLoop {
     /// Calls `callback` at `at`, and again at the interval `every`.
-    pub fn add_timer(&self, at: Nanos, every: Option<Nanos>, callback: Kept) -> u32 {
-        let id = self.last_timer.get() + 1;
+    pub fn add_timer(&self, at: Nanos, every: Option<Nanos>, callback: Callback) -> u32 {
+        let id = self.last_timer.get().wrapping_add(1);
         self.last_timer.set(id);
-        self.timers.borrow_mut().push(Timer { id, at, every, callback });
+        let mut timers = self.timers.borrow_mut();
+        timers.at.insert(id, at);
+        timers.by_time.insert((at, id), Timer { every, callback });
         id
     }
 
     /// Forgets a timer, if it is still there.
     pub fn clear_timer(&self, id: u32) {
-        self.timers.borrow_mut().retain(|timer| timer.id != id);
+        let mut timers = self.timers.borrow_mut();
+        let timer = timers.at.remove(&id).and_then(|at| timers.by_time.remove(&(at, id)));
+        drop(timers);
+        drop(timer);
     }
 
     /// A number for a request to be begun.
@@ -62,53 +98,46 @@ impl EventLoop {
 
     /// Expects the response to a request that was begun.
     pub fn promise(&self, promised: Promised) {
-        self.promised.borrow_mut().push(promised);
+        self.promised.borrow_mut().insert(promised.id, promised);
     }
 
     /// The promise behind a request that is done.
     pub fn take_promise(&self, id: u64) -> Option<Promised> {
-        let mut promised = self.promised.borrow_mut();
-        let place = promised.iter().position(|one| one.id == id)?;
-        Some(promised.swap_remove(place))
+        self.promised.borrow_mut().remove(&id)
     }
 
     /// The time until which nothing is due; `MAX` if only a request can change that, `None` without timers and
     /// requests.
     pub fn idle_until(&self) -> Option<Nanos> {
-        let timer = self.timers.borrow().iter().map(|timer| timer.at).min();
-        timer.or_else(|| (!self.promised.borrow().is_empty()).then_some(Nanos::MAX))
+        let first = self.timers.borrow().by_time.keys().next().map(|(at, _)| *at);
+        first.or_else(|| (!self.promised.borrow().is_empty()).then_some(Nanos::MAX))
     }
 
     /// Takes the timer that is due first, if one is due now; a repeated one stays. Does not read the time where there
     /// are no timers.
-    pub fn take_due<'js>(
-        &self,
-        ctx: &Ctx<'js>,
-        now: impl FnOnce() -> Nanos,
-    ) -> Option<rquickjs::Result<Function<'js>>> {
+    pub fn take_due(&self, now: impl FnOnce() -> Nanos) -> Option<Callback> {
         let mut timers = self.timers.borrow_mut();
-        if timers.is_empty() {
+        let first = timers.by_time.first_entry()?;
+        let now = now();
+        let (at, id) = *first.key();
+        if at > now {
             return None;
         }
-        let now = now();
-        let due = timers.iter().enumerate().filter(|(_, timer)| timer.at <= now);
-        let (place, _) = due.min_by_key(|(_, timer)| (timer.at, timer.id))?;
-        let callback = match timers[place].every {
-            Some(every) => {
-                timers[place].at = now.saturating_add(every);
-                timers[place].callback.clone()
-            }
-            None => timers.remove(place).callback,
+        let timer = first.remove();
+        let Some(every) = timer.every else {
+            timers.at.remove(&id);
+            return Some(timer.callback);
         };
-        Some(callback.restore(ctx))
+        let next = now.saturating_add(every);
+        let callback = timer.callback.clone();
+        timers.at.insert(id, next);
+        timers.by_time.insert((next, id), timer);
+        Some(callback)
     }
 
     /// Forgets everything. To be called before the runtime ends, and when an iteration does.
     pub fn clear(&self) {
-        self.timers.borrow_mut().clear();
-        self.promised.borrow_mut().clear();
+        drop(self.timers.take());
+        drop(self.promised.take());
     }
 }
-
-/// A response to a request that was begun.
-pub type Settled = (u64, Answer);

@@ -13,6 +13,8 @@
     allow(clippy::float_cmp, reason = "tests expect exact values and build what they pass in place")
 )]
 
+pub mod batch_queue;
+
 pub mod event_loop;
 
 pub mod handled;

@@ -22,11 +22,15 @@ pub mod current;
 
 pub mod data;
 
+pub mod define;
+
 pub mod encoding;
 
 pub mod execution;
 
 pub mod expected;
+
+pub mod factory;
 
 pub mod global;
 
@@ -40,6 +44,8 @@ pub mod jar;
 
 pub mod k6;
 
+pub mod mark;
+
 pub mod metrics;
 
 pub mod page;
@@ -49,6 +55,8 @@ pub mod params;
 pub mod perform;
 
 pub mod response;
+
+pub mod text;
 
 pub mod timers;
 

@@ -3,6 +3,7 @@
 //! Shared by the script's stack and the VU around it, both on one thread.
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,6 +17,7 @@ use crate::op::{Op, Reply};
 use crate::program::{HttpDefaults, Program};
 use crate::runtime::fiber::Link;
 use crate::runtime::thrown::Thrown;
+use knee_k6::account::Account;
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
 use knee_k6::http::send::Targets;
@@ -29,6 +31,8 @@ pub const SLICE: Nanos = Nanos::from_millis(2);
 pub struct State {
     /// The script.
     pub program: Arc<Program>,
+    /// The VU's memory.
+    pub account: Account,
     /// Passes control to the VU and back.
     pub link: Link<Reply, Op>,
     /// The run's clock; of the thread until the run begins.
@@ -70,7 +74,18 @@ pub struct State {
     /// The run as a whole.
     execution_info: RefCell<Rc<ExecutionInfo>>,
     /// Rejected promises that were not caught.
-    rejections: RefCell<Vec<(Persistent<Value<'static>>, Thrown)>>,
+    rejections: RefCell<Rejections>,
+}
+
+/// A value of the VU's runtime, kept between two steps of its script.
+type Kept = Persistent<Value<'static>>;
+
+/// Rejected promises that were not caught, with the reason of each and its place in their order.
+#[derive(Default)]
+struct Rejections {
+    by_promise: HashMap<Kept, (u64, Kept)>,
+    /// Promises rejected so far, caught ones included.
+    count: u64,
 }
 
 /// Facts of the run and of the VU's scenario, as `k6/execution` shows them.
@@ -219,6 +234,7 @@ impl State {
     pub fn new(program: Arc<Program>, link: Link<Reply, Op>, targets: Rc<Targets>) -> Self {
         let clock = MonotonicClock::start();
         Self {
+            account: Account::new(program.surroundings.limits.memory),
             program,
             link,
             clock: Cell::new(clock),
@@ -244,42 +260,45 @@ impl State {
         }
     }
 
-    /// A promise was rejected, or a rejection was caught after all.
+    /// A promise was rejected, or a rejection was caught after all. QuickJS calls this in the middle of a step of the
+    /// script, so nothing is done here that could run more of it: the reason is not even read.
     pub fn rejected<'js>(&self, ctx: &Ctx<'js>, promise: &Value<'js>, reason: &Value<'js>, handled: bool) {
+        let promise = Persistent::save(ctx, promise.clone());
         let mut rejections = self.rejections.borrow_mut();
-        if handled {
-            let same = |kept: &Persistent<Value<'static>>| {
-                kept.clone().restore(ctx).is_ok_and(|kept| kept == *promise)
-            };
-            rejections.retain(|(kept, _)| !same(kept));
-            return;
-        }
-        let thrown = Thrown::of(ctx, reason).in_promise();
-        rejections.push((Persistent::save(ctx, promise.clone()), thrown));
+        let before = if handled {
+            rejections.by_promise.remove(&promise)
+        } else {
+            rejections.count += 1;
+            let place = rejections.count;
+            rejections.by_promise.insert(promise, (place, Persistent::save(ctx, reason.clone())))
+        };
+        drop(rejections);
+        drop(before);
     }
 
     /// The first uncaught rejection.
-    pub fn take_rejection(&self) -> Option<Thrown> {
-        let mut rejections = self.rejections.borrow_mut();
-        let first = (!rejections.is_empty()).then(|| rejections.remove(0));
-        rejections.clear();
-        first.map(|(_, thrown)| thrown)
+    pub fn take_rejection(&self, ctx: &Ctx<'_>) -> Option<Thrown> {
+        let rejections = std::mem::take(&mut self.rejections.borrow_mut().by_promise);
+        let (_, reason) = rejections.into_values().min_by_key(|(place, _)| *place)?;
+        let reason = reason.restore(ctx).ok()?;
+        Some(Thrown::of(ctx, &reason).in_promise())
     }
 
-    /// Number of uncaught rejections so far.
-    pub fn count_rejections(&self) -> usize {
-        self.rejections.borrow().len()
+    /// Number of rejections so far.
+    pub fn count_rejections(&self) -> u64 {
+        self.rejections.borrow().count
     }
 
     /// Forgets the rejections after the first `count`, because the caller got the error.
-    pub fn forget_rejections(&self, count: usize) {
-        self.rejections.borrow_mut().truncate(count);
+    pub fn forget_rejections(&self, count: u64) {
+        self.rejections.borrow_mut().by_promise.retain(|_, (place, _)| *place <= count);
     }
 
     /// Forgets timers, promises and whatever else is a value of the runtime.
     pub fn forget_values(&self) {
         self.events.clear();
-        self.rejections.borrow_mut().clear();
+        let rejections = std::mem::take(&mut self.rejections.borrow_mut().by_promise);
+        drop(rejections);
     }
 
     /// The run as a whole.
@@ -321,8 +340,11 @@ impl State {
         if self.quitting.get() {
             return None;
         }
+        let is_waiting = !matches!(op, Op::Begin(..));
         let reply = self.link.pause(op);
-        self.since.set(None);
+        if is_waiting {
+            self.since.set(None);
+        }
         match reply {
             Some(Reply::Quit) | None => {
                 self.quitting.set(true);

@@ -12,6 +12,7 @@ use knee_engine::http::client::Client;
 use knee_engine::timer::Timer;
 use tokio::task::JoinSet;
 
+use crate::batch_queue::{BatchLimits, BatchQueue, HostPlace};
 use crate::op::{Call, Ended, Op, Reply};
 use crate::program::Program;
 use crate::runtime::fiber::Fiber;
@@ -113,16 +114,22 @@ impl Vu {
         self.cut = iteration.cut;
         self.call_times = Some(CallTimes { due: iteration.due, earliest: iteration.earliest });
         let mut reply = Reply::Call(call);
+        let mut has_waited = false;
         loop {
             reply = match self.fiber.resume(reply) {
                 Some(Op::Rest(ended)) => {
-                    if !self.begun.is_empty() {
-                        self.begun.abort_all();
-                        while self.begun.try_join_next().is_some() {}
+                    // Requests that no code waits for end with the iteration, and are accounted for as cut off.
+                    self.begun.shutdown().await;
+                    if !has_waited {
+                        // Calls that never wait, one after the other, must not keep other VUs waiting.
+                        tokio::task::yield_now().await;
                     }
                     return ended;
                 }
-                Some(op) => self.perform(&sender, op).await,
+                Some(op) => {
+                    has_waited |= !matches!(op, Op::Begin(..));
+                    self.perform(&sender, op).await
+                }
                 None => return Ended::Cut,
             };
             if self.cut != Nanos::MAX && sender.timer.now() >= self.cut {
@@ -184,31 +191,26 @@ impl Vu {
         requests: Vec<Rc<Request>>,
     ) -> Vec<Box<Answer>> {
         let http = self.state.http.borrow().clone();
-        let all = requests.len();
-        let mut waiting: Vec<(usize, Rc<Request>)> = requests.into_iter().enumerate().rev().collect();
-        let mut under_way: JoinSet<(usize, Box<Answer>, Client)> = JoinSet::new();
-        let mut hosts: Vec<Rc<Request>> = Vec::new();
-        let mut answers: Vec<Option<Box<Answer>>> = (0..all).map(|_| None).collect();
-        let host = |request: &Request| request.target.origin.clone();
+        let limits = BatchLimits { total: http.batch, per_host: http.batch_per_host };
+        let hosts = requests.iter().map(|request| request.target.origin.clone());
+        let mut queue = BatchQueue::new(hosts, limits);
+        let mut under_way: JoinSet<(usize, HostPlace, Box<Answer>, Client)> = JoinSet::new();
+        let mut answers: Vec<Option<Box<Answer>>> = requests.iter().map(|_| None).collect();
         loop {
-            while hosts.len() < http.batch.max(1) {
-                let free = |request: &Request| {
-                    let same = hosts.iter().filter(|other| host(other) == host(request)).count();
-                    http.batch_per_host == 0 || same < http.batch_per_host
-                };
-                let Some(place) = waiting.iter().rposition(|(_, request)| free(request)) else { break };
-                let (number, request) = waiting.remove(place);
-                hosts.push(request.clone());
+            // What was not sent when the iteration ends is not sent any more.
+            while self.cut == Nanos::MAX || sender.timer.now() < self.cut {
+                let Some((number, host)) = queue.begin() else { break };
+                let request = requests[number].clone();
                 let call_times = self.take_call_times(sender);
                 let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
                 under_way.spawn_local(async move {
                     let answer = sender.send(&mut client, &request, call_times, cut).await;
-                    (number, answer, client)
+                    (number, host, answer, client)
                 });
             }
             match under_way.join_next().await {
-                Some(Ok((number, answer, client))) => {
-                    hosts.retain(|request| !Rc::ptr_eq(request, &answer.request));
+                Some(Ok((number, host, answer, client))) => {
+                    queue.end(host);
                     answers[number] = Some(answer);
                     self.clients.push(client);
                 }

@@ -55,7 +55,7 @@ pub fn live(
     // The VU makes one cell for one world, so it is empty.
     let _ = cell.set(state.clone());
     let limits = program.surroundings.limits;
-    let built = Runtime::new_with_alloc(Allowance::new(limits.memory)).and_then(|runtime| {
+    let built = Runtime::new_with_alloc(Allowance::new(state.account.clone())).and_then(|runtime| {
         runtime.set_max_stack_size(limits.stack.saturating_sub(STACK_MARGIN));
         runtime.set_gc_threshold(GC_THRESHOLD);
         let breathing = state.clone();
@@ -199,16 +199,21 @@ impl<'js> Script<'js> {
         Ok(value)
     }
 
-    /// Sets the globals with the numbers of the VU and of its iteration.
+    /// Sets the globals with the numbers of the VU and of its iteration. They can be what the script has made of them,
+    /// so that its code runs here.
     fn number(&self, ctx: &Ctx<'js>, state: &State, during: Stage) -> rquickjs::Result<()> {
-        let place = state.place.borrow();
+        if during != Stage::Iteration {
+            return Ok(());
+        }
+        let (vu, iteration) = {
+            let place = state.place.borrow();
+            (place.vu, place.iteration)
+        };
         let globals = ctx.globals();
-        if during == Stage::Iteration {
-            globals.set(self.iteration.clone(), place.iteration as f64)?;
-            if state.activated.replace(false) {
-                globals.set("__VU", place.vu as f64)?;
-                globals.set("__ENV", global::environment(ctx, state)?)?;
-            }
+        globals.set(self.iteration.clone(), iteration as f64)?;
+        if state.activated.replace(false) {
+            globals.set("__VU", vu as f64)?;
+            globals.set("__ENV", global::environment(ctx, state)?)?;
         }
         Ok(())
     }
@@ -240,11 +245,11 @@ fn settle<'js>(
             };
             return rejected.transpose().map_err(thrown);
         }
-        if let Some(thrown) = state.take_rejection() {
+        if let Some(thrown) = state.take_rejection(ctx) {
             return Err(thrown);
         }
-        if let Some(callback) = state.events.take_due(ctx, || state.now()) {
-            callback.and_then(|callback| callback.call::<_, ()>(())).map_err(caught)?;
+        if let Some(callback) = state.events.take_due(|| state.now()) {
+            callback.call(ctx).map_err(caught)?;
             continue;
         }
         let Some(until) = state.events.idle_until() else { break };

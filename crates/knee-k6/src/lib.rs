@@ -7,6 +7,8 @@
     allow(clippy::float_cmp, reason = "tests expect exact values and build what they pass in place")
 )]
 
+pub mod account;
+
 pub mod data;
 
 pub mod digest;

@@ -13,6 +13,7 @@ use serde::de::IgnoredAny;
 use super::position::Place;
 use super::trouble::Trouble;
 use super::{commonjs, specifier, syntax, typescript};
+use crate::module::define::Define as _;
 use crate::module::web;
 use crate::program::{Compiled, Program};
 use crate::runtime::bytecode::Bytecode;
@@ -93,7 +94,7 @@ fn describe(module: &Module<'_, Declared>, state: &Rc<State>, name: &str) -> Res
     let resolve = move |ctx: Ctx<'_>, specifier: Coerced<String>| {
         specifier::resolve(&base, &specifier.0).map_err(|trouble| refuse(&ctx, &program, trouble))
     };
-    meta.set("resolve", Function::new(meta.ctx().clone(), resolve)?.with_name("resolve")?)
+    meta.put("resolve", Function::new(meta.ctx().clone(), resolve)?.with_name("resolve")?)
 }
 
 fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compiled, Module<'js, Declared>)> {
@@ -177,7 +178,7 @@ fn syntax_error(ctx: &Ctx<'_>, name: &str, message: &str, place: Place) -> Error
     let build = || -> Result<Object<'_>> {
         let constructor: Constructor<'_> = ctx.globals().get("SyntaxError")?;
         let error: Object<'_> = constructor.construct((message,))?;
-        error.set("stack", format!("    at {name}:{}:{}\n", place.0, place.1))?;
+        error.put("stack", format!("    at {name}:{}:{}\n", place.0, place.1))?;
         Ok(error)
     };
     match build() {

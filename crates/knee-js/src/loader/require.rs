@@ -14,6 +14,7 @@ use super::commonjs::{hidden, shown};
 use super::trouble::Trouble;
 use super::{compile, specifier};
 use crate::module::current::state;
+use crate::module::define::Define as _;
 use crate::module::{global, go_error};
 use crate::state::State;
 
@@ -22,7 +23,7 @@ const TOO_LATE: &str = "the \"require\" function is only available in the init s
 
 /// Puts `require` into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
-    ctx.globals().set("require", Function::new(ctx.clone(), require)?.with_name("require")?)
+    ctx.globals().put("require", Function::new(ctx.clone(), require)?.with_name("require")?)
 }
 
 /// `require(specifier)`.
@@ -65,9 +66,9 @@ fn run<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Value<'js>> {
     }
     let body = compile::body(ctx, state, name)?;
     let (module, exports) = (Object::new(ctx.clone())?, Object::new(ctx.clone())?);
-    module.set("exports", exports.clone())?;
+    module.put("exports", exports.clone())?;
     // Before it runs: of two files that require each other, one sees what there is of the other.
-    ran.set(name, module.clone())?;
+    ran.put(name, module.clone())?;
     if let Err(error) = body.call::<_, Value<'js>>((This(exports.clone()), module.clone(), exports)) {
         ran.remove(name)?;
         return Err(error);
@@ -107,7 +108,7 @@ pub fn show<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<Module<'js
     // Writing into a text cannot fail.
     let _ = write!(source, "export default {default};");
     let module = Module::declare(ctx.clone(), shown(name), source)?;
-    module.meta()?.set("exports", exports)?;
+    module.meta()?.put("exports", exports)?;
     Ok(module)
 }
 

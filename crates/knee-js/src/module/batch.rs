@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
-use rquickjs::{Array, Coerced, Ctx, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, Object, Result, Value};
 
 use super::current::{cut, state};
+use super::define::{Define as _, array_of, elements};
+use super::mark::is_url;
 use super::params::{self, Wanted};
 use super::perform::{refuse, settle};
 use super::{argument, go_error};
@@ -18,33 +20,34 @@ pub fn batch<'js>(ctx: Ctx<'js>, wanted: Value<'js>) -> Result<Value<'js>> {
         return Err(go_error::throw(&ctx, "Using batch in the init context is not supported"));
     }
     let (keys, values) = listed(&ctx, &wanted)?;
-    let made = values.iter().map(|value| one(&ctx, value)).collect::<Result<Vec<Made>>>()?;
+    let ready = || if state.breathe() { Err(cut(&ctx)) } else { Ok(()) };
+    let each = |value| ready().and_then(|()| one(&ctx, value));
+    let made = values.iter().map(each).collect::<Result<Vec<Made>>>()?;
     let requests = made.iter().filter_map(|made| made.as_ref().ok().cloned()).collect();
     let Some(Reply::Answers(answers)) = state.ask(Op::FetchAll(requests)) else { return Err(cut(&ctx)) };
     let mut answers = answers.into_iter();
-    let settle = |made: &Made| match made {
+    let mut settle = |made: &Made| match made {
         Err(refused) => refuse(&ctx, &state, refused),
         Ok(_) => match answers.next() {
             Some(answer) => settle(&ctx, &state, answer),
             None => Err(cut(&ctx)),
         },
     };
+    let settle = |made| ready().and_then(|()| settle(made));
     let answers = made.iter().map(settle).collect::<Result<Vec<_>>>()?;
     if let Some(keys) = keys {
         let object = Object::new(ctx)?;
-        keys.iter().zip(answers).try_for_each(|(key, answer)| object.set(key.as_str(), answer))?;
+        keys.iter().zip(answers).try_for_each(|(key, answer)| object.put(key.as_str(), answer))?;
         return Ok(object.into_value());
     }
-    let array = Array::new(ctx)?;
-    answers.into_iter().enumerate().try_for_each(|(place, answer)| array.set(place, answer))?;
-    Ok(array.into_value())
+    Ok(array_of(&ctx, answers.into_iter().map(Ok))?.into_value())
 }
 
 type Listed<'js> = (Option<Vec<String>>, Vec<Value<'js>>);
 
 fn listed<'js>(ctx: &Ctx<'js>, wanted: &Value<'js>) -> Result<Listed<'js>> {
     if let Some(array) = wanted.as_array() {
-        return Ok((None, array.iter().collect::<Result<_>>()?));
+        return Ok((None, elements(array)?.collect::<Result<_>>()?));
     }
     let words = format!("invalid http.batch() argument type {}", argument::kind(wanted));
     let object = wanted.as_object().ok_or_else(|| go_error::throw(ctx, &words))?;
@@ -68,7 +71,7 @@ fn one<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Result<Made> {
             let at = |place| array.get::<Value<'js>>(place);
             (method(Some(at(0)?))?, at(1)?, at(2)?, at(3)?)
         }
-        (None, Some(object)) if object.get::<_, Option<bool>>("__url")? != Some(true) => {
+        (None, Some(object)) if !is_url(object) => {
             let at = |name| object.get::<_, Value<'js>>(name);
             (method(Some(at("method")?))?, at("url")?, at("body")?, at("params")?)
         }

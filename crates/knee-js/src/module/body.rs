@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use rquickjs::{Coerced, Object, Result, Value};
 
-use super::argument;
 use super::bytes::bytes_of;
+use super::define::elements;
+use super::{argument, mark};
 use knee_k6::http::request::Request;
 
 /// Gives `request` its body, the header that goes with it, and the encoding it asked for.
@@ -42,10 +43,7 @@ fn bytes_or_form(request: &mut Request, body: &Value<'_>) -> Result<Option<Vec<u
 /// An object as a form: with files in it as multipart, otherwise URL-encoded.
 fn form(request: &mut Request, object: &Object<'_>) -> Result<Vec<u8>> {
     let fields: Vec<(String, Value<'_>)> = object.props().collect::<Result<_>>()?;
-    let is_file = |value: &Value<'_>| {
-        let object = value.as_object();
-        object.is_some_and(|object| object.get::<_, Option<bool>>("__file").ok().flatten() == Some(true))
-    };
+    let is_file = |value: &Value<'_>| value.as_object().is_some_and(mark::is_file);
     let has_type = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     if fields.iter().any(|(_, value)| is_file(value)) {
         let boundary = format!("{:032x}{:028x}", rand::random::<u128>(), rand::random::<u64>());
@@ -64,8 +62,8 @@ fn form(request: &mut Request, object: &Object<'_>) -> Result<Vec<u8>> {
     for (name, value) in fields {
         match value.as_array() {
             Some(array) => {
-                for element in array.iter::<Coerced<String>>() {
-                    pairs.push((name.clone(), element?.0));
+                for element in elements(array)? {
+                    pairs.push((name.clone(), element?.get::<Coerced<String>>()?.0));
                 }
             }
             None => pairs.push((name, value.get::<Coerced<String>>()?.0)),

@@ -11,6 +11,7 @@ use rquickjs::{Coerced, Ctx, Function, Object, Result, Symbol, Type, Value};
 
 use super::bytes::bytes_of;
 use super::current::state;
+use super::define::{Define as _, length};
 use crate::program::LogLevel;
 
 /// Depth limit of shown values, well within the stack of a VU.
@@ -29,7 +30,7 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
         ("error", LogLevel::Error),
     ] {
         let say = move |ctx: Ctx<'js>, values: Rest<Value<'js>>| say(&ctx, level, &values.0);
-        object.set(name, Function::new(ctx.clone(), say)?.with_name(name)?)?;
+        object.put(name, Function::new(ctx.clone(), say)?.with_name(name)?)?;
     }
     Ok(object)
 }
@@ -98,7 +99,7 @@ impl<'js> Picture<'js> {
         }
         self.around.push(value.clone());
         let shown = match (value.as_array(), value.as_object()) {
-            (Some(array), _) => self.list(array.len(), |place| array.get(place)),
+            (Some(array), _) => self.list(length(array)? as usize, |place| array.get(place)),
             (None, Some(object)) => self.show_object(object),
             (None, None) => Ok(()),
         };

@@ -13,6 +13,8 @@ use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, JsLifetime, Object, 
 
 use super::argument::{self, bytes_argument, text};
 use super::bytes::buffer_of;
+use super::current::worked;
+use super::define::Define as _;
 use super::go_error;
 use knee_k6::digest::{self, Form, NAMES};
 
@@ -44,13 +46,13 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
         let digest = move |ctx: Ctx<'js>, input: Opt<Value<'js>>, form: Opt<Value<'js>>| {
             whole(&ctx, name, input, form)
         };
-        object.set(name, Function::new(ctx.clone(), digest)?.with_name(name)?)?;
+        object.put(name, Function::new(ctx.clone(), digest)?.with_name(name)?)?;
     }
-    object.set("createHash", Function::new(ctx.clone(), create_hash)?.with_name("createHash")?)?;
-    object.set("createHMAC", Function::new(ctx.clone(), create_hmac)?.with_name("createHMAC")?)?;
-    object.set("hmac", Function::new(ctx.clone(), hmac)?.with_name("hmac")?)?;
-    object.set("hexEncode", Function::new(ctx.clone(), hex_encode)?.with_name("hexEncode")?)?;
-    object.set("randomBytes", Function::new(ctx.clone(), random_bytes)?.with_name("randomBytes")?)?;
+    object.put("createHash", Function::new(ctx.clone(), create_hash)?.with_name("createHash")?)?;
+    object.put("createHMAC", Function::new(ctx.clone(), create_hmac)?.with_name("createHMAC")?)?;
+    object.put("hmac", Function::new(ctx.clone(), hmac)?.with_name("hmac")?)?;
+    object.put("hexEncode", Function::new(ctx.clone(), hex_encode)?.with_name("hexEncode")?)?;
+    object.put("randomBytes", Function::new(ctx.clone(), random_bytes)?.with_name("randomBytes")?)?;
     Ok(object)
 }
 
@@ -71,12 +73,14 @@ impl Hasher {
     pub fn update<'js>(&self, ctx: Ctx<'js>, input: Opt<Value<'js>>) -> Result<()> {
         let bytes = bytes_argument(&ctx, &or_nothing(&ctx, input))?;
         self.state.borrow_mut().update(&bytes);
-        Ok(())
+        worked(&ctx, bytes.len())
     }
 
     /// The digest of everything up to now.
     pub fn digest<'js>(&self, ctx: Ctx<'js>, form: Opt<Value<'js>>) -> Result<Value<'js>> {
-        write(&ctx, &self.state.borrow().digest(), form)
+        // Reading the form can run code of the script, which can feed this digest.
+        let digest = self.state.borrow().digest();
+        write(&ctx, &digest, form)
     }
 }
 
@@ -112,6 +116,7 @@ fn whole<'js>(
     };
     let mut hasher = hasher(ctx, name, None)?;
     hasher.update(&bytes);
+    worked(ctx, bytes.len())?;
     write(ctx, &hasher.digest(), form)
 }
 
@@ -139,7 +144,9 @@ fn hmac<'js>(
 ) -> Result<Value<'js>> {
     let key = bytes_argument(&ctx, &or_nothing(&ctx, key))?;
     let mut hasher = hasher(&ctx, &text(name)?, Some(&key))?;
-    hasher.update(&bytes_argument(&ctx, &or_nothing(&ctx, input))?);
+    let input = bytes_argument(&ctx, &or_nothing(&ctx, input))?;
+    hasher.update(&input);
+    worked(&ctx, input.len())?;
     write(&ctx, &hasher.digest(), form)
 }
 
@@ -158,5 +165,6 @@ fn random_bytes<'js>(ctx: Ctx<'js>, size: Opt<Value<'js>>) -> Result<ArrayBuffer
     }
     let mut bytes = vec![0; size as usize];
     rand::rng().fill_bytes(&mut bytes);
+    worked(&ctx, bytes.len())?;
     buffer_of(&ctx, bytes)
 }

@@ -31,6 +31,14 @@ pub fn state(ctx: &Ctx<'_>) -> Result<Rc<State>> {
     slot.map(|slot| slot.state.clone()).ok_or_else(|| Exception::throw_internal(ctx, "no VU is running"))
 }
 
+/// Bytes that a function of ours handles in about the time of one slice of a script.
+const SLICE_BYTES: usize = 256 << 10;
+
+/// To be called after work on so many bytes at once: lets other VUs run if it was much. Fails if the script must end.
+pub fn worked(ctx: &Ctx<'_>, bytes: usize) -> Result<()> {
+    if bytes < SLICE_BYTES || !state(ctx)?.breathe() { Ok(()) } else { Err(cut(ctx)) }
+}
+
 /// The error that ends a script when everything is to end.
 pub fn cut(ctx: &Ctx<'_>) -> Error {
     end(ctx, "interrupted")

@@ -3,75 +3,82 @@
 //! An element is parsed each time it is asked for and frozen, so that no VU can change what
 //! another one sees.
 
-use std::rc::Rc;
-
-use rquickjs::function::{Constructor, Opt};
+use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
 use super::current::state;
-use super::go_error;
+use super::define::{self, Define as _};
+use super::{factory, go_error};
 use knee_k6::data::Elements;
 
 /// Its exports.
 pub const EXPORTS: &[&str] = &["SharedArray"];
 
-/// Shows elements as an array: `(length, element) => array`.
-const SHOW: &str = r"(length, element) => {
-  const freeze = (value) => {
+/// The constructor: `(make) => SharedArray`, where `make(name, source)` has the number of elements and a function that
+/// parses one. Shows them as an array. Keeps the functions that it needs, whatever becomes of the globals.
+const SHOW: &str = r"(make) => {
+  const { values, freeze, defineProperty } = Object;
+  const { isInteger } = Number;
+  const { from } = Array;
+  const constant = (value) => {
     if (value !== null && typeof value === 'object') {
-      Object.values(value).forEach(freeze);
-      Object.freeze(value);
+      const parts = values(value);
+      for (let at = 0; at < parts.length; at++) constant(parts[at]);
+      freeze(value);
     }
     return value;
   };
   const place = (key) => {
     if (typeof key !== 'string') return -1;
-    const number = Number(key);
-    return Number.isInteger(number) && number >= 0 && String(number) === key ? number : -1;
+    const number = +key;
+    return isInteger(number) && number >= 0 && '' + number === key ? number : -1;
   };
   const refuse = () => { throw new TypeError('SharedArray is immutable'); };
-  return new Proxy([], {
-    get(target, key) {
-      if (key === 'length') return length;
-      const at = place(key);
-      if (at >= 0) return at < length ? freeze(element(at)) : undefined;
-      return Array.prototype[key];
-    },
-    has(target, key) {
-      const at = place(key);
-      return at >= 0 ? at < length : key in target;
-    },
-    ownKeys() {
-      return [...Array.from({ length }, (_, at) => String(at)), 'length'];
-    },
-    getOwnPropertyDescriptor(target, key) {
-      const at = place(key);
-      if (at >= 0 && at < length) {
-        return { value: freeze(element(at)), enumerable: true, configurable: true, writable: true };
-      }
-      return key === 'length' ? { value: length, enumerable: false, configurable: false, writable: true } : undefined;
-    },
-    set: refuse,
-    deleteProperty: refuse,
-    defineProperty: refuse,
-  });
+  return function SharedArray(name, source) {
+    const { length, element } = make(name, source);
+    return new Proxy([], {
+      __proto__: null,
+      get(target, key) {
+        if (key === 'length') return length;
+        const at = place(key);
+        if (at >= 0) return at < length ? constant(element(at)) : undefined;
+        return Array.prototype[key];
+      },
+      has(target, key) {
+        const at = place(key);
+        return at >= 0 ? at < length : key in target;
+      },
+      ownKeys() {
+        return from({ length: length + 1 }, (_, at) => (at < length ? '' + at : 'length'));
+      },
+      getOwnPropertyDescriptor(target, key) {
+        const at = place(key);
+        const found = { __proto__: null, enumerable: true, configurable: true, writable: true };
+        if (at >= 0 && at < length) return { ...found, value: constant(element(at)) };
+        return key === 'length' ? { ...found, value: length, enumerable: false, configurable: false } : undefined;
+      },
+      set: refuse,
+      deleteProperty: refuse,
+      defineProperty: refuse,
+    });
+  };
 }";
 
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    let show: Function<'js> = ctx.eval(SHOW)?;
-    let make = move |ctx: Ctx<'js>, name: Opt<Coerced<String>>, source: Opt<Value<'js>>| {
-        shared_array(&ctx, &show, name.0.map(|name| name.0), source.0)
+    let make = |ctx: Ctx<'js>, name: Opt<Coerced<String>>, source: Opt<Value<'js>>| {
+        shared_array(&ctx, name.0.map(|name| name.0), source.0)
     };
-    let prototype = Object::new(ctx.clone())?;
-    object.set("SharedArray", Constructor::new_prototype(ctx, prototype, make)?)?;
+    let show = factory::function(ctx, "data", SHOW)?;
+    let constructor: Function<'js> = show.call((Function::new(ctx.clone(), make)?,))?;
+    object.put("SharedArray", constructor)?;
     Ok(object)
 }
 
+/// The number of elements of a shared array, and a function that parses one.
 fn shared_array<'js>(
     ctx: &Ctx<'js>,
-    show: &Function<'js>,
     name: Option<String>,
     source: Option<Value<'js>>,
 ) -> Result<Object<'js>> {
@@ -87,15 +94,16 @@ fn shared_array<'js>(
         Some(elements) => elements,
         None => state.program.keep_array(&name, elements_of(ctx, source)?),
     };
-    let elements = Rc::new(elements);
-    let length = elements.len();
-    let element = Function::new(ctx.clone(), move |ctx: Ctx<'js>, place: f64| -> Result<Value<'js>> {
+    let made = Object::new(ctx.clone())?;
+    made.put("length", elements.len() as f64)?;
+    let element = move |ctx: Ctx<'js>, place: f64| -> Result<Value<'js>> {
         match elements.get(place as usize) {
             Some(json) => ctx.json_parse(json),
             None => Ok(Value::new_undefined(ctx)),
         }
-    })?;
-    show.call((length as f64, element))
+    };
+    made.put("element", Function::new(ctx.clone(), element)?)?;
+    Ok(made)
 }
 
 fn elements_of<'js>(ctx: &Ctx<'js>, source: Option<Value<'js>>) -> Result<Elements> {
@@ -106,7 +114,7 @@ fn elements_of<'js>(ctx: &Ctx<'js>, source: Option<Value<'js>>) -> Result<Elemen
     let words = "only arrays can be made into SharedArray";
     let array = value.as_array().ok_or_else(|| go_error::throw(ctx, words))?;
     let mut elements = Elements::default();
-    for element in array.iter::<Value<'js>>() {
+    for element in define::elements(array)? {
         let json = ctx.json_stringify(element?)?;
         elements.push(&json.map_or_else(|| Ok("null".to_owned()), |json| json.to_string())?);
     }

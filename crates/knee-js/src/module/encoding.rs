@@ -7,6 +7,7 @@ use rquickjs::{Ctx, Function, IntoJs, Object, Result, Value};
 
 use super::argument::{bytes_argument, text};
 use super::bytes::buffer_of;
+use super::define::Define as _;
 use super::go_error;
 use knee_k6::encoding::Alphabet;
 
@@ -16,8 +17,8 @@ pub const EXPORTS: &[&str] = &["b64encode", "b64decode"];
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    object.set("b64encode", Function::new(ctx.clone(), encode)?.with_name("b64encode")?)?;
-    object.set("b64decode", Function::new(ctx.clone(), decode)?.with_name("b64decode")?)?;
+    object.put("b64encode", Function::new(ctx.clone(), encode)?.with_name("b64encode")?)?;
+    object.put("b64decode", Function::new(ctx.clone(), decode)?.with_name("b64decode")?)?;
     Ok(object)
 }
 

@@ -11,7 +11,8 @@ use rquickjs::object::Accessor;
 use rquickjs::{Coerced, Ctx, Exception, Function, IntoJs, Object, Result, Value};
 
 use super::current::state;
-use super::go_error;
+use super::define::Define as _;
+use super::{factory, go_error};
 use crate::runtime::thrown::{Thrown, end};
 use crate::state::State;
 
@@ -21,32 +22,33 @@ pub const EXPORTS: &[&str] = &["instance", "scenario", "test", "vu"];
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    object.set("scenario", scenario(ctx)?)?;
-    object.set("instance", instance(ctx)?)?;
-    object.set("test", test(ctx)?)?;
-    object.set("vu", vu(ctx)?)?;
+    object.put("scenario", scenario(ctx)?)?;
+    object.put("instance", instance(ctx)?)?;
+    object.put("test", test(ctx)?)?;
+    object.put("vu", vu(ctx)?)?;
     Ok(object)
 }
 
 /// What `import exec from` gives: the same, except that reaching for a part too early throws.
 pub fn guarded<'js>(ctx: &Ctx<'js>, module: &Object<'js>) -> Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    for (name, too_early) in [
-        ("instance", "getting instance information in the init context is not supported"),
-        ("scenario", NO_SCENARIO),
-        ("vu", "getting VU information in the init context is not supported"),
-    ] {
-        let part: Object<'js> = module.get(name)?;
-        let get = move |ctx: Ctx<'js>| -> Result<Object<'js>> {
-            if state(&ctx)?.init.get() {
-                return Err(go_error::throw(&ctx, too_early));
-            }
-            Ok(part.clone())
-        };
-        object.prop(name, Accessor::new_get(get).enumerable().configurable())?;
-    }
-    object.set("test", module.get::<_, Object<'js>>("test")?)?;
-    Ok(object)
+    const GUARD: &str = r"(module, ready) => {
+      const guarded = {};
+      const { defineProperty } = Object;
+      const guard = (name, tooEarly) => defineProperty(guarded, name, {
+        __proto__: null, enumerable: true, configurable: true, get: () => { ready(tooEarly); return module[name]; },
+      });
+      guard('instance', 'getting instance information in the init context is not supported');
+      guard('scenario', 'getting scenario information outside of the VU context is not supported');
+      guard('vu', 'getting VU information in the init context is not supported');
+      return defineProperty(guarded, 'test', {
+        __proto__: null, enumerable: true, configurable: true, writable: true, value: module.test,
+      });
+    }";
+    let ready = |ctx: Ctx<'js>, too_early: String| -> Result<()> {
+        if state(&ctx)?.init.get() { Err(go_error::throw(&ctx, &too_early)) } else { Ok(()) }
+    };
+    let guard = factory::function(ctx, "execution", GUARD)?;
+    guard.call((module.clone(), Function::new(ctx.clone(), ready)?))
 }
 
 /// k6's message outside of scenarios.
@@ -108,8 +110,8 @@ fn test<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
         state.program.say(crate::program::LogLevel::Error, &words);
         Ok(())
     };
-    object.set("abort", Function::new(ctx.clone(), abort)?.with_name("abort")?)?;
-    object.set("fail", Function::new(ctx.clone(), fail)?.with_name("fail")?)?;
+    object.put("abort", Function::new(ctx.clone(), abort)?.with_name("abort")?)?;
+    object.put("fail", Function::new(ctx.clone(), fail)?.with_name("fail")?)?;
     let options = |ctx: Ctx<'js>| -> Result<Value<'js>> {
         let state = state(&ctx)?;
         if state.init.get() {
@@ -148,11 +150,11 @@ fn vu<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     reading(&object, "iterationInInstance", |state| state.place.borrow().iteration as f64)?;
     reading(&object, "iterationInScenario", |state| state.place.borrow().iteration_in_scenario as f64)?;
     let tags = noted(ctx, read_tags, |state| &state.tags)?;
-    object.set("tags", tags.clone())?;
+    object.put("tags", tags.clone())?;
     let metrics = Object::new(ctx.clone())?;
-    metrics.set("tags", tags)?;
-    metrics.set("metadata", noted(ctx, read_metadata, |state| &state.metadata)?)?;
-    object.set("metrics", metrics)?;
+    metrics.put("tags", tags)?;
+    metrics.put("metadata", noted(ctx, read_metadata, |state| &state.metadata)?)?;
+    object.put("metrics", metrics)?;
     Ok(object)
 }
 
@@ -166,6 +168,7 @@ fn noted<'js>(
     notes: fn(&State) -> &Notes,
 ) -> Result<Object<'js>> {
     const SHOW: &str = r"(read, write) => new Proxy({}, {
+      __proto__: null,
       get: (target, key) => (typeof key === 'string' ? read()[key] : undefined),
       set: (target, key, value) => { write(String(key), value); return true; },
       deleteProperty: (target, key) => { write(String(key), undefined); return true; },
@@ -173,7 +176,7 @@ fn noted<'js>(
       ownKeys: () => Object.keys(read()),
       getOwnPropertyDescriptor: (target, key) => Object.getOwnPropertyDescriptor(read(), key),
     })";
-    let show: Function<'js> = ctx.eval(SHOW)?;
+    let show = factory::function(ctx, "execution", SHOW)?;
     let read = Function::new(ctx.clone(), read)?;
     let write = move |ctx: Ctx<'js>, name: String, value: Value<'js>| write_note(&ctx, notes, &name, &value);
     show.call((read, Function::new(ctx.clone(), write)?))
@@ -183,22 +186,24 @@ fn read_tags<'js>(ctx: Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     let state = state(&ctx)?;
     let scenario = state.place.borrow().scenario.clone();
+    let (group, tags) = (state.group.borrow().clone(), state.tags.borrow().clone());
     if !scenario.is_empty() {
-        object.set("scenario", &*scenario)?;
+        object.put("scenario", &*scenario)?;
     }
-    if !scenario.is_empty() || !state.group.borrow().is_empty() {
-        object.set("group", state.group.borrow().to_string())?;
+    if !scenario.is_empty() || !group.is_empty() {
+        object.put("group", &*group)?;
     }
-    for (name, value) in state.tags.borrow().iter() {
-        object.set(name.as_str(), value.as_str())?;
+    for (name, value) in tags.iter() {
+        object.put(name.as_str(), value.as_str())?;
     }
     Ok(object)
 }
 
 fn read_metadata<'js>(ctx: Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    for (name, value) in state(&ctx)?.metadata.borrow().iter() {
-        object.set(name.as_str(), value.as_str())?;
+    let metadata = state(&ctx)?.metadata.borrow().clone();
+    for (name, value) in metadata.iter() {
+        object.put(name.as_str(), value.as_str())?;
     }
     Ok(object)
 }

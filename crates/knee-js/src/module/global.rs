@@ -10,6 +10,7 @@ use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
 use super::bytes::buffer_of;
 use super::current::state;
+use super::define::Define as _;
 use super::{console, go_error, timers};
 use crate::state::State;
 
@@ -17,15 +18,15 @@ use crate::state::State;
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     let globals = ctx.globals();
     let state = state(ctx)?;
-    globals.set("console", console::build(ctx)?)?;
-    globals.set("__ENV", environment(ctx, &state)?)?;
-    globals.set("open", Function::new(ctx.clone(), open)?.with_name("open")?)?;
+    globals.put("console", console::build(ctx)?)?;
+    globals.put("__ENV", environment(ctx, &state)?)?;
+    globals.put("open", Function::new(ctx.clone(), open)?.with_name("open")?)?;
     let timers = timers::build(ctx)?;
     for name in timers::EXPORTS {
-        globals.set(*name, timers.get::<_, Value<'_>>(*name)?)?;
+        globals.put(*name, timers.get::<_, Value<'_>>(*name)?)?;
     }
-    globals.set("global", globals.clone())?;
-    globals.set("__VU", state.place.borrow().vu as f64)?;
+    globals.put("global", globals.clone())?;
+    globals.put("__VU", state.place.borrow().vu as f64)?;
     // k6 has no such global; scripts that feature-test for it would take another path here.
     globals.remove("queueMicrotask")?;
     Ok(())
@@ -36,7 +37,7 @@ pub fn environment<'js>(ctx: &Ctx<'js>, state: &State) -> Result<Object<'js>> {
     let environment = Object::new(ctx.clone())?;
     let own = state.environment.borrow().clone();
     for (name, value) in state.program.surroundings.environment.iter().chain(&own) {
-        environment.set(name.as_str(), value.as_str())?;
+        environment.put(name.as_str(), value.as_str())?;
     }
     Ok(environment)
 }

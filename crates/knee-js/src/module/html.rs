@@ -3,22 +3,25 @@
 //! Turns arguments and results into each other; [`knee_k6::html`] does the rest. The classes are
 //! created when a script reads its first page.
 
+use std::rc::Rc;
+
 use rquickjs::class::{Class, JsClass, Readable};
 use rquickjs::function::{Constructor, Rest, This};
 use rquickjs::object::Accessor;
-use rquickjs::{Array, Coerced, Ctx, Function, IntoJs, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 
 use super::current::state;
+use super::define::{Define as _, array_of};
 use super::{argument, go_error};
 use knee_k6::html::data::{self, DataValue};
-use knee_k6::html::{self, Target, Walk};
+use knee_k6::html::{self, Bounds, Target, Walk};
 
 mod class;
 mod element;
 mod value;
 
 use class::{Element, Inner, Selection, show_element};
-use value::{add, list, text};
+use value::{add, list, refuse, text};
 
 pub use class::show;
 pub use value::field;
@@ -29,12 +32,20 @@ pub const EXPORTS: &[&str] = &["parseHTML"];
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    object.set("parseHTML", Function::new(ctx.clone(), parse)?.with_name("parseHTML")?)?;
+    object.put("parseHTML", Function::new(ctx.clone(), parse)?.with_name("parseHTML")?)?;
     Ok(object)
 }
 
 fn parse<'js>(ctx: Ctx<'js>, arguments: Rest<Value<'js>>) -> Result<Value<'js>> {
-    show(&ctx, html::Selection::parse(&text(arguments.0.first())?.unwrap_or_default(), ""))
+    show(&ctx, read(&ctx, &text(arguments.0.first())?.unwrap_or_default(), "")?)
+}
+
+/// A page from `url`, in the memory of the VU. Other VUs run while it is read.
+pub fn read(ctx: &Ctx<'_>, page: &str, url: &str) -> Result<Inner> {
+    let state = state(ctx)?;
+    let account = state.account.clone();
+    let bounds = Bounds { account, must_end: Rc::new(move || state.breathe()) };
+    Inner::parse(page, url, &bounds).map_err(|error| refuse(ctx, error))
 }
 
 impl<'js> JsClass<'js> for Selection {
@@ -138,8 +149,8 @@ const METHODS: &[(&str, Method)] = &[
             ctx,
             this.fields().into_iter().map(|(name, value)| {
                 let pair = Object::new(ctx.clone())?;
-                pair.set("name", name)?;
-                pair.set("value", field(ctx, value)?)?;
+                pair.put("name", name)?;
+                pair.put("value", field(ctx, value)?)?;
                 Ok(pair.into_value())
             }),
         )
@@ -151,7 +162,7 @@ const METHODS: &[(&str, Method)] = &[
 pub fn fields<'js>(ctx: &Ctx<'js>, selection: &Inner) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     for (name, value) in selection.fields() {
-        object.set(name, field(ctx, value)?)?;
+        object.put(name, field(ctx, value)?)?;
     }
     Ok(object)
 }
@@ -240,15 +251,15 @@ fn each<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<V
 /// What a function makes of every node; where it throws, nothing.
 fn map<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<Value<'js>> {
     let function = callback(ctx, "map", arguments)?;
-    let array = Array::new(ctx.clone())?;
+    let mut all = Vec::new();
     for (place, one) in this.each().enumerate() {
         match function.call::<_, Value<'js>>((place as f64, show(ctx, one)?)) {
-            Ok(made) => array.set(array.len(), made)?,
+            Ok(made) => all.push(made),
             Err(error) if state(ctx)?.quitting.get() => return Err(error),
             Err(_) => drop(ctx.catch()),
         }
     }
-    Ok(array.into_value())
+    Ok(array_of(ctx, all.into_iter().map(Ok))?.into_value())
 }
 
 fn slice<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Result<Value<'js>> {
@@ -297,7 +308,7 @@ fn data_of<'js>(ctx: &Ctx<'js>, this: &Inner, arguments: &[Value<'js>]) -> Resul
     let object = Object::new(ctx.clone())?;
     for (name, value) in &attrs {
         if let Some(name) = name.strip_prefix("data-").filter(|name| !name.is_empty()) {
-            object.set(data::property(name), datum(ctx, value)?)?;
+            object.put(data::property(name), datum(ctx, value)?)?;
         }
     }
     Ok(object.into_value())

@@ -12,9 +12,11 @@ use rquickjs::{Array, Coerced, Ctx, Error, Exception, Function, Object, Persiste
 use super::batch::batch;
 use super::bytes::bytes_of;
 use super::current::{cut, state};
+use super::define::{Define as _, elements};
 use super::expected::{expected_statuses, set_response_callback};
 use super::go_error;
 use super::jar::CookieJar;
+use super::mark::{Mark, marked};
 use super::page;
 use super::params::{self, Wanted};
 use super::perform::{perform, refuse};
@@ -98,25 +100,25 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
     for (name, method, with_body) in VERBS {
         let verb = verb(ctx, method, *with_body)?;
-        object.set(*name, verb.with_name(name)?)?;
+        object.put(*name, verb.with_name(name)?)?;
     }
     for (name, value) in CONSTANTS {
-        object.set(*name, *value)?;
+        object.put(*name, *value)?;
     }
-    object.set("request", Function::new(ctx.clone(), request)?.with_name("request")?)?;
-    object.set("asyncRequest", Function::new(ctx.clone(), async_request)?.with_name("asyncRequest")?)?;
-    object.set("batch", Function::new(ctx.clone(), batch)?.with_name("batch")?)?;
-    object.set("file", Function::new(ctx.clone(), file)?.with_name("file")?)?;
-    object.set("url", Function::new(ctx.clone(), url)?.with_name("url")?)?;
-    object.set("cookieJar", Function::new(ctx.clone(), cookie_jar)?.with_name("cookieJar")?)?;
+    object.put("request", Function::new(ctx.clone(), request)?.with_name("request")?)?;
+    object.put("asyncRequest", Function::new(ctx.clone(), async_request)?.with_name("asyncRequest")?)?;
+    object.put("batch", Function::new(ctx.clone(), batch)?.with_name("batch")?)?;
+    object.put("file", Function::new(ctx.clone(), file)?.with_name("file")?)?;
+    object.put("url", Function::new(ctx.clone(), url)?.with_name("url")?)?;
+    object.put("cookieJar", Function::new(ctx.clone(), cookie_jar)?.with_name("cookieJar")?)?;
     let constructor: Option<Constructor<'js>> = Class::<CookieJar>::create_constructor(ctx)?;
-    object.set("CookieJar", constructor)?;
-    object.set(
+    object.put("CookieJar", constructor)?;
+    object.put(
         "expectedStatuses",
         Function::new(ctx.clone(), expected_statuses)?.with_name("expectedStatuses")?,
     )?;
     let set = Function::new(ctx.clone(), set_response_callback)?.with_name("setResponseCallback")?;
-    object.set("setResponseCallback", set)?;
+    object.put("setResponseCallback", set)?;
     page::install(ctx)?;
     Ok(object)
 }
@@ -135,12 +137,11 @@ fn file<'js>(
     let given = |value: Opt<Value<'js>>| value.0.filter(|value| !value.is_undefined());
     let text = |value: Value<'js>| Ok::<_, Error>(value.get::<Coerced<String>>()?.0);
     let filename = given(filename).map(text).transpose()?;
-    let object = Object::new(ctx)?;
-    object.set("__file", true)?;
-    object.set("data", data)?;
-    object.set("filename", filename.unwrap_or_else(|| clock::wall().as_nanos().to_string()))?;
+    let object = marked(&ctx, Mark::File)?;
+    object.put("data", data)?;
+    object.put("filename", filename.unwrap_or_else(|| clock::wall().as_nanos().to_string()))?;
     let content_type = given(content_type).map(text).transpose()?;
-    object.set("content_type", content_type.unwrap_or_else(|| "application/octet-stream".to_owned()))?;
+    object.put("content_type", content_type.unwrap_or_else(|| "application/octet-stream".to_owned()))?;
     Ok(object)
 }
 
@@ -148,21 +149,20 @@ fn file<'js>(
 fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Coerced<String>>) -> Result<Object<'js>> {
     let mut name = String::new();
     let mut url = String::new();
-    for (place, part) in parts.iter::<Coerced<String>>().enumerate() {
+    for (place, part) in elements(&parts)?.enumerate() {
         if place > 0 {
             name.push_str("${}");
             url.push_str(values.0.get(place - 1).map_or("undefined", |value| &value.0));
         }
-        let part = part?.0;
+        let part = part?.get::<Coerced<String>>()?.0;
         name.push_str(&part);
         url.push_str(&part);
     }
-    let object = Object::new(ctx.clone())?;
-    object.set("__url", true)?;
-    object.set("url", url.as_str())?;
-    object.set("name", name.as_str())?;
-    object.set("clean_url", url.as_str())?;
-    object.set("toString", Function::new(ctx, move || url.clone())?)?;
+    let object = marked(&ctx, Mark::Url)?;
+    object.put("url", url.as_str())?;
+    object.put("name", name.as_str())?;
+    object.put("clean_url", url.as_str())?;
+    object.put("toString", Function::new(ctx, move || url.clone())?)?;
     Ok(object)
 }
 

@@ -10,6 +10,7 @@ use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, JsLifetime, Object, Result, Value};
 use url::Url;
 
+use super::define::{Define as _, array_of};
 use super::go_error;
 use knee_k6::http::cookie::{Attributes, Cookie, Jar};
 use knee_k6::http::send::seconds_now;
@@ -53,13 +54,16 @@ impl CookieJar {
     #[qjs(rename = "cookiesForURL")]
     pub fn cookies_for_url<'js>(&self, ctx: Ctx<'js>, url: String) -> Result<Object<'js>> {
         let url = url_of(&ctx, &url)?;
-        let object = Object::new(ctx)?;
-        let jar = self.jar.borrow();
-        for cookie in jar.of(&url, seconds_now()) {
-            let known: Option<Vec<String>> = object.get(cookie.name.as_str())?;
-            let mut values = known.unwrap_or_default();
-            values.push(cookie.value.clone());
-            object.set(cookie.name.as_str(), values)?;
+        let mut by_name: Vec<(String, Vec<String>)> = Vec::new();
+        for cookie in self.jar.borrow().of(&url, seconds_now()) {
+            match by_name.iter_mut().find(|(known, _)| *known == cookie.name) {
+                Some((_, values)) => values.push(cookie.value.clone()),
+                None => by_name.push((cookie.name.clone(), vec![cookie.value.clone()])),
+            }
+        }
+        let object = Object::new(ctx.clone())?;
+        for (name, values) in by_name {
+            object.put(name, array_of(&ctx, values.into_iter().map(Ok))?)?;
         }
         Ok(object)
     }

@@ -6,6 +6,7 @@ use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
 use super::current::{cut, state};
+use super::define::Define as _;
 use super::go_error;
 use crate::op::Op;
 
@@ -15,11 +16,11 @@ pub const EXPORTS: &[&str] = &["check", "fail", "group", "randomSeed", "sleep"];
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    object.set("check", Function::new(ctx.clone(), check)?.with_name("check")?)?;
-    object.set("fail", Function::new(ctx.clone(), fail)?.with_name("fail")?)?;
-    object.set("group", Function::new(ctx.clone(), group)?.with_name("group")?)?;
-    object.set("randomSeed", Function::new(ctx.clone(), random_seed)?.with_name("randomSeed")?)?;
-    object.set("sleep", Function::new(ctx.clone(), sleep)?.with_name("sleep")?)?;
+    object.put("check", Function::new(ctx.clone(), check)?.with_name("check")?)?;
+    object.put("fail", Function::new(ctx.clone(), fail)?.with_name("fail")?)?;
+    object.put("group", Function::new(ctx.clone(), group)?.with_name("group")?)?;
+    object.put("randomSeed", Function::new(ctx.clone(), random_seed)?.with_name("randomSeed")?)?;
+    object.put("sleep", Function::new(ctx.clone(), sleep)?.with_name("sleep")?)?;
     Ok(object)
 }
 

@@ -3,11 +3,10 @@
 //!
 //! Does not keep samples; the observer of the worker does.
 
-use rquickjs::context::EvalOptions;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
 use super::current::state;
-use super::go_error;
+use super::{factory, go_error};
 use crate::program::LogLevel;
 use knee_k6::metric::{Contains, Kind, MetricId};
 
@@ -19,23 +18,28 @@ const VALUE_MAX: usize = 100;
 
 /// The constructors: `(declare, add) => ({Counter, …})`. As in k6 they work without `new`, a metric is
 /// a plain object, and its name cannot be changed.
-const CONSTRUCTORS: &str = r"(declare, add) => Object.fromEntries(['Counter', 'Gauge', 'Rate', 'Trend'].map((kind) => {
-  const constructor = function (name, isTime) {
-    const id = declare(kind, name === undefined ? '' : name, Boolean(isTime));
-    return Object.defineProperties({}, {
-      name: { value: String(name), enumerable: true },
-      add: { value: (...given) => add(id, given), enumerable: true },
-    });
+const CONSTRUCTORS: &str = r"(declare, add) => {
+  const { defineProperty } = Object;
+  const shown = (value) => ({ __proto__: null, value, enumerable: true });
+  const constructor = (kind) => {
+    const made = function (name, isTime) {
+      const id = declare(kind, name === undefined ? '' : name, !!isTime);
+      const metric = defineProperty({}, 'name', shown('' + name));
+      return defineProperty(metric, 'add', shown((...given) => add(id, given)));
+    };
+    return defineProperty(made, 'name', { __proto__: null, value: kind });
   };
-  Object.defineProperty(constructor, 'name', { value: kind });
-  return [kind, constructor];
-}))";
+  return {
+    Counter: constructor('Counter'),
+    Gauge: constructor('Gauge'),
+    Rate: constructor('Rate'),
+    Trend: constructor('Trend'),
+  };
+}";
 
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
-    let mut options = EvalOptions::default();
-    options.filename = Some("(knee:metrics)".to_owned());
-    let constructors: Function<'js> = ctx.eval_with_options(CONSTRUCTORS, options)?;
+    let constructors = factory::function(ctx, "metrics", CONSTRUCTORS)?;
     constructors.call((Function::new(ctx.clone(), declare)?, Function::new(ctx.clone(), add)?))
 }
 

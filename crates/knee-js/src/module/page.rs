@@ -10,6 +10,7 @@ use rquickjs::function::{Opt, This};
 use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 use url::Url;
 
+use super::define::Define as _;
 use super::params::Wanted;
 use super::perform::perform;
 use super::response::Response;
@@ -19,8 +20,8 @@ use knee_k6::html::{Selection, Target};
 /// Adds `submitForm` and `clickLink` to responses, which do not know how requests are made.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     let Some(prototype) = Class::<Response<'_>>::prototype(ctx)? else { return Ok(()) };
-    prototype.set("submitForm", Function::new(ctx.clone(), submit_form)?.with_name("submitForm")?)?;
-    prototype.set("clickLink", Function::new(ctx.clone(), click_link)?.with_name("clickLink")?)
+    prototype.put("submitForm", Function::new(ctx.clone(), submit_form)?.with_name("submitForm")?)?;
+    prototype.put("clickLink", Function::new(ctx.clone(), click_link)?.with_name("clickLink")?)
 }
 
 fn submit_form<'js>(
@@ -86,12 +87,12 @@ fn submit<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> R
     let values = html::fields(ctx, &form)?;
     let button = form.find(&Target::of_selector(&wish.submit));
     if let (Some(name), Some(value)) = (button.attr("name"), button.value()) {
-        values.set(name, html::field(ctx, Some(value))?)?;
+        values.put(name, html::field(ctx, Some(value))?)?;
     }
     if let Some(fields) = wish.fields {
         for pair in fields.props::<String, Value<'js>>() {
             let (name, value) = pair?;
-            values.set(name, value)?;
+            values.put(name, value)?;
         }
     }
     if &*method != "GET" {

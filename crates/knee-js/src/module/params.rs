@@ -5,10 +5,12 @@ use std::rc::Rc;
 
 use knee_core::unit::Nanos;
 use rquickjs::class::Class;
-use rquickjs::{CString, Coerced, Object, Result, Value};
+use rquickjs::{Coerced, Object, Result, Value};
 
 use super::expected::expected_of;
 use super::jar::CookieJar;
+use super::mark::is_url;
+use super::text::Text;
 use super::{argument, body};
 use crate::state::State;
 use knee_k6::duration::SignedDuration;
@@ -109,14 +111,14 @@ pub fn request<'js>(
 
 /// A URL as the script wrote it; mostly it is a text, which need not be copied.
 enum Written<'js> {
-    Lent(CString<'js>),
+    Lent(Text<'js>),
     Made(String),
 }
 
 impl Written<'_> {
     fn as_str(&self) -> &str {
         match self {
-            Self::Lent(text) => text.as_str(),
+            Self::Lent(text) => text,
             Self::Made(text) => text,
         }
     }
@@ -125,7 +127,7 @@ impl Written<'_> {
 /// The URL as text, and the name it brings along.
 fn url_of<'js>(url: &Value<'js>) -> Result<(Written<'js>, Option<String>)> {
     if let Some(text) = url.as_string() {
-        return Ok((Written::Lent(text.clone().to_cstring()?), None));
+        return Ok((Written::Lent(Text::of(text.clone())?), None));
     }
     made_url_of(url).map(|(text, name)| (Written::Made(text), name))
 }
@@ -136,7 +138,7 @@ fn made_url_of(url: &Value<'_>) -> Result<(String, Option<String>)> {
         // Not a URL, and refused as such.
         return Ok((format!("http://#{}", url.get::<Coerced<String>>()?.0), None));
     };
-    if object.get::<_, Option<bool>>("__url")? == Some(true) {
+    if is_url(object) {
         return Ok((object.get("url")?, Some(object.get("name")?)));
     }
     Ok((url.get::<Coerced<String>>()?.0, None))
@@ -154,7 +156,7 @@ fn apply<'js>(request: &mut Request, params: &Object<'js>) -> Result<Made<()>> {
             "tags" => apply_tags(request, &value)?,
             "timeout" => timeout_of(&value)?.map(|timeout| request.timeout = timeout),
             "responseType" => keep_of(&value)?.map(|keep| request.keep = keep),
-            "responseCallback" => expected_of(&value).map(|expected| request.expected = Rc::new(expected)),
+            "responseCallback" => expected_of(&value).map(|expected| request.expected = expected),
             "compression" => compression_of(&value)?.map(|codings| request.compression = codings),
             "auth" => credentials_of(request, &value)?.map(|credentials| request.credentials = credentials),
             _ => {

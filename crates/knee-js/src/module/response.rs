@@ -13,10 +13,11 @@ use knee_core::unit::Nanos;
 use knee_engine::http::peer::Peer;
 use rquickjs::class::{Trace, Tracer};
 use rquickjs::function::Opt;
-use rquickjs::{Array, Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
+use rquickjs::{Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
 
 use super::bytes::buffer_of;
 use super::current::state;
+use super::define::{Define as _, array_of};
 use super::params::Refused;
 use super::{argument, go_error, html};
 use knee_k6::html::{Selection, Target};
@@ -104,7 +105,9 @@ impl<'js> Response<'js> {
             );
             go_error::throw(ctx, &words)
         };
-        if let Some(replaced) = self.parts.borrow().body.clone() {
+        // Reading what the script has set can run code of the script, which can set it again.
+        let replaced = self.parts.borrow().body.clone();
+        if let Some(replaced) = replaced {
             if replaced.is_null() || replaced.is_undefined() {
                 return Err(null());
             }
@@ -119,7 +122,7 @@ impl<'js> Response<'js> {
 
     /// The body as a page.
     pub fn page(&self, ctx: &Ctx<'js>) -> Result<Selection> {
-        Ok(Selection::parse(&self.text_of_body(ctx, "HTML")?, &self.url()))
+        html::read(ctx, &self.text_of_body(ctx, "HTML")?, &self.url())
     }
 
     fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
@@ -152,14 +155,14 @@ impl<'js> Response<'js> {
                 None => lines.push((name, value.into_owned())),
             }
         }
-        lines.iter().try_for_each(|(name, value)| object.set(name.as_str(), value.as_str()))?;
+        lines.iter().try_for_each(|(name, value)| object.put(name.as_str(), value.as_str()))?;
         Ok(object.into_value())
     }
 
     fn timings_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
         let timings = self.answer().map(|answer| answer.timings).unwrap_or_default();
         let object = Object::new(ctx.clone())?;
-        let put = |name: &str, span: Nanos| object.set(name, span.as_millis_f64());
+        let put = |name: &str, span: Nanos| object.put(name, span.as_millis_f64());
         put("duration", timings.duration())?;
         put("blocked", timings.blocked)?;
         put("looking_up", timings.looking_up)?;
@@ -175,6 +178,7 @@ impl<'js> Response<'js> {
         let object = Object::new(ctx.clone())?;
         let Some(answer) = self.answer() else { return Ok(object.into_value()) };
         let lines = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"));
+        let mut by_name: Vec<(String, Vec<Object<'js>>)> = Vec::new();
         for (_, value) in lines {
             let text = String::from_utf8_lossy(value);
             let Some(found) = cookie::parse(&text, &answer.request.target.url, 0) else { continue };
@@ -182,19 +186,22 @@ impl<'js> Response<'js> {
                 text.split(';').skip(1).any(|part| part.trim().to_ascii_lowercase().starts_with(name))
             };
             let one = Object::new(ctx.clone())?;
-            one.set("name", found.name.as_str())?;
-            one.set("value", found.value.as_str())?;
-            one.set("domain", if found.subdomains { found.domain.as_str() } else { "" })?;
-            one.set("path", if explicit("path=") { found.path.as_str() } else { "" })?;
-            one.set("http_only", found.http_only)?;
-            one.set("secure", found.secure)?;
-            one.set("max_age", found.max_age as f64)?;
+            one.put("name", found.name.as_str())?;
+            one.put("value", found.value.as_str())?;
+            one.put("domain", if found.subdomains { found.domain.as_str() } else { "" })?;
+            one.put("path", if explicit("path=") { found.path.as_str() } else { "" })?;
+            one.put("http_only", found.http_only)?;
+            one.put("secure", found.secure)?;
+            one.put("max_age", found.max_age as f64)?;
             let expires = if explicit("expires=") { found.expires.unwrap_or(0) as f64 * 1e3 } else { 0.0 };
-            one.set("expires", expires)?;
-            let known: Option<Array<'js>> = object.get(found.name.as_str())?;
-            let list = known.map_or_else(|| Array::new(ctx.clone()), Ok)?;
-            list.set(list.len(), one)?;
-            object.set(found.name.as_str(), list)?;
+            one.put("expires", expires)?;
+            match by_name.iter_mut().find(|(known, _)| *known == found.name) {
+                Some((_, list)) => list.push(one),
+                None => by_name.push((found.name, vec![one])),
+            }
+        }
+        for (name, list) in by_name {
+            object.put(name, array_of(ctx, list.into_iter().map(Ok))?)?;
         }
         Ok(object.into_value())
     }
@@ -206,39 +213,39 @@ impl<'js> Response<'js> {
             Source::Answer(answer) => answer,
             Source::Refused { url, .. } if url.is_empty() => return Ok(Value::new_null(ctx.clone())),
             Source::Refused { method, url, .. } => {
-                object.set("method", method.as_str())?;
-                object.set("url", url.as_str())?;
+                object.put("method", method.as_str())?;
+                object.put("url", url.as_str())?;
                 return Ok(object.into_value());
             }
         };
         let request = &answer.request;
-        object.set("method", &*answer.method)?;
-        object.set("url", &*answer.url)?;
+        object.put("method", &*answer.method)?;
+        object.put("url", &*answer.url)?;
         let headers = Object::new(ctx.clone())?;
         for (name, value) in &request.headers {
-            headers.set(canonical(name), vec![String::from_utf8_lossy(value).into_owned()])?;
+            headers.put(canonical(name), array_of(ctx, [Ok(&*String::from_utf8_lossy(value))])?)?;
         }
         let agent = state(ctx)?.http.borrow().user_agent.clone();
         if !agent.is_empty() && !headers.contains_key("User-Agent")? {
-            headers.set("User-Agent", vec![agent])?;
+            headers.put("User-Agent", array_of(ctx, [Ok(agent)])?)?;
         }
         let cookies = Object::new(ctx.clone())?;
         for (name, value, _) in &request.cookies {
             let cookie = Object::new(ctx.clone())?;
-            cookie.set("name", name.as_str())?;
-            cookie.set("value", value.as_str())?;
-            cookie.set("replace", false)?;
-            cookies.set(name.as_str(), vec![cookie])?;
+            cookie.put("name", name.as_str())?;
+            cookie.put("value", value.as_str())?;
+            cookie.put("replace", false)?;
+            cookies.put(name.as_str(), array_of(ctx, [Ok(cookie)])?)?;
         }
         if !request.cookies.is_empty() {
             let pairs: Vec<String> =
                 request.cookies.iter().map(|(name, value, _)| format!("{name}={value}")).collect();
-            headers.set("Cookie", vec![pairs.join("; ")])?;
+            headers.put("Cookie", array_of(ctx, [Ok(pairs.join("; "))])?)?;
         }
-        object.set("headers", headers)?;
+        object.put("headers", headers)?;
         let body = request.body.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-        object.set("body", &*body)?;
-        object.set("cookies", cookies)?;
+        object.put("body", &*body)?;
+        object.put("cookies", cookies)?;
         Ok(object.into_value())
     }
 }
@@ -251,7 +258,8 @@ macro_rules! part {
             return Ok(known);
         }
         let made = $self.$make(&$ctx)?;
-        $self.parts.borrow_mut().$part = Some(made.clone());
+        let before = $self.parts.borrow_mut().$part.replace(made.clone());
+        drop(before);
         Ok(made)
     }};
 }
@@ -375,10 +383,10 @@ impl<'js> Response<'js> {
     pub fn ocsp(&self, ctx: Ctx<'js>) -> Result<Object<'js>> {
         let object = Object::new(ctx)?;
         for name in ["produced_at", "this_update", "next_update", "revoked_at"] {
-            object.set(name, 0)?;
+            object.put(name, 0)?;
         }
-        object.set("revocation_reason", "")?;
-        object.set("status", "")?;
+        object.put("revocation_reason", "")?;
+        object.put("status", "")?;
         Ok(object)
     }
 
@@ -412,22 +420,22 @@ impl<'js> Response<'js> {
     #[qjs(rename = "toJSON")]
     pub fn to_json(&self, ctx: Ctx<'js>) -> Result<Object<'js>> {
         let object = Object::new(ctx.clone())?;
-        object.set("remote_ip", self.remote_ip())?;
-        object.set("remote_port", self.remote_port())?;
-        object.set("url", self.url())?;
-        object.set("status", self.status())?;
-        object.set("status_text", self.status_text())?;
-        object.set("proto", self.proto())?;
-        object.set("headers", self.headers(ctx.clone())?)?;
-        object.set("cookies", self.cookies(ctx.clone())?)?;
-        object.set("body", self.body(ctx.clone())?)?;
-        object.set("timings", self.timings(ctx.clone())?)?;
-        object.set("tls_version", self.tls_version())?;
-        object.set("tls_cipher_suite", self.tls_cipher_suite())?;
-        object.set("ocsp", self.ocsp(ctx.clone())?)?;
-        object.set("error", self.error())?;
-        object.set("error_code", self.error_code())?;
-        object.set("request", self.request(ctx)?)?;
+        object.put("remote_ip", self.remote_ip())?;
+        object.put("remote_port", self.remote_port())?;
+        object.put("url", self.url())?;
+        object.put("status", self.status())?;
+        object.put("status_text", self.status_text())?;
+        object.put("proto", self.proto())?;
+        object.put("headers", self.headers(ctx.clone())?)?;
+        object.put("cookies", self.cookies(ctx.clone())?)?;
+        object.put("body", self.body(ctx.clone())?)?;
+        object.put("timings", self.timings(ctx.clone())?)?;
+        object.put("tls_version", self.tls_version())?;
+        object.put("tls_cipher_suite", self.tls_cipher_suite())?;
+        object.put("ocsp", self.ocsp(ctx.clone())?)?;
+        object.put("error", self.error())?;
+        object.put("error_code", self.error_code())?;
+        object.put("request", self.request(ctx)?)?;
         Ok(object)
     }
 }

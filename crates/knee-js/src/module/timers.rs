@@ -2,9 +2,11 @@
 
 use knee_core::unit::Nanos;
 use rquickjs::function::{Opt, Rest};
-use rquickjs::{Coerced, Ctx, Exception, Function, Object, Persistent, Result, Value};
+use rquickjs::{Coerced, Ctx, Exception, Function, Object, Result, Value};
 
 use super::current::state;
+use super::define::Define as _;
+use crate::event_loop::Callback;
 
 /// Its exports.
 pub const EXPORTS: &[&str] = &["clearInterval", "clearTimeout", "setInterval", "setTimeout"];
@@ -12,10 +14,10 @@ pub const EXPORTS: &[&str] = &["clearInterval", "clearTimeout", "setInterval", "
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
-    object.set("clearInterval", Function::new(ctx.clone(), clear)?.with_name("clearInterval")?)?;
-    object.set("clearTimeout", Function::new(ctx.clone(), clear)?.with_name("clearTimeout")?)?;
-    object.set("setInterval", Function::new(ctx.clone(), set_interval)?.with_name("setInterval")?)?;
-    object.set("setTimeout", Function::new(ctx.clone(), set_timeout)?.with_name("setTimeout")?)?;
+    object.put("clearInterval", Function::new(ctx.clone(), clear)?.with_name("clearInterval")?)?;
+    object.put("clearTimeout", Function::new(ctx.clone(), clear)?.with_name("clearTimeout")?)?;
+    object.put("setInterval", Function::new(ctx.clone(), set_interval)?.with_name("setInterval")?)?;
+    object.put("setTimeout", Function::new(ctx.clone(), set_timeout)?.with_name("setTimeout")?)?;
     Ok(object)
 }
 
@@ -51,17 +53,9 @@ fn add<'js>(
     let state = state(ctx)?;
     let millis = delay.0.map_or(0.0, |delay| delay.0).max(0.0);
     let span = Nanos::from_secs_f64(millis / 1e3);
-    let callback = if arguments.0.is_empty() {
-        callback.clone()
-    } else {
-        // `bind` keeps the arguments where the garbage collector sees them.
-        let bind: Function<'js> =
-            callback.as_object().map_or_else(|| Err(rquickjs::Error::Unknown), |f| f.get("bind"))?;
-        let undefined = Value::new_undefined(ctx.clone());
-        bind.call((rquickjs::function::This(callback.clone()), undefined, arguments))?
-    };
+    let callback = Callback::new(ctx, callback.clone(), arguments.0);
     let every = repeated.then(|| span.max(Nanos::from_millis(1)));
-    Ok(state.events.add_timer(state.now().saturating_add(span), every, Persistent::save(ctx, callback)))
+    Ok(state.events.add_timer(state.now().saturating_add(span), every, callback))
 }
 
 fn clear<'js>(ctx: Ctx<'js>, id: Opt<Value<'js>>) -> Result<()> {

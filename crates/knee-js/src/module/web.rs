@@ -3,13 +3,13 @@
 //! Each is made when it is first read, in VUs whose scripts name one of them.
 
 use rand::Rng;
-use rquickjs::convert::List;
 use rquickjs::function::This;
 use rquickjs::object::{Accessor, Property};
 use rquickjs::{Ctx, Exception, Function, Object, Result, TypedArray, Value};
 
 use super::bytes::{buffer_of, bytes_of};
-use super::go_error;
+use super::define::Define as _;
+use super::{factory, go_error};
 use crate::runtime::intrinsic::{self, Needs};
 
 /// Puts them into the global object.
@@ -46,7 +46,7 @@ const ENCODER: &str = r"(encode) => class TextEncoder {
 fn text_encoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
     intrinsic::ensure(ctx, Needs::BINARY);
     let encode = |ctx: Ctx<'js>, text: String| TypedArray::<u8>::new(ctx, text.into_bytes());
-    let show: Function<'js> = ctx.eval(ENCODER)?;
+    let show = factory::function(ctx, "web", ENCODER)?;
     show.call((Function::new(ctx.clone(), encode)?,))
 }
 
@@ -70,7 +70,7 @@ const DECODER: &str = r"(decode) => class TextDecoder {
     const bytes = new Uint8Array(this.#rest.length + view.length);
     bytes.set(this.#rest);
     bytes.set(view, this.#rest.length);
-    const [text, used] = decode(bytes, this.#name, this.#fatal, Boolean(options?.stream));
+    const { text, used } = decode(bytes, this.#name, this.#fatal, Boolean(options?.stream));
     this.#rest = bytes.slice(used);
     return this.#ignoreBOM ? text : text.replace(/^\uFEFF/, '');
   }
@@ -86,10 +86,15 @@ fn text_decoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
         };
         match text {
             Err(_) if fatal => Err(Exception::throw_type(&ctx, "the encoded data was not valid")),
-            Ok(text) | Err(text) => Ok(List((text, used as f64))),
+            Ok(text) | Err(text) => {
+                let decoded = Object::new(ctx.clone())?;
+                decoded.put("text", text)?;
+                decoded.put("used", used as f64)?;
+                Ok(decoded)
+            }
         }
     };
-    let show: Function<'js> = ctx.eval(DECODER)?;
+    let show = factory::function(ctx, "web", DECODER)?;
     show.call((Function::new(ctx.clone(), decode)?,))
 }
 
@@ -162,7 +167,7 @@ fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
     let later = |ctx: Ctx<'js>, name: String| -> Result<()> {
         Err(go_error::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))
     };
-    let show: Function<'js> = ctx.eval(CRYPTO)?;
+    let show = factory::function(ctx, "web", CRYPTO)?;
     let functions = (
         Function::new(ctx.clone(), random)?,
         Function::new(ctx.clone(), uuid)?.with_name("randomUUID")?,

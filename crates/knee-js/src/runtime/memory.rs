@@ -9,40 +9,46 @@ use std::ffi::c_void;
 use libmimalloc_sys as mi;
 use rquickjs::allocator::Allocator;
 
+use knee_k6::account::Account;
+
 /// Memory a VU gets beyond its limit, to build the "out of memory" error.
 const LAST_WORDS: usize = 64 << 10;
 
 /// The memory of one runtime.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Allowance {
-    limit: usize,
-    used: usize,
-    /// Whether something was refused since the runtime was below its limit.
-    refused: bool,
+    account: Account,
+    /// What was in use when something was refused, until the VU is below its limit again.
+    refused_at: Option<usize>,
 }
 
 impl Allowance {
-    /// Memory for a runtime that can use `limit` bytes.
-    pub const fn new(limit: usize) -> Self {
-        Self { limit, used: 0, refused: false }
+    /// Memory for a runtime that shares this account with everything else that its VU holds.
+    pub const fn new(account: Account) -> Self {
+        Self { account, refused_at: None }
     }
 
     /// Whether `more` bytes can be taken.
     fn grants(&mut self, more: usize) -> bool {
-        let limit = if self.refused { self.limit.saturating_add(LAST_WORDS) } else { self.limit };
-        let granted = self.used.saturating_add(more) <= limit;
-        self.refused |= !granted;
+        let (used, limit) = (self.account.used(), self.account.limit());
+        let most = self.refused_at.map_or(limit, |used| used.max(limit).saturating_add(LAST_WORDS));
+        let granted = used.saturating_add(more) <= most;
+        if !granted && self.refused_at.is_none() {
+            self.refused_at = Some(used);
+        }
         granted
     }
 
     fn took(&mut self, pointer: *mut c_void) -> *mut u8 {
-        self.used += size_of_block(pointer);
+        self.account.take(size_of_block(pointer));
         pointer.cast()
     }
 
     fn gave_back(&mut self, pointer: *mut c_void) {
-        self.used -= size_of_block(pointer);
-        self.refused &= self.used > self.limit;
+        self.account.give_back(size_of_block(pointer));
+        if self.account.used() <= self.account.limit() {
+            self.refused_at = None;
+        }
     }
 }
 
@@ -89,7 +95,7 @@ unsafe impl Allocator for Allowance {
         // SAFETY: as above, or null, which mimalloc takes as C's realloc does.
         let new = unsafe { mi::mi_realloc(ptr.cast(), new_size) };
         if !new.is_null() {
-            self.used -= old;
+            self.account.give_back(old);
         }
         self.took(new)
     }
@@ -105,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_limit_is_refused_and_telling_so_is_not() {
-        let mut memory = Allowance::new(10_000);
+        let mut memory = Allowance::new(Account::new(10_000));
         let first = memory.alloc(8_000);
         assert!(!first.is_null());
         assert!(memory.alloc(4_000).is_null());
@@ -118,22 +124,22 @@ mod tests {
             memory.dealloc(words);
             memory.dealloc(first);
         }
-        assert_eq!(memory.used, 0);
+        assert_eq!(memory.account.used(), 0);
         assert!(memory.alloc(12_000).is_null());
     }
 
     #[test]
     fn growing_counts_only_what_is_new() {
-        let mut memory = Allowance::new(100_000);
+        let mut memory = Allowance::new(Account::new(100_000));
         let block = memory.alloc(40_000);
         // SAFETY: the block came from `memory`; after growing, only the new one is used.
         #[allow(unsafe_code, reason = "as the trait has it")]
         unsafe {
             let grown = memory.realloc(block, 80_000);
             assert!(!grown.is_null());
-            assert!(memory.used >= 80_000 && memory.used < 100_000);
+            assert!((80_000..100_000).contains(&memory.account.used()));
             memory.dealloc(grown);
         }
-        assert_eq!(memory.used, 0);
+        assert_eq!(memory.account.used(), 0);
     }
 }

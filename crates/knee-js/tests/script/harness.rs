@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use knee_core::plan::{Plan, Scenario};
-use knee_core::record::{Build, Head};
+use knee_core::record::{Build, Head, Run};
 use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
@@ -47,6 +47,8 @@ pub struct Outcome {
     pub counters: BTreeMap<String, f64>,
     /// Metrics whose thresholds do not hold.
     pub crossed: Vec<String>,
+    /// The run as the engine counted it.
+    pub run: Option<Run>,
 }
 
 /// The files of one folder of tests, sorted.
@@ -77,6 +79,19 @@ pub fn expectations(script: &Path) -> BTreeMap<String, String> {
 /// Runs a script.
 pub fn run_script(script: &Path, limits: Limits) -> Outcome {
     run_against(&Server::start(), script, limits, &[])
+}
+
+/// Runs a script that is no file of the tests.
+pub fn run_text(source: &str, limits: Limits) -> Outcome {
+    run_text_against(&Server::start(), source, limits)
+}
+
+/// The same, against a server.
+pub fn run_text_against(server: &Server, source: &str, limits: Limits) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("script.js");
+    std::fs::write(&script, source).unwrap();
+    run_against(server, &script, limits, &[])
 }
 
 /// Runs a script against a server, with variables for its `__ENV` besides `BASE`.
@@ -159,10 +174,10 @@ fn load(session: &Session) -> Outcome {
     let way =
         HttpConfig { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
     let listeners = Listeners { journal: None, events: Vec::new() };
-    run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
+    let run = run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
     let total = total.meter();
     let crossed = crossed(&options, &total, &session.program.metrics.catalog());
-    Outcome { crossed, ..outcome_of(&total, &session.program.metrics.catalog()) }
+    Outcome { crossed, run: Some(run), ..outcome_of(&total, &session.program.metrics.catalog()) }
 }
 
 fn crossed(options: &Options, total: &Meter, catalog: &Catalog) -> Vec<String> {

@@ -10,7 +10,9 @@
     reason = "a test binary, whose helpers are outside of its tests"
 )]
 
+mod abandoned;
 mod documents;
+mod harmless;
 mod harness;
 mod hostile;
 mod jslib;

@@ -7,6 +7,8 @@ use knee_js::runtime::memory::Allowance;
 use rquickjs::allocator::Allocator;
 use rquickjs::{Context, Runtime};
 
+use knee_k6::account::Account;
+
 /// Counts the blocks that QuickJS takes.
 struct Counted {
     memory: Allowance,
@@ -45,7 +47,7 @@ unsafe impl Allocator for Counted {
 #[test]
 fn each_object_of_a_vu_is_a_block_of_the_threads_allocator_and_no_part_of_a_page_of_its_own() {
     let blocks = Rc::new(Cell::new(0));
-    let memory = Counted { memory: Allowance::new(64 << 20), blocks: blocks.clone() };
+    let memory = Counted { memory: Allowance::new(Account::default()), blocks: blocks.clone() };
     let runtime = Runtime::new_with_alloc(memory).unwrap();
     let context = Context::full(&runtime).unwrap();
     let before = blocks.get();

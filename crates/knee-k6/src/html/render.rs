@@ -13,12 +13,16 @@ const VOID: [&str; 14] = [
 /// Tags whose text is not escaped.
 const RAW: [&str; 8] = ["iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "xmp"];
 
-/// All text in a node.
-pub fn text(node: &NodeRef<'_>) -> String {
-    if node.is_text() {
-        return node.text().to_string();
+/// Adds all text in a node to `out`, as long as `has_room` for its length.
+pub fn text(node: &NodeRef<'_>, out: &mut String, has_room: impl Fn(usize) -> bool) {
+    let texts = std::iter::once(*node).chain(node.descendants_it()).filter(NodeRef::is_text);
+    for node in texts {
+        let text = node.text();
+        if !has_room(out.len() + text.len()) {
+            return;
+        }
+        out.push_str(&text);
     }
-    node.descendants_it().filter(NodeRef::is_text).map(|node| node.text().to_string()).collect()
 }
 
 /// HTML of everything in a node.

@@ -14,7 +14,7 @@ use knee_engine::endpoints::Endpoints;
 use knee_engine::http::client::{Client, ClientRequest, Fetched, Network};
 use knee_engine::http::request::Prepared;
 use knee_engine::http::response::{ResponseHead, Sink};
-use knee_engine::recorder::{Finish, Recorder};
+use knee_engine::recorder::{Finish, FlightId, Recorder};
 use knee_engine::timer::{Timer as _, WorkerTimer};
 use rustc_hash::FxHashMap;
 use url::Url;
@@ -109,6 +109,19 @@ struct Hop {
     referer: Option<String>,
 }
 
+/// A request in the record. If it is given up before it has ended, as when the iteration ends that began it, it ends
+/// here.
+struct OpenFlight<'a> {
+    sender: &'a RequestSender,
+    id: FlightId,
+}
+
+impl Drop for OpenFlight<'_> {
+    fn drop(&mut self) {
+        self.sender.recorder.borrow_mut().censor(self.id, self.sender.network.clock.now());
+    }
+}
+
 /// The time that one request can take.
 struct Window {
     begun: Nanos,
@@ -179,11 +192,12 @@ impl RequestSender {
         }
         let prepared = self.prepare(request, hop);
         let endpoint = self.endpoint(request, hop);
-        let flight = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
+        let id = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
+        let flight = OpenFlight { sender: self, id };
         let errand = ClientRequest { origin: &hop.target.origin, prepared: &prepared, follow: None };
         let mut sink = Collected { keep: request.keep, ..Collected::default() };
         client.set_request_limit(Some(limit));
-        let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(flight, at)).await;
+        let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(id, at)).await;
         let answer = Self::answer(request, hop, &fetched, sink, begun);
         let expected = match answer.status {
             0 => Some(false),
@@ -201,7 +215,7 @@ impl RequestSender {
         let outcome = if ended { Outcome::Censored } else { outcome };
         let fault = fetched.result.as_ref().err().filter(|_| !ended);
         self.recorder.borrow_mut().finish(
-            flight,
+            id,
             &Finish {
                 outcome,
                 done: fetched.done,
@@ -213,6 +227,7 @@ impl RequestSender {
                 body: None,
             },
         );
+        drop(flight);
         if !ended {
             self.observe(request, hop, &fetched, &answer, expected);
             Self::keep_cookies(request, hop, &answer);

@@ -6,6 +6,8 @@ use knee_k6::html;
 use rquickjs::class::{Class, Trace, Tracer};
 use rquickjs::{Ctx, IntoJs, JsLifetime, Result, Value};
 
+use super::value::OfPage;
+
 /// A selection as scripts see it.
 pub fn show<'js>(ctx: &Ctx<'js>, selection: html::Selection) -> Result<Value<'js>> {
     Class::instance(ctx.clone(), Selection { inner: selection })?.into_js(ctx)
@@ -48,4 +50,16 @@ pub fn show_element<'js>(ctx: &Ctx<'js>, selection: Inner) -> Result<Value<'js>>
 
 impl<'js> Trace<'js> for Element {
     fn trace<'a>(&self, _: Tracer<'a, 'js>) {}
+}
+
+impl OfPage for Selection {
+    fn nodes(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+impl OfPage for Element {
+    fn nodes(&self) -> &Inner {
+        &self.inner
+    }
 }

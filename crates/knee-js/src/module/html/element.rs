@@ -10,6 +10,7 @@ use url::Url;
 
 use super::class::{Element, Inner, show, show_element};
 use super::value::{add, field, list, text};
+use crate::module::define::{Define as _, array_of};
 use knee_k6::html::{Neighbour, Target, Walk};
 
 impl<'js> JsClass<'js> for Element {
@@ -270,21 +271,21 @@ fn other(value: Option<&Value<'_>>) -> Option<Inner> {
 
 fn words<'js>(ctx: &Ctx<'js>, this: &Inner, attribute: &str) -> Result<Value<'js>> {
     let value = this.attr(attribute).unwrap_or_default();
-    value.split_whitespace().map(str::to_owned).collect::<Vec<_>>().into_js(ctx)
+    Ok(array_of(ctx, value.split_whitespace().map(Ok))?.into_value())
 }
 
 fn attribute<'js>(ctx: &Ctx<'js>, this: &Inner, name: &str, value: String) -> Result<Value<'js>> {
     let object = Object::new(ctx.clone())?;
-    object.set("owner_element", show_element(ctx, this.clone())?)?;
-    object.set("name", name)?;
-    object.set("value", value)?;
+    object.put("owner_element", show_element(ctx, this.clone())?)?;
+    object.put("name", name)?;
+    object.put("value", value)?;
     Ok(object.into_value())
 }
 
 fn attributes<'js>(ctx: &Ctx<'js>, this: &Inner, _: &[Value<'js>]) -> Result<Value<'js>> {
     let object = Object::new(ctx.clone())?;
     for (name, value) in this.attrs() {
-        object.set(name.as_str(), attribute(ctx, this, &name, value)?)?;
+        object.put(name.as_str(), attribute(ctx, this, &name, value)?)?;
     }
     Ok(object.into_value())
 }
