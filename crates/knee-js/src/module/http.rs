@@ -20,6 +20,7 @@ use super::params::{self, Wanted};
 use super::perform::{perform, refuse};
 use crate::event_loop::Promised;
 use crate::op::Op;
+use knee_k6::http::go_url::GoUrl;
 use knee_k6::http::request::Request;
 
 /// Verbs with their methods, and whether they take a body.
@@ -157,11 +158,14 @@ fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Coerced<String>>) -> 
         name.push_str(&part);
         url.push_str(&part);
     }
+    let parsed = GoUrl::parse(url.as_bytes());
+    let parsed = parsed.map_err(|error| go_error::throw(&ctx, &format!("invalid URL: {error}")))?;
+    let clean = if parsed.user().is_some() { parsed.masked() } else { url.clone() };
     let object = Object::new(ctx.clone())?;
     object.set("__url", true)?;
     object.set("url", url.as_str())?;
-    object.set("name", name.as_str())?;
-    object.set("clean_url", url.as_str())?;
+    object.set("name", if name == url { clean.as_str() } else { name.as_str() })?;
+    object.set("clean_url", clean)?;
     object.set("toString", Function::new(ctx, move || url.clone())?)?;
     Ok(object)
 }
