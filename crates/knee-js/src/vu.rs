@@ -192,7 +192,7 @@ impl Vu {
     ) -> Vec<Box<Answer>> {
         let http = self.state.http.borrow().clone();
         let limits = BatchLimits { total: http.batch, per_host: http.batch_per_host };
-        let hosts = requests.iter().map(|request| request.target.origin.clone());
+        let hosts = requests.iter().map(|request| request.target.origin.as_ref().ok().cloned());
         let mut queue = BatchQueue::new(hosts, limits);
         let mut under_way: JoinSet<(usize, HostPlace, Box<Answer>, Client)> = JoinSet::new();
         let mut answers: Vec<Option<Box<Answer>>> = requests.iter().map(|_| None).collect();

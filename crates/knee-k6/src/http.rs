@@ -13,6 +13,10 @@ pub mod decode;
 
 pub mod error_code;
 
+pub mod go_url;
+
+mod hop;
+
 pub mod pace;
 
 pub mod request;

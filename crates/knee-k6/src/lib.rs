@@ -19,6 +19,8 @@ pub mod encoding;
 
 pub mod gjson;
 
+pub mod go_quote;
+
 pub mod html;
 
 pub mod http;

@@ -98,6 +98,9 @@ impl Resolver {
         if let Some(known) = self.known(host, port) {
             return Ok(known);
         }
+        if is_number(host) {
+            return Err(Failure::new(Fault::DnsNotFound, format!("{host}: not an address and not a name")));
+        }
         let found = (host, port)
             .to_socket_addrs()
             .map_err(|error| Failure::new(Fault::DnsNotFound, format!("{host}: {error}")))?;
@@ -132,6 +135,19 @@ impl Resolver {
         // A panic under the lock cannot leave the map half changed.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the system's resolver would read a host as a number, as in `127.1` or `0x7f000001`. Clients that resolve
+/// names themselves know no such numbers.
+fn is_number(host: &str) -> bool {
+    let is_part = |part: &str| {
+        let hexadecimal = part.strip_prefix("0x").or_else(|| part.strip_prefix("0X"));
+        hexadecimal.map_or_else(
+            || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()),
+            |digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        )
+    };
+    host.is_empty() || host.split('.').all(is_part)
 }
 
 fn fits(family: AddressFamily, address: IpAddr) -> bool {
@@ -219,6 +235,15 @@ mod tests {
         assert_eq!(hosts, ["a", "b", "a", "b"]);
         let other = Origin { port: 81, ..origin };
         assert_eq!(destination(&settings, &other, 0), ("h", 81));
+    }
+
+    #[test]
+    fn short_forms_of_addresses_are_names_without_an_address() {
+        let resolver = Resolver::default();
+        for host in ["127.1", "2130706433", "0x7f.1", "0X7f000001", "127.0.0.01", ""] {
+            let failure = resolver.resolve(host, 80, AddressFamily::Any).unwrap_err();
+            assert_eq!(failure.fault, Fault::DnsNotFound, "{host}");
+        }
     }
 
     #[test]

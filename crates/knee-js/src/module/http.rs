@@ -22,6 +22,7 @@ use super::params::{self, Wanted};
 use super::perform::{perform, refuse};
 use crate::event_loop::Promised;
 use crate::op::Op;
+use knee_k6::http::go_url::GoUrl;
 use knee_k6::http::request::Request;
 
 /// Verbs with their methods, and whether they take a body.
@@ -158,10 +159,13 @@ fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Coerced<String>>) -> 
         name.push_str(&part);
         url.push_str(&part);
     }
+    let parsed = GoUrl::parse(url.as_bytes());
+    let parsed = parsed.map_err(|error| go_error::throw(&ctx, &format!("invalid URL: {error}")))?;
+    let clean = if parsed.user().is_some() { parsed.masked() } else { url.clone() };
     let object = marked(&ctx, Mark::Url)?;
     object.put("url", url.as_str())?;
-    object.put("name", name.as_str())?;
-    object.put("clean_url", url.as_str())?;
+    object.put("name", if name == url { clean.as_str() } else { name.as_str() })?;
+    object.put("clean_url", clean)?;
     object.put("toString", Function::new(ctx, move || url.clone())?)?;
     Ok(object)
 }

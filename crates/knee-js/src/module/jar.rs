@@ -8,11 +8,11 @@ use std::rc::Rc;
 use rquickjs::class::Trace;
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, JsLifetime, Object, Result, Value};
-use url::Url;
 
 use super::define::{Define as _, array_of};
 use super::go_error;
 use knee_k6::http::cookie::{Attributes, Cookie, Jar};
+use knee_k6::http::go_url::GoUrl;
 use knee_k6::http::send::seconds_now;
 
 /// A cookie jar.
@@ -38,8 +38,8 @@ impl CookieJar {
     }
 }
 
-fn url_of(ctx: &Ctx<'_>, text: &str) -> Result<Url> {
-    Url::parse(text).map_err(|error| go_error::throw(ctx, &format!("parse {text:?}: {error}")))
+fn url_of(ctx: &Ctx<'_>, text: &str) -> Result<GoUrl> {
+    GoUrl::parse(text.as_bytes()).map_err(|error| go_error::throw(ctx, &error.to_string()))
 }
 
 #[rquickjs::methods]

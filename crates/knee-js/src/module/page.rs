@@ -8,7 +8,6 @@ use std::rc::Rc;
 use rquickjs::class::Class;
 use rquickjs::function::{Opt, This};
 use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
-use url::Url;
 
 use super::define::Define as _;
 use super::params::Wanted;
@@ -16,6 +15,7 @@ use super::perform::perform;
 use super::response::Response;
 use super::{go_error, html};
 use knee_k6::html::{Selection, Target};
+use knee_k6::http::go_url::GoUrl;
 
 /// Adds `submitForm` and `clickLink` to responses, which do not know how requests are made.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
@@ -68,9 +68,14 @@ fn wish<'js>(given: Option<Value<'js>>, name: &str, default: &str) -> Result<Wis
     })
 }
 
-fn address<'js>(ctx: &Ctx<'js>, base: &str, relative: &str) -> Result<Url> {
-    let url = Url::parse(base).and_then(|base| base.join(relative));
-    url.map_err(|error| go_error::throw(ctx, &format!("parse {relative:?}: {error}")))
+/// The URL of `relative` on the page at `base`; of the page itself without one.
+fn address(ctx: &Ctx<'_>, base: &str, relative: Option<&str>) -> Result<GoUrl> {
+    let base = GoUrl::parse(base.as_bytes());
+    let url = match relative {
+        Some(relative) => base.and_then(|base| base.join(relative.as_bytes())),
+        None => base,
+    };
+    url.map_err(|error| go_error::throw(ctx, &error.to_string()))
 }
 
 /// Sends the form of a page: its fields, the button, and what the script fills in.
@@ -83,7 +88,7 @@ fn submit<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> R
     }
     let method: Rc<str> =
         form.attr("method").map_or_else(|| "GET".into(), |method| method.to_uppercase().into());
-    let mut url = address(ctx, page.url(), &form.attr("action").unwrap_or_default())?;
+    let mut url = address(ctx, page.url(), form.attr("action").as_deref())?;
     let values = html::fields(ctx, &form)?;
     let button = form.find(&Target::of_selector(&wish.submit));
     if let (Some(name), Some(value)) = (button.attr("name"), button.value()) {
@@ -96,14 +101,14 @@ fn submit<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> R
         }
     }
     if &*method != "GET" {
-        let (url, body) = (String::from(url).into_js(ctx)?, values.into_value());
+        let (url, body) = (url.to_string().into_js(ctx)?, values.into_value());
         return perform(ctx, &Wanted { method, url: &url, body: Some(&body), params: wish.params.as_ref() });
     }
     let pairs = values.props::<String, Coerced<String>>().collect::<Result<BTreeMap<_, _>>>()?;
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(pairs.iter().map(|(name, value)| (name, &value.0)));
-    url.set_query(Some(&query.finish()));
-    let url = String::from(url).into_js(ctx)?;
+    url.set_query(query.finish());
+    let url = url.to_string().into_js(ctx)?;
     perform(ctx, &Wanted { method, url: &url, body: None, params: wish.params.as_ref() })
 }
 
@@ -119,6 +124,6 @@ fn click<'js>(ctx: &Ctx<'js>, page: &Selection, given: Option<Value<'js>>) -> Re
     }
     let target =
         link.attr("href").ok_or_else(|| refused("no valid href attribute value found on element"))?;
-    let url = String::from(address(ctx, page.url(), &target)?).into_js(ctx)?;
+    let url = address(ctx, page.url(), Some(&target))?.to_string().into_js(ctx)?;
     perform(ctx, &Wanted { method: "GET".into(), url: &url, body: None, params: wish.params.as_ref() })
 }

@@ -17,7 +17,7 @@ use knee_k6::duration::SignedDuration;
 use knee_k6::http::auth::{Credentials, Scheme};
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::decode::Coding;
-use knee_k6::http::request::{Keep, Origins, Request};
+use knee_k6::http::request::{Keep, Origins, Request, Unsendable};
 
 /// Time limit of a request unless it says otherwise.
 const TIMEOUT: Nanos = Nanos::from_secs(60);
@@ -40,11 +40,7 @@ pub struct Refused {
     pub words: String,
     /// k6's error code.
     pub code: u16,
-    /// The URL.
-    pub url: String,
-    /// The method.
-    pub method: Rc<str>,
-    /// Whether the script wants it thrown.
+    /// Whether it is thrown.
     pub throw: bool,
 }
 
@@ -58,19 +54,18 @@ pub fn request<'js>(
     let params = wanted.params.filter(|params| !params.is_null() && !params.is_undefined());
     // As k6 has it, params that are no object are no params.
     let params = params.and_then(Value::as_object);
-    let (url, name) = url_of(wanted.url)?;
-    let written = url.as_str();
+    // As k6 has it, a request that cannot even be made is thrown if the options say so, not the request.
+    let refused = |words, code| Ok(Err(Refused { words, code, throw: defaults.throw }));
+    let (url, name) = match url_of(wanted.url)? {
+        Ok(url) => url,
+        Err(words) => return refused(words, 1020),
+    };
+    let target = match state.targets.find(url.as_str()) {
+        Ok(target) => target,
+        Err(Unsendable { words, code }) => return refused(words, code),
+    };
     let throw = params.map(|params| params.get::<_, Option<bool>>("throw")).transpose()?.flatten();
     let throw = throw.unwrap_or(defaults.throw);
-    let target = match state.targets.find(written) {
-        Ok(target) => target,
-        Err((words, code)) => {
-            let method = wanted.method.clone();
-            // What is no URL at all is not shown as one.
-            let url = if matches!(code, 1000 | 1210) { written.to_owned() } else { String::new() };
-            return Ok(Err(Refused { words, code, url, method, throw }));
-        }
-    };
     let mut request = Request {
         method: wanted.method.clone(),
         target,
@@ -97,14 +92,12 @@ pub fn request<'js>(
     if let Some(params) = params
         && let Err(words) = apply(&mut request, params)?
     {
-        let (url, method) = (String::new(), request.method);
-        return Ok(Err(Refused { words, code: 0, url, method, throw }));
+        return refused(words, 0);
     }
     if let Some(body) = wanted.body
         && let Err(words) = body::put(&mut request, body)?
     {
-        let (url, method) = (String::new(), request.method);
-        return Ok(Err(Refused { words, code: 0, url, method, throw }));
+        return refused(words, 0);
     }
     Ok(Ok(Rc::new(request)))
 }
@@ -124,24 +117,27 @@ impl Written<'_> {
     }
 }
 
-/// The URL as text, and the name it brings along.
-fn url_of<'js>(url: &Value<'js>) -> Result<(Written<'js>, Option<String>)> {
+/// The URL as text, and the name it brings along; or the words for what is no URL.
+fn url_of<'js>(url: &Value<'js>) -> Result<Made<(Written<'js>, Option<String>)>> {
     if let Some(text) = url.as_string() {
-        return Ok((Written::Lent(Text::of(text.clone())?), None));
+        return Ok(Ok((Written::Lent(Text::of(text.clone())?), None)));
     }
-    made_url_of(url).map(|(text, name)| (Written::Made(text), name))
+    let template = url.as_object().filter(|url| is_url(url));
+    let Some(template) = template else { return Ok(Err(format!("invalid URL: '#{}'", go_value(url)?))) };
+    let (name, clean): (String, String) = (template.get("name")?, template.get("clean_url")?);
+    // A template without gaps names nothing.
+    Ok(Ok((Written::Made(template.get("url")?), Some(name).filter(|name| *name != clean))))
 }
 
-/// The same of what is no text.
-fn made_url_of(url: &Value<'_>) -> Result<(String, Option<String>)> {
-    let Some(object) = url.as_object() else {
-        // Not a URL, and refused as such.
-        return Ok((format!("http://#{}", url.get::<Coerced<String>>()?.0), None));
-    };
-    if is_url(object) {
-        return Ok((object.get("url")?, Some(object.get("name")?)));
+/// A value as Go prints it, roughly if it is no plain one.
+fn go_value(value: &Value<'_>) -> Result<String> {
+    if value.is_null() || value.is_undefined() {
+        return Ok("<nil>".to_owned());
     }
-    Ok((url.get::<Coerced<String>>()?.0, None))
+    if value.is_object() {
+        return Ok(argument::kind(value).to_owned());
+    }
+    Ok(value.get::<Coerced<String>>()?.0)
 }
 
 /// Takes over what params say; or the words for what makes no sense.

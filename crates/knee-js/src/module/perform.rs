@@ -2,6 +2,7 @@
 //!
 //! Does not send; the VU does.
 
+use knee_k6::go_quote::quoted;
 use knee_k6::http::answer::Answer;
 use rquickjs::class::Class;
 use rquickjs::{Ctx, IntoJs, Result, Value};
@@ -31,23 +32,20 @@ pub fn perform<'js>(ctx: &Ctx<'js>, wanted: &Wanted<'_, 'js>) -> Result<Value<'j
 
 /// The response object of a request that could not be made.
 pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> Result<Value<'js>> {
-    let shown = match refused.code {
-        1000 | 1210 => format!("{} {:?}: {}", title(&refused.method), refused.url, refused.words),
-        _ => refused.words.clone(),
-    };
     if refused.throw {
-        return Err(go_error::throw(ctx, &shown));
+        return Err(go_error::throw(ctx, &refused.words));
     }
-    state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &shown)]);
+    state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &refused.words)]);
     Class::instance(ctx.clone(), Response::refused(refused))?.into_js(ctx)
 }
 
 /// A response as a JavaScript object, or as the error that is thrown.
 pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result<Value<'js>> {
     if let Some((words, _)) = &answer.error {
-        let method = title(&answer.method);
+        let method = title(&answer.request.method);
         let words = answer.detail.as_ref().unwrap_or(words);
-        let shown = format!("{method} {:?}: {words}", &*answer.url);
+        let url = answer.target.url.without_password();
+        let shown = format!("{method} {}: {words}", quoted(url.as_bytes()));
         if answer.request.throw {
             return Err(go_error::throw(ctx, &shown));
         }

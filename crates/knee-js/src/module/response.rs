@@ -44,7 +44,7 @@ type Shown = Rc<Source>;
 /// Origin of a response.
 enum Source {
     Answer(Box<Answer>),
-    Refused { words: String, code: u16, url: String, method: String },
+    Refused { words: String, code: u16 },
 }
 
 /// Parts of a response that are objects, so that reading one twice gives the same one.
@@ -75,12 +75,7 @@ impl Response<'_> {
 
     /// The response of a request that could not be.
     pub fn refused(refused: &Refused) -> Self {
-        let source = Source::Refused {
-            words: refused.words.clone(),
-            code: refused.code,
-            url: refused.url.clone(),
-            method: refused.method.to_string(),
-        };
+        let source = Source::Refused { words: refused.words.clone(), code: refused.code };
         Self { shown: Rc::new(source), parts: RefCell::default() }
     }
 
@@ -181,7 +176,7 @@ impl<'js> Response<'js> {
         let mut by_name: Vec<(String, Vec<Object<'js>>)> = Vec::new();
         for (_, value) in lines {
             let text = String::from_utf8_lossy(value);
-            let Some(found) = cookie::parse(&text, &answer.request.target.url, 0) else { continue };
+            let Some(found) = cookie::parse(&text, &answer.target.url, 0) else { continue };
             let explicit = |name: &str| {
                 text.split(';').skip(1).any(|part| part.trim().to_ascii_lowercase().starts_with(name))
             };
@@ -211,16 +206,11 @@ impl<'js> Response<'js> {
         let object = Object::new(ctx.clone())?;
         let answer = match &*self.shown {
             Source::Answer(answer) => answer,
-            Source::Refused { url, .. } if url.is_empty() => return Ok(Value::new_null(ctx.clone())),
-            Source::Refused { method, url, .. } => {
-                object.put("method", method.as_str())?;
-                object.put("url", url.as_str())?;
-                return Ok(object.into_value());
-            }
+            Source::Refused { .. } => return Ok(Value::new_null(ctx.clone())),
         };
         let request = &answer.request;
-        object.put("method", &*answer.method)?;
-        object.put("url", &*answer.url)?;
+        object.put("method", &*request.method)?;
+        object.put("url", &*request.target.text)?;
         let headers = Object::new(ctx.clone())?;
         for (name, value) in &request.headers {
             headers.put(canonical(name), array_of(ctx, [Ok(&*String::from_utf8_lossy(value))])?)?;
@@ -321,8 +311,8 @@ impl<'js> Response<'js> {
     #[qjs(get, enumerable)]
     pub fn url(&self) -> String {
         match &*self.shown {
-            Source::Answer(answer) => answer.url.to_string(),
-            Source::Refused { url, .. } => url.clone(),
+            Source::Answer(answer) => answer.url().to_owned(),
+            Source::Refused { .. } => String::new(),
         }
     }
 

@@ -9,7 +9,7 @@ use knee_engine::http::peer::Peer;
 use knee_engine::recorder::Marks;
 
 use super::error_code;
-use super::request::{Keep, Request};
+use super::request::{Keep, Request, Target};
 
 /// k6's timings of one request; all but `duration` are parts of it or come before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,10 +110,8 @@ impl Headers {
 pub struct Answer {
     /// The request, or the last one of a chain of redirects.
     pub request: Rc<Request>,
-    /// Method of that last one.
-    pub method: Rc<str>,
     /// URL of that last one.
-    pub url: Rc<str>,
+    pub target: Rc<Target>,
     /// Status; 0 without a complete response.
     pub status: u16,
     /// Reason phrase.
@@ -135,6 +133,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The URL that the response shows: that of the last request, as Go writes it, or as the script wrote it if the
+    /// request failed.
+    pub fn url(&self) -> &str {
+        if self.error.is_some() { &self.target.written } else { &self.target.text }
+    }
+
     /// k6's error code; 0 if there was no error.
     pub fn error_code(&self) -> u16 {
         self.error.as_ref().map_or_else(|| error_code::of_status(self.status), |(_, code)| *code)

@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 use crate::digest;
 use knee_engine::http::request::basic;
 use md5::{Digest, Md5};
-use url::Url;
+
+use super::go_url::GoUrl;
 
 /// Credentials of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,13 +32,11 @@ pub enum Scheme {
 
 impl Credentials {
     /// The user and the password in a URL; `None` if it names no user.
-    pub fn of_url(url: &Url, scheme: Scheme) -> Option<Self> {
-        let user = unescaped(url.username());
-        (!user.is_empty()).then(|| Self {
-            scheme,
-            user,
-            password: unescaped(url.password().unwrap_or_default()),
-        })
+    pub fn of_url(url: &GoUrl, scheme: Scheme) -> Option<Self> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let user = url.user()?;
+        let password = user.password.as_deref().map(text).unwrap_or_default();
+        Some(Self { scheme, user: text(&user.name), password })
     }
 
     /// The value of a basic `Authorization` header.
@@ -78,13 +77,6 @@ impl Credentials {
         }
         Some(value)
     }
-}
-
-/// Text of a URL without its percent signs; a plus stays one.
-fn unescaped(text: &str) -> String {
-    let pair = format!("k={}", text.replace('+', "%2B"));
-    let mut pairs = url::form_urlencoded::parse(pair.as_bytes());
-    pairs.next().map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
 fn hex(text: &str) -> String {

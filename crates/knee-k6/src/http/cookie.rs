@@ -3,9 +3,12 @@
 //! Keeps no list of public suffixes, because a script loads services that it is allowed to load, not hostile
 //! neighbours. Does not read a clock; the caller passes the time.
 
+use std::net::IpAddr;
+
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use url::{Host, Url};
+
+use super::go_url::GoUrl;
 
 /// One cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +57,7 @@ pub struct Jar {
 }
 
 /// The cookie in a `Set-Cookie` header that came from `url`, whether or not `url` is allowed to set it.
-pub fn parse(header: &str, url: &Url, now: i64) -> Option<Cookie> {
+pub fn parse(header: &str, url: &GoUrl, now: i64) -> Option<Cookie> {
     let mut parts = header.split(';');
     let (name, value) = parts.next()?.split_once('=')?;
     let name = name.trim();
@@ -80,8 +83,8 @@ pub fn parse(header: &str, url: &Url, now: i64) -> Option<Cookie> {
 
 impl Cookie {
     /// A cookie of `url` with these attributes.
-    pub fn new(name: &str, value: &str, url: &Url, attributes: &Attributes, now: i64) -> Self {
-        let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
+    pub fn new(name: &str, value: &str, url: &GoUrl, attributes: &Attributes, now: i64) -> Self {
+        let host = url.hostname().to_ascii_lowercase();
         let domain = attributes.domain.as_deref().map(|domain| domain.trim_start_matches('.').to_lowercase());
         let domain = domain.filter(|domain| !domain.is_empty());
         let path = attributes.path.clone().filter(|path| path.starts_with('/'));
@@ -94,7 +97,7 @@ impl Cookie {
             value: value.to_owned(),
             subdomains: domain.is_some(),
             domain: domain.unwrap_or(host),
-            path: path.unwrap_or_else(|| default_path(url.path())),
+            path: path.unwrap_or_else(|| default_path(&url.path())),
             secure: attributes.secure,
             http_only: attributes.http_only,
             expires,
@@ -102,14 +105,13 @@ impl Cookie {
         }
     }
 
-    fn fits(&self, url: &Url, now: i64) -> bool {
-        let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
-        let below = host.strip_suffix(&self.domain).is_some_and(|rest| rest.ends_with('.'));
-        let by_domain = host == self.domain || (self.subdomains && below);
-        let rest = url.path().strip_prefix(&self.path);
+    fn fits(&self, place: &Place, now: i64) -> bool {
+        let below = place.host.strip_suffix(&self.domain).is_some_and(|rest| rest.ends_with('.'));
+        let by_domain = place.host == self.domain || (self.subdomains && below);
+        let rest = place.path.strip_prefix(&self.path);
         let by_path =
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || self.path.ends_with('/'));
-        by_domain && by_path && (!self.secure || is_private(url)) && !self.is_over(now)
+        by_domain && by_path && (!self.secure || place.is_private) && !self.is_over(now)
     }
 
     fn is_over(&self, now: i64) -> bool {
@@ -125,8 +127,8 @@ impl Jar {
 
     /// Takes a cookie that came from `url`; a cookie of the same name, domain and path goes. One
     /// for a domain that is not `url`'s is refused.
-    pub fn put(&mut self, cookie: Cookie, url: &Url, now: i64) {
-        let host = url.host_str().unwrap_or_default().to_ascii_lowercase();
+    pub fn put(&mut self, cookie: Cookie, url: &GoUrl, now: i64) {
+        let host = url.hostname().to_ascii_lowercase();
         let below = host.strip_suffix(&cookie.domain).is_some_and(|rest| rest.ends_with('.'));
         if host != cookie.domain && !below {
             return;
@@ -141,15 +143,18 @@ impl Jar {
     }
 
     /// The cookies that a request to `url` carries: longest path first, then oldest first.
-    pub fn of(&self, url: &Url, now: i64) -> Vec<&Cookie> {
-        let mut found: Vec<&Cookie> = self.cookies.iter().filter(|cookie| cookie.fits(url, now)).collect();
+    pub fn of(&self, url: &GoUrl, now: i64) -> Vec<&Cookie> {
+        let place = Place::of(url);
+        let mut found: Vec<&Cookie> = self.cookies.iter().filter(|cookie| cookie.fits(&place, now)).collect();
         found.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));
         found
     }
 
     /// Removes what a request to `url` would carry, or the cookie of one name alone.
-    pub fn remove(&mut self, url: &Url, name: Option<&str>, now: i64) {
-        self.cookies.retain(|cookie| !(cookie.fits(url, now) && name.is_none_or(|name| name == cookie.name)));
+    pub fn remove(&mut self, url: &GoUrl, name: Option<&str>, now: i64) {
+        let place = Place::of(url);
+        let goes = |cookie: &Cookie| cookie.fits(&place, now) && name.is_none_or(|name| name == cookie.name);
+        self.cookies.retain(|cookie| !goes(cookie));
     }
 
     /// Forgets everything.
@@ -158,15 +163,26 @@ impl Jar {
     }
 }
 
-/// Whether traffic to `url` is private: TLS, or this machine itself.
-fn is_private(url: &Url) -> bool {
-    url.scheme() == "https"
-        || match url.host() {
-            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(Host::Ipv4(address)) => address.is_loopback(),
-            Some(Host::Ipv6(address)) => address.is_loopback(),
-            None => false,
+/// What decides which cookies go to a URL.
+struct Place {
+    host: String,
+    path: String,
+    /// TLS, or this machine itself.
+    is_private: bool,
+}
+
+impl Place {
+    fn of(url: &GoUrl) -> Self {
+        let (host, mut path) = (url.hostname().to_ascii_lowercase(), url.path());
+        if path.is_empty() {
+            path.push('/');
         }
+        let is_private = url.scheme() == "https"
+            || host == "localhost"
+            || host.ends_with(".localhost")
+            || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        Self { host, path, is_private }
+    }
 }
 
 /// RFC 6265, 5.1.4.
@@ -202,8 +218,8 @@ fn parse_date(text: &str) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn url(text: &str) -> Url {
-        Url::parse(text).unwrap()
+    fn url(text: &str) -> GoUrl {
+        GoUrl::parse(text.as_bytes()).unwrap()
     }
 
     fn jar(headers: &[(&str, &str)]) -> Jar {

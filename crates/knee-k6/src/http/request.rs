@@ -1,7 +1,7 @@
 //! One request of a script, and its bytes on the wire.
 //!
-//! Header names are written as Go's client writes them (`Content-Type`), because scripts and their
-//! servers have only ever met that. Does not send.
+//! Header names and URLs are written as Go's client writes them, because scripts and their servers
+//! have only ever met that. Does not send.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -11,20 +11,25 @@ use knee_core::plan::EndpointId;
 use knee_core::unit::Nanos;
 use knee_engine::http::origin::Origin;
 use knee_engine::http::request::Prepared;
-use url::Url;
 
 use super::auth::Credentials;
 use super::cookie::Jar;
 use super::decode::Coding;
+use super::go_url::GoUrl;
+use crate::go_quote::quoted;
 
 /// A URL of requests, with everything that can be computed beforehand.
 #[derive(Debug)]
 pub struct Target {
     /// The URL.
-    pub url: Url,
-    /// Scheme, host and port of its connections.
-    pub origin: Arc<Origin>,
-    /// The URL as `http_req` samples show it: without credentials.
+    pub url: GoUrl,
+    /// Scheme, host and port of its connections, or why there can be none.
+    pub origin: Result<Arc<Origin>, Unsendable>,
+    /// The URL as the script wrote it.
+    pub written: Rc<str>,
+    /// The URL as Go writes it, which responses show.
+    pub text: Rc<str>,
+    /// The URL as tags show it: without credentials.
     pub shown: Rc<str>,
     /// The bytes of a plain `GET`, which most requests of most scripts are.
     pub plain_get: OnceCell<Rc<Prepared>>,
@@ -32,26 +37,52 @@ pub struct Target {
     pub get_endpoint: Cell<Option<EndpointId>>,
 }
 
+/// Why a request cannot be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsendable {
+    /// k6's message.
+    pub words: String,
+    /// k6's error code.
+    pub code: u16,
+}
+
 impl Target {
-    /// A target; `None` for URLs that are not `http` or `https`.
-    pub fn new(url: Url) -> Option<Self> {
-        let origin = Arc::new(Origin::of(&url)?);
-        let mut clean = url.clone();
-        // Fails only for URLs without a host, which have no origin.
-        let _ = clean.set_username("").and_then(|()| clean.set_password(None));
-        let shown = match clean.as_str().strip_suffix('/') {
-            // `http://host` and `http://host/` are one request; the name is what the script wrote.
-            Some(bare) if clean.path() == "/" && clean.query().is_none() => bare.to_owned() + "/",
-            _ => clean.to_string(),
-        };
-        Some(Self {
+    /// The target of a URL that was `written` so.
+    pub fn new(url: GoUrl, written: &str) -> Self {
+        let text = url.to_string();
+        let same = |text: String, known: &Rc<str>| if *text == **known { known.clone() } else { text.into() };
+        let written: Rc<str> = written.into();
+        let shown = url.masked();
+        let text = same(text, &written);
+        Self {
+            origin: origin_of(&url).map(Arc::new),
+            shown: same(shown, &text),
+            text,
+            written,
             url,
-            origin,
-            shown: shown.into(),
             plain_get: OnceCell::new(),
             get_endpoint: Cell::new(None),
-        })
+        }
     }
+}
+
+/// Where connections for `url` go; or what Go's client says without one.
+fn origin_of(url: &GoUrl) -> Result<Origin, Unsendable> {
+    let refused = |words: String, code| Err(Unsendable { words, code });
+    let (tls, default) = match url.scheme() {
+        "http" => (false, 80),
+        "https" => (true, 443),
+        other => return refused(format!("unsupported protocol scheme {}", quoted(other.as_bytes())), 1000),
+    };
+    if !url.has_host() {
+        return refused("http: no Host in request URL".to_owned(), 1000);
+    }
+    let port = match url.port().map(|port| port.parse().map_err(|_| port)) {
+        None => default,
+        Some(Ok(port)) => port,
+        Some(Err(port)) => return refused(format!("dial tcp: address {port}: invalid port"), 1210),
+    };
+    Ok(Origin { tls, host: url.hostname().to_ascii_lowercase(), port })
 }
 
 /// Handling of a response body.
@@ -159,7 +190,7 @@ pub type Line<'a> = (&'a str, &'a [u8]);
 /// `Content-Encoding`), which give way to given ones.
 pub fn serialize(
     method: &str,
-    url: &Url,
+    url: &GoUrl,
     given: &[(String, Vec<u8>)],
     extra: &[Line<'_>],
     body: Option<&[u8]>,
@@ -169,7 +200,8 @@ pub fn serialize(
     let has = |name: &str| given.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
     let find = |name: &str| given.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     begin(&mut bytes, method, url);
-    let host = find("host").map_or_else(|| host_of(url).into_bytes(), |(_, value)| value.clone());
+    let own_host = find("host").filter(|(_, value)| !value.is_empty());
+    let host = own_host.map_or_else(|| url.host_and_port().into_bytes(), |(_, value)| value.clone());
     line(&mut bytes, "Host", &host);
     if !has("user-agent") && !user_agent.is_empty() {
         line(&mut bytes, "User-Agent", user_agent.as_bytes());
@@ -190,14 +222,10 @@ pub fn serialize(
     Prepared { bytes, is_head: method == "HEAD", is_idempotent: is_idempotent(method) }
 }
 
-fn begin(bytes: &mut Vec<u8>, method: &str, url: &Url) {
+fn begin(bytes: &mut Vec<u8>, method: &str, url: &GoUrl) {
     bytes.extend_from_slice(method.as_bytes());
     bytes.push(b' ');
-    bytes.extend_from_slice(url.path().as_bytes());
-    if let Some(query) = url.query() {
-        bytes.push(b'?');
-        bytes.extend_from_slice(query.as_bytes());
-    }
+    bytes.extend_from_slice(&url.request_uri());
     bytes.extend_from_slice(b" HTTP/1.1\r\n");
 }
 
@@ -207,11 +235,6 @@ fn line(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
     // A line break would end the header and begin another one that the value's author chooses.
     bytes.extend(value.iter().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte }));
     bytes.extend_from_slice(b"\r\n");
-}
-
-fn host_of(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 fn usually_has_body(method: &str) -> bool {
@@ -244,7 +267,7 @@ mod tests {
     fn text(method: &str, url: &str, given: &[(&str, &str)], body: Option<&str>) -> String {
         let given: Vec<_> =
             given.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
-        let url = Url::parse(url).unwrap();
+        let url = GoUrl::parse(url.as_bytes()).unwrap();
         let prepared = serialize(method, &url, &given, &[], body.map(str::as_bytes), "t");
         String::from_utf8(prepared.bytes).unwrap()
     }

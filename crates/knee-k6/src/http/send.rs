@@ -14,18 +14,19 @@ use knee_engine::endpoints::Endpoints;
 use knee_engine::http::client::{Client, ClientRequest, Fetched, Network};
 use knee_engine::http::request::Prepared;
 use knee_engine::http::response::{ResponseHead, Sink};
-use knee_engine::recorder::{Finish, FlightId, Recorder};
+use knee_engine::recorder::{Counts, Finish, FlightId, Recorder};
 use knee_engine::timer::{Timer as _, WorkerTimer};
 use rustc_hash::FxHashMap;
-use url::Url;
 
 use super::answer::{Answer, Headers, Timings};
 use super::auth::{Credentials, Scheme};
 use super::cookie;
 use super::decode;
 use super::error_code;
+use super::go_url::GoUrl;
+use super::hop::Hop;
 use super::pace::Pace;
-use super::request::{Keep, Line, Request, Target, canonical, serialize};
+use super::request::{Keep, Line, Request, Target, Unsendable, canonical, serialize};
 use crate::observe::{Context, Exchange, Observer};
 
 /// Most bytes of a decoded body; k6 has no limit and can run out of memory.
@@ -59,20 +60,13 @@ pub struct Targets {
 
 impl Targets {
     /// The target of a URL as the script wrote it.
-    pub fn find(&self, written: &str) -> Result<Rc<Target>, (String, u16)> {
+    pub fn find(&self, written: &str) -> Result<Rc<Target>, Unsendable> {
         if let Some(known) = self.known.borrow().get(written) {
             return Ok(known.clone());
         }
-        let url = Url::parse(written).map_err(|error| match error {
-            url::ParseError::RelativeUrlWithoutBase => ("unsupported protocol scheme \"\"".to_owned(), 1000),
-            url::ParseError::EmptyHost => ("http: no Host in request URL".to_owned(), 1000),
-            url::ParseError::InvalidPort => (invalid_port(written), 1210),
-            error => (format!("invalid URL: parse {written:?}: {error}"), 1020),
-        })?;
-        let scheme = url.scheme().to_owned();
-        let target =
-            Target::new(url).ok_or_else(|| (format!("unsupported protocol scheme {scheme:?}"), 1000))?;
-        let target = Rc::new(target);
+        let wrong = |error| Unsendable { words: format!("invalid URL: {error}"), code: 1020 };
+        let url = GoUrl::parse(written.as_bytes()).map_err(wrong)?;
+        let target = Rc::new(Target::new(url, written));
         let mut known = self.known.borrow_mut();
         if known.len() >= TARGETS_MAX {
             known.clear();
@@ -82,13 +76,6 @@ impl Targets {
     }
 }
 
-/// k6's message for an invalid port.
-fn invalid_port(written: &str) -> String {
-    let authority = written.split('/').nth(2).unwrap_or_default();
-    let port = authority.rsplit(':').next().unwrap_or_default();
-    format!("dial tcp: address {port}: invalid port")
-}
-
 /// Scheduled and earliest possible send time of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct CallTimes {
@@ -96,17 +83,6 @@ pub struct CallTimes {
     pub due: Nanos,
     /// See [`knee_engine::executor::Iteration`].
     pub earliest: Nanos,
-}
-
-/// One hop of a trip.
-struct Hop {
-    method: Rc<str>,
-    target: Rc<Target>,
-    with_body: bool,
-    same_host: bool,
-    authorization: Option<String>,
-    /// The URL that redirected here.
-    referer: Option<String>,
 }
 
 /// A request in the record. If it is given up before it has ended, as when the iteration ends that began it, it ends
@@ -142,31 +118,20 @@ impl RequestSender {
     ) -> Box<Answer> {
         let mut begun = self.network.clock.now();
         let limit = begun.saturating_add(request.timeout).min(cut);
-        let mut hop = Hop {
-            method: request.method.clone(),
-            target: request.target.clone(),
-            with_body: true,
-            same_host: true,
-            authorization: None,
-            referer: None,
-        };
+        let mut hop = Hop::first(request, first_target(request));
         let mut times = times;
         let mut left = request.redirects;
         loop {
-            let mut answer = self.hop(client, request, &hop, times, Window { begun, limit, cut }).await;
+            let (answer, next) = self.hop(client, request, &hop, times, Window { begun, limit, cut }).await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
             } else {
-                match redirect(&answer, &hop) {
-                    Ok(Some(next)) if left > 0 => {
+                match next {
+                    Some(next) if left > 0 => {
                         left -= 1;
                         hop = next;
                     }
-                    Ok(_) => return answer,
-                    Err(words) => {
-                        answer.error = Some((words, 1000));
-                        return answer;
-                    }
+                    _ => return answer,
                 }
             }
             begun = self.network.clock.now();
@@ -174,7 +139,7 @@ impl RequestSender {
         }
     }
 
-    /// One request and its response, in the record.
+    /// One request and its response, in the record; and where the response redirects to.
     async fn hop(
         &self,
         client: &mut Client,
@@ -182,7 +147,7 @@ impl RequestSender {
         hop: &Hop,
         times: CallTimes,
         Window { mut begun, limit, cut }: Window,
-    ) -> Box<Answer> {
+    ) -> (Box<Answer>, Option<Hop>) {
         if let Some(pace) = &self.pace {
             let place = pace.take(begun).min(limit);
             if place > begun {
@@ -190,15 +155,23 @@ impl RequestSender {
                 begun = self.network.clock.now();
             }
         }
+        let origin = match &hop.target.origin {
+            Ok(origin) => origin,
+            Err(why) => return (self.not_sent(request, hop, why), None),
+        };
         let prepared = self.prepare(request, hop);
         let endpoint = self.endpoint(request, hop);
         let id = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
         let flight = OpenFlight { sender: self, id };
-        let errand = ClientRequest { origin: &hop.target.origin, prepared: &prepared, follow: None };
+        let errand = ClientRequest { origin, prepared: &prepared, follow: None };
         let mut sink = Collected { keep: request.keep, ..Collected::default() };
         client.set_request_limit(Some(limit));
         let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(id, at)).await;
-        let answer = Self::answer(request, hop, &fetched, sink, begun);
+        let mut answer = Self::answer(request, hop, &fetched, sink, begun);
+        let next = hop.next(&request.target.url, &answer).unwrap_or_else(|words| {
+            answer.fail(words);
+            None
+        });
         let expected = match answer.status {
             0 => Some(false),
             // Digest authentication begins with a challenge.
@@ -229,37 +202,34 @@ impl RequestSender {
         );
         drop(flight);
         if !ended {
-            self.observe(request, hop, &fetched, &answer, expected);
+            let Counts { bytes_sent, bytes_received, .. } = fetched.counts;
+            self.observe(hop, &answer, expected, fetched.done, (bytes_sent, bytes_received));
             Self::keep_cookies(request, hop, &answer);
         }
+        (answer, next)
+    }
+
+    /// A request that cannot be sent: k6 counts it, the record does not.
+    fn not_sent(&self, request: &Rc<Request>, hop: &Hop, why: &Unsendable) -> Box<Answer> {
+        let mut answer = Answer::new(request, hop, Timings::default());
+        answer.error = Some((why.words.clone(), why.code));
+        self.observe(hop, &answer, request.expected.holds(0), self.network.clock.now(), (0, 0));
         answer
     }
 
-    /// Reports a request that has ended to k6's view.
-    fn observe(
-        &self,
-        request: &Rc<Request>,
-        hop: &Hop,
-        fetched: &Fetched,
-        answer: &Answer,
-        expected: Option<bool>,
-    ) {
-        let exchange = Exchange {
-            request,
-            answer,
-            method: &hop.method,
-            expected,
-            at: fetched.done,
-            bytes_sent: fetched.counts.bytes_sent,
-            bytes_received: fetched.counts.bytes_received,
-        };
+    /// Reports a request that has ended to k6's view; `bytes` are sent and received ones.
+    fn observe(&self, hop: &Hop, answer: &Answer, expected: Option<bool>, at: Nanos, bytes: (u64, u64)) {
+        let request = &answer.request;
+        let (bytes_sent, bytes_received) = bytes;
+        let exchange =
+            Exchange { request, answer, method: &hop.method, expected, at, bytes_sent, bytes_received };
         let origin = &request.origin;
         let context = Context {
             scenario: &origin.scenario,
             group: &origin.group,
             tags: &origin.tags,
             metadata: &origin.metadata,
-            at: fetched.done,
+            at,
         };
         self.observer.request(&exchange, &context);
     }
@@ -281,12 +251,12 @@ impl RequestSender {
 
     fn prepare(&self, request: &Request, hop: &Hop) -> Rc<Prepared> {
         let cookies = Self::cookies(request, hop);
-        let plain = hop.same_host && hop.referer.is_none() && cookies.is_none() && request.is_plain_get();
-        if plain && &*hop.method == "GET" && hop.target.url.username().is_empty() {
+        let plain = hop.is_first && cookies.is_none() && request.is_plain_get();
+        if plain && hop.target.url.user().is_none() {
             let build = || Rc::new(serialize("GET", &hop.target.url, &[], &[], None, &self.user_agent));
             return hop.target.plain_get.get_or_init(build).clone();
         }
-        let body = request.body.as_deref().filter(|_| hop.with_body);
+        let body = hop.body(request);
         let authorization = hop.authorization.clone().or_else(|| first_authorization(request, hop));
         let mut extra: Vec<Line<'_>> = Vec::new();
         if let Some(cookies) = &cookies {
@@ -363,20 +333,8 @@ impl RequestSender {
         sink: Collected,
         begun: Nanos,
     ) -> Box<Answer> {
-        let mut answer = Box::new(Answer {
-            request: request.clone(),
-            method: hop.method.clone(),
-            url: hop.target.shown.clone(),
-            status: 0,
-            reason: String::new(),
-            headers: Headers::default(),
-            body: Vec::new(),
-            keep: request.keep,
-            error: None,
-            timings: Timings::of(&fetched.marks, begun, fetched.done),
-            peer: fetched.peer.filter(|_| fetched.result.is_ok()),
-            detail: None,
-        });
+        let mut answer = Answer::new(request, hop, Timings::of(&fetched.marks, begun, fetched.done));
+        answer.peer = fetched.peer.filter(|_| fetched.result.is_ok());
         match &fetched.result {
             Ok(status) => {
                 answer.status = *status;
@@ -391,7 +349,8 @@ impl RequestSender {
             Err(failure) => {
                 let (words, code) = error_code::of_failure(failure);
                 answer.error = Some((words, code));
-                answer.detail = error_code::detail_of(failure, &hop.target.origin);
+                answer.detail =
+                    hop.target.origin.as_ref().ok().and_then(|origin| error_code::detail_of(failure, origin));
             }
         }
         answer
@@ -399,6 +358,31 @@ impl RequestSender {
 }
 
 impl Answer {
+    fn new(request: &Rc<Request>, hop: &Hop, timings: Timings) -> Box<Self> {
+        Box::new(Self {
+            request: request.clone(),
+            target: hop.target.clone(),
+            status: 0,
+            reason: String::new(),
+            headers: Headers::default(),
+            body: Vec::new(),
+            keep: request.keep,
+            error: None,
+            timings,
+            peer: None,
+            detail: None,
+        })
+    }
+
+    /// Makes it a failure although a response came.
+    fn fail(&mut self, words: String) {
+        self.status = 0;
+        self.headers.clear();
+        self.body.clear();
+        self.peer = None;
+        self.error = Some((words, 1000));
+    }
+
     fn decode(&mut self, encoding: &str) {
         match decode::decode_all(encoding, std::mem::take(&mut self.body), DECODED_MAX) {
             Ok(body) => self.body = body,
@@ -410,28 +394,27 @@ impl Answer {
     }
 }
 
-impl Hop {
-    /// Whether a header of the script goes along on this hop.
-    fn takes(&self, name: &str) -> bool {
-        let secret = ["authorization", "cookie", "www-authenticate"];
-        let of_body = ["content-type", "content-length", "content-encoding"];
-        let one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-        (self.same_host || !(one_of(&secret) || name.eq_ignore_ascii_case("host")))
-            && (self.with_body || !one_of(&of_body))
-    }
-}
-
 /// Seconds since the Unix epoch, which is what cookies count in.
 pub fn seconds_now() -> i64 {
     i64::try_from(clock::wall().as_nanos() / 1_000_000_000).unwrap_or(i64::MAX)
 }
 
-/// Basic credentials go along unasked, those of the URL included.
-fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
-    if let Some(credentials) = &request.credentials {
-        return hop.same_host.then(|| credentials.basic());
+/// Where the first request goes. Digest authentication takes its credentials out of the URL.
+fn first_target(request: &Request) -> Rc<Target> {
+    let target = &request.target;
+    match &request.credentials {
+        Some(Credentials { scheme: Scheme::Digest, .. }) => {
+            Rc::new(Target::new(target.url.without_user(), &target.written))
+        }
+        _ => target.clone(),
     }
-    Credentials::of_url(&hop.target.url, Scheme::Basic).map(|credentials| credentials.basic())
+}
+
+/// Basic credentials go along unasked: those of the URL, and those for a digest with the first request.
+fn first_authorization(request: &Request, hop: &Hop) -> Option<String> {
+    let of_url = || Credentials::of_url(&hop.target.url, Scheme::Basic);
+    let given = request.credentials.clone().filter(|_| hop.is_first);
+    given.or_else(of_url).map(|credentials| credentials.basic())
 }
 
 /// The reply to a digest challenge, unless it was answered before.
@@ -441,54 +424,10 @@ fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
         return None;
     }
     let header = String::from_utf8_lossy(answer.headers.get("www-authenticate")?).into_owned();
-    let url = &hop.target.url;
-    let uri = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let uri = hop.target.url.request_uri();
+    let uri = String::from_utf8_lossy(&uri);
     let nonce = format!("{:016x}", rand::random::<u64>());
     credentials.digest(&header, &hop.method, &uri, &nonce)
-}
-
-/// The next hop of a redirect, as Go's client follows it.
-fn redirect(answer: &Answer, hop: &Hop) -> Result<Option<Hop>, String> {
-    if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
-        return Ok(None);
-    }
-    let Some(location) = answer.headers.get("location").filter(|value| !value.is_empty()) else {
-        return Ok(None);
-    };
-    let location = String::from_utf8_lossy(location);
-    let url = hop
-        .target
-        .url
-        .join(&location)
-        .map_err(|error| format!("failed to parse Location header {location:?}: {error}"))?;
-    let same_host = hop.same_host && url.host_str() == hop.target.url.host_str();
-    let scheme = url.scheme().to_owned();
-    let referer = referer(&hop.target.url, &scheme);
-    let target = Target::new(url).ok_or_else(|| format!("unsupported protocol scheme {scheme:?}"))?;
-    let keeps = matches!(answer.status, 307 | 308);
-    let method: Rc<str> =
-        if keeps || matches!(&*hop.method, "GET" | "HEAD") { hop.method.clone() } else { "GET".into() };
-    Ok(Some(Hop {
-        method,
-        with_body: hop.with_body && keeps,
-        same_host,
-        authorization: None,
-        referer,
-        target: Rc::new(target),
-    }))
-}
-
-/// The `Referer` of a redirect from `url` to a URL with `scheme`: without passwords, and none from https to http.
-fn referer(url: &Url, scheme: &str) -> Option<String> {
-    if url.scheme() == "https" && scheme == "http" {
-        return None;
-    }
-    let mut url = url.clone();
-    // These fail only for URLs without a host, which cannot be asked.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.set_fragment(None);
-    Some(url.into())
 }
 
 /// Collects a response.

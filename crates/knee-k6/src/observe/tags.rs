@@ -202,7 +202,7 @@ impl<'a> OfRequest<'a> {
         let Exchange { request, answer, method, expected, .. } = self.exchange;
         match tag {
             // A name given by the script stands for the URL too, so that URLs with ids do not pile up.
-            SystemTag::Name | SystemTag::Url => Some(request.name.as_deref().unwrap_or(&answer.url)),
+            SystemTag::Name | SystemTag::Url => Some(request.name.as_deref().unwrap_or(&answer.target.shown)),
             SystemTag::Method => Some(method),
             SystemTag::Status => Some(self.status.get_or_init(|| answer.status.to_string())),
             SystemTag::Proto => (answer.status > 0).then_some("HTTP/1.1"),

@@ -161,6 +161,7 @@ fn plain(request: &Request, steps: &[&str]) -> Option<Answer> {
         ["xml"] => Answer::text(200, "application/xml", page::XML),
         ["html"] => Answer::text(200, "text/html; charset=utf-8", page::HTML),
         ["forms", "post"] => Answer::text(200, "text/html; charset=utf-8", page::FORM),
+        ["echo"] => Answer::text(200, "text/html; charset=utf-8", request.body.clone()),
         ["links"] => Answer::text(200, "text/html; charset=utf-8", page::LINKS),
         ["encoding", "utf8"] => Answer::text(200, "text/plain; charset=utf-8", "žluťoučký kůň ✓ 日本\n"),
         ["robots.txt"] => Answer::text(200, "text/plain", "User-agent: *\nDisallow: /deny\n"),

@@ -28,8 +28,10 @@ impl Request {
             return Ok(None);
         }
         let arrived = Some(SystemTime::now());
-        let mut words = first.split_whitespace().map(str::to_owned);
-        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let (method, rest) = first.trim_end().split_once(' ').unwrap_or_default();
+        // Blanks can be in a target, because Go sends a query as it is written.
+        let target = rest.rsplit_once(' ').map_or(rest, |(target, _version)| target);
+        let (method, target) = (method.to_owned(), target.to_owned());
         let mut request = Self { method, target, headers: read_headers(from)?, body: Vec::new(), arrived };
         request.body = request.read_body(from)?;
         Ok(Some(request))

@@ -6,12 +6,12 @@
 use rquickjs::class::{Class, JsClass, Readable};
 use rquickjs::function::Constructor;
 use rquickjs::{Ctx, IntoJs, Object, Result, Value};
-use url::Url;
 
 use super::class::{Element, Inner, show, show_element};
 use super::value::{add, field, list, text};
 use crate::module::define::{Define as _, array_of};
 use knee_k6::html::{Neighbour, Target, Walk};
+use knee_k6::http::go_url::GoUrl;
 
 impl<'js> JsClass<'js> for Element {
     const NAME: &'static str = "Element";
@@ -29,12 +29,7 @@ impl<'js> JsClass<'js> for Element {
         }
         for (name, part) in URL_PARTS {
             add(ctx, &prototype, name, move |ctx, this: &Self, _| {
-                let url = resolved(&this.inner, "href").or_else(|| {
-                    // A relative URL has these parts, and no others.
-                    let has = matches!(*name, "hash" | "pathname" | "search");
-                    Url::parse("http://relative/").ok().filter(|_| has)?.join(&this.inner.attr("href")?).ok()
-                });
-                url.map(|url| part(&url)).unwrap_or_default().into_js(ctx)
+                part(&resolved(&this.inner, "href").unwrap_or_default()).into_js(ctx)
             })?;
         }
         for (name, method) in METHODS {
@@ -129,44 +124,48 @@ fn read<'js>(ctx: &Ctx<'js>, this: &Inner, attribute: &str, kind: Kind) -> Resul
         }
         Kind::Present => value.is_some().into_js(ctx),
         Kind::Number(default) => value.and_then(|value| value.parse().ok()).unwrap_or(default).into_js(ctx),
-        Kind::Url => {
-            let whole = resolved(this, attribute).map(String::from);
-            whole.or(value).unwrap_or_default().into_js(ctx)
-        }
+        Kind::Url if this.url().is_empty() => value.unwrap_or_default().into_js(ctx),
+        Kind::Url => resolved(this, attribute).map(|url| url.to_string()).unwrap_or_default().into_js(ctx),
     }
 }
 
 /// The URL in an attribute, made whole by that of the page.
-fn resolved(this: &Inner, attribute: &str) -> Option<Url> {
-    let value = this.attr(attribute)?;
-    match Url::parse(this.url()) {
-        Ok(page) => page.join(&value).ok(),
-        Err(_) => Url::parse(&value).ok(),
-    }
+fn resolved(this: &Inner, attribute: &str) -> Option<GoUrl> {
+    let page = GoUrl::parse(this.url().as_bytes()).ok()?;
+    page.join(this.attr(attribute)?.as_bytes()).ok()
 }
 
 /// A part of a URL.
-type UrlPart = fn(&Url) -> String;
+type UrlPart = fn(&GoUrl) -> String;
 
 const URL_PARTS: &[(&str, UrlPart)] = &[
-    ("hash", |url| {
-        url.fragment().filter(|text| !text.is_empty()).map(|text| format!("#{text}")).unwrap_or_default()
+    ("hash", |url| with_sign("#", url.fragment())),
+    ("host", |url| {
+        let usual =
+            matches!((url.scheme(), url.port().as_deref()), ("http", Some("80")) | ("https", Some("443")));
+        if usual { url.hostname() } else { url.host() }
     }),
-    ("host", |url| match (url.host_str(), url.port()) {
-        (Some(host), Some(port)) => format!("{host}:{port}"),
-        (host, _) => host.unwrap_or_default().to_owned(),
+    ("hostname", GoUrl::hostname),
+    ("origin", |url| match url.scheme() {
+        "" => String::new(),
+        "file" => url.to_string(),
+        scheme => format!("{scheme}://{}", url.host()),
     }),
-    ("hostname", |url| url.host_str().unwrap_or_default().to_owned()),
-    ("origin", |url| url.origin().ascii_serialization()),
-    ("password", |url| url.password().unwrap_or_default().to_owned()),
-    ("pathname", |url| url.path().to_owned()),
-    ("port", |url| url.port().map(|port| port.to_string()).unwrap_or_default()),
-    ("protocol", |url| url.scheme().to_owned()),
-    ("search", |url| {
-        url.query().filter(|text| !text.is_empty()).map(|text| format!("?{text}")).unwrap_or_default()
-    }),
-    ("username", |url| url.username().to_owned()),
+    ("password", |url| url.user().and_then(|user| user.password.as_deref()).map(text_of).unwrap_or_default()),
+    ("pathname", GoUrl::path),
+    ("port", |url| url.port().unwrap_or_default()),
+    ("protocol", |url| if url.scheme().is_empty() { ":" } else { url.scheme() }.to_owned()),
+    ("search", |url| with_sign("?", url.query())),
+    ("username", |url| url.user().map(|user| text_of(&user.name)).unwrap_or_default()),
 ];
+
+fn with_sign(sign: &str, text: String) -> String {
+    if text.is_empty() { text } else { format!("{sign}{text}") }
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
 
 const NEIGHBOURS: &[(&str, Neighbour)] = &[
     ("firstChild", Neighbour::FirstChild),

@@ -1,0 +1,69 @@
+//! Text in quotes as Go writes it (`%q`), which is how k6 shows text in its messages.
+//!
+//! Only writes; nothing here reads quoted text.
+
+use std::fmt::Write as _;
+
+/// `text` in double quotes, with Go's escapes.
+pub fn quoted(text: &[u8]) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for chunk in text.utf8_chunks() {
+        chunk.valid().chars().for_each(|c| push(&mut out, c));
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn push(out: &mut String, c: char) {
+    let named = match c {
+        '"' | '\\' => c,
+        '\u{7}' => 'a',
+        '\u{8}' => 'b',
+        '\u{c}' => 'f',
+        '\n' => 'n',
+        '\r' => 'r',
+        '\t' => 't',
+        '\u{b}' => 'v',
+        c if is_printable(c) => return out.push(c),
+        c => return push_number(out, u32::from(c)),
+    };
+    out.extend(['\\', named]);
+}
+
+fn is_printable(c: char) -> bool {
+    // Rust escapes a combining character at the start of a text alone, hence the letter before it.
+    c == '\'' || ['a', c].iter().collect::<String>().escape_debug().count() == 2
+}
+
+fn push_number(out: &mut String, number: u32) {
+    // Writing to a string cannot fail.
+    let _ = match number {
+        0..=0x7f => write!(out, "\\x{number:02x}"),
+        0x80..=0xffff => write!(out, "\\u{number:04x}"),
+        _ => write!(out, "\\U{number:08x}"),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_quoted_as_go_quotes_it() {
+        // What `strconv.Quote` of Go 1.26 returns.
+        for (text, shown) in [
+            (&b"a'b\"c\\d"[..], r#""a'b\"c\\d""#),
+            (b"\x07\x08\x0c\n\r\t\x0b\x00\x1b\x7f", r#""\a\b\f\n\r\t\v\x00\x1b\x7f""#),
+            ("\u{fc}\u{4e16}\u{1f600}".as_bytes(), "\"\u{fc}\u{4e16}\u{1f600}\""),
+            ("\u{a0}\u{85}\u{200b}\u{e000}\u{f0000}".as_bytes(), r#""\u00a0\u0085\u200b\ue000\U000f0000""#),
+            (b"a\xffb", r#""a\xffb""#),
+        ] {
+            assert_eq!(quoted(text), shown);
+        }
+    }
+}

@@ -1,0 +1,514 @@
+//! URLs as Go's `net/url` reads and writes them, because k6 sends what Go makes of a URL.
+//!
+//! Keeps what the script wrote: nothing is normalized but what Go normalizes. Does not look up hosts.
+
+use std::fmt::{self, Write as _};
+use std::net::Ipv6Addr;
+
+use crate::go_quote::quoted;
+
+/// A URL that was parsed. Texts are bytes, as in Go, because escapes can stand for any bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GoUrl {
+    /// In lower case; empty for a relative URL.
+    scheme: String,
+    /// What follows the scheme of a URL without a slash there.
+    opaque: Vec<u8>,
+    user: Option<User>,
+    /// Host and port, without escapes.
+    host: Vec<u8>,
+    /// With the escapes that Go sends.
+    path: String,
+    /// As written.
+    query: Vec<u8>,
+    /// Whether there is a question mark with nothing after it.
+    empty_query: bool,
+    /// Whether a scheme is followed by a path at once.
+    without_host: bool,
+    /// With escapes.
+    fragment: String,
+}
+
+/// The user of a URL, without escapes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct User {
+    /// Name; can be empty.
+    pub name: Vec<u8>,
+    /// Password, if there is a colon.
+    pub password: Option<Vec<u8>>,
+}
+
+/// Part of a URL, which decides what must be escaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Path,
+    Host,
+    Zone,
+    User,
+    Fragment,
+}
+
+/// Why text is no URL, in Go's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("parse {}: {words}", quoted(.text))]
+pub struct NoUrl {
+    /// The text, without its fragment unless that is wrong.
+    text: Vec<u8>,
+    words: String,
+}
+
+type Parsed<T> = Result<T, String>;
+
+impl GoUrl {
+    /// Reads a URL, absolute or relative.
+    pub fn parse(text: &[u8]) -> Result<Self, NoUrl> {
+        let (start, fragment) = cut(text, b'#');
+        let mut url = parse(start).map_err(|words| NoUrl { text: start.to_vec(), words })?;
+        url.fragment = escaped(fragment.unwrap_or_default(), Part::Fragment)
+            .map_err(|words| NoUrl { text: text.to_vec(), words })?;
+        Ok(url)
+    }
+
+    /// The URL that `reference` means on a page of this one.
+    pub fn join(&self, reference: &[u8]) -> Result<Self, NoUrl> {
+        Ok(self.resolve(&Self::parse(reference)?))
+    }
+
+    /// RFC 3986, 5.2, with Go's deviations.
+    #[must_use]
+    pub fn resolve(&self, reference: &Self) -> Self {
+        let mut url = reference.clone();
+        if reference.scheme.is_empty() {
+            url.scheme.clone_from(&self.scheme);
+        }
+        if !reference.scheme.is_empty() || !reference.host.is_empty() || reference.user.is_some() {
+            url.path = resolve_path(&reference.path, "");
+            return url;
+        }
+        if !reference.opaque.is_empty() {
+            return url;
+        }
+        if reference.path.is_empty() && !reference.empty_query && reference.query.is_empty() {
+            url.query.clone_from(&self.query);
+            if reference.fragment.is_empty() {
+                url.fragment.clone_from(&self.fragment);
+            }
+        }
+        if reference.path.is_empty() && !self.opaque.is_empty() {
+            url.opaque.clone_from(&self.opaque);
+            return url;
+        }
+        url.host.clone_from(&self.host);
+        url.user.clone_from(&self.user);
+        url.path = resolve_path(&self.path, &reference.path);
+        url
+    }
+
+    /// The scheme, in lower case; empty for a relative URL.
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// The user, if the URL names one, be it by an empty name.
+    pub fn user(&self) -> Option<&User> {
+        self.user.as_ref()
+    }
+
+    /// The same URL without a user.
+    #[must_use]
+    pub fn without_user(&self) -> Self {
+        Self { user: None, ..self.clone() }
+    }
+
+    /// Host and port as the `Host` header has them, without the zone of an address.
+    pub fn host_and_port(&self) -> String {
+        let text = String::from_utf8_lossy(&self.host);
+        let (host, port) = split_port(&text);
+        let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+        let host = match host.rsplit_once('%') {
+            Some((address, _zone)) if address.starts_with('[') => format!("{address}]"),
+            _ => in_ascii(host),
+        };
+        host + &port
+    }
+
+    /// The host as names are looked up: in ASCII where it can be, without brackets and port.
+    pub fn hostname(&self) -> String {
+        let text = String::from_utf8_lossy(&self.host);
+        let (host, _) = split_port(&text);
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        inner.map_or_else(|| in_ascii(host), str::to_owned)
+    }
+
+    /// The port as written; `None` without one.
+    pub fn port(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.host);
+        split_port(&text).1.filter(|port| !port.is_empty()).map(str::to_owned)
+    }
+
+    /// Host and port as written, without escapes.
+    pub fn host(&self) -> String {
+        String::from_utf8_lossy(&self.host).into_owned()
+    }
+
+    /// The query as written.
+    pub fn query(&self) -> String {
+        String::from_utf8_lossy(&self.query).into_owned()
+    }
+
+    /// The fragment without escapes.
+    pub fn fragment(&self) -> String {
+        // What was escaped can be read again.
+        let fragment = unescape(self.fragment.as_bytes(), Part::Fragment).unwrap_or_default();
+        String::from_utf8_lossy(&fragment).into_owned()
+    }
+
+    /// Whether there is a host or a port.
+    pub fn has_host(&self) -> bool {
+        !self.host.is_empty()
+    }
+
+    /// Whether two URLs have the same host and port as written.
+    pub fn same_host(&self, other: &Self) -> bool {
+        self.host == other.host
+    }
+
+    /// The path without escapes.
+    pub fn path(&self) -> String {
+        // What was escaped can be read again.
+        let path = unescape(self.path.as_bytes(), Part::Path).unwrap_or_default();
+        String::from_utf8_lossy(&path).into_owned()
+    }
+
+    /// Replaces the query.
+    pub fn set_query(&mut self, query: String) {
+        self.query = query.into_bytes();
+    }
+
+    /// Path and query as a request line has them.
+    pub fn request_uri(&self) -> Vec<u8> {
+        let mut uri = match (self.opaque.is_empty(), self.path.as_str()) {
+            (false, _) => self.opaque.clone(),
+            (true, "") => b"/".to_vec(),
+            (true, path) => path.as_bytes().to_vec(),
+        };
+        self.push_query(&mut uri);
+        uri
+    }
+
+    fn push_query(&self, out: &mut Vec<u8>) {
+        if self.empty_query || !self.query.is_empty() {
+            out.push(b'?');
+            out.extend_from_slice(&self.query);
+        }
+    }
+
+    /// The URL with `user` in place of its own.
+    fn written(&self, user: &str) -> String {
+        let mut out = Vec::with_capacity(64);
+        if !self.scheme.is_empty() {
+            out.extend_from_slice(self.scheme.as_bytes());
+            out.push(b':');
+        }
+        if self.opaque.is_empty() {
+            self.push_authority(&mut out, user);
+            if !self.path.is_empty() && !self.path.starts_with('/') && !self.host.is_empty() {
+                out.push(b'/');
+            }
+            let first = self.path.split('/').next().unwrap_or_default();
+            if out.is_empty() && first.contains(':') {
+                out.extend_from_slice(b"./");
+            }
+            out.extend_from_slice(self.path.as_bytes());
+        } else {
+            out.extend_from_slice(&self.opaque);
+        }
+        self.push_query(&mut out);
+        if !self.fragment.is_empty() {
+            out.push(b'#');
+            out.extend_from_slice(self.fragment.as_bytes());
+        }
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    fn push_authority(&self, out: &mut Vec<u8>, user: &str) {
+        if self.scheme.is_empty() && self.host.is_empty() && self.user.is_none() {
+            return;
+        }
+        if self.without_host && self.host.is_empty() && self.user.is_none() {
+            return;
+        }
+        if !self.host.is_empty() || !self.path.is_empty() || self.user.is_some() {
+            out.extend_from_slice(b"//");
+        }
+        out.extend_from_slice(user.as_bytes());
+        out.extend_from_slice(escape(&self.host, Part::Host).as_bytes());
+    }
+
+    /// The URL as tags show it: with `****` for a user, and for a password.
+    pub fn masked(&self) -> String {
+        self.written(match &self.user {
+            None => "",
+            Some(User { password: None, .. }) => "****@",
+            Some(User { password: Some(_), .. }) => "****:****@",
+        })
+    }
+
+    /// The URL as k6's messages show it: with `***` for a password.
+    pub fn without_password(&self) -> String {
+        let Some(User { name, password: Some(_) }) = &self.user else { return self.to_string() };
+        self.written(&format!("{}:***@", String::from_utf8_lossy(name)))
+    }
+}
+
+impl fmt::Display for GoUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.user.as_ref().map(|user| {
+            let password =
+                user.password.as_ref().map(|password| format!(":{}", escape(password, Part::User)));
+            format!("{}{}@", escape(&user.name, Part::User), password.unwrap_or_default())
+        });
+        formatter.write_str(&self.written(&user.unwrap_or_default()))
+    }
+}
+
+/// Text before and after the first `sign`.
+fn cut(text: &[u8], sign: u8) -> (&[u8], Option<&[u8]>) {
+    match text.iter().position(|byte| *byte == sign) {
+        Some(place) => (&text[..place], Some(&text[place + 1..])),
+        None => (text, None),
+    }
+}
+
+/// A URL without its fragment.
+fn parse(text: &[u8]) -> Parsed<GoUrl> {
+    if text.iter().any(|byte| *byte < b' ' || *byte == 0x7f) {
+        return Err("net/url: invalid control character in URL".to_owned());
+    }
+    if text == b"*" {
+        return Ok(GoUrl { path: "*".to_owned(), ..GoUrl::default() });
+    }
+    let (scheme, rest) = split_scheme(text)?;
+    let mut url = GoUrl { scheme, ..GoUrl::default() };
+    let (rest, query) = cut(rest, b'?');
+    url.empty_query = query.is_some_and(<[u8]>::is_empty);
+    url.query = query.unwrap_or_default().to_vec();
+    if !rest.starts_with(b"/") {
+        if !url.scheme.is_empty() {
+            url.opaque = rest.to_vec();
+            return Ok(url);
+        }
+        if cut(rest, b'/').0.contains(&b':') {
+            return Err("first path segment in URL cannot contain colon".to_owned());
+        }
+    }
+    let mut path = rest;
+    if rest.starts_with(b"//") && (!url.scheme.is_empty() || !rest.starts_with(b"///")) {
+        let end = rest[2..].iter().position(|byte| *byte == b'/').map_or(rest.len(), |place| place + 2);
+        (url.user, url.host) = parse_authority(&rest[2..end])?;
+        path = &rest[end..];
+    } else if !url.scheme.is_empty() && rest.starts_with(b"/") {
+        url.without_host = true;
+    }
+    url.path = escaped(path, Part::Path)?;
+    Ok(url)
+}
+
+/// The scheme in lower case, and what follows its colon.
+fn split_scheme(text: &[u8]) -> Parsed<(String, &[u8])> {
+    let none = Ok((String::new(), text));
+    for (place, byte) in text.iter().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            b'0'..=b'9' | b'+' | b'-' | b'.' if place > 0 => {}
+            b':' if place == 0 => return Err("missing protocol scheme".to_owned()),
+            b':' => {
+                let scheme = String::from_utf8_lossy(&text[..place]).to_ascii_lowercase();
+                return Ok((scheme, &text[place + 1..]));
+            }
+            _ => return none,
+        }
+    }
+    none
+}
+
+fn parse_authority(authority: &[u8]) -> Parsed<(Option<User>, Vec<u8>)> {
+    let Some(at) = authority.iter().rposition(|byte| *byte == b'@') else {
+        return Ok((None, parse_host(authority)?));
+    };
+    let (user, host) = (&authority[..at], parse_host(&authority[at + 1..])?);
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(byte);
+    if !user.iter().all(allowed) {
+        return Err("net/url: invalid userinfo".to_owned());
+    }
+    let (name, password) = cut(user, b':');
+    let name = unescape(name, Part::User)?;
+    let password = password.map(|password| unescape(password, Part::User)).transpose()?;
+    Ok((Some(User { name, password }), host))
+}
+
+/// Host and port, without escapes.
+fn parse_host(host: &[u8]) -> Parsed<Vec<u8>> {
+    match host.iter().rposition(|byte| *byte == b'[') {
+        Some(0) => return parse_literal(host),
+        Some(_) => return Err("invalid IP-literal".to_owned()),
+        None => {}
+    }
+    let colon = host.iter().rposition(|byte| *byte == b':');
+    check_port(&host[colon.unwrap_or(host.len())..])?;
+    unescape(host, Part::Host)
+}
+
+/// An IPv6 address in brackets, with a port or without.
+fn parse_literal(host: &[u8]) -> Parsed<Vec<u8>> {
+    let Some(end) = host.iter().rposition(|byte| *byte == b']') else {
+        return Err("missing ']' in host".to_owned());
+    };
+    let (literal, port) = (&host[1..end], &host[end + 1..]);
+    check_port(port)?;
+    let zone = literal.windows(3).position(|escape| escape == b"%25").unwrap_or(literal.len());
+    let mut address = unescape(&literal[..zone], Part::Host)?;
+    address.extend(unescape(&literal[zone..], Part::Zone)?);
+    let text = String::from_utf8_lossy(&address);
+    let digits = text.split('%').next().unwrap_or_default();
+    if digits.parse::<std::net::Ipv4Addr>().is_ok() {
+        return Err("invalid IP-literal".to_owned());
+    }
+    if digits.parse::<Ipv6Addr>().is_err() || text.ends_with('%') {
+        return Err(format!("invalid host: ParseAddr({}): unable to parse IP", quoted(&address)));
+    }
+    Ok([b"[", &address[..], b"]", port].concat())
+}
+
+/// A colon and digits, or nothing.
+fn check_port(port: &[u8]) -> Parsed<()> {
+    match port.split_first() {
+        None => Ok(()),
+        Some((b':', digits)) if digits.iter().all(u8::is_ascii_digit) => Ok(()),
+        Some(_) => Err(format!("invalid port {} after host", quoted(port))),
+    }
+}
+
+/// Host and port of a host that was parsed.
+fn split_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, Some(port)),
+        _ => (host, None),
+    }
+}
+
+/// A host name in ASCII; as it is if it is that, or cannot be.
+fn in_ascii(host: &str) -> String {
+    if host.is_ascii() {
+        return host.to_owned();
+    }
+    url::Host::parse(host).map_or_else(|_| host.to_owned(), |host| host.to_string())
+}
+
+/// `text` as it is if it is correctly escaped, or escaped by Go's rules.
+fn escaped(text: &[u8], part: Part) -> Parsed<String> {
+    let plain = unescape(text, part)?;
+    let needs_none = |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !must_escape(*byte, part);
+    if text.iter().all(needs_none) {
+        return Ok(String::from_utf8_lossy(text).into_owned());
+    }
+    Ok(escape(&plain, part))
+}
+
+fn escape(text: &[u8], part: Part) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text {
+        if must_escape(*byte, part) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        } else {
+            out.push(char::from(*byte));
+        }
+    }
+    out
+}
+
+fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((byte, after)) = rest.split_first() {
+        if *byte != b'%' {
+            if matches!(part, Part::Host | Part::Zone) && byte.is_ascii() && must_escape(*byte, part) {
+                return Err(format!("invalid character {} in host name", quoted(&[*byte])));
+            }
+            out.push(*byte);
+            rest = after;
+            continue;
+        }
+        let wrong = || Err(format!("invalid URL escape {}", quoted(&rest[..rest.len().min(3)])));
+        let digit = |place: usize| after.get(place).and_then(|byte| char::from(*byte).to_digit(16));
+        let (Some(high), Some(low)) = (digit(0), digit(1)) else { return wrong() };
+        let value = (high * 16 + low) as u8;
+        // In a host, escapes stand for what is not ASCII; `%25` begins the zone of an address.
+        let refused = match part {
+            Part::Host => high < 8,
+            Part::Zone => value != b' ' && must_escape(value, Part::Host),
+            Part::Path | Part::User | Part::Fragment => false,
+        };
+        if refused && value != b'%' {
+            return wrong();
+        }
+        out.push(value);
+        rest = &after[2..];
+    }
+    Ok(out)
+}
+
+/// Whether Go escapes a byte there.
+fn must_escape(byte: u8, part: Part) -> bool {
+    if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+        return false;
+    }
+    let allowed: &[u8] = match part {
+        Part::Host | Part::Zone => b"!$&'()*+,;=:[]<>\"",
+        Part::Path => b"$&+,/:;=@",
+        Part::User => b"$&+,;=",
+        Part::Fragment => b"$&+,/:;=?@!()*",
+    };
+    !allowed.contains(&byte)
+}
+
+/// `reference` on a page at `base`, without dots.
+fn resolve_path(base: &str, reference: &str) -> String {
+    let full = if reference.is_empty() {
+        base.to_owned()
+    } else if reference.starts_with('/') {
+        reference.to_owned()
+    } else {
+        let folder = base.rfind('/').map_or("", |last| &base[..=last]);
+        format!("{folder}{reference}")
+    };
+    if full.is_empty() {
+        return full;
+    }
+    let mut out = String::from("/");
+    let mut first = true;
+    for element in full.split('/') {
+        match element {
+            "." => first = false,
+            ".." => {
+                out.truncate(out[1..].rfind('/').map_or(1, |slash| slash + 1));
+                first = out.len() == 1;
+            }
+            element => {
+                if !first {
+                    out.push('/');
+                }
+                out.push_str(element);
+                first = false;
+            }
+        }
+    }
+    if full.ends_with("/.") || full.ends_with("/..") || full == "." || full == ".." {
+        out.push('/');
+    }
+    if out.starts_with("//") { out.split_off(1) } else { out }
+}
+
+#[cfg(test)]
+mod tests;
