@@ -15,15 +15,15 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "surplus";
-    const LOOKS_AT: &'static str = "responses followed by bytes that no request asked for";
+    const LOOKS_AT: &'static str = "share of the responses that were followed by unexpected bytes";
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "";
     const SOURCE: &'static str =
-        "The highest reported percentile, p99.9, shows a thousandth of the requests.";
-    const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. A response can then be timed for the wrong request. knee closes such a connection, but counts the responses that came before.";
+        "0.1 % of the requests can already change p99.9, the highest percentile in reports.";
+    const CAUSE: &'static str = "The server sends two responses to one request, sends a response before the request, or sends a wrong Content-Length. knee can then assign a response to the wrong request. It closes such a connection, but still counts the earlier responses.";
     const REMEDY: &'static str =
-        "Look at what the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
-    const HINT: &'static str = "look at what the server sends after responses";
+        "Find out which bytes the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
+    const HINT: &'static str = "find out which bytes the server sends after its responses";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let planned = diagnostics.requests.accounting.planned;
@@ -35,7 +35,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("{} responses were followed by bytes that nothing asked for", count(self.surplus))
+        format!("{} responses were followed by unexpected bytes", count(self.surplus))
     }
 }
 
