@@ -27,47 +27,47 @@ impl Note {
 pub const NOTES: &[Note] = &[
     Note {
         code: "interrupted",
-        meaning: "A signal or a key ended the run before its plan did. Rates are over the time until then.",
+        meaning: "A signal or a key ended the run before the end of its plan. Rates refer to the time until the run was stopped.",
         text: interrupted,
     },
     Note {
         code: "co_located",
-        meaning: "The target and knee take CPU time from each other, so the result is about both together. This becomes a warning (run_delay) only if knee's waits make times longer. To measure the service alone, load it from another machine, or keep the CPUs apart with `taskset`.",
+        meaning: "The target and knee take CPU time from each other, so the result describes both together. The warning `run_delay` appears only if knee's waits for a CPU make the measured times longer. To measure the service alone, load it from another machine, or give each program its own CPUs with `taskset`.",
         text: co_located,
     },
     Note {
         code: "unmeasured",
-        meaning: "This platform does not report CPU use per thread, waits for a CPU, CPU limits or stolen time. The generator lag and the loop lag still show the delays that these cause, if they are longer than the platform's timers are late. On Linux knee measures all of them.",
+        meaning: "This platform does not report CPU use per thread, CPU waits, CPU limits or stolen time. Generator lag and loop lag still show long delays, whatever their cause. On Linux, knee measures all of these figures.",
         text: unmeasured,
     },
     Note {
         code: "small_lag",
-        meaning: "Requests went out a little late. Either the lag is too small for a warning (under 1 ms) but large beside a very fast response, or only single requests were late. Service times do not contain the lag.",
+        meaning: "Some requests were sent a little late. Either the generator lag is under 1 ms but large compared with the response time, or only single requests were late. Service times do not contain the lag.",
         text: small_lag,
     },
     Note {
         code: "short",
-        meaning: "knee judges its CPU use over whole intervals (1 s), and the run had no whole interval.",
+        meaning: "knee measures its CPU use in complete intervals of 1 s. The run was too short for a complete interval.",
         text: short,
     },
     Note {
         code: "censored",
-        meaning: "Requests were still open when the run and its grace period ended. They count in the percentiles as lower bounds. Requests that were open for more than twice the p99 of the answered ones are stuck, not slow.",
+        meaning: "Requests were still open when the run and its grace period ended. Their age counts in the percentiles as a lower bound. A request counts as stuck if it was open for more than twice the p99 of the answered requests.",
         text: censored,
     },
     Note {
         code: "from_warm_up",
-        meaning: "These requests came due in the warm-up and stayed open throughout the measured time. In a closed load they count as measured: their users sent nothing else, so no other request shows the wait.",
+        meaning: "These requests were scheduled in the warm-up and stayed open during the whole measurement. In a closed load, they count as measured, because their virtual users sent no other request that would show the wait.",
         text: from_warm_up,
     },
     Note {
         code: "churn",
-        meaning: "knee opened more connections than there are users. Unless keep-alive is off, the server or something in between closes connections. Response times contain the time that opening takes.",
+        meaning: "knee opened more connections than there are virtual users. If keep-alive is on, the server or a proxy closes connections. Response times contain the time to open connections.",
         text: churn,
     },
     Note {
         code: "resent",
-        meaning: "The server closed an idle connection just as knee sent a request on it. knee sent the request once more, on a new connection.",
+        meaning: "The server closed an idle connection while knee was sending a request on it. knee repeated the request on a new connection.",
         text: resent,
     },
     Note {
@@ -77,27 +77,27 @@ pub const NOTES: &[Note] = &[
     },
     Note {
         code: "trailing_bytes",
-        meaning: "After the end of a response, bytes came that no request asked for. knee closed those connections.",
+        meaning: "The server sent bytes after the end of a response, although there was no further request. knee closed such connections.",
         text: trailing_bytes,
     },
     Note {
         code: "descriptors",
-        meaning: "Few file descriptors are left. More connections need a higher limit (`ulimit -n`).",
+        meaning: "Few file descriptors are left. For more connections, raise the limit (`ulimit -n`).",
         text: descriptors,
     },
     Note {
         code: "bodies",
-        meaning: "Many different bodies came back. Perhaps some responses are not what was asked for.",
+        meaning: "The responses have many different bodies. Check whether some of them are error pages.",
         text: different_bodies,
     },
     Note {
         code: "lengths",
-        meaning: "Bodies of different lengths came back from one endpoint. Perhaps some are error pages.",
+        meaning: "Responses of one endpoint have bodies of different lengths. Check whether some of them are error pages.",
         text: different_lengths,
     },
     Note {
         code: "empty",
-        meaning: "Empty bodies came back. Check the endpoint if its responses should have a body.",
+        meaning: "Some responses have an empty body. If the endpoint should return a body, check it.",
         text: empty_bodies,
     },
 ];
@@ -124,7 +124,7 @@ fn small_lag(diagnostics: &Diagnostics) -> Option<String> {
     let (lag, response) = (diagnostics.generator.lag?, diagnostics.requests.response?);
     if lag.p99 > LAG_NOTED && lag.p99.0 > response.p99.0 / 4 {
         return Some(format!(
-            "generator lag p99 {} is large for a response time of {}",
+            "generator lag p99 {} is large compared with response time p99 {}",
             lag.p99, response.p99
         ));
     }
@@ -166,7 +166,7 @@ fn churn(diagnostics: &Diagnostics) -> Option<String> {
 
 fn resent(diagnostics: &Diagnostics) -> Option<String> {
     let resent = diagnostics.requests.resent;
-    (resent > 0).then(|| format!("{} requests were sent once more, on a new connection", count(resent)))
+    (resent > 0).then(|| format!("{} requests were repeated on a new connection", count(resent)))
 }
 
 fn redirects(diagnostics: &Diagnostics) -> Option<String> {
@@ -195,7 +195,7 @@ const BODIES: u64 = 16;
 fn different_bodies(diagnostics: &Diagnostics) -> Option<String> {
     let (different, more) = diagnostics.requests.bodies;
     let at_least = if more { "more than " } else { "" };
-    (more || different > BODIES).then(|| format!("{at_least}{different} different bodies came back"))
+    (more || different > BODIES).then(|| format!("responses had {at_least}{different} different bodies"))
 }
 
 fn different_lengths(diagnostics: &Diagnostics) -> Option<String> {

@@ -14,12 +14,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "area";
-    const LOOKS_AT: &'static str = "the integral of requests in flight, computed twice: from counts at starts and ends, and from each request's own times";
+    const LOOKS_AT: &'static str = "the sum of all request times, computed in two ways: from the number of requests in flight, and from the time of each request";
     const SUSPECT: &'static str = "";
-    const INVALID: &'static str = "0.1 % apart";
+    const INVALID: &'static str = "the two sums differ by 0.1 %";
     const SOURCE: &'static str =
-        "The exact form of Little's law holds in every run. The limit allows for rounding.";
-    const CAUSE: &'static str = "Times and counts of requests contradict each other.";
+        "This form of Little's law is exact in every run. The limit allows for rounding.";
+    const CAUSE: &'static str = "The measured times and the counted requests contradict each other.";
     const REMEDY: &'static str = OUR_FAULT;
     const HINT: &'static str = "keep the record and report it";
 
@@ -32,7 +32,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("requests in flight and their times disagree by {}", percent(self.residual))
+        format!("requests in flight and request times differ by {}", percent(self.residual))
     }
 }
 

@@ -12,12 +12,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "books";
-    const LOOKS_AT: &'static str = "requests that came due and did not end exactly once";
+    const LOOKS_AT: &'static str = "scheduled requests without exactly one outcome";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "any";
     const SOURCE: &'static str =
-        "The counts are whole numbers, so an error of one request in a thousand million shows.";
-    const CAUSE: &'static str = "knee miscounted requests. A load generator that loses requests loses the slow ones: those still open at the end and those it gave up. Every percentile is then too low.";
+        "The counts are whole numbers, so an error of a single request is detected.";
+    const CAUSE: &'static str = "knee miscounted requests. When a load generator loses requests, it loses the slow ones. Every percentile is then too low.";
     const REMEDY: &'static str = OUR_FAULT;
     const HINT: &'static str = "keep the record and report it";
 
@@ -32,7 +32,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("{} of {} requests did not end exactly once", count(self.unaccounted), count(self.planned))
+        format!("{} of {} requests do not have exactly one outcome", count(self.unaccounted), count(self.planned))
     }
 }
 

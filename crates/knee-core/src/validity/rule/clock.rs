@@ -14,14 +14,14 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "clock";
-    const LOOKS_AT: &'static str = "steps of the wall clock against the run's clock";
+    const LOOKS_AT: &'static str = "jumps of the wall clock, compared with the run's own clock";
     const SUSPECT: &'static str = "50 ms";
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "Time synchronization corrects smaller errors gradually.";
-    const CAUSE: &'static str = "The wall clock was set during the run. Times are unaffected, because they come from another clock. Log entries of other programs do not line up with this run.";
+    const CAUSE: &'static str = "The wall clock was set during the run. The measured times are correct, because they come from another clock. But the times in logs of other programs do not match the times of this run.";
     const REMEDY: &'static str =
-        "Let the clock settle (`chronyc waitsync`). Measure again if you compare the run with logs.";
-    const HINT: &'static str = "let the clock settle, measure again";
+        "Wait until the clock is synchronized (`chronyc waitsync`). If you compare the run with logs, measure again.";
+    const HINT: &'static str = "wait until the clock is synchronized, then measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         Some(Self { step_ns: diagnostics.generator.wall_drift_ns })

@@ -16,14 +16,14 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "generator_faults";
-    const LOOKS_AT: &'static str = "requests that failed on this machine: no descriptor, no port, no memory";
+    const LOOKS_AT: &'static str = "requests that failed because this machine had no free file descriptor, local port or memory";
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "1 %";
     const SOURCE: &'static str =
-        "The highest reported percentile, p99.9, shows a thousandth of the requests.";
+        "0.1 % of the requests can already change p99.9, the highest percentile in reports.";
     const CAUSE: &'static str =
-        "This machine ran out of file descriptors, local ports or socket memory. The errors name which.";
-    const REMEDY: &'static str = "Raise the limit that the errors name (`ulimit -n`, net.ipv4.ip_local_port_range), keep connections alive, or use fewer connections.";
+        "This machine ran out of file descriptors, local ports or socket memory. The errors name the missing one.";
+    const REMEDY: &'static str = "Raise the limit that the errors name (`ulimit -n` or net.ipv4.ip_local_port_range). Or keep connections alive, or use fewer connections.";
     const HINT: &'static str = "raise the limit that the errors name";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

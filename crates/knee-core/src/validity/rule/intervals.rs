@@ -11,12 +11,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "intervals";
-    const LOOKS_AT: &'static str = "intervals that were written and are missing from the record";
+    const LOOKS_AT: &'static str = "intervals that are missing from the record";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "any";
-    const SOURCE: &'static str = "The end of a record says how many intervals it has.";
+    const SOURCE: &'static str = "The end of a record contains the number of its intervals.";
     const CAUSE: &'static str =
-        "The file was changed or damaged after it was written. No total includes the missing requests.";
+        "The file was changed or damaged after it was written. The totals do not include the requests of the missing intervals.";
     const REMEDY: &'static str = "Restore the file from a copy, or measure again.";
     const HINT: &'static str = "restore the file, or measure again";
 

@@ -11,13 +11,13 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "lag";
-    const LOOKS_AT: &'static str = "generator lag against response time, quantile by quantile";
-    const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms";
-    const SOURCE: &'static str = "Response time contains the lag, so the limits are shares of the response time. A lag below 1 ms does not count, because an ordinary kernel sometimes wakes a thread that late.";
-    const CAUSE: &'static str = "The load generator had too little CPU, or stood still, when requests were due. Response times contain the delay; service times do not.";
-    const REMEDY: &'static str = "Give knee more CPU, use more workers, or ask for a lower arrival rate. Service times do not contain the lag.";
-    const HINT: &'static str = "give knee more CPU, or ask for a lower rate";
+    const LOOKS_AT: &'static str = "generator lag as a share of response time, each at p50, p90 and p99";
+    const SUSPECT: &'static str = "over 10 % at p50 or over 25 % at p99, and over 1 ms";
+    const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms";
+    const SOURCE: &'static str = "Response time contains the lag, so the limits are shares of the response time. A lag below 1 ms does not count, because even an idle machine can wake a thread up to 1 ms late.";
+    const CAUSE: &'static str = "When requests were scheduled, the load generator had too little CPU, or it was paused. Response times contain the delay. Service times do not.";
+    const REMEDY: &'static str = "Give knee more CPU, use more workers, or lower the arrival rate. Service times do not contain the lag.";
+    const HINT: &'static str = "give knee more CPU, or lower the arrival rate";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let slack = diagnostics.generator.timer_slack;

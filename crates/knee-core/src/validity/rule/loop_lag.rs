@@ -14,15 +14,15 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "loop_lag";
-    const LOOKS_AT: &'static str = "loop lag (how late workers notice an event) against service time, while workers waited for a CPU during at most 1 % of the run";
-    const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; a closed load on a target on the same machine is then suspect, and below that valid";
+    const LOOKS_AT: &'static str = "loop lag as a share of service time, each at p50, p90 and p99, if workers waited for a CPU during at most 1 % of the run";
+    const SUSPECT: &'static str = "over 10 % at p50 or over 25 % at p99, and over 1 ms";
+    const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms. A closed load on a target on this machine is then only suspect, and valid below these limits";
     const SOURCE: &'static str =
-        "Every 5 ms a worker measures how late it notices a timer. It reads responses just as late.";
-    const CAUSE: &'static str = "A worker was busy with something else when responses came: too much work per iteration of a script, large bodies, or a hypervisor that stopped the machine. Service times contain the delay.";
+        "Every 5 ms, each worker measures its loop lag: how late it notices a timer. It notices responses just as late.";
+    const CAUSE: &'static str = "When responses came, a worker was busy with other work, such as long iterations of a script or large bodies. Or a hypervisor paused the machine. Service times contain the delay.";
     const REMEDY: &'static str =
         "Use more workers, do less work per iteration, or spread the load over more machines.";
-    const HINT: &'static str = "use more workers, or do less per iteration";
+    const HINT: &'static str = "use more workers, or do less work per iteration";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let generator = &diagnostics.generator;
@@ -39,7 +39,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("knee reads late: loop lag {}", self.bent)
+        format!("knee read responses late: loop lag {}", self.bent)
     }
 }
 

@@ -12,15 +12,15 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "no_answer";
-    const LOOKS_AT: &'static str = "requests that got a response, of any status";
+    const LOOKS_AT: &'static str = "number of requests that got a response, with any status";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "none";
-    const SOURCE: &'static str = "One response is enough: failures of the target are data.";
+    const SOURCE: &'static str = "A single response is enough, because failures of the target are data.";
     const CAUSE: &'static str =
-        "The service is down, the address is wrong, or a firewall or proxy in between refuses the requests.";
+        "The service is down, the address is wrong, or a firewall or proxy rejects the requests.";
     const REMEDY: &'static str =
-        "Look at the errors: they name what failed. Check the address, and that the service is up.";
-    const HINT: &'static str = "check the address and that the service is up";
+        "Look at the errors, which name the cause. Check that the address is correct and the service is running.";
+    const HINT: &'static str = "check that the address is correct and the service is running";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let accounting = &diagnostics.requests.accounting;

@@ -10,12 +10,12 @@ pub(super) struct Evidence {}
 impl Rated for Evidence {
     const CODE: &'static str = "nothing_measured";
     const LOOKS_AT: &'static str =
-        "requests that came due after the warm-up; dropped iterations of a script do not count";
+        "number of requests that were scheduled after the warm-up, without dropped iterations of a script";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "none";
-    const SOURCE: &'static str = "Without a request there is nothing to report.";
+    const SOURCE: &'static str = "Without any request, there is no result.";
     const CAUSE: &'static str = "The run ended before its warm-up did, or a script sent no request.";
-    const REMEDY: &'static str = "Let the run last longer than its warm-up. A script that sends no request has only its own metrics, and no result of knee.";
+    const REMEDY: &'static str = "Let the run last longer than its warm-up. For a script that sends no request, only the script's own metrics are reported.";
     const HINT: &'static str = "let the run last longer than its warm-up";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
@@ -30,7 +30,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        "no request came due in the measured part".to_owned()
+        "no request was scheduled after the warm-up".to_owned()
     }
 }
 

@@ -15,11 +15,11 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "ports";
-    const LOOKS_AT: &'static str = "local ports in use towards one address";
-    const SUSPECT: &'static str = "70 % of the range";
+    const LOOKS_AT: &'static str = "share of the local ports that connections to one address use";
+    const SUSPECT: &'static str = "70 % of the port range";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "The kernel tries one port after another until it finds a free one. The search becomes slow long before no port is free.";
-    const CAUSE: &'static str = "Connections are opened and closed faster than their ports leave TIME_WAIT. Connecting becomes slow, and finally fails.";
+    const SOURCE: &'static str = "The kernel tries ports until it finds a free one. This search becomes slow long before all ports are in use.";
+    const CAUSE: &'static str = "Connections are opened and closed so fast that too many ports are in the state TIME_WAIT. Opening a connection becomes slow, and finally fails.";
     const REMEDY: &'static str =
         "Keep connections alive, lower the rate, or widen net.ipv4.ip_local_port_range.";
     const HINT: &'static str = "keep connections alive, or lower the rate";
@@ -36,7 +36,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("{} of {} local ports towards one address were taken", count(self.taken), count(self.range))
+        format!("connections to one address used {} of {} local ports", count(self.taken), count(self.range))
     }
 }
 

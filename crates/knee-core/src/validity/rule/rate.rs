@@ -37,14 +37,14 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "rate";
-    const LOOKS_AT: &'static str = "open load: share of the due requests that were sent in time";
-    const SUSPECT: &'static str = "under 99.5 %, and the unsent requests are over 50 ms of arrivals";
-    const INVALID: &'static str = "under 98 % when the generator was the bottleneck";
+    const LOOKS_AT: &'static str = "open load: share of the scheduled requests that were sent in time";
+    const SUSPECT: &'static str = "under 99.5 %, and more requests are unsent than are scheduled in 50 ms";
+    const INVALID: &'static str = "under 98 %, if the generator was the bottleneck";
     const SOURCE: &'static str =
-        "Requests that cross the edges of the measured time are less than half a per cent of the arrivals.";
-    const CAUSE: &'static str = "Overload: requests come due faster than they are answered, and every connection or VU is busy. The rate that the server takes is a true result. Response times contain the growing queue, so they depend on how long the run is.";
-    const REMEDY: &'static str = "Ask for a rate that the server takes, or read the rate that it took as its limit. If service times did not grow, the number of connections is the limit: allow more. If the message names knee as the cause, give knee more CPU.";
-    const HINT: &'static str = "ask for a lower rate, or allow more connections";
+        "At the start and end of the measurement, less than 0.5 % of the requests can be counted as unsent by chance.";
+    const CAUSE: &'static str = "The server is overloaded: requests are scheduled faster than the server answers them, and every connection or VU is busy. The throughput that the server reaches is a true result. Response times contain a growing queue, so they depend on the length of the run.";
+    const REMEDY: &'static str = "Lower the arrival rate, or use the throughput that the server reached as its limit. If service times did not grow, the number of connections is the limit: use more connections. If the message says that knee was the cause, give knee more CPU.";
+    const HINT: &'static str = "lower the arrival rate, or use more connections";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let load = &diagnostics.load;
@@ -74,7 +74,7 @@ impl Rated for Evidence {
             return format!("knee could send only {taken} of {due} requests/s");
         }
         let vus = count(self.vus);
-        format!("overloaded: the server takes {taken} of {due} requests/s on {vus} connections")
+        format!("overloaded: the server handles {taken} of {due} requests/s on {vus} connections")
     }
 }
 

@@ -45,4 +45,4 @@ pub(super) fn above(value: f64, suspect: f64, invalid: f64) -> Option<Validity> 
 }
 
 pub(super) const OUR_FAULT: &str =
-    "This is a fault of knee, not of the target. Keep the record and report it.";
+    "This is a bug in knee, not in the target. Keep the record and report the bug.";

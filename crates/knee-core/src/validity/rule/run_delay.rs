@@ -14,12 +14,12 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "run_delay";
-    const LOOKS_AT: &'static str = "loop lag (how late workers notice an event) against service time, while workers waited for a CPU during over 1 % of the run";
-    const SUSPECT: &'static str = "over a tenth of the median or a quarter of the p99, and over 1 ms";
-    const INVALID: &'static str = "over a quarter of the median or of the p90, and over 1 ms; a closed load on a target on the same machine is then suspect, and below that valid";
-    const SOURCE: &'static str = "Service time contains the wait, so the limits are shares of the service time. The share of the run that workers waited does not show how much times grew.";
-    const CAUSE: &'static str = "Other programs use the CPUs that the load generator needs. The generator then sends and reads late, and its wait looks like a slow server. A target on the same machine shares the CPUs with the generator, so the result is about both together.";
-    const REMEDY: &'static str = "Stop other programs on this machine, keep CPUs apart (`taskset`, `generator.cpus` in a study), use fewer workers than there are cores, or load the target from another machine. As root, `chrt -f 2 knee ...` lets knee run first; the service then waits instead.";
+    const LOOKS_AT: &'static str = "loop lag as a share of service time, each at p50, p90 and p99, if workers waited for a CPU during over 1 % of the run";
+    const SUSPECT: &'static str = "over 10 % at p50 or over 25 % at p99, and over 1 ms";
+    const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms. A closed load on a target on this machine is then only suspect, and valid below these limits";
+    const SOURCE: &'static str = "Service times contain the wait for a CPU, so the limits are shares of the service time. The total duration of these waits would not show how much longer requests took.";
+    const CAUSE: &'static str = "Other programs use the CPUs that the load generator needs. The generator then sends requests late and reads responses late, and the server seems slow. A target on the same machine shares the CPUs with the generator, so the result describes both together.";
+    const REMEDY: &'static str = "Stop other programs on this machine, or load the target from another machine. You can also use fewer workers than there are cores, or assign CPUs to each program (`taskset`, `generator.cpus` in a study). As root, `chrt -f 2 knee ...` gives knee priority. The service then waits for a CPU instead.";
     const HINT: &'static str = "stop other programs, or use another machine";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
@@ -33,7 +33,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("waiting for a CPU delayed reading: {}", self.bent)
+        format!("CPU waits delayed reading of responses: {}", self.bent)
     }
 }
 

@@ -24,13 +24,13 @@ pub(super) struct Evidence {
 impl Rated for Evidence {
     const CODE: &'static str = "stall";
     const LOOKS_AT: &'static str =
-        "pauses of 100 ms and longer, in which no worker did anything, as a share of the measured time";
+        "pauses of all workers for 100 ms or longer, as a share of the measured time";
     const SUSPECT: &'static str = "0.1 %";
-    const INVALID: &'static str = "5 %, and 500 ms in all";
+    const INVALID: &'static str = "5 %, and 500 ms in total";
     const SOURCE: &'static str =
-        "Pauses in a thousandth of the time reach the highest reported percentile, p99.9.";
-    const CAUSE: &'static str = "The process was stopped (Ctrl-Z, a debugger), swapped out, throttled, or the machine itself stood still. Meanwhile no request was sent and no response was read. Times that span a pause contain it, and rates are too low.";
-    const REMEDY: &'static str = "Measure again. If it happens often, look for a lack of memory, a CPU limit, or a virtual machine that is paused for snapshots.";
+        "Pauses in 0.1 % of the time can already change p99.9, the highest percentile in reports.";
+    const CAUSE: &'static str = "The process was stopped (Ctrl-Z, a debugger), swapped out or throttled, or the whole machine was paused. During the pause, knee sent no request and read no response. Requests that were open then seem slower than they were, and rates are too low.";
+    const REMEDY: &'static str = "Measure again. If pauses happen often, look for too little memory, a CPU limit, or snapshots that pause the virtual machine.";
     const HINT: &'static str = "measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
@@ -47,7 +47,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("knee stood still for {}, {} of the measured time", self.paused, percent(self.share()))
+        format!("knee was paused for {}, {} of the measured time", self.paused, percent(self.share()))
     }
 }
 

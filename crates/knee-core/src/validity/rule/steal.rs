@@ -15,13 +15,13 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "steal";
-    const LOOKS_AT: &'static str = "CPU time that a hypervisor gave to other machines";
+    const LOOKS_AT: &'static str = "share of the CPU time that the hypervisor gave to other virtual machines";
     const SUSPECT: &'static str = "5 %";
     const INVALID: &'static str = "20 %";
-    const SOURCE: &'static str = "Stolen time lowers a CPU-bound rate by the same share. The rules for the loop lag judge the delays that follow from it.";
+    const SOURCE: &'static str = "If the CPU is the limit, stolen time lowers the throughput by the same share. The rules `loop_lag` and `run_delay` judge the delays that stolen time causes.";
     const CAUSE: &'static str = "Other virtual machines on the same host took CPU time from this one.";
-    const REMEDY: &'static str = "Measure at another time, or on a machine whose CPUs are not shared.";
-    const HINT: &'static str = "measure at another time, or elsewhere";
+    const REMEDY: &'static str = "Measure at another time, or on a machine that does not share its CPUs.";
+    const HINT: &'static str = "measure at another time, or on another machine";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         diagnostics.generator.steal.map(|stolen| Self { stolen })

@@ -16,15 +16,15 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "surplus";
-    const LOOKS_AT: &'static str = "responses followed by bytes that no request asked for";
+    const LOOKS_AT: &'static str = "share of the responses that were followed by unexpected bytes";
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "";
     const SOURCE: &'static str =
         "The highest reported percentile, p99.9, shows a thousandth of the requests.";
     const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. A response can then be timed for the wrong request. knee closes such a connection, but counts the responses that came before. If the bytes are a whole response, each of these can be one too early, so all of them count here.";
     const REMEDY: &'static str =
-        "Look at what the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
-    const HINT: &'static str = "look at what the server sends after responses";
+        "Find out which bytes the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
+    const HINT: &'static str = "find out which bytes the server sends after its responses";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let planned = diagnostics.requests.accounting.planned;

@@ -17,11 +17,11 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "time for which the machine was suspended";
     const SUSPECT: &'static str = "10 ms";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str = "In a suspension CLOCK_BOOTTIME goes on and CLOCK_MONOTONIC stands still. Reading both clocks takes less than 10 ms.";
+    const SOURCE: &'static str = "While a machine is suspended, CLOCK_BOOTTIME continues and CLOCK_MONOTONIC stops. Reading both clocks takes less than 10 ms.";
     const CAUSE: &'static str =
-        "The machine slept, or a hypervisor suspended it. The run's clock stood still; the target's did not.";
+        "The machine slept, or a hypervisor suspended it. Meanwhile the clock of the run stopped, but the target continued.";
     const REMEDY: &'static str = "Keep the machine awake (`systemd-inhibit`), and measure again.";
-    const HINT: &'static str = "keep the machine awake, measure again";
+    const HINT: &'static str = "keep the machine awake, and measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         diagnostics.generator.suspended.map(|suspended| Self { suspended })

@@ -17,12 +17,12 @@ pub(super) struct Evidence {
 impl Rated for Evidence {
     const CODE: &'static str = "throttled";
     const LOOKS_AT: &'static str =
-        "scheduling periods in which a CPU quota, of knee's cgroup or of one above it, stopped knee";
-    const SUSPECT: &'static str = "1 %, and more than one";
-    const INVALID: &'static str = "5 %, and more than one";
-    const SOURCE: &'static str = "A stop lasts up to one period of 100 ms. Stops in 1 % of the periods reach the p99, stops in 5 % reach the p95.";
-    const CAUSE: &'static str = "This container or cgroup has a CPU limit. The load generator, or a program under the same limit, used it up. The load generator then stood still for the rest of the period.";
-    const REMEDY: &'static str = "Raise or remove the CPU limit (`docker run --cpus`, `cpu.max`, Kubernetes `limits.cpu`), or ask for less load.";
+        "share of the scheduling periods in which a CPU limit of knee's cgroup or of a parent cgroup stopped knee";
+    const SUSPECT: &'static str = "1 %, and more than one period";
+    const INVALID: &'static str = "5 %, and more than one period";
+    const SOURCE: &'static str = "A stop lasts up to one period of 100 ms. Stops in 1 % of the periods can change the p99. Stops in 5 % of the periods can change the p95.";
+    const CAUSE: &'static str = "This container or cgroup has a CPU limit for each period. The load generator, or another program in the cgroup, used up the CPU time of the period. The kernel then stopped the load generator until the next period.";
+    const REMEDY: &'static str = "Raise or remove the CPU limit (`docker run --cpus`, `cpu.max`, Kubernetes `limits.cpu`), or reduce the load.";
     const HINT: &'static str = "raise or remove the CPU limit";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

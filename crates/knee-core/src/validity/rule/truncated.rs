@@ -8,15 +8,15 @@ pub(super) struct Evidence {}
 
 impl Rated for Evidence {
     const CODE: &'static str = "truncated";
-    const LOOKS_AT: &'static str = "whether the record has an end";
-    const SUSPECT: &'static str = "if it has none";
+    const LOOKS_AT: &'static str = "whether the record is complete";
+    const SUSPECT: &'static str = "if its end is missing";
     const INVALID: &'static str = "";
     const SOURCE: &'static str =
-        "A record is written interval by interval, so all intervals before its end are whole.";
+        "knee writes each interval to the record as soon as the interval is over. All intervals in the record are therefore complete.";
     const CAUSE: &'static str =
-        "knee was killed, or the disk was full. Requests that were in flight at that moment count as open.";
+        "knee was killed, or the disk was full. Requests that were in flight at that time count as open.";
     const REMEDY: &'static str =
-        "The numbers hold up to the last whole interval. Measure again for a complete result.";
+        "The figures are correct up to the last complete interval. For a complete result, measure again.";
     const HINT: &'static str = "measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
@@ -28,7 +28,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        "the record has no end: knee was killed".to_owned()
+        "the record is incomplete: knee was killed".to_owned()
     }
 }
 

@@ -15,13 +15,13 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "worker_cpu";
-    const LOOKS_AT: &'static str = "share of the measured time in which one worker used over 90 % of a CPU, or all workers together used over 90 % of the CPUs that they can use";
+    const LOOKS_AT: &'static str = "share of the measured time in which the CPU limited the generator: one worker used over 90 % of a CPU, or all workers together used over 90 % of their CPUs";
     const SUSPECT: &'static str = "10 %";
     const INVALID: &'static str = "50 %";
-    const SOURCE: &'static str = "Queueing theory: above 90 % use, a task waits about ten times as long as it runs. k6 advises at most 80 %; Locust warns at 90 %.";
-    const CAUSE: &'static str = "The load generator is the bottleneck. A busy worker reads responses late, and its delay looks like a slow server. In a closed load the throughput is the generator's own limit.";
-    const REMEDY: &'static str = "Use more workers if there are cores to spare, a faster machine, or less load. Scripts: do less work per iteration.";
-    const HINT: &'static str = "use more workers, or ask for less load";
+    const SOURCE: &'static str = "By queueing theory, a task waits about ten times as long as it runs if over 90 % of the CPU is used. For comparison, k6 recommends at most 80 %, and Locust warns at 90 %.";
+    const CAUSE: &'static str = "The load generator is the bottleneck. A busy worker reads responses late, and the server seems slow. In a closed load, the throughput is then the limit of the generator, not of the server.";
+    const REMEDY: &'static str = "Use more workers if there are idle cores. Otherwise use a faster machine, or reduce the load. In a script, do less work per iteration.";
+    const HINT: &'static str = "use more workers, or reduce the load";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         diagnostics.generator.worker_cpu_saturated.map(|saturated| Self { saturated })
@@ -32,7 +32,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("a worker used over 90 % CPU for {} of the time", percent(self.saturated))
+        format!("a worker was over 90 % busy during {} of the time", percent(self.saturated))
     }
 }
 
