@@ -24,6 +24,7 @@ mod run;
 mod samples;
 mod server;
 mod surface;
+mod times;
 mod wire;
 
 use case::Case;
@@ -51,6 +52,9 @@ pub struct Options {
     /// Write the page in docs/reference and run nothing
     #[arg(long, conflicts_with_all = ["record", "recorded"])]
     page: bool,
+    /// Compare when requests are sent, plan by plan, in this many rounds (the machine should do little else)
+    #[arg(long, value_name = "ROUNDS", conflicts_with_all = ["record", "recorded", "page", "serve"])]
+    times: Option<usize>,
     /// Serve on a port of the loopback for trying things by hand, and run nothing
     #[arg(long, conflicts_with_all = ["record", "recorded", "page"])]
     serve: bool,
@@ -76,6 +80,10 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     }
     // Programs run in folders of their own.
     let root = &root.canonicalize().context("the repository is not here")?;
+    if let Some(rounds) = options.times {
+        let knee = knee(root, options.knee)?;
+        return times::run(root, &options.k6, &knee, rounds, options.filter.as_deref());
+    }
     let cases = case::all(root)?;
     let (surface, known) = (Surface::read(root)?, difference::known(root)?);
     surface.check(&cases)?;
@@ -141,11 +149,7 @@ fn compare(
 ) -> Result<()> {
     let begun = Instant::now();
     let asked = selected(cases, &options);
-    let knee = Program::Knee(match options.knee {
-        // Each case is run in a folder of its own.
-        Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display()))?,
-        None => program::debug_build(root)?,
-    });
+    let knee = Program::Knee(knee(root, options.knee.clone())?);
     let k6 = Program::K6(options.k6);
     let found = each(&asked, |place, case| {
         let expected =
@@ -173,6 +177,15 @@ fn compare(
         );
     }
     Ok(())
+}
+
+/// The build of knee that is compared.
+fn knee(root: &Path, asked: Option<PathBuf>) -> Result<PathBuf> {
+    match asked {
+        // Each case is run in a folder of its own.
+        Some(path) => path.canonicalize().with_context(|| format!("no {}", path.display())),
+        None => program::debug_build(root),
+    }
 }
 
 fn tell(case: &Case, open: &[Difference], stale: &[Known]) {

@@ -18,6 +18,8 @@ pub mod schedule;
 
 pub mod plan;
 
+pub mod allocation;
+
 pub mod tally;
 
 pub mod estimate;

@@ -79,7 +79,7 @@ pub struct Scenario {
 }
 
 /// Settings of a scenario that only scripts change; the defaults change nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Terms {
     /// When it begins on the run's clock. All its other times count from there.
@@ -95,6 +95,10 @@ pub struct Terms {
     pub ramp_down: Option<Nanos>,
     /// What becomes of an arrival that finds every user busy.
     pub overflow: Overflow,
+    /// Users of an open scenario that exist when it begins (k6's `preAllocatedVUs`); others are made when an arrival finds
+    /// every user busy. All of them if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub users_made_first: Option<u32>,
 }
 
 /// What becomes of an arrival that finds every user busy.

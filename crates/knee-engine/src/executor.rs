@@ -34,6 +34,11 @@ pub trait User {
 
     /// Records an iteration that was due at `due` and dropped at `at` before any user took it.
     fn give_up(&mut self, due: Nanos, at: Nanos);
+
+    /// Notes, once in a scenario, that an arrival found all of its `users` busy and that it can have no more.
+    fn exhausted(&mut self, users: u32) {
+        let _ = users;
+    }
 }
 
 /// Whether new requests can start; shared by everything on one worker.

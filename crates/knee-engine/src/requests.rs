@@ -23,7 +23,7 @@ use crate::http::request::{Defaults, Prepared, serialize};
 use crate::http::response::{ResponseHead, Sink};
 use crate::http::settings::Settings;
 use crate::recorder::{Finish, FlightId, Recorder};
-use crate::worker::{UserContext, Workload};
+use crate::worker::{UserContext, UserId, Workload};
 
 /// One kind of request.
 #[derive(Clone, Debug)]
@@ -131,8 +131,12 @@ impl RequestSet {
 
 impl Workload for RequestSet {
     type User = HttpUser;
+    type Prepared = ();
 
-    fn user(self: &Arc<Self>, context: &UserContext, number: u64) -> HttpUser {
+    fn prepare(self: &Arc<Self>, _vus: &[u32]) {}
+
+    fn user(self: &Arc<Self>, context: &UserContext, (): &(), id: UserId) -> HttpUser {
+        let number = (id.scenario as u64) << 32 | u64::from(id.vu.unwrap_or(u32::MAX));
         HttpUser {
             set: self.clone(),
             client: Client::new(context.network.clone()),

@@ -30,7 +30,7 @@ use crate::http::settings::Settings;
 use crate::loop_probe::LoopProbe;
 use crate::recorder::{Recorder, Share};
 use crate::timer::{Timer, WorkerTimer};
-use crate::worker::{Assignment, IntervalReport, UserContext, Workload, budgets, conduct, pools};
+use crate::worker::{Assignment, IntervalReport, Shared, Spawn, UserContext, Workload, conduct};
 
 /// Why a run failed. Failures of the target are not errors here: they are data.
 #[derive(Debug, thiserror::Error)]
@@ -80,9 +80,9 @@ pub fn run<W: Workload>(
     listeners: Listeners,
 ) -> Result<Run, RunError> {
     host::raise_descriptor_limit();
-    let plan = Arc::new(head.plan.clone());
+    let shared = Shared::new(head.plan.clone(), control.clone());
+    let plan = shared.plan.clone();
     let (messages, inbox) = mpsc::channel();
-    let (budgets, pools) = (budgets(&plan), pools(&plan));
     let resolver = Arc::new(Resolver::default());
     let endpoints = Arc::new(Registry::new(&plan.endpoints));
     let start =
@@ -91,13 +91,7 @@ pub fn run<W: Workload>(
     for index in 0..u32::from(plan.workers) {
         let (spare, returned) = mpsc::channel();
         spares.push(spare);
-        let assignment = Assignment {
-            plan: plan.clone(),
-            index,
-            budgets: budgets.clone(),
-            pools: pools.clone(),
-            control: control.clone(),
-        };
+        let assignment = Assignment { shared: shared.clone(), index };
         let worker_thread = WorkerThread {
             assignment,
             http: http.clone(),
@@ -173,17 +167,23 @@ impl WorkerThread {
         // The collector waits for this message first, so it still exists.
         let _ = self.messages.send(WorkerMessage::Begun);
         let runtime = WorkerTimer::runtime();
-        workload.prepare(&self.assignment.users());
+        let prepared = workload.prepare(&self.assignment.vus());
         let clock = self.start.clock();
-        self.assignment.control.begin(clock);
+        self.assignment.shared.control.begin(clock);
         let messages = self.messages.clone();
-        let worked = runtime.and_then(|runtime| runtime.block_on(self.conduct(workload, clock)));
+        let worked =
+            runtime.and_then(|runtime| runtime.block_on(self.conduct(workload.clone(), prepared, clock)));
         if let Err(error) = worked {
             let _ = messages.send(WorkerMessage::Failed(error));
         }
     }
 
-    async fn conduct<W: Workload>(self, workload: &Arc<W>, clock: MonotonicClock) -> io::Result<()> {
+    async fn conduct<W: Workload>(
+        self,
+        workload: Arc<W>,
+        prepared: W::Prepared,
+        clock: MonotonicClock,
+    ) -> io::Result<()> {
         let timer = WorkerTimer::new(clock)?;
         tokio::task::spawn_local(timer.clone().drive());
         let deadlines = Rc::new(Deadlines::default());
@@ -216,9 +216,9 @@ impl WorkerThread {
             let _ = messages.send(message);
             returned.try_recv().unwrap_or_default()
         };
-        let spawn = |task| drop(tokio::task::spawn_local(task));
-        conduct(&self.assignment, timer, recorder, &spawn, |number| workload.user(&context, number), roll)
-            .await;
+        let spawn: Spawn = Rc::new(|task| drop(tokio::task::spawn_local(task)));
+        let user = move |id| workload.user(&context, &prepared, id);
+        conduct(&self.assignment, timer, recorder, spawn, user, roll).await;
         Ok(())
     }
 }

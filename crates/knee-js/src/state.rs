@@ -53,6 +53,8 @@ pub struct State {
     pub place: RefCell<Place>,
     /// `__ENV` of the scenario besides the script's.
     pub environment: RefCell<Vec<(String, String)>>,
+    /// Whether the VU was given to a scenario since its last iteration.
+    pub activated: Cell<bool>,
     /// Whether the script is being loaded.
     pub init: Cell<bool>,
     /// Whether everything is to end at once.
@@ -153,7 +155,7 @@ impl Tally {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// VUs within an iteration.
+    /// VUs at work: in closed scenarios those that belong to one, in open ones those within an iteration.
     pub fn active(&self) -> u64 {
         self.active.load(Ordering::Relaxed)
     }
@@ -173,19 +175,23 @@ impl Tally {
         self.failed.store(true, Ordering::Relaxed);
     }
 
+    /// A VU begins to work for a scenario; in an open one, for an arrival.
+    pub fn activate(&self) {
+        self.active.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A VU has done its work.
+    pub fn deactivate(&self) {
+        self.active.fetch_sub(1, Ordering::Relaxed);
+    }
+
     /// A VU is ready.
     pub fn initialize(&self) {
         self.initialized.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An iteration begins.
-    pub fn begin(&self) {
-        self.active.fetch_add(1, Ordering::Relaxed);
-    }
-
     /// An iteration has ended; `whole` unless it was cut off.
     pub fn end(&self, whole: bool) {
-        self.active.fetch_sub(1, Ordering::Relaxed);
         let count = if whole { &self.completed } else { &self.interrupted };
         count.fetch_add(1, Ordering::Relaxed);
     }
@@ -226,6 +232,7 @@ impl State {
             metadata: RefCell::new(Rc::new([])),
             place: RefCell::default(),
             environment: RefCell::default(),
+            activated: Cell::new(false),
             init: Cell::new(true),
             quitting: Cell::new(false),
             since: Cell::new(None),

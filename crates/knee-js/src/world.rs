@@ -205,12 +205,9 @@ impl<'js> Script<'js> {
         let globals = ctx.globals();
         if during == Stage::Iteration {
             globals.set(self.iteration.clone(), place.iteration as f64)?;
-            if place.iteration == 0 {
+            if state.activated.replace(false) {
                 globals.set("__VU", place.vu as f64)?;
-                let environment: Object<'js> = globals.get("__ENV")?;
-                for (name, value) in state.environment.borrow().iter() {
-                    environment.set(name.as_str(), value.as_str())?;
-                }
+                globals.set("__ENV", global::environment(ctx, state)?)?;
             }
         }
         Ok(())

@@ -34,9 +34,15 @@ impl UserSchedule {
     }
 }
 
-/// Runs iterations of `user` in sequence while it is active, the gate is open and the budget
-/// lasts.
-pub async fn run_user<T: Timer, U: User>(timer: T, mut user: U, schedule: UserSchedule) {
+/// Runs iterations of a user in sequence while it is active, the gate is open and the budget lasts. `make` makes the
+/// user when its first span begins.
+pub async fn run_user<T: Timer, U: User>(timer: T, make: impl FnOnce() -> U, schedule: UserSchedule) {
+    let Some((first, _)) = schedule.spans.first() else { return };
+    if *first >= schedule.gate.closes() {
+        return;
+    }
+    timer.sleep_until(*first).await;
+    let mut user = make();
     let mut left = schedule.iterations;
     for (from, until) in &schedule.spans {
         if *from >= schedule.gate.closes() {

@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 use knee_core::plan::Overflow;
 use knee_core::unit::Nanos;
 
-use super::pool::Pool;
+use super::pool::{Asked, Pool};
 use super::{Gate, Iteration, User};
 use crate::timer::Timer;
 
@@ -26,7 +26,9 @@ pub struct Dispatch<S: Iterator<Item = Nanos>> {
     /// Idle users, longest idle first, so that load spreads over all connections.
     idle: RefCell<VecDeque<usize>>,
     slots: RefCell<Vec<UserSlot>>,
-    /// The pacer's waker while it waits for an idle user.
+    /// Users that are still to begin; the first arrival waits for them.
+    expected: Cell<usize>,
+    /// The pacer's waker while it waits for a user.
     pacer: Cell<Option<Waker>>,
     /// Arrivals assigned or given up.
     taken: Cell<u64>,
@@ -98,6 +100,7 @@ impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
             schedule: RefCell::new(schedule.peekable()),
             idle: RefCell::new(VecDeque::with_capacity(users)),
             slots: RefCell::new((0..users).map(|_| UserSlot::default()).collect()),
+            expected: Cell::new(users),
             pacer: Cell::new(None),
             gate,
             rules,
@@ -106,7 +109,56 @@ impl<S: Iterator<Item = Nanos> + Clone> Dispatch<S> {
     }
 }
 
+/// What happens to an arrival that finds no user.
+pub trait NoUser {
+    /// Records that the arrival due at `due` was dropped at `at`.
+    fn give_up(&mut self, due: Nanos, at: Nanos);
+
+    /// Makes the user that is the virtual user with this number.
+    fn make(&mut self, vu: u32);
+
+    /// Notes that no more users can be made.
+    fn exhausted(&mut self);
+}
+
 impl<S: Iterator<Item = Nanos>> Dispatch<S> {
+    /// Adds a user; returns its slot.
+    pub fn add_user(&self) -> usize {
+        let mut slots = self.slots.borrow_mut();
+        slots.push(UserSlot::default());
+        self.expected.set(self.expected.get() + 1);
+        slots.len() - 1
+    }
+
+    /// A user has begun.
+    fn join(&self) {
+        self.expected.set(self.expected.get().saturating_sub(1));
+        self.wake_pacer();
+    }
+
+    fn wake_pacer(&self) {
+        if let Some(pacer) = self.pacer.take() {
+            pacer.wake();
+        }
+    }
+
+    /// Waits until every user has begun, or no arrival is left.
+    async fn all_joined(&self) {
+        poll_fn(|ctx| {
+            if self.expected.get() > 0 && self.peek().is_some() {
+                self.pacer.set(Some(ctx.waker().clone()));
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// What to do about an arrival for which no worker has a user.
+    fn ask_for_user(&self) -> Asked {
+        self.shared.as_ref().map_or(Asked::Nothing, |shared| shared.pool.ask())
+    }
+
     /// The next arrival's due time; `None` if there is none before the gate closes.
     fn peek(&self) -> Option<Nanos> {
         self.schedule.borrow_mut().peek().copied().filter(|due| *due < self.gate.closes())
@@ -141,9 +193,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         if due.is_none() && !self.can_receive(now) {
             // If a user took the last arrival itself, the pacer still waits for an idle user and
             // does not know that no arrival is left.
-            if let Some(pacer) = self.pacer.take() {
-                pacer.wake();
-            }
+            self.wake_pacer();
             return Poll::Ready(None);
         }
         if place.waker.is_some() {
@@ -159,9 +209,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
         if let Some(Shared { pool, worker }) = &self.shared {
             pool.release(*worker);
         }
-        if let Some(pacer) = self.pacer.take() {
-            pacer.wake();
-        }
+        self.wake_pacer();
         Poll::Pending
     }
 
@@ -217,9 +265,7 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
                 waker.wake_by_ref();
             }
         }
-        if let Some(pacer) = self.pacer.take() {
-            pacer.wake();
-        }
+        self.wake_pacer();
     }
 
     /// Number of arrivals due at `now` that wait for a user.
@@ -252,27 +298,33 @@ impl<S: Iterator<Item = Nanos>> Dispatch<S> {
     }
 }
 
-/// Assigns arrivals to idle users when they are due, until none is left. If arrivals must not
-/// wait, calls `give_up` for each that finds every user busy.
+/// Assigns arrivals to idle users when they are due, until none is left. If arrivals must not wait, each that finds every
+/// user busy goes to `no_user`, which can make another.
 pub async fn pace<T: Timer, S: Iterator<Item = Nanos>>(
     timer: T,
     dispatch: Rc<Dispatch<S>>,
-    mut give_up: impl FnMut(Nanos, Nanos),
+    mut no_user: impl NoUser,
 ) {
     let drops = dispatch.rules.overflow == Overflow::Drop;
+    let mut begun = false;
     while let Some(due) = dispatch.peek() {
         if !drops {
             dispatch.any_user_idle().await;
         }
         timer.sleep_until(due).await;
+        if drops && !std::mem::replace(&mut begun, true) {
+            dispatch.all_joined().await;
+        }
         let now = timer.now();
         dispatch.hand_out(now);
         while drops && dispatch.peek().is_some_and(|due| due <= now) {
-            dispatch
-                .take()
-                .into_iter()
-                .filter(|due| !dispatch.pass_on(*due))
-                .for_each(|due| give_up(due, now));
+            let Some(due) = dispatch.take().filter(|due| !dispatch.pass_on(*due)) else { continue };
+            no_user.give_up(due, now);
+            match dispatch.ask_for_user() {
+                Asked::Make(vu) => no_user.make(vu),
+                Asked::Exhausted => no_user.exhausted(),
+                Asked::Nothing => {}
+            }
         }
     }
     if dispatch.shared.is_some() {
@@ -298,13 +350,19 @@ pub async fn receive<T: Timer, S: Iterator<Item = Nanos>>(
     }
 }
 
-/// Runs one iteration of `user` for every arrival it gets.
+/// Makes a user at `start` and runs an iteration of it for every arrival that it gets.
 pub async fn run_user<T: Timer, U: User, S: Iterator<Item = Nanos>>(
     timer: T,
-    mut user: U,
+    start: Nanos,
+    make: impl FnOnce() -> U,
     slot: usize,
     dispatch: Rc<Dispatch<S>>,
 ) {
+    if start > Nanos::ZERO {
+        timer.sleep_until(start).await;
+    }
+    let mut user = make();
+    dispatch.join();
     let mut free = Nanos::ZERO;
     loop {
         let iteration = poll_fn(|ctx| dispatch.poll_iteration(slot, free, timer.now(), ctx)).await;

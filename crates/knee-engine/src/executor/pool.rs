@@ -1,12 +1,12 @@
 //! The users of a scenario on all workers together: an arrival that finds every user of its own worker busy goes to a
-//! worker with a free one.
+//! worker with a free one, and if none has one, another user can be made.
 //!
-//! Knows numbers of free users and due times. Does not record, wait for a time, or decide what becomes of an arrival
-//! for which no worker has a user.
+//! Knows numbers of free users and due times. Does not make users, record, wait for a time, or decide what becomes of
+//! an arrival for which no worker has a user.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use knee_core::unit::Nanos;
@@ -15,6 +15,30 @@ use knee_core::unit::Nanos;
 #[derive(Debug)]
 pub struct Pool {
     workers: Vec<WorkerShare>,
+    demand: Demand,
+}
+
+/// Users that can still be made, one at a time.
+#[derive(Debug)]
+struct Demand {
+    left: AtomicU32,
+    /// Whether one is being made.
+    making: AtomicBool,
+    /// Whether it has been noted that none is left.
+    noted: AtomicBool,
+    /// Virtual users of the whole run so far; the next one's number.
+    made: Arc<AtomicU32>,
+}
+
+/// What an arrival without a user leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The virtual user with this number is to be made, and then reported by [`Pool::made`].
+    Make(u32),
+    /// For the first time no more can be made.
+    Exhausted,
+    /// Nothing.
+    Nothing,
 }
 
 #[derive(Debug, Default)]
@@ -33,9 +57,35 @@ struct Inbox {
 }
 
 impl Pool {
-    /// A pool in which no user is free yet.
-    pub fn new(workers: usize) -> Self {
-        Self { workers: (0..workers).map(|_| WorkerShare::default()).collect() }
+    /// A pool in which no user is free yet, and for which `more` can be made. `made` counts the virtual users of all
+    /// scenarios.
+    pub fn new(workers: usize, more: u32, made: Arc<AtomicU32>) -> Self {
+        let demand =
+            Demand { left: more.into(), making: AtomicBool::default(), noted: AtomicBool::default(), made };
+        Self { workers: (0..workers).map(|_| WorkerShare::default()).collect(), demand }
+    }
+
+    /// Asks for one more user, because an arrival found none. Only one is made at a time, as in k6.
+    pub fn ask(&self) -> Asked {
+        let Demand { left, making, noted, made } = &self.demand;
+        if left.load(Ordering::Acquire) == 0 {
+            return if noted.swap(true, Ordering::AcqRel) { Asked::Nothing } else { Asked::Exhausted };
+        }
+        if making.swap(true, Ordering::AcqRel) {
+            return Asked::Nothing;
+        }
+        let less = |left: u32| left.checked_sub(1);
+        if left.fetch_update(Ordering::AcqRel, Ordering::Acquire, less).is_err() {
+            // Another worker took the last one in between.
+            making.store(false, Ordering::Release);
+            return Asked::Nothing;
+        }
+        Asked::Make(made.fetch_add(1, Ordering::AcqRel))
+    }
+
+    /// The user that was asked for is made.
+    pub fn made(&self) {
+        self.demand.making.store(false, Ordering::Release);
     }
 
     /// Notes that a user of `worker` is free.
@@ -99,6 +149,10 @@ mod tests {
 
     const DUE: Nanos = Nanos::from_millis(7);
 
+    fn pool(workers: usize, more: u32) -> Pool {
+        Pool::new(workers, more, Arc::new(AtomicU32::new(5)))
+    }
+
     fn received(pool: &Pool, worker: usize) -> Option<Nanos> {
         match pool.poll_received(worker, &Context::from_waker(Waker::noop())) {
             Poll::Ready(due) => Some(due),
@@ -108,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_arrival_goes_to_the_worker_that_has_a_free_user() {
-        let pool = Pool::new(3);
+        let pool = pool(3, 0);
         pool.release(2);
         assert!(pool.pass_on(0, DUE));
         assert_eq!((received(&pool, 1), received(&pool, 2)), (None, Some(DUE)));
@@ -117,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_free_user_serves_one_arrival_of_its_own_worker_or_of_another() {
-        let pool = Pool::new(2);
+        let pool = pool(2, 0);
         pool.release(1);
         assert!(pool.reserve(1));
         assert!(!pool.pass_on(0, DUE) && !pool.reserve(1));
@@ -125,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_has_closed_takes_nothing_and_gives_back_what_it_has_not_started() {
-        let pool = Pool::new(2);
+        let pool = pool(2, 0);
         pool.release(1);
         pool.release(1);
         assert!(pool.pass_on(0, DUE));
@@ -136,8 +190,18 @@ mod tests {
     }
 
     #[test]
+    fn users_are_made_one_at_a_time_until_none_is_left() {
+        let pool = pool(2, 2);
+        assert_eq!(pool.ask(), Asked::Make(5));
+        assert_eq!(pool.ask(), Asked::Nothing, "one is being made");
+        pool.made();
+        assert_eq!(pool.ask(), Asked::Make(6));
+        assert_eq!((pool.ask(), pool.ask()), (Asked::Exhausted, Asked::Nothing), "it is noted once");
+    }
+
+    #[test]
     fn two_workers_never_reserve_the_same_user() {
-        let pool = Pool::new(3);
+        let pool = pool(3, 0);
         (0..1_000).for_each(|_| pool.release(2));
         let passed = |from: usize| (0..1_000).filter(|_| pool.pass_on(from, DUE)).count();
         let (one, other) = std::thread::scope(|scope| {

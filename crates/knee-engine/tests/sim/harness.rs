@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use futures_task::LocalSpawn;
 use knee_core::outcome::{Fault, Outcome};
@@ -15,7 +14,7 @@ use knee_engine::control::Control;
 use knee_engine::executor::{Iteration, User};
 use knee_engine::recorder::{Counts, Finish, Marks, Recorder, Share};
 use knee_engine::timer::Timer;
-use knee_engine::worker::{Assignment, IntervalReport, budgets, conduct, pools};
+use knee_engine::worker::{Assignment, IntervalReport, Shared, Spawn, UserId, conduct};
 
 use crate::target::{Response, Target};
 use crate::world::{SimTimer, World};
@@ -70,6 +69,10 @@ pub struct Outcomes {
     /// Ends of the intervals, by worker.
     pub interval_ends: Vec<Vec<Nanos>>,
     pub ended: Nanos,
+    /// Numbers of the virtual users that were not there at the start, in the order in which they were made.
+    pub made: Vec<u32>,
+    /// How often a scenario could have no more users.
+    pub exhausted: u32,
 }
 
 /// Runs `plan` against `target`.
@@ -84,36 +87,35 @@ pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outc
     let log = Rc::new(Log::default());
     let shares: Rc<RefCell<Vec<Vec<IntervalReport>>>> = Rc::default();
     let left = Rc::new(Cell::new(plan.workers));
-    let (budgets, pools) = (budgets(plan), pools(plan));
+    let common = Shared::new(plan.clone(), control.clone());
     for index in 0..u32::from(plan.workers) {
-        let assignment = Assignment {
-            plan: Arc::new(plan.clone()),
-            index,
-            budgets: budgets.clone(),
-            pools: pools.clone(),
-            control: control.clone(),
-        };
+        let assignment = Assignment { shared: common.clone(), index };
         let recorder = Rc::new(RefCell::new(Recorder::new(plan.warm_up)));
         let (timer, spawner) = (world.timer.clone(), world.spawner());
         let (target, log, shares, left) = (target.clone(), log.clone(), shares.clone(), left.clone());
         let timeout = plan.request_timeout;
         shares.borrow_mut().push(Vec::new());
         world.spawn(async move {
-            let spawn = move |task: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
+            let spawn: Spawn = Rc::new(move |task: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
                 spawner.spawn_local_obj(task.into()).expect("the pool is alive");
-            };
-            let make = |_| SimUser {
-                timer: timer.clone(),
-                recorder: recorder.clone(),
-                target: target.clone(),
-                log: log.clone(),
-                timeout,
+            });
+            let (own_timer, own_recorder) = (timer.clone(), recorder.clone());
+            let first = assignment.shared.allocation.made_first;
+            let make = move |id: UserId| {
+                log.made.borrow_mut().extend(id.vu.filter(|vu| *vu >= first));
+                SimUser {
+                    timer: own_timer.clone(),
+                    recorder: own_recorder.clone(),
+                    target: target.clone(),
+                    log: log.clone(),
+                    timeout,
+                }
             };
             let roll = |report| {
                 shares.borrow_mut()[index as usize].push(report);
                 Share::default()
             };
-            conduct(&assignment, timer.clone(), recorder.clone(), &spawn, make, roll).await;
+            conduct(&assignment, timer.clone(), recorder.clone(), spawn, make, roll).await;
             left.set(left.get() - 1);
         });
     }
@@ -139,6 +141,8 @@ pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outc
 
 fn sum_up(log: &Log, shares: &[Vec<IntervalReport>], ended: Nanos) -> Outcomes {
     let mut outcomes = Outcomes { ended, early: log.early.get(), ..Outcomes::default() };
+    outcomes.made.clone_from(&log.made.borrow());
+    outcomes.exhausted = log.exhausted.get();
     outcomes.dues.clone_from(&log.dues.borrow());
     for worker in shares {
         let mut concurrency = Concurrency::default();
@@ -157,6 +161,8 @@ fn sum_up(log: &Log, shares: &[Vec<IntervalReport>], ended: Nanos) -> Outcomes {
 struct Log {
     dues: RefCell<Vec<Nanos>>,
     early: Cell<u64>,
+    made: RefCell<Vec<u32>>,
+    exhausted: Cell<u32>,
 }
 
 /// A user whose requests take no time to send.
@@ -197,6 +203,10 @@ impl User for SimUser {
     fn give_up(&mut self, due: Nanos, at: Nanos) {
         self.log.dues.borrow_mut().push(due);
         self.recorder.borrow_mut().unsent(EndpointId(0), due, at);
+    }
+
+    fn exhausted(&mut self, _users: u32) {
+        self.log.exhausted.set(self.log.exhausted.get() + 1);
     }
 }
 

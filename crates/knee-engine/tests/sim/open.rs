@@ -1,7 +1,7 @@
 //! The open model: the plan decides the due times, whatever the target does.
 
 use knee_core::outcome::Outcome;
-use knee_core::plan::{Executor, Overflow, Stop};
+use knee_core::plan::{Executor, Overflow, Stop, Terms};
 use knee_core::schedule::{Arrivals, Curve, Stage};
 use knee_core::unit::Nanos;
 
@@ -154,5 +154,43 @@ fn the_last_of_numbered_arrivals_is_sent_at_the_end_itself() {
         let outcomes = run(&plan, Target::serves_in(millis(3)));
         assert_eq!(outcomes.measured.accounting().by_outcome, [11, 0, 0, 0, 0, 0], "{workers} workers");
         assert_eq!(outcomes.dues.iter().max(), Some(&secs(2)));
+    }
+}
+
+#[test]
+fn users_beyond_the_first_are_made_when_an_arrival_finds_all_busy() {
+    // Twenty a second of 250 ms need five users; each dropped arrival brings one more.
+    for workers in [1, 2, 3] {
+        let mut plan = open(20.0, 9_000, secs(10));
+        plan.workers = workers;
+        plan.scenarios[0].terms =
+            Terms { overflow: Overflow::Drop, users_made_first: Some(2), ..Terms::default() };
+        let outcomes = run(&plan, Target::serves_in(millis(250)));
+        assert_eq!(outcomes.measured.accounting().count(Outcome::Unsent), 3, "{workers} workers");
+        assert_eq!((outcomes.made, outcomes.exhausted), (vec![2, 3, 4], 0), "{workers} workers");
+    }
+}
+
+#[test]
+fn that_no_more_users_can_be_made_is_noted_once() {
+    for workers in [1, 2] {
+        let mut plan = open(20.0, 3, secs(10));
+        plan.workers = workers;
+        plan.scenarios[0].terms =
+            Terms { overflow: Overflow::Drop, users_made_first: Some(2), ..Terms::default() };
+        let outcomes = run(&plan, Target::serves_in(millis(250)));
+        assert_eq!((outcomes.made, outcomes.exhausted), (vec![2], 1), "{workers} workers");
+    }
+}
+
+#[test]
+fn an_open_scenario_that_begins_later_drops_none_of_its_first_arrivals() {
+    for workers in [1, 2] {
+        let mut plan = open(10.0, 2, secs(2));
+        plan.workers = workers;
+        plan.scenarios[0].terms = Terms { overflow: Overflow::Drop, start: secs(3), ..Terms::default() };
+        let outcomes = run(&plan, Target::serves_in(millis(20)));
+        assert_eq!(outcomes.measured.accounting().by_outcome, [20, 0, 0, 0, 0, 0], "{workers} workers");
+        assert_eq!(outcomes.dues.iter().min(), Some(&secs(3)));
     }
 }

@@ -11,17 +11,14 @@ use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 use super::bytes::buffer_of;
 use super::current::state;
 use super::{console, go_error, timers};
+use crate::state::State;
 
 /// Puts everything into the global object.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     let globals = ctx.globals();
     let state = state(ctx)?;
     globals.set("console", console::build(ctx)?)?;
-    let environment = Object::new(ctx.clone())?;
-    for (name, value) in &state.program.surroundings.environment {
-        environment.set(name.as_str(), value.as_str())?;
-    }
-    globals.set("__ENV", environment)?;
+    globals.set("__ENV", environment(ctx, &state)?)?;
     globals.set("open", Function::new(ctx.clone(), open)?.with_name("open")?)?;
     let timers = timers::build(ctx)?;
     for name in timers::EXPORTS {
@@ -32,6 +29,16 @@ pub fn install(ctx: &Ctx<'_>) -> Result<()> {
     // k6 has no such global; scripts that feature-test for it would take another path here.
     globals.remove("queueMicrotask")?;
     Ok(())
+}
+
+/// A new `__ENV`: the script's variables and those of the VU's scenario.
+pub fn environment<'js>(ctx: &Ctx<'js>, state: &State) -> Result<Object<'js>> {
+    let environment = Object::new(ctx.clone())?;
+    let own = state.environment.borrow().clone();
+    for (name, value) in state.program.surroundings.environment.iter().chain(&own) {
+        environment.set(name.as_str(), value.as_str())?;
+    }
+    Ok(environment)
 }
 
 /// Makes `Math.random` repeatable.

@@ -136,7 +136,6 @@ fn load(session: &Session) -> Outcome {
         export: spec.exec.clone(),
         tags: Vec::new(),
         environment: Vec::new(),
-        users_max: scenario.users_max(),
         begins: Nanos::ZERO,
         lasts: None,
         iterations: scenario.stop.requests(),

@@ -33,20 +33,20 @@ fn translate(executor: &ExecutorSpec, terms: Terms) -> (Executor, Stop, Terms) {
             let users = curve(f64::from(*start_vus), stages, 1.0);
             (Executor::Closed { vus: users }, end, Terms { ramp_down: Some(*graceful_ramp_down), ..terms })
         }
-        ExecutorSpec::ConstantArrivalRate { rate, time_unit, duration, max_vus, .. } => {
+        ExecutorSpec::ConstantArrivalRate { rate, time_unit, duration, pre_allocated_vus, max_vus } => {
             let arrivals =
                 Arrivals::Numbered { first: 0, count: constant_count(*rate, *time_unit, *duration) };
             let rate = Curve::constant(f64::from(*rate) * per_second(*time_unit));
             let executor = Executor::Open { rate, arrivals, users_max: *max_vus };
-            (executor, end, Terms { overflow: Overflow::Drop, ..terms })
+            (executor, end, dropping(*pre_allocated_vus, terms))
         }
-        ExecutorSpec::RampingArrivalRate { start_rate, time_unit, stages, max_vus, .. } => {
+        ExecutorSpec::RampingArrivalRate { start_rate, time_unit, stages, pre_allocated_vus, max_vus } => {
             let scale = per_second(*time_unit);
             let rate = curve(f64::from(*start_rate) * scale, stages, scale);
             let arrivals =
                 Arrivals::Numbered { first: 1, count: ramping_count(*start_rate, *time_unit, stages) };
             let executor = Executor::Open { rate, arrivals, users_max: *max_vus };
-            (executor, end, Terms { overflow: Overflow::Drop, ..terms })
+            (executor, end, dropping(*pre_allocated_vus, terms))
         }
         ExecutorSpec::ExternallyControlled { vus, duration, .. } => {
             // Zero means "for ever" there.
@@ -54,6 +54,11 @@ fn translate(executor: &ExecutorSpec, terms: Terms) -> (Executor, Stop, Terms) {
             (closed(*vus), Stop::At(end), terms)
         }
     }
+}
+
+/// Arrivals that find no VU are dropped; `first` VUs exist when the scenario begins.
+const fn dropping(first: u32, terms: Terms) -> Terms {
+    Terms { overflow: Overflow::Drop, users_made_first: Some(first), ..terms }
 }
 
 const fn closed(vus: u32) -> Executor {
@@ -128,6 +133,7 @@ mod tests {
         let Executor::Open { rate, users_max, .. } = &scenario.executor else { panic!("{scenario:?}") };
         assert!((rate.start - 1.5).abs() < 1e-12);
         assert_eq!((*users_max, scenario.terms.overflow), (7, Overflow::Drop));
+        assert_eq!(scenario.terms.users_made_first, Some(2));
         assert_eq!(scenario.stop, Stop::At(Nanos::from_secs(10)));
     }
 

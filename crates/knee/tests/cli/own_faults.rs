@@ -95,6 +95,21 @@ fn a_full_stderr_without_a_reader_does_not_hold_a_run_up() {
 }
 
 #[test]
+fn a_stderr_that_is_not_read_does_not_hold_up_the_users_of_a_script() {
+    let (home, server) = (Home::new(), Server::start());
+    let script = "import http from 'k6/http';
+        export const options = { vus: 2, iterations: 400 };
+        export default function () { http.get(__ENV.URL); console.log('x'.repeat(1000)); }";
+    home.file("loud.js", script);
+    let (unread, writer) = pipe().unwrap();
+    let finished =
+        home.knee("run loud.js -e").arg(format!("URL={}", server.url("/"))).stderr(File::from(writer)).run();
+    drop(unread);
+    assert_eq!(server.count(), 400, "{}", finished.stdout);
+    assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+}
+
+#[test]
 fn without_a_place_to_keep_it_a_run_goes_on() {
     let (home, server) = (Home::new(), Server::start());
     // A folder below a file cannot be made, with any permissions.

@@ -3,6 +3,7 @@
 //! Trusts its clients: they are the two programs of the comparison.
 
 use std::io::{BufRead, Result};
+use std::time::SystemTime;
 
 /// A request.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +16,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body, without the framing of chunks.
     pub body: Vec<u8>,
+    /// When its first line was read.
+    pub arrived: Option<SystemTime>,
 }
 
 impl Request {
@@ -24,9 +27,10 @@ impl Request {
         if from.read_line(&mut first)? == 0 {
             return Ok(None);
         }
+        let arrived = Some(SystemTime::now());
         let mut words = first.split_whitespace().map(str::to_owned);
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let mut request = Self { method, target, headers: read_headers(from)?, body: Vec::new() };
+        let mut request = Self { method, target, headers: read_headers(from)?, body: Vec::new(), arrived };
         request.body = request.read_body(from)?;
         Ok(Some(request))
     }

@@ -246,7 +246,6 @@ impl Job<'_> {
                 // Of two tags with one name the later wins: that of the scenario.
                 tags: pairs(self.options.tags.iter().chain(&spec.tags)),
                 environment: pairs(&spec.env),
-                users_max: plan.users_max(),
                 begins: plan.terms.start,
                 lasts: plan.ends().map(|ends| ends.since(plan.terms.start)),
                 iterations: plan.stop.requests(),
@@ -357,7 +356,9 @@ impl Job<'_> {
         }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners = Listeners { journal, events: vec![sender] };
+        self.lines.detach();
         let run = run::run(head, load, &self.way, control, listeners);
+        self.lines.attach(narrate);
         let warnings = live.finish();
         self.lines.release(narrate);
         for warning in warnings {

@@ -32,7 +32,7 @@ pub struct Job<'a> {
     pub(super) session: &'a Session,
     pub(super) options: &'a Options,
     pub(super) terminal: Terminal,
-    pub(super) lines: &'a Lines,
+    pub(super) lines: &'a Arc<Lines>,
     pub(super) http: HttpDefaults,
     pub(super) way: HttpConfig,
     pub(super) guards: Arc<[Guarded]>,
@@ -52,7 +52,7 @@ impl<'a> Job<'a> {
         session: &'a Session,
         options: &'a Options,
         terminal: Terminal,
-        lines: &'a Lines,
+        lines: &'a Arc<Lines>,
     ) -> Result<Self, Failed> {
         let guards = guards(asked, session, options)?;
         let metrics = &session.program.metrics;

@@ -1,6 +1,7 @@
 //! Lines of a script and about it: their destinations and form.
 //!
-//! They have k6's form: on a terminal for people, elsewhere for programs that search them. Does not decide what is
+//! They have k6's form: on a terminal for people, elsewhere for programs that search them. During the load a thread of
+//! its own writes them, because a reader that stops reading must not hold up a virtual user. Does not decide what is
 //! logged.
 
 use std::collections::VecDeque;
@@ -8,7 +9,10 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use knee_core::clock::{self, MonotonicClock};
@@ -16,6 +20,13 @@ use knee_js::program::{LogLevel, LogLine, Narrator};
 
 use crate::problem::{Problem, printable, reason};
 use crate::settings::script::{Log, LogForm, LogTarget};
+
+mod queue;
+
+use queue::Queue;
+
+/// How long the end of the load waits for a reader that takes no line.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Where lines go.
 pub struct Lines {
@@ -27,6 +38,19 @@ pub struct Lines {
     begun: MonotonicClock,
     /// Lines for the terminal, while a screen is on it.
     held: Mutex<Option<Held>>,
+    /// During the load: the lines that wait for their thread.
+    queue: RwLock<Option<Arc<Queue<Whose>>>>,
+    /// Says when that thread has written everything.
+    written: Mutex<Option<Receiver<()>>>,
+}
+
+/// Who said a line.
+#[derive(Clone, Copy)]
+enum Whose {
+    /// knee, about the script.
+    Program,
+    /// The script's console.
+    Console,
 }
 
 /// Lines that wait for the terminal.
@@ -78,19 +102,21 @@ impl Lines {
             verbose: log.verbose,
             begun: MonotonicClock::start(),
             held: Mutex::default(),
+            queue: RwLock::default(),
+            written: Mutex::default(),
         }))
     }
 
     /// Where lines about the script go.
     pub fn narrator(self: &Arc<Self>) -> Narrator {
         let lines = self.clone();
-        Arc::new(move |line| lines.write(&lines.to, line))
+        Arc::new(move |line| lines.write(Whose::Program, line))
     }
 
     /// Where lines of the script go.
     pub fn console(self: &Arc<Self>) -> Narrator {
         let lines = self.clone();
-        Arc::new(move |line| lines.write(lines.console.as_ref().unwrap_or(&lines.to), line))
+        Arc::new(move |line| lines.write(Whose::Console, line))
     }
 
     /// From now on nothing is written to the terminal, because a screen uses it.
@@ -112,10 +138,57 @@ impl Lines {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, place: &Place, line: &LogLine<'_>) {
+    /// From now on a thread writes the lines, and a user that says one does not wait for it.
+    pub fn detach(self: &Arc<Self>) {
+        let queue = Arc::new(Queue::new());
+        let (done, written) = channel();
+        let (lines, own) = (self.clone(), queue.clone());
+        let write = move || {
+            while let Some((whose, text)) = own.next() {
+                lines.put(whose, &text);
+            }
+            // Without a receiver the load has ended, and this thread was too late.
+            let _ = done.send(());
+        };
+        // Without a thread lines are written as before.
+        if thread::Builder::new().name("log".to_owned()).spawn(write).is_ok() {
+            *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+            *self.queue.write().unwrap_or_else(PoisonError::into_inner) = Some(queue);
+        }
+    }
+
+    /// Waits until everything is written, or its reader takes nothing for a second; then lines are written at once
+    /// again.
+    pub fn attach(&self, narrate: fn(&str)) {
+        let queue = self.queue.write().unwrap_or_else(PoisonError::into_inner).take();
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(queue), Some(written)) = (queue, written) else { return };
+        queue.close();
+        let mut taken = queue.taken();
+        while written.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            let now = queue.taken();
+            if now == std::mem::replace(&mut taken, now) {
+                break;
+            }
+        }
+        let lost = queue.give_up();
+        if lost > 0 {
+            narrate(&format!("note: {lost} lines of the script were dropped: their reader was too slow"));
+        }
+    }
+
+    const fn place(&self, whose: Whose) -> &Place {
+        match (whose, &self.console) {
+            (Whose::Console, Some(console)) => console,
+            _ => &self.to,
+        }
+    }
+
+    fn write(&self, whose: Whose, line: &LogLine<'_>) {
         if line.level == LogLevel::Debug && !self.verbose {
             return;
         }
+        let place = self.place(whose);
         let seconds = place.is_terminal().then(|| self.begun.now().0 / 1_000_000_000);
         let text = shown(self.form, line, seconds);
         if matches!(place, Place::Stderr(_) | Place::Stdout)
@@ -128,10 +201,17 @@ impl Lines {
             }
             return;
         }
-        // A line that cannot be written is lost without a message; the run does not depend on it.
-        match place {
-            Place::Stderr(narrate) => narrate(&printable(&text)),
-            Place::Stdout => drop(writeln!(std::io::stdout(), "{}", printable(&text))),
+        match &*self.queue.read().unwrap_or_else(PoisonError::into_inner) {
+            Some(queue) => queue.push(whose, text),
+            None => self.put(whose, &text),
+        }
+    }
+
+    /// Writes a line. One that cannot be written is lost without a message; the run does not depend on it.
+    fn put(&self, whose: Whose, text: &str) {
+        match self.place(whose) {
+            Place::Stderr(narrate) => narrate(&printable(text)),
+            Place::Stdout => drop(writeln!(std::io::stdout(), "{}", printable(text))),
             Place::Nowhere => {}
             Place::File(file) => {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -301,6 +381,21 @@ mod tests {
         assert_eq!(heard.len(), HELD_MAX + 2);
         assert_eq!(heard[..2], ["note: 2 earlier lines of the script were dropped", "2"]);
         assert_eq!(heard.last().unwrap(), "after");
+    }
+
+    #[test]
+    fn lines_of_the_load_are_all_written_by_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("console");
+        let log = Log { console: Some(file.clone()), form: LogForm::Raw, ..Log::default() };
+        let lines = Lines::open(&log, |_| ()).unwrap();
+        lines.detach();
+        (0..10_000).for_each(|number| lines.console()(&said(&number.to_string())));
+        lines.attach(|note| panic!("{note}"));
+        lines.console()(&said("after"));
+        let text = std::fs::read_to_string(file).unwrap();
+        let all: Vec<&str> = text.lines().collect();
+        assert_eq!((all.len(), all[9_999], all[10_000]), (10_001, "9999", "after"));
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl StepSource for ScriptLoader {
         let shape = |plan: Plan| {
             let mut shaped = step_plan(&Plan { workers, ..plan.clone() }, config, step);
             for (scenario, own) in shaped.scenarios.iter_mut().zip(&plan.scenarios) {
-                scenario.terms = own.terms.clone();
+                scenario.terms = own.terms;
             }
             shaped
         };
