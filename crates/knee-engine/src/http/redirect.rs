@@ -148,3 +148,77 @@ impl<S: Sink> Sink for RedirectSink<'_, S> {
         self.sink.end()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::hash::{BuildHasher, RandomState};
+
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    const LOCATIONS: &[&str] = &[
+        "/next?a=b#c",
+        "../up",
+        "//127.0.0.1:8080/x",
+        "http://127.0.0.1:8080/",
+        "http://user:word@127.0.0.1:8080/%41?q",
+        "http://127.0.0.1:8081/",
+        "https://[::1]:443/",
+        "http://2130706433:8080/",
+        "http://xn--bcher-kva.example/",
+        "mailto:a@b",
+        "data:text/plain,x",
+        "http://127.0.0.1:8080@other.invalid/",
+        "\\\\127.0.0.1:8080\\x",
+    ];
+
+    /// Bytes that parsers tend to handle wrongly.
+    const TRICKY: &[&str] =
+        &["\0", "\r\n", "%", "%zz", "@", ":", "[", "]", "//", "\\", "?", "#", "\u{ff0e}", "\u{ad}", "é"];
+
+    #[test]
+    fn locations_changed_at_random_never_panic_and_lead_only_to_what_is_under_load() {
+        let seed = std::env::var("KNEE_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed: u64 = seed.unwrap_or_else(|| RandomState::new().hash_one(0));
+        println!("KNEE_TEST_SEED={seed}");
+        let mut random = SmallRng::seed_from_u64(seed);
+        let first = Url::parse("http://me:pass@127.0.0.1:8080/a/b?c").unwrap();
+        let mut scope = RedirectScope::default();
+        scope.add(&Origin::of(&first).unwrap());
+        let headers = [("Cookie".to_owned(), b"secret".to_vec())];
+        let follow = FollowRedirects {
+            method: "POST",
+            url: &first,
+            headers: &headers,
+            body: Some(b"x"),
+            scope: &scope,
+        };
+        for round in 0..20_000 {
+            let mut location = LOCATIONS[random.random_range(0..LOCATIONS.len())].as_bytes().to_vec();
+            for _ in 0..random.random_range(0..4) {
+                let at = random.random_range(0..=location.len());
+                match random.random_range(0..3) {
+                    0 if at < location.len() => location[at] = random.random(),
+                    1 => location.truncate(at),
+                    _ => {
+                        let tricky = TRICKY[random.random_range(0..TRICKY.len())].bytes();
+                        location.splice(at..at, tricky);
+                    }
+                }
+            }
+            let status = [301, 302, 303, 307, 308][random.random_range(0..5)];
+            let shown = location.escape_ascii().to_string();
+            let Ok(Some(hop)) = Trail::new(follow).next(&Redirect { status, location }, &Defaults::default())
+            else {
+                continue;
+            };
+            assert_eq!((hop.origin.host.as_str(), hop.origin.port), ("127.0.0.1", 8_080), "{round}: {shown}");
+            // What the server wrote adds no line to the head.
+            let text = String::from_utf8(hop.prepared.bytes).unwrap();
+            let head = text.split("\r\n\r\n").next().unwrap();
+            assert!(head.lines().count() <= 8 && !head.contains('\0'), "{round}: {shown}: {head}");
+        }
+    }
+}
