@@ -2,14 +2,15 @@
 //!
 //! Each user has one slot in a list that a task of the worker checks at a fixed pace. Setting a limit only writes to
 //! memory; there is no timer per request. A limit is noticed up to one pace late, but the request it ends is recorded
-//! as ended at the limit.
+//! as ended at the limit. A limit without work is a timer: see [`LimitTimer`].
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
+use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 
 use crate::timer::Timer;
@@ -96,5 +97,46 @@ impl Deadline {
         .await;
         self.slot.at.set(Nanos::MAX);
         result
+    }
+}
+
+/// A timer that is as precise as time limits are. For waits that are rare.
+#[derive(Clone, Debug)]
+pub struct LimitTimer {
+    clock: MonotonicClock,
+    deadlines: Rc<Deadlines>,
+    /// Limits that are not in use.
+    spare: Rc<RefCell<Vec<Deadline>>>,
+}
+
+impl LimitTimer {
+    /// A timer on `clock` whose waits `deadlines` ends.
+    pub fn new(clock: MonotonicClock, deadlines: Rc<Deadlines>) -> Self {
+        Self { clock, deadlines, spare: Rc::default() }
+    }
+}
+
+impl Timer for LimitTimer {
+    fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    async fn sleep_until(&self, at: Nanos) {
+        let spare = self.spare.borrow_mut().pop();
+        let deadline = spare.unwrap_or_else(|| self.deadlines.add_user());
+        let sleep = BorrowedDeadline { deadline, spare: &self.spare };
+        let _ = sleep.deadline.limit(at, pin!(std::future::pending::<()>())).await;
+    }
+}
+
+/// A spare limit in use; becomes spare again when this is dropped.
+struct BorrowedDeadline<'a> {
+    deadline: Deadline,
+    spare: &'a RefCell<Vec<Deadline>>,
+}
+
+impl Drop for BorrowedDeadline<'_> {
+    fn drop(&mut self) {
+        self.spare.borrow_mut().push(self.deadline.clone());
     }
 }

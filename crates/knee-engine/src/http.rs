@@ -24,8 +24,16 @@ pub mod host_rules;
 
 pub mod tls;
 
+pub mod network;
+
 pub mod connection;
 
 pub mod dial;
+
+pub mod opening;
+
+pub mod pool;
+
+pub mod redirect;
 
 pub mod client;

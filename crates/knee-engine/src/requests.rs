@@ -15,10 +15,11 @@ use rand::{RngExt, SeedableRng};
 use url::Url;
 
 use crate::executor::{Iteration, User};
-use crate::http::client::{Client, ClientRequest, Fetched, FollowRedirects};
+use crate::http::client::{Client, ClientRequest, Fetched};
 use crate::http::decode::Decoder;
 use crate::http::memory::MemoryBudget;
 use crate::http::origin::{Origin, RedirectScope};
+use crate::http::redirect::FollowRedirects;
 use crate::http::request::{Defaults, Prepared, serialize};
 use crate::http::response::{ResponseHead, Sink};
 use crate::http::settings::Settings;

@@ -1,166 +1,40 @@
-//! One user's HTTP client: its connections, one resend where that is safe, and redirects.
+//! One user's HTTP client: its connections, time limits, and one resend where that is safe.
 //!
 //! Returns the result of a request; does not record it and does not know when it was due.
 
-use std::cell::{Cell, RefCell};
-use std::net::IpAddr;
+use std::cell::Cell;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use knee_core::clock::MonotonicClock;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::unit::Nanos;
-use rustls::ClientConfig;
-use url::Url;
 
-use super::connection::{Connection, IdleState, Response, SCRATCH, Traffic, WorkerIo};
-use super::dial::race;
+use super::connection::{Connection, IdleState, Response, Traffic};
 use super::failure::Failure;
 use super::memory::MemoryBudget;
-use super::origin::{Origin, RedirectScope, Resolver, destination};
+use super::opening::open;
+use super::origin::Origin;
 use super::peer::Peer;
-use super::request::{Defaults, Prepared, serialize};
-use super::response::{ResponseHead, ResponseReader, Sink};
+use super::pool::{CountedConnection, IdlePool};
+use super::redirect::{FollowRedirects, RedirectSink, Trail};
+use super::request::Prepared;
+use super::response::Sink;
 use super::settings::Settings;
-use super::tls::Session;
-use crate::deadline::{Deadline, Deadlines, Elapsed};
-use crate::host;
+use crate::deadline::{Deadline, Elapsed};
 use crate::recorder::{Counts, Marks};
-use crate::timer::Timer;
+
+pub use super::network::Network;
 
 /// A connection idle for longer than this is checked before it is used: by now the kernel can
 /// know that the server closed it.
 const IDLE_CHECK_AFTER: Nanos = Nanos::from_micros(200);
 
-/// What all clients of one worker share.
-pub struct Network {
-    /// The run's clock.
-    pub clock: MonotonicClock,
-    settings: Arc<Settings>,
-    defaults: Defaults,
-    resolver: Arc<Resolver>,
-    tls: Option<Arc<ClientConfig>>,
-    scratch: RefCell<Box<[u8]>>,
-    memory: Rc<MemoryBudget>,
-    /// Held while a name is looked up, so that it is looked up once.
-    lookup: tokio::sync::Mutex<()>,
-    deadlines: Rc<Deadlines>,
-    /// Time limits for attempts to connect that are not in use.
-    spare_deadlines: RefCell<Vec<Deadline>>,
-    open: Cell<u64>,
-    /// Addresses that connections were opened to, and whether they belong to this machine. `None` for a Unix socket.
-    targets: RefCell<Vec<(Option<IpAddr>, bool)>>,
-}
-
-impl Network {
-    /// What clients share under `settings`; `tls` can be `None` if no URL needs it.
-    pub fn new(
-        clock: MonotonicClock,
-        settings: Arc<Settings>,
-        defaults: Defaults,
-        resolver: Arc<Resolver>,
-        tls: Option<Arc<ClientConfig>>,
-        deadlines: Rc<Deadlines>,
-    ) -> Self {
-        let memory = Rc::new(settings.memory.clone());
-        Self {
-            clock,
-            settings,
-            defaults,
-            resolver,
-            tls,
-            scratch: RefCell::new(vec![0; SCRATCH].into_boxed_slice()),
-            memory,
-            lookup: tokio::sync::Mutex::new(()),
-            deadlines,
-            spare_deadlines: RefCell::default(),
-            open: Cell::new(0),
-            targets: RefCell::default(),
-        }
-    }
-
-    /// Whether all connections so far led to this machine; `None` before the first.
-    pub fn co_located(&self) -> Option<bool> {
-        let targets = self.targets.borrow();
-        (!targets.is_empty()).then(|| targets.iter().all(|(_, here)| *here))
-    }
-
-    fn note_target(&self, address: Option<IpAddr>) {
-        let mut targets = self.targets.borrow_mut();
-        if targets.iter().all(|(known, _)| *known != address) {
-            // Where the kernel does not tell, the address counts as another machine's.
-            let here = address.is_none_or(|address| host::is_local(address).unwrap_or(false));
-            targets.push((address, here));
-        }
-    }
-
-    /// Number of open connections.
-    pub fn connections_open(&self) -> u64 {
-        self.open.get()
-    }
-
-    /// A reader for the responses of one connection.
-    fn reader(&self) -> ResponseReader {
-        ResponseReader::new(self.settings.body_max, self.memory.clone())
-    }
-
-    fn worker_io(&self) -> WorkerIo<'_> {
-        WorkerIo { clock: self.clock, scratch: &self.scratch }
-    }
-}
-
-/// A timer that is as precise as time limits are.
-#[derive(Clone)]
-struct LimitTimer {
-    network: Rc<Network>,
-}
-
-impl Timer for LimitTimer {
-    fn now(&self) -> Nanos {
-        self.network.clock.now()
-    }
-
-    async fn sleep_until(&self, at: Nanos) {
-        let spare = self.network.spare_deadlines.borrow_mut().pop();
-        let deadline = spare.unwrap_or_else(|| self.network.deadlines.add_user());
-        let sleep = BorrowedDeadline { network: &self.network, deadline: Some(deadline) };
-        if let Some(deadline) = &sleep.deadline {
-            let _ = deadline.limit(at, pin!(std::future::pending::<()>())).await;
-        }
-    }
-}
-
-/// A spare time limit in use; can be used again when this is dropped.
-struct BorrowedDeadline<'a> {
-    network: &'a Network,
-    deadline: Option<Deadline>,
-}
-
-impl Drop for BorrowedDeadline<'_> {
-    fn drop(&mut self) {
-        self.network.spare_deadlines.borrow_mut().extend(self.deadline.take());
-    }
-}
-
-/// A connection that is counted while it exists.
-struct CountedConnection {
-    connection: Connection,
-    network: Rc<Network>,
-}
-
-impl Drop for CountedConnection {
-    fn drop(&mut self) {
-        self.network.open.set(self.network.open.get() - 1);
-    }
-}
-
 /// One user's connections and time limit.
 pub struct Client {
     network: Rc<Network>,
     deadline: Deadline,
-    /// Idle connections by origin; one-liners have one.
-    idle: Vec<(Arc<Origin>, CountedConnection)>,
+    pool: IdlePool,
     /// Connections opened, plus the number of clients before this one. Selects `connect_to` entries
     /// in turn, even if each client opens one connection.
     opened: usize,
@@ -177,21 +51,6 @@ pub struct ClientRequest<'a> {
     pub prepared: &'a Prepared,
     /// What following redirects needs; `None` to follow none.
     pub follow: Option<FollowRedirects<'a>>,
-}
-
-/// What following a redirect needs.
-#[derive(Clone, Copy)]
-pub struct FollowRedirects<'a> {
-    /// Method of the first request.
-    pub method: &'a str,
-    /// URL of the first request.
-    pub url: &'a Url,
-    /// Headers of the first request.
-    pub headers: &'a [(String, Vec<u8>)],
-    /// Body of the first request.
-    pub body: Option<&'a [u8]>,
-    /// Where redirects can lead.
-    pub scope: &'a RedirectScope,
 }
 
 /// The result of a request.
@@ -230,7 +89,7 @@ impl Client {
     pub fn new(network: Rc<Network>) -> Self {
         let deadline = network.deadlines.add_user();
         let opened = network.resolver.next_client();
-        Self { network, deadline, idle: Vec::new(), opened, request_limit: None }
+        Self { network, deadline, pool: IdlePool::default(), opened, request_limit: None }
     }
 
     /// The settings of the run.
@@ -256,7 +115,7 @@ impl Client {
 
     /// Closes the connections that are kept for later.
     pub fn close_idle(&mut self) {
-        self.idle.clear();
+        self.pool.clear();
     }
 
     /// Waits for `span`, as precisely as time limits are checked; returns the time after it.
@@ -275,36 +134,22 @@ impl Client {
         mut on_sent: impl FnMut(Nanos),
     ) -> Fetched {
         let mut state = FetchState::default();
-        let mut hops_left = if request.follow.is_some() { self.network.settings.redirects } else { 0 };
-        let mut sink = RedirectSink { sink, redirect: None, watch: hops_left > 0 };
-        let first =
+        let redirects = if request.follow.is_some() { self.network.settings.redirects } else { 0 };
+        let mut sink = RedirectSink::new(sink, redirects);
+        let mut result =
             self.exchange(request.origin, request.prepared, &mut sink, &mut state, &mut on_sent).await;
-        let mut result = first;
-        // URL and method of the last hop; requests without redirects copy nothing.
-        let mut from = None;
-        while let (Ok(_), Some(redirect), Some(follow)) = (&result, sink.redirect.take(), request.follow) {
-            let (url, method) = from.get_or_insert_with(|| (follow.url.clone(), follow.method.to_owned()));
-            let (next, origin) = match redirect.target(url, follow.scope) {
-                Ok(Some(next)) => next,
-                Ok(None) => {
-                    state.counts.redirects_refused += 1;
-                    break;
+        let mut trail = request.follow.map(Trail::new);
+        while let (Ok(_), Some(redirect), Some(trail)) = (&result, sink.redirect.take(), &mut trail) {
+            match trail.next(&redirect, &self.network.defaults) {
+                Ok(Some(hop)) => {
+                    state.counts.redirects += 1;
+                    sink.left -= 1;
+                    let origin = Arc::new(hop.origin);
+                    result = self.exchange(&origin, &hop.prepared, &mut sink, &mut state, &mut on_sent).await;
                 }
-                Err(failure) => {
-                    result = Err(failure);
-                    break;
-                }
-            };
-            redirect.rewrite(method);
-            let body = if method == follow.method { follow.body } else { None };
-            let next = with_credentials(next, follow.url);
-            let headers = next_headers(follow, &next, body.is_none());
-            let prepared = serialize(method, &next, &headers, body, &self.network.defaults);
-            *url = next;
-            hops_left -= 1;
-            state.counts.redirects += 1;
-            sink.watch = hops_left > 0;
-            result = self.exchange(&Arc::new(origin), &prepared, &mut sink, &mut state, &mut on_sent).await;
+                Ok(None) => state.counts.redirects_refused += 1,
+                Err(failure) => result = Err(failure),
+            }
         }
         Fetched { done: state.done, marks: state.marks, counts: state.counts, peer: state.peer, result }
     }
@@ -340,7 +185,7 @@ impl Client {
                 Ok(Ok(response)) if response.done <= limit => {
                     state.response_begun(&response, &counted.connection);
                     if response.keep_alive && self.network.settings.keep_alive {
-                        self.idle.push((origin.clone(), counted));
+                        self.pool.put(counted);
                     }
                     return Ok(response.status);
                 }
@@ -366,8 +211,7 @@ impl Client {
         origin: &Arc<Origin>,
         state: &mut FetchState,
     ) -> Result<CountedConnection, Failure> {
-        while let Some(place) = self.idle.iter().rposition(|(known, _)| known == origin) {
-            let (_, mut counted) = self.idle.swap_remove(place);
+        while let Some(mut counted) = self.pool.take(origin) {
             let since = counted.connection.idle_since();
             if self.network.clock.now().since(since) < IDLE_CHECK_AFTER {
                 return Ok(counted);
@@ -401,111 +245,13 @@ impl Client {
         if !origin.tls && connection.check_idle(self.network.worker_io()).await == IdleState::Unsolicited {
             return Err(Fault::Unsolicited.into());
         }
-        self.network.open.set(self.network.open.get() + 1);
-        self.network.note_target(connection.peer().map(|peer| peer.address.ip()));
-        Ok(CountedConnection { connection, network: self.network.clone() })
+        Ok(CountedConnection::new(connection, origin.clone(), self.network.clone()))
     }
 }
 
 /// Whether a fault can mean that the server closed a kept connection.
 const fn is_hang_up(fault: Fault) -> bool {
     matches!(fault, Fault::ClosedEarly | Fault::Reset | Fault::TlsBroken)
-}
-
-/// Headers for the next hop: credentials are sent only to their own origin, and headers that
-/// describe a body only with the body.
-fn next_headers(follow: FollowRedirects<'_>, next: &Url, bodiless: bool) -> Vec<(String, Vec<u8>)> {
-    const SECRET: &[&str] = &["authorization", "cookie", "host"];
-    const OF_BODY: &[&str] = &["content-length", "content-type", "content-encoding", "transfer-encoding"];
-    let among = |names: &[&str], name: &str| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-    let same = next.origin() == follow.url.origin();
-    let fits = |name: &str| (same || !among(SECRET, name)) && !(bodiless && among(OF_BODY, name));
-    follow.headers.iter().filter(|(name, _)| fits(name)).cloned().collect()
-}
-
-/// `next` with user and password of `first`, if it has the same origin and none itself.
-fn with_credentials(mut next: Url, first: &Url) -> Url {
-    if next.origin() == first.origin() && next.username().is_empty() && next.password().is_none() {
-        // These fail only for URLs without a host, which never have the same origin.
-        let _ = next.set_username(first.username());
-        let _ = next.set_password(first.password());
-    }
-    next
-}
-
-/// Opens a connection: name, TCP or Unix socket, TLS. Adds the duration of each to `marks` and
-/// keeps in `late` the fault that a timeout would be now.
-async fn open(
-    network: &Rc<Network>,
-    origin: &Origin,
-    connection_index: usize,
-    marks: &mut Marks,
-    late: &Cell<Fault>,
-) -> Result<Connection, Failure> {
-    let settings = &*network.settings;
-    let mut begun = network.clock.now();
-    let mut connection = if let Some(path) = &settings.unix_socket {
-        Connection::unix(path, network.reader()).await?
-    } else {
-        settings.host_rules.check_name(&origin.host)?;
-        let (host, port) = destination(settings, origin, connection_index);
-        let addresses = if let Some(address) = settings.host_rules.address_for(host, port) {
-            Arc::new([address])
-        } else if let Some(known) = network.resolver.known(host, port) {
-            known
-        } else {
-            late.set(Fault::DnsTimeout);
-            let found = look_up(network, host, port).await?;
-            let looked_up = network.clock.now();
-            marks.dns += looked_up.since(begun);
-            begun = looked_up;
-            found
-        };
-        let addresses = settings.host_rules.choose(addresses, connection_index)?;
-        late.set(Fault::ConnectTimeout);
-        connect_any(network, host, port, &addresses).await?
-    };
-    let connected = network.clock.now();
-    marks.connect += connected.since(begun).max(Nanos(1));
-    if origin.tls {
-        let config = network.tls.clone().ok_or(Fault::TlsHandshake)?;
-        let session = Session::new(config, &origin.host)?;
-        connection.secure(session, network.worker_io()).await?;
-        marks.tls += network.clock.now().since(connected);
-    }
-    Ok(connection)
-}
-
-/// Looks up a name on a thread that can block, once for all clients of the worker.
-async fn look_up(
-    network: &Rc<Network>,
-    host: &str,
-    port: u16,
-) -> Result<Arc<[std::net::SocketAddr]>, Failure> {
-    let _guard = network.lookup.lock().await;
-    let (resolver, family) = (network.resolver.clone(), network.settings.family);
-    let host = host.to_owned();
-    tokio::task::spawn_blocking(move || resolver.resolve(&host, port, family))
-        .await
-        .map_err(|error| Failure::new(Fault::GeneratorOther, error))?
-}
-
-/// Connects to one of `addresses`; if that is not the first one, it is tried first from then on.
-async fn connect_any(
-    network: &Rc<Network>,
-    host: &str,
-    port: u16,
-    addresses: &[std::net::SocketAddr],
-) -> Result<Connection, Failure> {
-    let connect = |address| Connection::tcp(address, network.reader());
-    if let [address] = addresses {
-        return connect(*address).await;
-    }
-    let (address, connection) = race(addresses, &LimitTimer { network: network.clone() }, connect).await?;
-    if addresses.first() != Some(&address) {
-        network.resolver.prefer(host, port, address);
-    }
-    Ok(connection)
 }
 
 /// What [`Client::fetch`] knows of a request so far, over all its hops.
@@ -542,63 +288,5 @@ impl FetchState {
         self.counts.bytes_sent += traffic.sent;
         self.counts.bytes_received += traffic.received;
         self.counts.bytes_body += traffic.body;
-    }
-}
-
-/// Passes a response on and keeps the redirect that is to be followed.
-struct RedirectSink<'a, S> {
-    sink: &'a mut S,
-    redirect: Option<Redirect>,
-    /// Whether redirects are followed.
-    watch: bool,
-}
-
-/// A redirect to be followed.
-#[derive(Debug)]
-struct Redirect {
-    status: u16,
-    location: Vec<u8>,
-}
-
-impl Redirect {
-    /// The target of the redirect from `url`; `None` if it is not under load.
-    fn target(&self, url: &Url, scope: &RedirectScope) -> Result<Option<(Url, Origin)>, Failure> {
-        let location = String::from_utf8_lossy(&self.location);
-        let next = url
-            .join(&location)
-            .map_err(|error| Failure::new(Fault::BadRedirect, format!("{location}: {error}")))?;
-        let origin = Origin::of(&next).filter(|origin| scope.contains(origin));
-        Ok(origin.map(|origin| (next, origin)))
-    }
-
-    /// The method of the next request (RFC 9110, 15.4).
-    fn rewrite(&self, method: &mut String) {
-        let to_get = match self.status {
-            303 => method != "HEAD",
-            301 | 302 => method == "POST",
-            _ => false,
-        };
-        if to_get {
-            "GET".clone_into(method);
-        }
-    }
-}
-
-impl<S: Sink> Sink for RedirectSink<'_, S> {
-    fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
-        if self.watch && matches!(head.status, 301 | 302 | 303 | 307 | 308) {
-            let location = head.headers.iter().find(|line| line.name.eq_ignore_ascii_case("location"));
-            self.redirect =
-                location.map(|line| Redirect { status: head.status, location: line.value.to_vec() });
-        }
-        self.sink.head(head)
-    }
-
-    fn body(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        self.sink.body(bytes)
-    }
-
-    fn end(&mut self) -> Result<(), Fault> {
-        self.sink.end()
     }
 }

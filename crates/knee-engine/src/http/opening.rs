@@ -1,0 +1,89 @@
+//! Opening a connection: name, TCP or Unix socket, TLS.
+//!
+//! Has no time limit and keeps no connection; see [`super::client`] and [`super::pool`].
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use knee_core::outcome::Fault;
+use knee_core::unit::Nanos;
+
+use super::connection::Connection;
+use super::dial::race;
+use super::failure::Failure;
+use super::network::Network;
+use super::origin::{Origin, destination};
+use super::tls::Session;
+use crate::recorder::Marks;
+
+/// Opens a connection: name, TCP or Unix socket, TLS. Adds the duration of each to `marks` and
+/// keeps in `late` the fault that a timeout would be now.
+pub async fn open(
+    network: &Network,
+    origin: &Origin,
+    connection_index: usize,
+    marks: &mut Marks,
+    late: &Cell<Fault>,
+) -> Result<Connection, Failure> {
+    let settings = &*network.settings;
+    let mut begun = network.clock.now();
+    let mut connection = if let Some(path) = &settings.unix_socket {
+        Connection::unix(path, network.reader()).await?
+    } else {
+        settings.host_rules.check_name(&origin.host)?;
+        let (host, port) = destination(settings, origin, connection_index);
+        let addresses = if let Some(address) = settings.host_rules.address_for(host, port) {
+            Arc::new([address])
+        } else if let Some(known) = network.resolver.known(host, port) {
+            known
+        } else {
+            late.set(Fault::DnsTimeout);
+            let found = look_up(network, host, port).await?;
+            let looked_up = network.clock.now();
+            marks.dns += looked_up.since(begun);
+            begun = looked_up;
+            found
+        };
+        let addresses = settings.host_rules.choose(addresses, connection_index)?;
+        late.set(Fault::ConnectTimeout);
+        connect_any(network, host, port, &addresses).await?
+    };
+    let connected = network.clock.now();
+    marks.connect += connected.since(begun).max(Nanos(1));
+    if origin.tls {
+        let config = network.tls.clone().ok_or(Fault::TlsHandshake)?;
+        let session = Session::new(config, &origin.host)?;
+        connection.secure(session, network.worker_io()).await?;
+        marks.tls += network.clock.now().since(connected);
+    }
+    Ok(connection)
+}
+
+/// Looks up a name on a thread that can block, once for all clients of the worker.
+async fn look_up(network: &Network, host: &str, port: u16) -> Result<Arc<[SocketAddr]>, Failure> {
+    let _guard = network.lookup.lock().await;
+    let (resolver, family) = (network.resolver.clone(), network.settings.family);
+    let host = host.to_owned();
+    tokio::task::spawn_blocking(move || resolver.resolve(&host, port, family))
+        .await
+        .map_err(|error| Failure::new(Fault::GeneratorOther, error))?
+}
+
+/// Connects to one of `addresses`; if that is not the first one, it is tried first from then on.
+async fn connect_any(
+    network: &Network,
+    host: &str,
+    port: u16,
+    addresses: &[SocketAddr],
+) -> Result<Connection, Failure> {
+    let connect = |address| Connection::tcp(address, network.reader());
+    if let [address] = addresses {
+        return connect(*address).await;
+    }
+    let (address, connection) = race(addresses, &network.timer, connect).await?;
+    if addresses.first() != Some(&address) {
+        network.resolver.prefer(host, port, address);
+    }
+    Ok(connection)
+}
