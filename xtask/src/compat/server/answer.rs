@@ -257,6 +257,8 @@ fn coming_and_going(request: &Request, steps: &[&str]) -> Option<Answer> {
             let coded = encode::encode("gzip", &sequence("9000"));
             Answer::text(200, "text/plain", coded).with("Content-Encoding", "gzip").shaped(Shape::Half)
         }
+        ["hang-up-reused"] if request.place == 0 => Answer::json(&echo(request)),
+        ["hang-up-reused"] => Answer::empty(200).shaped(Shape::HangUp),
         ["hang-up"] => Answer::empty(200).shaped(Shape::HangUp),
         ["noise"] => Answer::empty(200).shaped(Shape::Noise),
         ["bad-gzip"] => Answer::text(200, "text/plain", "not gzip").with("Content-Encoding", "gzip"),

@@ -15,6 +15,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body, without the framing of chunks.
     pub body: Vec<u8>,
+    /// How many requests came before it on its connection.
+    pub place: usize,
 }
 
 impl Request {
@@ -28,7 +30,7 @@ impl Request {
         // Blanks can be in a target, because Go sends a query as it is written.
         let target = rest.rsplit_once(' ').map_or(rest, |(target, _version)| target);
         let (method, target) = (method.to_owned(), target.to_owned());
-        let mut request = Self { method, target, headers: read_headers(from)?, body: Vec::new() };
+        let mut request = Self { method, target, headers: read_headers(from)?, body: Vec::new(), place: 0 };
         request.body = request.read_body(from)?;
         Ok(Some(request))
     }
