@@ -44,7 +44,7 @@ fn of_fields(writer: Writer, field: impl Fn(&str) -> Option<String>) -> Option<(
     }
     let is_script = writer == Writer::Knee
         || of_script
-        || message == "Request Failed"
+        || matches!(message.as_str(), "Request Failed" | "A batch request failed")
         || message.starts_with("Insufficient VUs")
         || message.starts_with("Uncaught (in promise)");
     is_script.then(|| (field("level").unwrap_or_default(), message))

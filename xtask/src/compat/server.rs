@@ -77,7 +77,10 @@ fn converse<R: BufRead>(
     mut write: impl FnMut(&mut R, &[u8]) -> std::io::Result<()>,
     journal: &Journal,
 ) -> std::io::Result<()> {
-    while let Some(request) = Request::read(reader)? {
+    let mut place = 0;
+    while let Some(mut request) = Request::read(reader)? {
+        request.place = place;
+        place += 1;
         let answer = Answer::to(&request);
         journal.lock().unwrap_or_else(PoisonError::into_inner).push(request);
         let stays = answer.stays_open();

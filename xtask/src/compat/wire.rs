@@ -103,6 +103,7 @@ mod tests {
             headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             body: body.into(),
             arrived: None,
+            place: 0,
         }
     }
 

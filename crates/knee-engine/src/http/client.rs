@@ -165,7 +165,7 @@ impl Client {
         on_sent: &mut impl FnMut(Nanos),
     ) -> Result<u16, Failure> {
         loop {
-            let mut counted = self.connection(origin, state).await?;
+            let mut counted = self.connection(origin, prepared, state).await?;
             let reused = counted.connection.is_used();
             state.peer = counted.connection.peer();
             let worker_io = self.network.worker_io();
@@ -209,11 +209,13 @@ impl Client {
     async fn connection(
         &mut self,
         origin: &Arc<Origin>,
+        prepared: &Prepared,
         state: &mut FetchState,
     ) -> Result<CountedConnection, Failure> {
         while let Some(mut counted) = self.pool.take(origin) {
             let since = counted.connection.idle_since();
-            if self.network.clock.now().since(since) < IDLE_CHECK_AFTER {
+            // What cannot be sent again is not risked on a connection that could be known to be closed.
+            if prepared.is_idempotent && self.network.clock.now().since(since) < IDLE_CHECK_AFTER {
                 return Ok(counted);
             }
             match counted.connection.check_idle(self.network.worker_io()).await {

@@ -17,7 +17,7 @@ use knee_core::unit::Nanos;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpSocket, TcpStream, UnixStream};
 
-use super::failure::Failure;
+use super::failure::{Failure, Operation, TlsProblem};
 use super::peer::Peer;
 use super::response::{Progress, ResponseReader, Sink};
 use super::tls::{Session, SessionState};
@@ -175,31 +175,37 @@ impl Connection {
         session: &mut Session,
         worker_io: WorkerIo<'_>,
     ) -> Poll<Result<(), Failure>> {
-        let broken = |error: &io::Error| Failure { fault: Fault::TlsHandshake, ..Failure::exchanging(error) };
+        let broken = |error: &io::Error, during| Failure {
+            fault: Fault::TlsHandshake,
+            ..Failure::exchanging(error, during)
+        };
+        let closed = || Failure {
+            tls: Some(TlsProblem::Closed),
+            ..Failure::new(Fault::TlsHandshake, "closed during the handshake")
+        };
         let mut session_state = SessionState::Handshaking;
         loop {
             while !session.pending().is_empty() {
-                let count =
-                    ready!(self.stream.poll_write(ctx, session.pending())).map_err(|error| broken(&error))?;
+                let count = ready!(self.stream.poll_write(ctx, session.pending()))
+                    .map_err(|error| broken(&error, Operation::Write))?;
                 session.advance(count);
             }
             match session_state {
                 SessionState::Open => return Poll::Ready(Ok(())),
-                SessionState::Closed => {
-                    return Poll::Ready(Err(Failure::new(
-                        Fault::TlsHandshake,
-                        "closed during the handshake",
-                    )));
-                }
+                SessionState::Closed => return Poll::Ready(Err(closed())),
                 SessionState::Handshaking => {}
             }
             let mut scratch = worker_io.scratch.borrow_mut();
-            let count = ready!(self.stream.poll_read(ctx, &mut scratch)).map_err(|error| broken(&error))?;
+            let count = ready!(self.stream.poll_read(ctx, &mut scratch))
+                .map_err(|error| broken(&error, Operation::Read))?;
             if count == 0 {
-                return Poll::Ready(Err(Failure::new(Fault::TlsHandshake, "closed during the handshake")));
+                return Poll::Ready(Err(closed()));
             }
+            let is_http = scratch[..count].starts_with(b"HTTP/");
             // Application data before the first request is unsolicited.
-            session_state = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited))?;
+            let received = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited));
+            session_state =
+                received.map_err(|failure| if is_http { plain_http(failure) } else { failure })?;
         }
     }
 
@@ -337,7 +343,10 @@ impl Connection {
                     self.take_bytes(&mut scratch[..count], exchange)
                 }
                 Err(error) => {
-                    let failure = Failure::exchanging(exchange.write_error.as_ref().unwrap_or(&error));
+                    let failure = match &exchange.write_error {
+                        Some(error) => Failure::exchanging(error, Operation::Write),
+                        None => Failure::exchanging(&error, Operation::Read),
+                    };
                     return Poll::Ready(Err((failure, now)));
                 }
             };
@@ -412,7 +421,7 @@ impl Connection {
         if let Some(error) = &exchange.write_error
             && !self.reader.begun()
         {
-            return Err(Failure::exchanging(error));
+            return Err(Failure::exchanging(error, Operation::Write));
         }
         if self.tls.is_some() && self.reader.is_until_close() {
             // Anyone on the network path can end a TCP stream; only the peer can end a TLS stream
@@ -427,6 +436,15 @@ impl Connection {
 /// Whether bytes begin like a response.
 fn is_response(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HTTP/1.")
+}
+
+/// The failure of a handshake with a server that speaks HTTP without TLS.
+fn plain_http(failure: Failure) -> Failure {
+    if failure.tls != Some(TlsProblem::NotTls) {
+        return failure;
+    }
+    let tls = Some(TlsProblem::PlainHttp);
+    Failure { tls, ..Failure::new(failure.fault, "the server responded with HTTP without TLS") }
 }
 
 /// Whether this machine has an address from which it can send to `address`.

@@ -20,6 +20,28 @@ pub struct Failure {
     pub blocked: Option<Blocked>,
     /// The problem with TLS, if it is known more precisely than the fault.
     pub tls: Option<TlsProblem>,
+    /// The system's error, if it was one.
+    pub system: Option<SystemError>,
+}
+
+/// An error of the operating system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemError {
+    /// Its number.
+    pub number: i32,
+    /// What was being done.
+    pub during: Operation,
+}
+
+/// An operation on a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Connecting.
+    Open,
+    /// Reading a response.
+    Read,
+    /// Writing a request.
+    Write,
 }
 
 /// Why one side of a TLS session refused the other.
@@ -31,8 +53,14 @@ pub enum TlsProblem {
     OtherName,
     /// The server's certificate has expired or is not yet valid.
     OutOfDate,
-    /// The server sent an alert.
-    Alert,
+    /// The server sent an alert with this number (RFC 8446, 6).
+    Alert(u8),
+    /// The server's first bytes are no TLS.
+    NotTls,
+    /// The server's first bytes are an HTTP response.
+    PlainHttp,
+    /// The server closed the connection during the handshake.
+    Closed,
 }
 
 /// What a rule of the run blocked.
@@ -46,7 +74,7 @@ pub enum Blocked {
 
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
-        Self { fault, message: None, blocked: None, tls: None }
+        Self { fault, message: None, blocked: None, tls: None, system: None }
     }
 }
 
@@ -58,7 +86,7 @@ impl Failure {
         let harmless = message.chars().take(MESSAGE_MAX);
         let harmless =
             harmless.map(|char| if char.is_control() { char::REPLACEMENT_CHARACTER } else { char });
-        Self { fault, message: Some(harmless.collect()), blocked: None, tls: None }
+        Self { message: Some(harmless.collect()), ..fault.into() }
     }
 
     /// A rule of the run blocks it: counts as unreachable.
@@ -75,7 +103,12 @@ impl Failure {
             io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted => Fault::Reset,
             _ => shortage(error).unwrap_or(Fault::NetworkOther),
         };
-        Self::new(fault, error)
+        Self::of_system(fault, error, Operation::Open)
+    }
+
+    fn of_system(fault: Fault, error: &io::Error, during: Operation) -> Self {
+        let system = error.raw_os_error().map(|number| SystemError { number, during });
+        Self { system, ..Self::new(fault, error) }
     }
 
     /// An error while opening a connection to a Unix socket.
@@ -90,8 +123,8 @@ impl Failure {
         }
     }
 
-    /// An error on an open connection.
-    pub fn exchanging(error: &io::Error) -> Self {
+    /// An error on an open connection, while `during` was being done.
+    pub fn exchanging(error: &io::Error, during: Operation) -> Self {
         let fault = match error.kind() {
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted => {
                 Fault::Reset
@@ -101,7 +134,7 @@ impl Failure {
             }
             _ => shortage(error).unwrap_or(Fault::NetworkOther),
         };
-        Self::new(fault, error)
+        Self::of_system(fault, error, during)
     }
 }
 

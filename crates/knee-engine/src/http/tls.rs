@@ -1,7 +1,7 @@
 //! TLS sessions without I/O: bytes of records in, bytes of records out.
 //!
 //! rustls does the cryptography; this module moves bytes between its unbuffered interface and a
-//! connection. Verifies exactly what rustls verifies, except with `insecure`.
+//! connection. [`trust`] decides which servers are trusted, except with `insecure`.
 
 use std::sync::Arc;
 
@@ -12,11 +12,14 @@ use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, DigitallySignedStruct, SignatureScheme};
 
 use super::failure::{Failure, TlsProblem};
 use super::peer::NegotiatedTls;
 use super::settings::{TlsSettings, TlsVersion};
+use trust::TrustStore;
+
+mod trust;
 
 /// Why TLS cannot be set up, found before the run.
 #[derive(Debug, thiserror::Error)]
@@ -39,11 +42,12 @@ pub fn configure(settings: &TlsSettings) -> Result<Arc<ClientConfig>, TlsError> 
     let spoken = known.iter().filter(|(version, _)| (settings.oldest..=settings.newest).contains(version));
     let spoken: Vec<_> = spoken.map(|(_, version)| *version).collect();
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_protocol_versions(&spoken)?;
-    let builder = if settings.insecure {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAnything { provider }))
+    let verifier: Arc<dyn ServerCertVerifier> = if settings.insecure {
+        Arc::new(AcceptAnything { provider })
     } else {
-        builder.with_root_certificates(roots(settings)?)
+        Arc::new(trusted(settings, &provider)?)
     };
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
     let mut config = match &settings.client {
         None => builder.with_no_client_auth(),
         Some((chain, key)) => {
@@ -69,18 +73,17 @@ fn provider(settings: &TlsSettings) -> CryptoProvider {
     provider
 }
 
-fn roots(settings: &TlsSettings) -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
+fn trusted(settings: &TlsSettings, provider: &CryptoProvider) -> Result<TrustStore, TlsError> {
+    let mut store = TrustStore::new(provider.signature_verification_algorithms);
     // A system without a store, or with entries that rustls cannot read, fails at the handshake.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    store.add(rustls_native_certs::load_native_certs().certs);
     for pem in &settings.authorities {
         let found = certificates(pem).map_err(|_| TlsError::NoAuthority)?;
-        let (added, _) = roots.add_parsable_certificates(found);
-        if added == 0 {
+        if store.add(found) == 0 {
             return Err(TlsError::NoAuthority);
         }
     }
-    Ok(roots)
+    Ok(store)
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, rustls::pki_types::pem::Error> {
@@ -304,9 +307,12 @@ fn failure_of(error: rustls::Error) -> Failure {
 }
 
 fn tls_problem(error: &rustls::Error) -> Option<TlsProblem> {
-    use rustls::CertificateError as Certificate;
+    use rustls::{CertificateError as Certificate, InvalidMessage as Message};
     match error {
-        rustls::Error::AlertReceived(_) => Some(TlsProblem::Alert),
+        rustls::Error::AlertReceived(alert) => Some(TlsProblem::Alert(u8::from(*alert))),
+        rustls::Error::InvalidMessage(Message::InvalidContentType | Message::UnknownProtocolVersion) => {
+            Some(TlsProblem::NotTls)
+        }
         rustls::Error::InvalidCertificate(why) => match why {
             Certificate::UnknownIssuer => Some(TlsProblem::UnknownIssuer),
             Certificate::NotValidForName | Certificate::NotValidForNameContext { .. } => {

@@ -55,11 +55,27 @@ pub enum Certificate {
     OtherHost,
     /// Signed by itself.
     SelfSigned,
+    /// An authority that is a server as well; the same in all tests.
+    Own,
 }
 
 /// PEM of the authority of the good certificates.
 pub fn authority() -> Vec<u8> {
     pki().authority.as_bytes().to_vec()
+}
+
+/// PEM of the authority that is a server as well.
+pub fn own() -> Vec<u8> {
+    own_identity().0.pem().into_bytes()
+}
+
+fn own_identity() -> &'static (rcgen::Certificate, KeyPair) {
+    static OWN: OnceLock<(rcgen::Certificate, KeyPair)> = OnceLock::new();
+    OWN.get_or_init(|| {
+        let (mut params, key) = (params("own"), KeyPair::generate().unwrap());
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        (params.self_signed(&key).unwrap(), key)
+    })
 }
 
 /// PEM of a client's certificate and its key.
@@ -113,6 +129,10 @@ fn params(name: &str) -> CertificateParams {
 
 impl Certificate {
     fn make(self) -> (CertificateDer<'static>, PrivateKeyDer<'static>) {
+        if self == Self::Own {
+            let (certificate, key) = own_identity();
+            return (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap());
+        }
         let (certificate, key) = match self {
             Self::Good => pki().issue("good", |_| {}),
             Self::Expired => pki().issue("expired", |params| {
@@ -122,7 +142,7 @@ impl Certificate {
             Self::OtherHost => pki().issue("other", |params| {
                 *params = CertificateParams::new(["other.example".to_owned()]).unwrap();
             }),
-            Self::SelfSigned => {
+            Self::SelfSigned | Self::Own => {
                 let key = KeyPair::generate().unwrap();
                 (params("self").self_signed(&key).unwrap(), key)
             }

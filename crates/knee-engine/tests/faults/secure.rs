@@ -70,6 +70,15 @@ fn a_certificate_of_an_unknown_authority_is_not_accepted() {
 }
 
 #[test]
+fn a_certificate_that_is_trusted_itself_is_accepted_although_it_is_an_authority() {
+    let server = Server::greeting(|_| Greeting::Tls(Certificate::Own), |_| Behaviour::Good);
+    let drive = || Drive::closed(&server.secure_url("/"), REQUESTS, 3);
+    let run = drive().with(|settings| settings.tls.authorities = vec![identity::own()]).run();
+    assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
+    assert_eq!(faults(&drive().run()), [(Fault::TlsCertificate, REQUESTS)]);
+}
+
+#[test]
 fn insecure_accepts_every_certificate() {
     for certificate in [Certificate::Expired, Certificate::OtherHost, Certificate::SelfSigned] {
         let server = Server::greeting(move |_| Greeting::Tls(certificate), |_| Behaviour::Good);

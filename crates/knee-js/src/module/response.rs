@@ -109,9 +109,7 @@ impl<'js> Response<'js> {
             let bytes = argument::bytes_argument(ctx, &replaced)?;
             return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
         }
-        let answer = self
-            .answer()
-            .filter(|answer| answer.keep != Keep::Nothing && !matches!(answer.status, 0 | 204 | 304));
+        let answer = self.answer().filter(|answer| answer.has_body());
         answer.map(|answer| String::from_utf8_lossy(&answer.body)).ok_or_else(null)
     }
 
@@ -122,11 +120,8 @@ impl<'js> Response<'js> {
 
     fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
         let null = || Value::new_null(ctx.clone());
-        let Some(answer) = self.answer() else { return Ok(null()) };
-        // No body can come with these, which is not the same as an empty one.
-        if matches!(answer.status, 0 | 100..200 | 204 | 304) {
-            return Ok(null());
-        }
+        // No body is not the same as an empty one.
+        let Some(answer) = self.answer().filter(|answer| answer.has_body()) else { return Ok(null()) };
         match answer.keep {
             Keep::Nothing => Ok(null()),
             Keep::Binary => Ok(buffer_of(ctx, answer.body.clone())?.into_value()),

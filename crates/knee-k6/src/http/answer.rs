@@ -120,6 +120,8 @@ pub struct Answer {
     pub headers: Headers,
     /// Its body, decoded.
     pub body: Vec<u8>,
+    /// Whether the response ended within its body, which k6 shows as far as it came.
+    pub is_cut: bool,
     /// Handling of the body.
     pub keep: Keep,
     /// The error, with k6's error code.
@@ -137,6 +139,12 @@ impl Answer {
     /// request failed.
     pub fn url(&self) -> &str {
         if self.error.is_some() { &self.target.written } else { &self.target.text }
+    }
+
+    /// Whether there is a body, be it an empty one: not without a response, and not with a status that has none.
+    pub fn has_body(&self) -> bool {
+        let by_status = !matches!(self.status, 0 | 100..200 | 204 | 304);
+        self.keep != Keep::Nothing && (self.is_cut || by_status)
     }
 
     /// k6's error code; 0 if there was no error.

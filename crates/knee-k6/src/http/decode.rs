@@ -64,25 +64,36 @@ impl Coding {
 
     /// `body` decoded, as far as it is at most `limit` bytes.
     pub fn decode(self, body: &[u8], limit: u64) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.decode_into(body, limit, &mut out)?;
+        Ok(out)
+    }
+
+    /// Appends what can be decoded, also if an error follows.
+    fn decode_into(self, body: &[u8], limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
         match self {
-            Self::Gzip => read_all(flate2::read::MultiGzDecoder::new(body), limit),
-            Self::Deflate => read_all(flate2::read::ZlibDecoder::new(body), limit),
-            Self::Brotli => read_all(brotli::Decompressor::new(body, 4096), limit),
-            Self::Zstd => read_all(zstd::stream::read::Decoder::new(body)?, limit),
+            Self::Gzip => read_all(flate2::read::MultiGzDecoder::new(body), limit, out),
+            Self::Deflate => read_all(flate2::read::ZlibDecoder::new(body), limit, out),
+            Self::Brotli => read_all(brotli::Decompressor::new(body, 4096), limit, out),
+            Self::Zstd => read_all(zstd::stream::read::Decoder::new(body)?, limit, out),
         }
     }
 }
 
-fn read_all(decoder: impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    let mut out = Vec::new();
-    decoder.take(limit + 1).read_to_end(&mut out)?;
+fn read_all(decoder: impl Read, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    decoder.take(limit + 1).read_to_end(out)?;
     if out.len() as u64 > limit {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
             format!("decodes to more than {limit} bytes"),
         ));
     }
-    Ok(out)
+    Ok(())
+}
+
+/// The codings that the value of a `content-encoding` header names; `None` if it names an unknown one.
+fn codings(encoding: &str) -> Option<Vec<Coding>> {
+    encoding.split(',').map(Coding::by_name).collect()
 }
 
 /// Decodes what the value of a `content-encoding` header says, last coding first. Unknown codings
@@ -91,9 +102,20 @@ pub fn decode_all(encoding: &str, body: Vec<u8>, limit: u64) -> io::Result<Vec<u
     if body.is_empty() {
         return Ok(body);
     }
-    let codings: Option<Vec<Coding>> = encoding.split(',').map(Coding::by_name).collect();
-    let Some(codings) = codings else { return Ok(body) };
+    let Some(codings) = codings(encoding) else { return Ok(body) };
     codings.iter().rev().try_fold(body, |body, coding| coding.decode(&body, limit))
+}
+
+/// What can be decoded of a body whose end is missing.
+pub fn decode_start(encoding: &str, body: Vec<u8>, limit: u64) -> Vec<u8> {
+    let Some(codings) = codings(encoding) else { return body };
+    codings.iter().rev().fold(body, |body, coding| {
+        let mut out = Vec::new();
+        // The error is that the end is missing, which the caller knows.
+        let _ = coding.decode_into(&body, limit, &mut out);
+        out.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        out
+    })
 }
 
 #[cfg(test)]
@@ -115,6 +137,19 @@ mod tests {
     fn a_bomb_is_stopped_at_the_limit() {
         let bomb = Coding::Gzip.encode(&vec![0; 1_000_000]).unwrap();
         assert_eq!(Coding::Gzip.decode(&bomb, 1_000).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn the_start_of_a_body_is_decoded_without_its_end() {
+        let body: Vec<u8> = (0..200_000_u32).flat_map(u32::to_le_bytes).collect();
+        for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd] {
+            let encoded = coding.encode(&body).unwrap();
+            let half = encoded[..encoded.len() / 2].to_vec();
+            assert!(coding.decode(&half, 1 << 20).is_err(), "{coding:?}");
+            let start = decode_start(coding.name(), half, 1 << 20);
+            assert!(!start.is_empty() && body.starts_with(&start), "{coding:?}");
+        }
+        assert_eq!(decode_start("identity", b"y".to_vec(), 100), b"y");
     }
 
     #[test]

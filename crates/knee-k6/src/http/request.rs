@@ -219,7 +219,8 @@ pub fn serialize(
     extra.iter().filter(|(name, _)| !has(name)).for_each(|(name, value)| line(&mut bytes, name, value));
     bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(body.unwrap_or_default());
-    Prepared { bytes, is_head: method == "HEAD", is_idempotent: is_idempotent(method) }
+    let is_idempotent = is_replayable(method) || has("idempotency-key") || has("x-idempotency-key");
+    Prepared { bytes, is_head: method == "HEAD", is_idempotent }
 }
 
 fn begin(bytes: &mut Vec<u8>, method: &str, url: &GoUrl) {
@@ -241,8 +242,10 @@ fn usually_has_body(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")
 }
 
-fn is_idempotent(method: &str) -> bool {
-    matches!(method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
+/// Whether Go's client sends a request again after the server closed a kept connection. It leaves out PUT and DELETE,
+/// which are idempotent too.
+fn is_replayable(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE")
 }
 
 /// A header name with its words in capitals, as Go writes and reads them; names with bytes that
@@ -290,6 +293,28 @@ mod tests {
     fn a_line_break_in_a_value_cannot_begin_another_header() {
         let request = text("GET", "http://h/", &[("a", "1\r\nEvil: 2")], None);
         assert!(request.contains("A: 1  Evil: 2\r\n"), "{request}");
+    }
+
+    #[test]
+    fn a_request_is_sent_again_if_go_would() {
+        let prepared = |method: &str, given: &[(&str, &str)]| {
+            let given: Vec<_> =
+                given.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
+            let url = GoUrl::parse(b"http://h/").unwrap();
+            serialize(method, &url, &given, &[], None, "t").is_idempotent
+        };
+        for (method, again) in [
+            ("GET", true),
+            ("HEAD", true),
+            ("OPTIONS", true),
+            ("PUT", false),
+            ("DELETE", false),
+            ("POST", false),
+        ] {
+            assert_eq!(prepared(method, &[]), again, "{method}");
+        }
+        assert!(prepared("POST", &[("idempotency-key", "1")]));
+        assert!(prepared("PUT", &[("X-Idempotency-Key", "1")]));
     }
 
     #[test]

@@ -347,6 +347,7 @@ impl RequestSender {
                 }
             }
             Err(failure) => {
+                answer.take_start(sink);
                 let (words, code) = error_code::of_failure(failure);
                 answer.error = Some((words, code));
                 answer.detail =
@@ -366,6 +367,7 @@ impl Answer {
             reason: String::new(),
             headers: Headers::default(),
             body: Vec::new(),
+            is_cut: false,
             keep: request.keep,
             error: None,
             timings,
@@ -381,6 +383,17 @@ impl Answer {
         self.body.clear();
         self.peer = None;
         self.error = Some((words, 1000));
+    }
+
+    /// Takes over the start of a body of which the rest did not come.
+    fn take_start(&mut self, sink: Collected) {
+        self.is_cut = sink.has_head;
+        self.body = match sink.headers.get("content-encoding") {
+            Some(encoding) => {
+                decode::decode_start(&String::from_utf8_lossy(encoding), sink.body, DECODED_MAX)
+            }
+            None => sink.body,
+        };
     }
 
     fn decode(&mut self, encoding: &str) {
@@ -434,6 +447,7 @@ fn challenge(request: &Request, hop: &Hop, answer: &Answer) -> Option<String> {
 #[derive(Default)]
 struct Collected {
     keep: Keep,
+    has_head: bool,
     reason: String,
     headers: Headers,
     body: Vec<u8>,
@@ -446,8 +460,11 @@ impl Sink for Collected {
         self.headers.clear();
         let bytes = head.headers.iter().map(|line| line.name.len() + line.value.len()).sum();
         self.headers.reserve(head.headers.len(), bytes);
-        head.headers.iter().for_each(|line| self.headers.push(line.name.as_bytes(), line.value));
+        let is_chunked = head.headers.iter().any(|line| is_coding(line.name));
+        let lines = head.headers.iter().filter(|line| !is_framing(line.name, line.value, is_chunked));
+        lines.for_each(|line| self.headers.push(line.name.as_bytes(), line.value));
         self.body.clear();
+        self.has_head = true;
         Ok(())
     }
 
@@ -461,6 +478,26 @@ impl Sink for Collected {
     fn end(&mut self) -> Result<(), Fault> {
         Ok(())
     }
+}
+
+/// Whether a header says that a body comes in chunks.
+fn is_coding(name: &str) -> bool {
+    name.len() == 17 && name.eq_ignore_ascii_case("transfer-encoding")
+}
+
+/// Whether Go's client keeps a header to itself.
+fn is_framing(name: &str, value: &[u8], is_chunked: bool) -> bool {
+    match name.len() {
+        7 => is_chunked && name.eq_ignore_ascii_case("trailer"),
+        10 => name.eq_ignore_ascii_case("connection") && has_close(value),
+        14 => is_chunked && name.eq_ignore_ascii_case("content-length"),
+        _ => is_coding(name),
+    }
+}
+
+/// Whether a list of tokens has `close`.
+fn has_close(value: &[u8]) -> bool {
+    value.split(|byte| *byte == b',').any(|token| token.trim_ascii().eq_ignore_ascii_case(b"close"))
 }
 
 /// A header name of a response as scripts see it.

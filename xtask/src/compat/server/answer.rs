@@ -39,6 +39,8 @@ enum Shape {
     Close,
     /// Half of what was promised.
     Half,
+    /// One chunk of this many bytes, and no more.
+    HalfChunks(usize),
     /// Not at all: the connection ends.
     HangUp,
     /// Bytes that are not HTTP.
@@ -115,6 +117,7 @@ impl Answer {
                 let each = over / u32::try_from(self.body.len().max(1)).unwrap_or(u32::MAX);
                 pieces.extend(self.body.iter().map(|byte| (each, vec![*byte])));
             }
+            Shape::HalfChunks(size) => pieces.push(now(&chunk(&self.body[..size.min(self.body.len())]))),
             Shape::Half => pieces.push(now(&self.body[..self.body.len() / 2])),
             _ => pieces.push(now(&self.body)),
         }
@@ -128,7 +131,7 @@ impl Answer {
             text.extend([name, ": ", value, "\r\n"]);
         }
         match self.shape {
-            Shape::Chunks(_) => text.push_str("Transfer-Encoding: chunked\r\n"),
+            Shape::Chunks(_) | Shape::HalfChunks(_) => text.push_str("Transfer-Encoding: chunked\r\n"),
             Shape::Close => text.push_str("Connection: close\r\n"),
             // Statuses that have no body have no length.
             _ if matches!(self.status, 100..200 | 204 | 304) => {}
@@ -247,6 +250,15 @@ fn coming_and_going(request: &Request, steps: &[&str]) -> Option<Answer> {
         }
         ["close"] => Answer::json(&echo(request)).shaped(Shape::Close),
         ["half"] => Answer::text(200, "text/plain", "half of this is missing").shaped(Shape::Half),
+        ["half-chunked"] => {
+            Answer::text(200, "text/plain", "half of this is missing").shaped(Shape::HalfChunks(12))
+        }
+        ["half-gzip"] => {
+            let coded = encode::encode("gzip", &sequence("9000"));
+            Answer::text(200, "text/plain", coded).with("Content-Encoding", "gzip").shaped(Shape::Half)
+        }
+        ["hang-up-reused"] if request.place == 0 => Answer::json(&echo(request)),
+        ["hang-up-reused"] => Answer::empty(200).shaped(Shape::HangUp),
         ["hang-up"] => Answer::empty(200).shaped(Shape::HangUp),
         ["noise"] => Answer::empty(200).shaped(Shape::Noise),
         ["bad-gzip"] => Answer::text(200, "text/plain", "not gzip").with("Content-Encoding", "gzip"),

@@ -18,6 +18,8 @@ pub struct Request {
     pub body: Vec<u8>,
     /// When its first line was read.
     pub arrived: Option<SystemTime>,
+    /// How many requests came before it on its connection.
+    pub place: usize,
 }
 
 impl Request {
@@ -32,7 +34,8 @@ impl Request {
         // Blanks can be in a target, because Go sends a query as it is written.
         let target = rest.rsplit_once(' ').map_or(rest, |(target, _version)| target);
         let (method, target) = (method.to_owned(), target.to_owned());
-        let mut request = Self { method, target, headers: read_headers(from)?, body: Vec::new(), arrived };
+        let mut request =
+            Self { method, target, headers: read_headers(from)?, body: Vec::new(), arrived, place: 0 };
         request.body = request.read_body(from)?;
         Ok(Some(request))
     }

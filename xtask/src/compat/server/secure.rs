@@ -3,7 +3,7 @@
 //! One authority is made anew for each server; programs that are to trust it get it in `SSL_CERT_FILE`.
 
 use std::io::{self, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -16,7 +16,7 @@ use super::Journal;
 
 /// What clients need to know.
 pub struct Secure {
-    /// PEM of the authority that signed what is to be trusted.
+    /// PEM of the certificates that are to be trusted.
     pub authority: String,
     /// Names of variables and their values: a URL a door, and a client's certificate with its key.
     pub variables: Vec<(&'static str, String)>,
@@ -34,12 +34,27 @@ type Identity = (rcgen::Certificate, KeyPair);
 
 impl Authority {
     fn new(name: &str) -> Result<Self> {
-        let key = KeyPair::generate()?;
-        let mut params = CertificateParams::new(Vec::new())?;
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(DnType::CommonName, name);
+        let (params, key) = (Self::params(name, &[])?, KeyPair::generate()?);
         let certificate = params.self_signed(&key)?;
         Ok(Self { pem: certificate.pem(), issuer: Issuer::new(params, key), certificate })
+    }
+
+    fn params(name: &str, hosts: &[&str]) -> Result<CertificateParams> {
+        let mut params =
+            CertificateParams::new(hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>())?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        Ok(params)
+    }
+
+    /// A server that is its own authority, as on many developers' machines.
+    fn own(hosts: &[&str], past: bool) -> Result<Identity> {
+        let (mut params, key) = (Self::params("own", hosts)?, KeyPair::generate()?);
+        if past {
+            params.not_before = date_time_ymd(2000, 1, 1);
+            params.not_after = date_time_ymd(2001, 1, 1);
+        }
+        Ok((params.self_signed(&key)?, key))
     }
 
     /// A certificate for `names`; one that is over if `past`.
@@ -59,23 +74,30 @@ impl Authority {
 pub fn open(journal: &Journal) -> Result<Secure> {
     let (authority, stranger) = (Authority::new("compat")?, Authority::new("nobody knows")?);
     let here = ["127.0.0.1", "localhost"];
+    let own = Authority::own(&here, false)?;
+    let bundle = format!("{}{}", authority.pem, own.0.pem());
     let all = rustls::ALL_VERSIONS;
-    let doors: [(&str, Arc<ServerConfig>); 6] = [
+    let doors: [(&str, Arc<ServerConfig>); 10] = [
         ("TLS", config(&authority.identity(&here, false)?, all, None)?),
         ("TLS_UNKNOWN", config(&stranger.identity(&here, false)?, all, None)?),
         ("TLS_OTHER", config(&authority.identity(&["elsewhere.test"], false)?, all, None)?),
         ("TLS_PAST", config(&authority.identity(&here, true)?, all, None)?),
         ("TLS_12", config(&authority.identity(&here, false)?, &[&rustls::version::TLS12], None)?),
+        ("TLS_OWN", config(&own, all, None)?),
+        ("TLS_OWN_UNKNOWN", config(&Authority::own(&here, false)?, all, None)?),
+        ("TLS_OWN_OTHER", config(&Authority::own(&["elsewhere.test"], false)?, all, None)?),
+        ("TLS_OWN_PAST", config(&Authority::own(&here, true)?, all, None)?),
         ("TLS_CLIENT", config(&authority.identity(&here, false)?, all, Some(&authority))?),
     ];
     let mut variables = Vec::new();
     for (name, config) in doors {
         variables.push((name, door(config, journal)?));
     }
+    variables.push(("TLS_NONE", door_without_tls()?));
     let (certificate, key) = authority.identity(&["client"], false)?;
     variables.push(("CLIENT_CERT", certificate.pem()));
     variables.push(("CLIENT_KEY", key.serialize_pem()));
-    Ok(Secure { authority: authority.pem, variables })
+    Ok(Secure { authority: bundle, variables })
 }
 
 /// A server that shows `identity`, and wants to see a certificate of `clients` if there are any.
@@ -109,6 +131,27 @@ fn door(config: Arc<ServerConfig>, journal: &Journal) -> Result<String> {
             let (config, journal) = (config.clone(), journal.clone());
             // A session that breaks is what some of the doors are for.
             std::thread::spawn(move || serve(stream, config, &journal).unwrap_or_default());
+        }
+    });
+    Ok(base)
+}
+
+/// Opens a port that answers a handshake as a web server without TLS does; returns its URL with `https`.
+fn door_without_tls() -> Result<String> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot listen on the loopback")?;
+    let base = format!("https://{}", listener.local_addr()?);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || -> io::Result<()> {
+                let mut hello = [0; 4096];
+                if stream.read(&mut hello)? > 0 {
+                    stream.write_all(
+                        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                    )?;
+                    stream.shutdown(Shutdown::Write)?;
+                }
+                io::copy(&mut stream, &mut io::sink()).map(drop)
+            });
         }
     });
     Ok(base)

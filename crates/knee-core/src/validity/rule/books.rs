@@ -15,8 +15,7 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "scheduled requests without exactly one outcome";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "any";
-    const SOURCE: &'static str =
-        "The counts are whole numbers, so an error of a single request is detected.";
+    const SOURCE: &'static str = "The counts are whole numbers, so an error of a single request is detected.";
     const CAUSE: &'static str = "knee miscounted requests. When a load generator loses requests, it loses the slow ones. Every percentile is then too low.";
     const REMEDY: &'static str = OUR_FAULT;
     const HINT: &'static str = "keep the record and report it";
@@ -32,7 +31,11 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("{} of {} requests do not have exactly one outcome", count(self.unaccounted), count(self.planned))
+        format!(
+            "{} of {} requests do not have exactly one outcome",
+            count(self.unaccounted),
+            count(self.planned)
+        )
     }
 }
 

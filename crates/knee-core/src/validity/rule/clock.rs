@@ -19,8 +19,7 @@ impl Rated for Evidence {
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "Time synchronization corrects smaller errors gradually.";
     const CAUSE: &'static str = "The wall clock was set during the run. The measured times are correct, because they come from another clock. But the times in logs of other programs do not match the times of this run.";
-    const REMEDY: &'static str =
-        "Wait until the clock is synchronized (`chronyc waitsync`). If you compare the run with logs, measure again.";
+    const REMEDY: &'static str = "Wait until the clock is synchronized (`chronyc waitsync`). If you compare the run with logs, measure again.";
     const HINT: &'static str = "wait until the clock is synchronized, then measure again";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

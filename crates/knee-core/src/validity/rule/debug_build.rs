@@ -11,7 +11,8 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "whether the program was built without optimizations";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "if it was";
-    const SOURCE: &'static str = "A debug build needs 10 to 50 times as much CPU time per request as a release build.";
+    const SOURCE: &'static str =
+        "A debug build needs 10 to 50 times as much CPU time per request as a release build.";
     const CAUSE: &'static str =
         "The program was built without `--release`. Such a build mostly measures its own slowness.";
     const REMEDY: &'static str = "Build with `cargo build --release`.";

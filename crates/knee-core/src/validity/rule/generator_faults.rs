@@ -16,13 +16,13 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "generator_faults";
-    const LOOKS_AT: &'static str = "requests that failed because this machine had no free file descriptor, local port or memory";
+    const LOOKS_AT: &'static str =
+        "requests that failed because this machine had no free file descriptor, local port or memory";
     const SUSPECT: &'static str = "0.1 %";
     const INVALID: &'static str = "1 %";
     const SOURCE: &'static str =
         "0.1 % of the requests can already change p99.9, the highest percentile in reports.";
-    const CAUSE: &'static str =
-        "This machine ran out of file descriptors, local ports or socket memory. The errors name the missing one.";
+    const CAUSE: &'static str = "This machine ran out of file descriptors, local ports or socket memory. The errors name the missing one.";
     const REMEDY: &'static str = "Raise the limit that the errors name (`ulimit -n` or net.ipv4.ip_local_port_range). Or keep connections alive, or use fewer connections.";
     const HINT: &'static str = "raise the limit that the errors name";
 

@@ -15,8 +15,7 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "any";
     const SOURCE: &'static str = "The end of a record contains the number of its intervals.";
-    const CAUSE: &'static str =
-        "The file was changed or damaged after it was written. The totals do not include the requests of the missing intervals.";
+    const CAUSE: &'static str = "The file was changed or damaged after it was written. The totals do not include the requests of the missing intervals.";
     const REMEDY: &'static str = "Restore the file from a copy, or measure again.";
     const HINT: &'static str = "restore the file, or measure again";
 

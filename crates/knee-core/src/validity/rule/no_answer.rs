@@ -18,8 +18,7 @@ impl Rated for Evidence {
     const SOURCE: &'static str = "A single response is enough, because failures of the target are data.";
     const CAUSE: &'static str =
         "The service is down, the address is wrong, or a firewall or proxy rejects the requests.";
-    const REMEDY: &'static str =
-        "Look at the errors, which name the cause. Check that the address is correct and the service is running.";
+    const REMEDY: &'static str = "Look at the errors, which name the cause. Check that the address is correct and the service is running.";
     const HINT: &'static str = "check that the address is correct and the service is running";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

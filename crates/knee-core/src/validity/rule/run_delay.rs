@@ -89,6 +89,6 @@ mod tests {
     #[test]
     fn the_message_says_how_much_of_which_quantile_it_is() {
         let told = message("run_delay", waits(0.02, [100, 400, 4_000], [5_000, 8_000, 10_000]));
-        assert_eq!(told, "waiting for a CPU delayed reading: p99 4.00 ms of 10.0 ms, limit 25 %");
+        assert_eq!(told, "CPU waits delayed reading of responses: p99 4.00 ms of 10.0 ms, limit 25 %");
     }
 }

@@ -93,6 +93,6 @@ mod tests {
     #[test]
     fn the_message_has_the_pause_and_its_share() {
         let told = message("stall", |d| d.generator.paused = Nanos::from_millis(600));
-        assert_eq!(told, "knee stood still for 600 ms, 1.0 % of the measured time");
+        assert_eq!(told, "knee was paused for 600 ms, 1.0 % of the measured time");
     }
 }

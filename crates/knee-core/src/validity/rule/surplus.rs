@@ -22,8 +22,7 @@ impl Rated for Evidence {
     const SOURCE: &'static str =
         "The highest reported percentile, p99.9, shows a thousandth of the requests.";
     const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. A response can then be timed for the wrong request. knee closes such a connection, but counts the responses that came before. If the bytes are a whole response, each of these can be one too early, so all of them count here.";
-    const REMEDY: &'static str =
-        "Find out which bytes the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
+    const REMEDY: &'static str = "Find out which bytes the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
     const HINT: &'static str = "find out which bytes the server sends after its responses";
 
     fn find(diagnostics: &Diagnostics) -> Option<Self> {

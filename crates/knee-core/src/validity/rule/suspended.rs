@@ -18,8 +18,7 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "10 ms";
     const INVALID: &'static str = "";
     const SOURCE: &'static str = "While a machine is suspended, CLOCK_BOOTTIME continues and CLOCK_MONOTONIC stops. Reading both clocks takes less than 10 ms.";
-    const CAUSE: &'static str =
-        "The machine slept, or a hypervisor suspended it. Meanwhile the clock of the run stopped, but the target continued.";
+    const CAUSE: &'static str = "The machine slept, or a hypervisor suspended it. Meanwhile the clock of the run stopped, but the target continued.";
     const REMEDY: &'static str = "Keep the machine awake (`systemd-inhibit`), and measure again.";
     const HINT: &'static str = "keep the machine awake, and measure again";
 

@@ -16,8 +16,7 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "throttled";
-    const LOOKS_AT: &'static str =
-        "share of the scheduling periods in which a CPU limit of knee's cgroup or of a parent cgroup stopped knee";
+    const LOOKS_AT: &'static str = "share of the scheduling periods in which a CPU limit of knee's cgroup or of a parent cgroup stopped knee";
     const SUSPECT: &'static str = "1 %, and more than one period";
     const INVALID: &'static str = "5 %, and more than one period";
     const SOURCE: &'static str = "A stop lasts up to one period of 100 ms. Stops in 1 % of the periods can change the p99. Stops in 5 % of the periods can change the p95.";

@@ -11,8 +11,7 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "whether the record is complete";
     const SUSPECT: &'static str = "if its end is missing";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str =
-        "knee writes each interval to the record as soon as the interval is over. All intervals in the record are therefore complete.";
+    const SOURCE: &'static str = "knee writes each interval to the record as soon as the interval is over. All intervals in the record are therefore complete.";
     const CAUSE: &'static str =
         "knee was killed, or the disk was full. Requests that were in flight at that time count as open.";
     const REMEDY: &'static str =
