@@ -7,43 +7,15 @@ use std::io::{self, Read};
 
 use serde::de::DeserializeOwned;
 
+use super::error::ReadError;
+use super::msgpack::{DECODED_BYTES_MAX, Values};
+use super::stored::StoredInterval;
+use super::unfit::Unfit;
 use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind};
 use crate::record::Head;
 
-/// Largest zstd window that a payload can ask for, as log2 of bytes. Follows from the limit of a frame.
-const WINDOW_LOG_MAX: u32 = 26;
-
-/// Why bytes are not a record, or not a whole one.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// Reading failed; try again, or check the disk.
-    #[error("cannot read the record: {0}")]
-    Io(#[from] io::Error),
-    /// The bytes do not begin like a record: the file is of another kind.
-    #[error("this is not a knee record")]
-    NotARecord,
-    /// Written by a later version of the program, which can read it.
-    #[error("the record has format version {0}, and this program reads versions up to {VERSION}")]
-    Version(u32),
-    /// The writer was killed before it had written the head: nothing was measured.
-    #[error("the record ends before its first frame is complete: nothing was measured")]
-    NoHead,
-    /// A frame in the middle does not match its checksum, or bytes follow the tail.
-    /// Everything before it has been read.
-    #[error("the record is damaged at byte {offset}")]
-    Damaged {
-        /// Where the frame begins.
-        offset: u64,
-    },
-    /// A frame matches its checksum, but its content does not match its kind: another program wrote it.
-    #[error("the frame at byte {offset} cannot be understood: {what}")]
-    Content {
-        /// Where the frame begins.
-        offset: u64,
-        /// Message of the decoder.
-        what: String,
-    },
-}
+/// Largest zstd window that a payload can ask for, as log2 of bytes. Writers use 2 MiB at the most.
+const WINDOW_LOG_MAX: u32 = 23;
 
 /// State of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +30,7 @@ enum State {
     Failed,
 }
 
-/// Reads one record, frame after frame. Needs the memory of one frame.
+/// Reads one record, frame after frame. Needs the memory of two frames: one packed, one unpacked.
 pub struct Reader<R: Read> {
     frames: Frames<R>,
     head: Head,
@@ -72,7 +44,7 @@ impl<R: Read> Reader<R> {
     /// Any [`ReadError`].
     pub fn new(mut source: R) -> Result<Self, ReadError> {
         let offset = read_start(&mut source)?;
-        let mut frames = Frames { source, offset, frame: Vec::new(), packed: Vec::new() };
+        let mut frames = Frames { source, offset, frame: Vec::new(), content_bytes: 0 };
         let Some(kind) = frames.next()? else { return Err(ReadError::NoHead) };
         if kind != kind::HEAD {
             return Err(ReadError::Damaged { offset });
@@ -111,6 +83,11 @@ impl<R: Read> Reader<R> {
         self.frames.offset
     }
 
+    /// How many bytes the content of the last frame takes, unpacked.
+    pub const fn content_bytes(&self) -> usize {
+        self.frames.content_bytes
+    }
+
     fn read_known(&mut self) -> Result<Option<Frame>, ReadError> {
         loop {
             let offset = self.frames.offset;
@@ -119,7 +96,7 @@ impl<R: Read> Reader<R> {
                 return Ok(None);
             };
             match kind {
-                kind::INTERVAL => return Ok(Some(Frame::Interval(self.frames.content(offset)?))),
+                kind::INTERVAL => return self.read_interval(offset).map(Some),
                 kind::NOTE => return Ok(Some(Frame::Note(self.frames.content(offset)?))),
                 kind::TAIL => return self.read_tail(offset),
                 // A second head: two records in one file.
@@ -128,6 +105,12 @@ impl<R: Read> Reader<R> {
                 _ => {}
             }
         }
+    }
+
+    fn read_interval(&mut self, offset: u64) -> Result<Frame, ReadError> {
+        let interval = self.frames.unpack(FRAME_BYTES_MAX).and_then(StoredInterval::parse);
+        let interval = interval.map_err(|unfit| ReadError::of(unfit, offset, FRAME_BYTES_MAX))?;
+        Ok(Frame::Interval(Box::new(interval)))
     }
 
     fn read_tail(&mut self, offset: u64) -> Result<Option<Frame>, ReadError> {
@@ -162,7 +145,8 @@ struct Frames<R: Read> {
     offset: u64,
     /// Kind and payload of the last whole frame.
     frame: Vec<u8>,
-    packed: Vec<u8>,
+    /// Length of the last payload that was unpacked.
+    content_bytes: usize,
 }
 
 impl<R: Read> Frames<R> {
@@ -181,9 +165,8 @@ impl<R: Read> Frames<R> {
             let void = prefix == [0; 8] && self.rest_is_void()?;
             return if void { Ok(None) } else { Err(damaged) };
         }
-        // Grows with what arrives, not with what the length claims.
         self.frame.clear();
-        (&mut self.source).take(length as u64).read_to_end(&mut self.frame)?;
+        read_at_most(&mut self.source, length, &mut self.frame)?;
         if self.frame.len() < length {
             return Ok(None);
         }
@@ -196,21 +179,28 @@ impl<R: Read> Frames<R> {
 
     /// Unpacks and decodes the last frame, which began at `offset`.
     fn content<T: DeserializeOwned>(&mut self, offset: u64) -> Result<T, ReadError> {
-        let not_understood = |what: String| ReadError::Content { offset, what };
+        let content = self.unpack(DECODED_BYTES_MAX).and_then(|bytes| Values::new(&bytes).decode());
+        content.map_err(|unfit| ReadError::of(unfit, offset, DECODED_BYTES_MAX))
+    }
+
+    /// Unpacks the last frame, to at most `limit` bytes.
+    fn unpack(&mut self, limit: usize) -> Result<Vec<u8>, Unfit> {
         let payload = self.frame.get(1..).unwrap_or_default();
-        self.packed.clear();
+        let mut bytes = Vec::new();
         let unpacked = zstd::Decoder::with_buffer(payload).and_then(|mut decoder| {
             decoder.window_log_max(WINDOW_LOG_MAX)?;
-            decoder.take(FRAME_BYTES_MAX as u64 + 1).read_to_end(&mut self.packed)
+            read_at_most(&mut decoder, limit + 1, &mut bytes)
         });
         match unpacked {
-            Err(error) => return Err(not_understood(error.to_string())),
-            Ok(bytes) if bytes > FRAME_BYTES_MAX => {
-                return Err(not_understood(format!("it unpacks to more than {FRAME_BYTES_MAX} bytes")));
+            Err(error) => Err(Unfit::Content(error.to_string())),
+            Ok(()) if bytes.len() > limit => {
+                Err(Unfit::memory(format!("a frame that unpacks to more than {limit} bytes")))
             }
-            Ok(_) => {}
+            Ok(()) => {
+                self.content_bytes = bytes.len();
+                Ok(bytes)
+            }
         }
-        rmp_serde::from_slice(&self.packed).map_err(|error| not_understood(error.to_string()))
     }
 
     /// Reads to the end or to the first byte that is not zero; returns whether all were zero.
@@ -226,6 +216,24 @@ impl<R: Read> Frames<R> {
             }
         }
     }
+}
+
+/// Appends up to `limit` bytes of the source to `bytes`, which grow with what arrives, not with what a length claims,
+/// and never beyond the limit.
+fn read_at_most(source: &mut impl Read, limit: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+    const FIRST: usize = 64 << 10;
+    let mut filled = 0;
+    while filled < limit {
+        let room = limit.min(FIRST.max(2 * filled));
+        bytes.reserve_exact(room.saturating_sub(bytes.len()));
+        bytes.resize(room, 0);
+        filled += read_up_to(source, &mut bytes[filled..])?;
+        if filled < room {
+            break;
+        }
+    }
+    bytes.truncate(filled);
+    Ok(())
 }
 
 /// Fills `buffer` as far as the source reaches; returns the number of bytes.

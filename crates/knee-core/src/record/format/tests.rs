@@ -99,7 +99,8 @@ fn what_was_written_is_read_back_equal() {
     assert!(complete && error.is_none());
     assert_eq!(Reader::new(&*bytes).unwrap().head(), &head());
     assert_eq!(frames.len(), 5);
-    assert_eq!(frames[1], Frame::Interval(Box::new(interval(1))));
+    let Frame::Interval(stored) = &frames[1] else { panic!("{:?}", frames[1]) };
+    assert_eq!(stored.unpacked(), interval(1));
     assert!(matches!(&frames[3], Frame::Note(note) if note.text == "the disk is nearly full"));
     assert_eq!(frames[4], Frame::Tail(Box::new(tail(3))));
 }
@@ -210,8 +211,29 @@ fn a_bomb_is_cut_off_at_the_limit() {
     assert!(bomb.len() < 16_384);
     bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &bomb));
     let (_, _, error) = read(&bytes).unwrap();
-    let text = error.unwrap().to_string();
-    assert!(text.ends_with("it unpacks to more than 67108864 bytes"), "{text}");
+    let place = ends[1];
+    let text = format!(
+        "this record needs more memory than 64 MiB, at byte {place}: a frame that unpacks to more than"
+    );
+    assert!(error.unwrap().to_string().starts_with(&text));
+}
+
+#[test]
+fn a_histogram_whose_values_lie_outside_of_its_ends_is_an_error() {
+    for (min, max, bucket) in [(6, 9, 5), (1, 4, 5), (9, 1, 5)] {
+        let times = serde_json::json!({
+            "count": 1, "overflow": 0, "sum": [0, 5], "min": min, "max": max, "gaps_and_counts": [bucket, 1],
+        });
+        let interval = serde_json::json!({
+            "from": 0, "to": 1, "measured": { "endpoints": [{ "lag": &times }] },
+        });
+        let payload = zstd::bulk::compress(&rmp_serde::to_vec_named(&interval).unwrap(), 3).unwrap();
+        let (mut bytes, ends) = record();
+        bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &payload));
+        let error = read(&bytes).unwrap().2.unwrap().to_string();
+        assert!(error.ends_with("a histogram contradicts itself"), "{error}");
+        assert!(serde_json::from_value::<crate::histogram::Histogram>(times).is_err());
+    }
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::generator::{LoopLag, WorkerSample};
-use crate::outcome::Fault;
+use crate::outcome::{Fault, Outcome};
 use crate::plan::{Executor, Plan, Scenario, Stop};
-use crate::record::format::Writer;
+use crate::record::format::{ReadError, Reader, Writer};
 use crate::record::{Build, Machine};
 use crate::schedule::{Arrivals, Curve};
 use crate::tally::EndpointTally;
@@ -441,7 +441,6 @@ fn a_pause_inside_an_interval_of_a_closed_load_is_suspect() {
     let run = folded(head, &intervals).end(Ending::Completed);
     assert_eq!(codes(&run), ["stall"]);
     assert_eq!(run.validity.diagnostics.generator.paused, Nanos::from_millis(300));
-    assert!(run.series.iter().all(|point| point.generator.loop_lag.is_none()), "lines over time stay small");
 }
 
 #[test]
@@ -488,4 +487,55 @@ fn many_workers_on_few_cpus_saturate_them_together() {
         folded(head, &intervals).end(Ending::Completed).validity.diagnostics.generator.worker_cpu_saturated
     };
     assert_eq!((saturated(1), saturated(2)), (Some(1.0), Some(0.0)));
+}
+
+/// A record of twenty endpoints whose response times spread over six doublings, three seconds long.
+fn wide() -> Vec<u8> {
+    let head = head(2_000.0, 0, 3);
+    let mut writer = Writer::new(Vec::new(), &head).unwrap();
+    let mut builder = RunBuilder::new(head);
+    for number in 0..3 {
+        let mut interval = second(number, 0, 0, 0);
+        for id in 0..20 {
+            let endpoint = interval.measured.endpoint_mut(EndpointId(id));
+            endpoint.planned = 100;
+            let ok = &mut endpoint.outcomes[Outcome::Ok as usize];
+            (0..100).for_each(|k| ok.response.record(Nanos(1_000_000 + number * 7_919 + k * k * 6_007)));
+        }
+        writer.interval(&interval).unwrap();
+        builder.add(&interval);
+    }
+    let run = builder.end(Ending::Completed);
+    let tail = Tail { ending: Ending::Completed, stopped: None, validity: run.validity, intervals: 3 };
+    writer.tail(&tail).unwrap()
+}
+
+#[test]
+fn a_large_record_is_read_in_little_memory_with_exact_totals_and_coarser_endpoints() {
+    let bytes = wide();
+    let exact = read(&*bytes).unwrap().run;
+    let Reading { run, damage, .. } = read_within(&*bytes, 6_600_000).unwrap();
+    assert!(damage.is_none());
+    assert_eq!(run.measured.all(), exact.measured.all());
+    assert_eq!(run.measured.accounting(), exact.measured.accounting());
+    assert_eq!((run.series, run.validity.validity), (exact.series, exact.validity.validity));
+    let told = &run.validity.notes[exact.validity.notes.len()];
+    assert!(told.starts_with("the record is large: times of single endpoints are rounded up"), "{told}");
+    for (coarse, exact) in run.measured.endpoints.iter().zip(&exact.measured.endpoints) {
+        assert_eq!((coarse.planned, coarse.accounting()), (exact.planned, exact.accounting()));
+        let [coarse, exact] = [coarse, exact].map(|endpoint| &endpoint.outcomes[0].response);
+        assert_eq!((coarse.min(), coarse.max(), coarse.mean()), (exact.min(), exact.max(), exact.mean()));
+        let [coarse, exact] = [coarse, exact].map(|histogram| histogram.quantile(0.9).unwrap());
+        assert!(coarse >= exact && coarse.0 - exact.0 <= exact.0 / 16, "{coarse} for {exact}");
+    }
+}
+
+#[test]
+fn a_record_that_needs_too_much_memory_is_refused_with_the_place() {
+    let bytes = wide();
+    let error = read_within(&*bytes, 6_300_000).unwrap_err();
+    let place = Reader::new(&*bytes).unwrap().offset();
+    let text = format!("this record needs more memory than 6 MiB, at byte {place}: ");
+    assert!(error.to_string().starts_with(&text), "{error}");
+    assert!(matches!(read_within(&*bytes, 1_000), Err(ReadError::Memory { offset: _, .. })));
 }
