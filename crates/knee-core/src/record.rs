@@ -69,7 +69,8 @@ pub enum Ending {
     Interrupted,
     /// By a second signal; requests in flight had no grace period.
     Aborted,
-    /// The record has no tail: its writer was killed. Occurs only when reading.
+    /// The record has no tail: its writer was killed, could not write, or the file is damaged. Occurs only when
+    /// reading.
     Truncated,
 }
 

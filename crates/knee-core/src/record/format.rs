@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use crate::unit::Nanos;
 
 mod error;
+mod frames;
 mod msgpack;
 mod reader;
 mod stored;
 mod unfit;
+mod window;
 mod writer;
 
 pub use error::ReadError;
@@ -43,6 +45,9 @@ mod kind {
     pub(super) const NOTE: u8 = 3;
     pub(super) const TAIL: u8 = 4;
 }
+
+/// How the last note of a record begins whose writer could not go on; the reason follows.
+pub const GAVE_UP: &str = "the record ends here, the run did not: ";
 
 /// A line of text that belongs to a moment of the run, such as a warning of the tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

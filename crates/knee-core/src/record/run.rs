@@ -16,6 +16,7 @@ use crate::tally::{Concurrency, EndpointTally};
 use crate::unit::Nanos;
 use crate::validity::ValidityReport;
 use crate::validity::collect::{Collector, Setting};
+use crate::validity::diagnostics::Damage;
 use crate::validity::judge::{conclude, judge};
 
 mod memory;
@@ -53,6 +54,12 @@ pub struct RunBuilder {
     coarseness: u8,
     /// What names and other texts take.
     text_bytes: usize,
+    /// Where the record is damaged.
+    damaged: Option<Damage>,
+    /// Why the writer of the record gave up.
+    gave_up: Option<String>,
+    /// How often an interval did not begin where the one before ended.
+    gaps: u64,
 }
 
 impl RunBuilder {
@@ -80,6 +87,9 @@ impl RunBuilder {
             total: Total::default(),
             coarseness: 0,
             text_bytes: 0,
+            damaged: None,
+            gave_up: None,
+            gaps: 0,
         }
     }
 
@@ -154,6 +164,7 @@ impl RunBuilder {
             self.text_bytes += memory::text_bytes(&endpoint.name);
             self.met.insert(*id, endpoint.clone());
         }
+        self.gaps += u64::from(interval.from > self.ended);
         self.ended = self.ended.max(interval.to);
         self.intervals += 1;
     }
@@ -173,6 +184,16 @@ impl RunBuilder {
             self.measured.coarsen(self.coarseness);
         }
         Ok(())
+    }
+
+    /// Notes that the record is damaged at `offset`.
+    pub(super) fn note_damage(&mut self, offset: u64) {
+        self.damaged.get_or_insert(Damage { first: offset, places: 0 }).places += 1;
+    }
+
+    /// Notes why the writer of the record gave up.
+    pub(super) fn note_end(&mut self, reason: &str) {
+        self.gave_up = Some(reason.to_owned());
     }
 
     /// Counts the texts of a head or a tail of `bytes` as memory of the run.
@@ -252,8 +273,12 @@ impl RunBuilder {
         let mut diagnostics = self.collector.diagnostics(self.measured.tally(), &self.concurrency);
         diagnostics.requests.from_warm_up = self.from_warm_up;
         diagnostics.requests.unaccounted = self.warm_up.off().saturating_add(self.measured.off());
-        diagnostics.run.intervals_lost = intervals_written.abs_diff(self.intervals);
+        // Without a tail, only gaps show that intervals are missing; without damage there are none.
+        let gaps = if self.damaged.is_some() { self.gaps } else { 0 };
+        diagnostics.run.intervals_lost =
+            if truncated { gaps } else { intervals_written.abs_diff(self.intervals) };
         diagnostics.run.truncated = truncated;
+        (diagnostics.run.damaged, diagnostics.run.gave_up) = (self.damaged, self.gave_up.clone());
         diagnostics.run.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
         Run {
             endpoints: self.endpoints(),
@@ -292,13 +317,14 @@ impl RunBuilder {
 fn with_warnings_of_the_record(recorded: ValidityReport, fresh: ValidityReport) -> ValidityReport {
     let ValidityReport { mut warnings, notes, mut diagnostics, .. } = recorded;
     for warning in fresh.warnings {
-        let of_the_record = matches!(warning.code.as_str(), "books" | "intervals");
+        let of_the_record = matches!(warning.code.as_str(), "books" | "intervals" | "damaged");
         if of_the_record && !warnings.iter().any(|known| known.code == warning.code) {
             warnings.push(warning);
         }
     }
     diagnostics.requests.unaccounted = fresh.diagnostics.requests.unaccounted;
     diagnostics.run.intervals_lost = fresh.diagnostics.run.intervals_lost;
+    diagnostics.run.damaged = fresh.diagnostics.run.damaged;
     // Computed for records from before this was counted, too: it must agree with the tallies.
     diagnostics.requests.from_warm_up = fresh.diagnostics.requests.from_warm_up;
     conclude(warnings, notes, diagnostics)

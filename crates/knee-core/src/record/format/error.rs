@@ -20,8 +20,7 @@ pub enum ReadError {
     /// The writer was killed before it had written the head: nothing was measured.
     #[error("the record ends before its first frame is complete: nothing was measured")]
     NoHead,
-    /// A frame in the middle does not match its checksum, or bytes follow the tail.
-    /// Everything before it has been read.
+    /// Bytes that are no frame: one does not match its checksum or its length, or bytes follow the tail.
     #[error("the record is damaged at byte {offset}")]
     Damaged {
         /// Where the frame begins.
@@ -48,6 +47,16 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    /// Where in the file the error is, if it is at a place.
+    pub const fn offset(&self) -> Option<u64> {
+        match self {
+            Self::Damaged { offset } | Self::Content { offset, .. } | Self::Memory { offset, .. } => {
+                Some(*offset)
+            }
+            Self::Io(_) | Self::NotARecord | Self::Version(_) | Self::NoHead => None,
+        }
+    }
+
     /// The error of the frame that begins at `offset`, under a memory limit of `bytes`.
     pub fn of(unfit: Unfit, offset: u64, bytes: usize) -> Self {
         match unfit {

@@ -4,7 +4,7 @@
 
 use std::io::Read;
 
-use super::super::format::{Frame, Note, ReadError, Reader};
+use super::super::format::{Frame, GAVE_UP, Note, ReadError, Reader};
 use super::super::{Run, Tail};
 use super::RunBuilder;
 use super::memory::MEMORY_MAX;
@@ -22,7 +22,7 @@ pub struct Reading {
     pub run: Run,
     /// The first [`NOTES_MAX`] lines of text.
     pub notes: Vec<Note>,
-    /// The error that stopped the reader early; `run` has everything before it.
+    /// The first place that could not be read; `run` has everything else.
     pub damage: Option<ReadError>,
 }
 
@@ -51,8 +51,15 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
             Ok(Some(Frame::Interval(interval))) => {
                 builder.add_stored(&interval, bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
             }
-            Ok(Some(Frame::Note(note))) if notes.len() < NOTES_MAX => notes.push(cut(note)),
-            Ok(Some(Frame::Note(_))) => {}
+            Ok(Some(Frame::Note(note))) => {
+                let note = cut(note);
+                if let Some(reason) = note.text.strip_prefix(GAVE_UP) {
+                    builder.note_end(reason);
+                }
+                if notes.len() < NOTES_MAX {
+                    notes.push(note);
+                }
+            }
             Ok(Some(Frame::Tail(read))) => {
                 builder.count_texts(reader.content_bytes());
                 builder.fit_into(bytes).map_err(|unfit| ReadError::of(unfit, offset, bytes))?;
@@ -61,8 +68,8 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
             Ok(None) => break,
             Err(error @ ReadError::Memory { .. }) => return Err(error),
             Err(error) => {
-                damage = Some(error);
-                break;
+                builder.note_damage(error.offset().unwrap_or(offset));
+                damage.get_or_insert(error);
             }
         }
         offset = reader.offset();
@@ -73,7 +80,9 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
 fn finish(builder: RunBuilder, tail: Option<Tail>, damage: Option<&ReadError>) -> Run {
     let coarseness = builder.coarseness();
     let mut run = builder.finish(tail);
-    run.validity.notes.extend(damage.map(ToString::to_string));
+    // That a place is damaged is a warning; other errors say more than that.
+    let explained = damage.filter(|damage| !matches!(damage, ReadError::Damaged { .. }));
+    run.validity.notes.extend(explained.map(ToString::to_string));
     if coarseness > 0 {
         let parts = 1024 >> coarseness;
         let text =

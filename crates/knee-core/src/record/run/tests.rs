@@ -4,7 +4,7 @@ use super::*;
 use crate::generator::{LoopLag, WorkerSample};
 use crate::outcome::{Fault, Outcome};
 use crate::plan::{Executor, Plan, Scenario, Stop};
-use crate::record::format::{ReadError, Reader, Writer};
+use crate::record::format::{GAVE_UP, Note, ReadError, Reader, Writer};
 use crate::record::{Build, Machine};
 use crate::schedule::{Arrivals, Curve};
 use crate::tally::EndpointTally;
@@ -293,16 +293,66 @@ fn a_validity_once_given_stands() {
     assert_eq!(read(&*bytes).unwrap().run.validity, validity);
 }
 
+/// Where each frame of a record begins; the head first.
+fn places(bytes: &[u8]) -> Vec<usize> {
+    let mut places = vec![12];
+    while let Some(length) = bytes.get(places[places.len() - 1]..).and_then(|rest| rest.first_chunk()) {
+        places.push(places[places.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);
+    }
+    places
+}
+
 #[test]
-fn a_damaged_record_tells_what_lies_before_the_damage_and_where_it_is() {
+fn a_damaged_interval_is_missing_and_the_record_is_called_damaged_with_the_place() {
     let (mut bytes, _) = written(5, 5);
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0x10;
-    let reading = read(&*bytes).unwrap();
-    assert!(matches!(reading.damage, Some(ReadError::Damaged { .. })));
-    assert_eq!(reading.run.ending, Ending::Truncated);
-    assert!(!reading.run.series.is_empty() && reading.run.series.len() < 5);
-    assert!(reading.run.validity.notes.iter().any(|note| note.starts_with("the record is damaged at byte")));
+    let place = places(&bytes)[3];
+    bytes[place + 20] ^= 0x10;
+    let Reading { run, damage, .. } = read(&*bytes).unwrap();
+    assert!(matches!(damage, Some(ReadError::Damaged { .. })));
+    assert_eq!(
+        (&run.ending, run.series.len(), run.validity.validity),
+        (&Ending::Completed, 4, Validity::Invalid)
+    );
+    assert_eq!(codes(&run), ["intervals", "damaged"]);
+    assert_eq!(run.validity.warnings[0].message, "an interval of the record is missing");
+    assert_eq!(run.validity.warnings[1].message, format!("the record is damaged at byte {place}"));
+}
+
+#[test]
+fn bytes_behind_the_end_make_a_record_suspect_and_cost_nothing() {
+    let (mut bytes, whole) = written(5, 5);
+    bytes.extend(b"\nappended");
+    let run = read(&*bytes).unwrap().run;
+    assert_eq!((&run.ending, &run.measured), (&Ending::Completed, &whole.measured));
+    assert_eq!((run.validity.validity, codes(&run)), (Validity::Suspect, vec!["damaged"]));
+}
+
+#[test]
+fn a_record_that_lost_its_end_to_damage_is_not_called_one_of_a_killed_program() {
+    let (mut bytes, _) = written(5, 5);
+    let places = places(&bytes);
+    // The third interval and the tail.
+    for place in [places[3], places[6]] {
+        bytes[place + 20] ^= 0x10;
+    }
+    let run = read(&*bytes).unwrap().run;
+    assert_eq!((&run.ending, run.series.len()), (&Ending::Truncated, 4));
+    assert_eq!(codes(&run), ["intervals", "damaged"]);
+    let told = format!("the record is damaged in 2 places, first at byte {}", places[3]);
+    assert_eq!(run.validity.warnings[1].message, told);
+}
+
+#[test]
+fn a_record_whose_writer_gave_up_says_why() {
+    let head = head(1_000.0, 0, 5);
+    let mut writer = Writer::new(Vec::new(), &head).unwrap();
+    writer.interval(&second(0, 1_000, 1_000, 20)).unwrap();
+    let text = format!("{GAVE_UP}no space left on device");
+    writer.note(&Note { at: SECOND, text }).unwrap();
+    let run = read(&*writer.into_sink()).unwrap().run;
+    assert_eq!(codes(&run), ["truncated"]);
+    let told = "the record ends before the run did: no space left on device";
+    assert_eq!(run.validity.warnings[0].message, told);
 }
 
 #[test]
