@@ -7,11 +7,14 @@
 //! of histograms, each with values in a narrow range. Pages come in blocks of one size. A histogram can therefore
 //! reuse the blocks that another one freed, and a run of hours does not fragment its heap.
 //!
+//! A reader of records whose memory is limited can make a histogram coarser: 2, 4, … neighbouring buckets become one.
+//! Count, sum, least and greatest value stay exact.
+//!
 //! Does not interpolate, does not correct for coordinated omission (response time is measured
 //! from when a request was due, so there is nothing to correct), and does not clamp: a value
 //! over one hour is counted in [`Histogram::overflow`] and keeps its place in `max` and `sum`.
 
-use serde::{Deserialize, Serialize};
+mod stored;
 
 use crate::unit::Nanos;
 
@@ -28,8 +31,35 @@ const BLOCK: usize = 1 << BLOCK_BITS;
 pub const HIGHEST: Nanos = Nanos::from_secs(3_600);
 
 /// Index of the bucket that holds [`HIGHEST`].
-const LAST_INDEX: usize = index_of(HIGHEST.0);
-const DIRECTORY: usize = (LAST_INDEX >> PAGE_BITS) + 1;
+pub(crate) const LAST_INDEX: usize = index_of(HIGHEST.0);
+
+/// The coarsest that a histogram can become: 64 buckets in one, a sixteenth of a doubling.
+pub const COARSENESS_MAX: u8 = 6;
+
+/// More heap memory than any histogram takes, in bytes: one with a value in each bucket.
+pub const HEAP_BYTES_MAX: usize = (LAST_INDEX / PAGE + BLOCK) * (size_of::<Page>() + 16);
+
+/// Exactly how many values a histogram counted, and their extent. Beside its buckets, these are all that it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) count: u64,
+    pub(crate) overflow: u64,
+    pub(crate) sum: u128,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+}
+
+impl Extent {
+    /// Whether it can belong to buckets with these numbers at the ends (`None` for no bucket), whose counts add up to
+    /// `in_buckets`; `None` if that is more than fits.
+    pub(crate) fn fits(&self, buckets: Option<(usize, usize)>, in_buckets: Option<u64>) -> bool {
+        let counted = in_buckets.and_then(|count| count.checked_add(self.overflow)) == Some(self.count);
+        let within = buckets.is_none_or(|(first, last)| {
+            first >= index_of(self.min.min(HIGHEST.0)) && last <= index_of(self.max.min(HIGHEST.0))
+        });
+        counted && within && self.min <= self.max
+    }
+}
 const ABSENT: u16 = u16::MAX;
 
 /// The bucket of a value. Monotone; `value` must not exceed [`HIGHEST`].
@@ -73,6 +103,8 @@ pub struct Histogram {
     blocks: Vec<Box<Block>>,
     /// Used slots.
     slots: u16,
+    /// log2 of the number of buckets that are counted as one.
+    coarseness: u8,
     count: u64,
     overflow: u64,
     sum: u128,
@@ -96,6 +128,7 @@ impl Histogram {
             directory: Vec::new(),
             blocks: Vec::new(),
             slots: 0,
+            coarseness: 0,
             count: 0,
             overflow: 0,
             sum: 0,
@@ -116,11 +149,11 @@ impl Histogram {
             self.overflow += 1;
             return;
         }
-        let index = index_of(value);
+        let index = index_of(value) >> self.coarseness;
         let slot = self.directory.get(index >> PAGE_BITS).copied().unwrap_or(ABSENT) as usize;
         match self.blocks.get_mut(slot >> BLOCK_BITS) {
             Some(block) => block[slot & (BLOCK - 1)][index & (PAGE - 1)] += 1,
-            None => self.add_slowly(index, 1),
+            None => self.add_at(index, 1),
         }
     }
 
@@ -136,13 +169,28 @@ impl Histogram {
         if value > HIGHEST {
             self.overflow = self.overflow.saturating_add(times);
         } else {
-            self.add_slowly(index_of(value.0), times);
+            self.add_to_bucket(index_of(value.0), times);
         }
     }
 
-    /// Counts into a page that might not exist yet.
+    /// Adds `count` to the bucket with this number, which must not exceed [`LAST_INDEX`]. [`Histogram::add_extent`] adds
+    /// what belongs to it.
+    pub(crate) fn add_to_bucket(&mut self, bucket: usize, count: u64) {
+        self.add_at(bucket >> self.coarseness, count);
+    }
+
+    /// Adds everything but the buckets.
+    pub(crate) fn add_extent(&mut self, extent: &Extent) {
+        self.count = self.count.saturating_add(extent.count);
+        self.overflow = self.overflow.saturating_add(extent.overflow);
+        self.sum = self.sum.saturating_add(extent.sum);
+        self.min = self.min.min(extent.min);
+        self.max = self.max.max(extent.max);
+    }
+
+    /// Counts into a page that might not exist yet. `index` counts buckets of this histogram's coarseness.
     #[cold]
-    fn add_slowly(&mut self, index: usize, count: u64) {
+    fn add_at(&mut self, index: usize, count: u64) {
         let bucket = &mut self.page_mut(index >> PAGE_BITS)[index & (PAGE - 1)];
         *bucket = bucket.saturating_add(count);
     }
@@ -150,7 +198,7 @@ impl Histogram {
     /// A page of buckets, allocated if it is new.
     fn page_mut(&mut self, page: usize) -> &mut Page {
         if self.directory.is_empty() {
-            self.directory = vec![ABSENT; DIRECTORY];
+            self.directory = vec![ABSENT; (LAST_INDEX >> self.coarseness >> PAGE_BITS) + 1];
         }
         let entry = &mut self.directory[page];
         if *entry == ABSENT {
@@ -170,16 +218,18 @@ impl Histogram {
     }
 
     /// Adds everything `other` counted. Saturates instead of wrapping, because a file with made-up
-    /// counts can be merged too; no run reaches 2^64 requests.
+    /// counts can be merged too; no run reaches 2^64 requests. The result is as coarse as the coarser of the two.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
         }
-        self.count = self.count.saturating_add(other.count);
-        self.overflow = self.overflow.saturating_add(other.overflow);
-        self.sum = self.sum.saturating_add(other.sum);
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        self.add_extent(&other.extent());
+        if self.coarseness != other.coarseness {
+            self.coarsen(other.coarseness);
+            let shift = self.coarseness - other.coarseness;
+            other.buckets().for_each(|(index, count)| self.add_at(index >> shift, count));
+            return;
+        }
         for (page, theirs) in other.used_pages() {
             for (mine, count) in self.page_mut(page).iter_mut().zip(theirs) {
                 *mine = mine.saturating_add(*count);
@@ -187,9 +237,38 @@ impl Histogram {
         }
     }
 
+    /// Counts 2^`coarseness` neighbouring buckets as one from now on, at most 2^[`COARSENESS_MAX`]; frees memory. Does
+    /// nothing if the histogram is as coarse already.
+    pub fn coarsen(&mut self, coarseness: u8) {
+        let coarseness = coarseness.min(COARSENESS_MAX);
+        if coarseness <= self.coarseness {
+            return;
+        }
+        let mut coarser = Self { coarseness, ..Self::new() };
+        let shift = coarseness - self.coarseness;
+        self.buckets().for_each(|(index, count)| coarser.add_at(index >> shift, count));
+        coarser.add_extent(&self.extent());
+        *self = coarser;
+    }
+
+    /// Bytes of heap memory that it takes, to a few per cent.
+    pub fn heap_bytes(&self) -> usize {
+        // What an allocator adds to each block is counted with it.
+        let blocks =
+            self.blocks.len() * (size_of::<Block>() + 16) + self.blocks.capacity() * size_of::<usize>();
+        self.directory.capacity() * size_of::<u16>() + blocks
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { count: self.count, overflow: self.overflow, sum: self.sum, min: self.min, max: self.max }
+    }
+
     /// Clears every value and frees the pages that held none. The pages that the next interval will most likely need
     /// stay, and an unusual interval does not hold memory for the rest of the run.
     pub fn clear(&mut self) {
+        if self.coarseness > 0 {
+            *self = Self::new();
+        }
         if self.count == 0 {
             return;
         }
@@ -249,10 +328,10 @@ impl Histogram {
         }
         let rank = rank(q, self.count);
         let mut seen = 0;
-        for (index, count) in self.buckets() {
+        for (_, highest, count) in self.iter() {
             seen = count.saturating_add(seen);
             if seen >= rank {
-                return Some(Nanos(highest_of(index).clamp(self.min, self.max)));
+                return Some(Nanos(highest.0.clamp(self.min, self.max)));
             }
         }
         // Only values over one hour are left; their exact places are not kept.
@@ -264,7 +343,7 @@ impl Histogram {
         if value > HIGHEST {
             return self.count;
         }
-        let last = index_of(value.0);
+        let last = index_of(value.0) >> self.coarseness;
         self.buckets()
             .take_while(|(index, _)| *index <= last)
             .fold(0, |sum, (_, count)| count.saturating_add(sum))
@@ -272,10 +351,13 @@ impl Histogram {
 
     /// The buckets that hold something, ascending: least value, greatest value, count.
     pub fn iter(&self) -> impl Iterator<Item = (Nanos, Nanos, u64)> + '_ {
-        self.buckets().map(|(index, count)| (Nanos(lowest_of(index)), Nanos(highest_of(index)), count))
+        self.buckets().map(|(index, count)| {
+            let (first, next) = (index << self.coarseness, (index + 1) << self.coarseness);
+            (Nanos(lowest_of(first)), Nanos(highest_of(next - 1)), count)
+        })
     }
 
-    /// Ascending indices and counts of the buckets that hold something.
+    /// Ascending indices and counts of the buckets that hold something; indices count buckets of its coarseness.
     fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.used_pages().flat_map(|(page, counts)| {
             let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -285,7 +367,11 @@ impl Histogram {
 
     /// The pages that hold something, ascending.
     fn used_pages(&self) -> impl Iterator<Item = (usize, &Page)> {
-        let present = self.directory.iter().enumerate().filter(|(_, slot)| **slot != ABSENT);
+        // Most histograms use a small part of their range.
+        let page = |value: u64| index_of(value.min(HIGHEST.0)) >> self.coarseness >> PAGE_BITS;
+        let (first, last) = if self.count == 0 { (0, 0) } else { (page(self.min), page(self.max)) };
+        let directory = self.directory.get(first..=last).unwrap_or_default();
+        let present = (first..).zip(directory).filter(|(_, slot)| **slot != ABSENT);
         let pages = present.map(|(page, slot)| (page, self.page(*slot)));
         // A cleared histogram keeps its pages; merging it must not spread them.
         pages.filter(|(_, counts)| **counts != [0; PAGE])
@@ -306,75 +392,12 @@ impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         (self.count, self.overflow, self.sum, self.min, self.max)
             == (other.count, other.overflow, other.sum, other.min, other.max)
+            && self.coarseness == other.coarseness
             && self.buckets().eq(other.buckets())
     }
 }
 
 impl Eq for Histogram {}
-
-/// The stored form: gaps between used buckets and their counts, alternating.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    count: u64,
-    overflow: u64,
-    /// High and low half of the sum; formats without 128-bit numbers can hold it.
-    sum: (u64, u64),
-    min: u64,
-    max: u64,
-    gaps_and_counts: Vec<u64>,
-}
-
-impl Serialize for Histogram {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut gaps_and_counts = Vec::new();
-        let mut next = 0;
-        for (index, count) in self.buckets() {
-            gaps_and_counts.extend([(index - next) as u64, count]);
-            next = index + 1;
-        }
-        let sum = ((self.sum >> 64) as u64, self.sum as u64);
-        let (min, max) = if self.count == 0 { (0, 0) } else { (self.min, self.max) };
-        Stored { count: self.count, overflow: self.overflow, sum, min, max, gaps_and_counts }
-            .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Histogram {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        Self::from_stored(&stored).ok_or_else(|| serde::de::Error::custom("a histogram contradicts itself"))
-    }
-}
-
-impl Histogram {
-    /// Rebuilds from the stored form; `None` if its parts do not agree.
-    fn from_stored(stored: &Stored) -> Option<Self> {
-        if stored.count == 0 {
-            return Some(Self::new());
-        }
-        let mut histogram = Self::new();
-        let mut next = 0usize;
-        let mut total = stored.overflow;
-        for pair in stored.gaps_and_counts.chunks(2) {
-            let [gap, count] = pair else { return None };
-            let index = next.checked_add(usize::try_from(*gap).ok()?)?;
-            if index > LAST_INDEX || *count == 0 {
-                return None;
-            }
-            histogram.add_slowly(index, *count);
-            total = total.checked_add(*count)?;
-            next = index + 1;
-        }
-        if total != stored.count || stored.min > stored.max {
-            return None;
-        }
-        histogram.count = stored.count;
-        histogram.overflow = stored.overflow;
-        histogram.sum = u128::from(stored.sum.0) << 64 | u128::from(stored.sum.1);
-        (histogram.min, histogram.max) = (stored.min, stored.max);
-        Some(histogram)
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -415,6 +438,51 @@ mod tests {
         assert_eq!(histogram.overflow(), 1);
         assert_eq!(histogram.quantile(1.0), Some(Nanos::from_secs(4_000)));
         assert_eq!(histogram.quantile(0.5), Some(Nanos(1_000_341_503)));
+    }
+
+    #[test]
+    fn a_coarser_histogram_is_exact_in_all_but_the_places_of_its_values() {
+        let mut fine = Histogram::new();
+        (0..50_000_u64).for_each(|k| fine.record(Nanos(1_000_000 + k * k)));
+        for coarseness in 1..=COARSENESS_MAX {
+            let mut coarse = fine.clone();
+            coarse.coarsen(coarseness);
+            assert_eq!(coarse.extent(), fine.extent());
+            for q in [0.0, 0.5, 0.9, 0.99, 1.0] {
+                let (exact, found) = (fine.quantile(q).unwrap().0, coarse.quantile(q).unwrap().0);
+                assert!(
+                    found >= exact && found - exact <= exact >> (SUB_BITS - u32::from(coarseness)),
+                    "{q}"
+                );
+            }
+            assert!(coarse.heap_bytes() <= (fine.heap_bytes() >> coarseness) + 4_096, "{coarseness}");
+        }
+    }
+
+    #[test]
+    fn histograms_of_different_coarseness_merge_into_one_of_the_coarser() {
+        let of = |values: std::ops::Range<u64>, coarseness| {
+            let mut histogram = Histogram::new();
+            values.for_each(|value| histogram.record(Nanos(value * 1_000)));
+            histogram.coarsen(coarseness);
+            histogram
+        };
+        let both = of(0..2_000, 3);
+        for (one, other) in [(0, 3), (3, 0), (1, 3), (3, 3)] {
+            let mut merged = of(0..900, one);
+            merged.merge(&of(900..2_000, other));
+            assert_eq!(merged, both, "{one} and {other}");
+        }
+        let mut recorded = of(0..900, 3);
+        (900..2_000).for_each(|value| recorded.record(Nanos(value * 1_000)));
+        assert_eq!(recorded, both);
+    }
+
+    #[test]
+    fn no_histogram_takes_more_memory_than_a_full_one() {
+        let mut full = Histogram::new();
+        (0..=LAST_INDEX).for_each(|index| full.record(Nanos(lowest_of(index))));
+        assert!(full.heap_bytes() <= HEAP_BYTES_MAX, "{} of {HEAP_BYTES_MAX}", full.heap_bytes());
     }
 
     #[test]

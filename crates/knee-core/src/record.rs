@@ -69,7 +69,8 @@ pub enum Ending {
     Interrupted,
     /// By a second signal; requests in flight had no grace period.
     Aborted,
-    /// The record has no tail: its writer was killed. Occurs only when reading.
+    /// The record has no tail: its writer was killed, could not write, or the file is damaged. Occurs only when
+    /// reading.
     Truncated,
 }
 
@@ -106,7 +107,8 @@ pub struct Run {
     pub concurrency: Concurrency,
     /// End of the last interval on the run's clock. Includes the used part of the grace period.
     pub ended: Nanos,
-    /// One point per interval, for charts over time.
+    /// One point per interval, for charts over time. In a very long run neighbouring intervals share a point; see
+    /// [`run::POINTS_MAX`].
     pub series: Vec<Point>,
     /// How it ended.
     pub ending: Ending,
@@ -151,14 +153,41 @@ pub struct Point {
     pub backlog: u64,
     /// Bytes received.
     pub bytes_received: u64,
-    /// What the load generator saw of itself, without the histogram of its loop lag.
-    pub generator: GeneratorSample,
+    /// What the load generator saw of itself.
+    pub generator: GeneratorPoint,
+}
+
+/// What the load generator saw of itself in one interval, as far as charts over time need it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GeneratorPoint {
+    /// Worker threads whose CPU use is known.
+    pub workers: usize,
+    /// The highest share of a CPU that any worker used, 0 to 1; `None` if it is unknown.
+    pub worker_cpu: Option<f64>,
+    /// Share of all CPUs of this machine, 0 to 1, that was busy with anything at all.
+    pub host_busy: Option<f64>,
+    /// Share of the interval, 0 to 1, that a hypervisor took from this machine's CPUs.
+    pub steal: Option<f64>,
+    /// Resident memory in bytes.
+    pub resident_bytes: Option<u64>,
+}
+
+impl From<&GeneratorSample> for GeneratorPoint {
+    fn from(sample: &GeneratorSample) -> Self {
+        Self {
+            workers: sample.workers.len(),
+            worker_cpu: sample.busiest(),
+            host_busy: sample.host_busy,
+            steal: sample.steal,
+            resident_bytes: sample.resident_bytes,
+        }
+    }
 }
 
 impl Point {
     /// Requests that ended.
     pub fn ended(&self) -> u64 {
-        self.by_outcome.iter().sum()
+        self.by_outcome.iter().fold(0, |sum, count| count.saturating_add(sum))
     }
 
     /// `count` per second over this interval; `None` if it has no width.

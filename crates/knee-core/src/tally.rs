@@ -211,15 +211,34 @@ impl EndpointTally {
         self.bodies.merge(&other.bodies);
     }
 
+    /// Every histogram.
+    fn histograms(&self) -> impl Iterator<Item = &Histogram> {
+        let outcomes = self.outcomes.iter().flat_map(|outcome| [&outcome.response, &outcome.service]);
+        outcomes.chain(&self.phases).chain([&self.send_delay, &self.generator_lag])
+    }
+
+    /// Every histogram.
+    fn histograms_mut(&mut self) -> impl Iterator<Item = &mut Histogram> {
+        let outcomes =
+            self.outcomes.iter_mut().flat_map(|outcome| [&mut outcome.response, &mut outcome.service]);
+        outcomes.chain(&mut self.phases).chain([&mut self.send_delay, &mut self.generator_lag])
+    }
+
+    /// Makes every histogram coarser; see [`Histogram::coarsen`].
+    pub fn coarsen(&mut self, coarseness: u8) {
+        self.histograms_mut().for_each(|histogram| histogram.coarsen(coarseness));
+    }
+
+    /// Bytes of heap memory that it takes, to a few per cent, without status codes and messages.
+    pub fn heap_bytes(&self) -> usize {
+        let histograms: usize = self.histograms().map(Histogram::heap_bytes).sum();
+        let lists = self.faults.capacity() * size_of::<FaultTally>();
+        histograms + lists + self.bodies.seen.capacity() * size_of::<(u32, u64)>()
+    }
+
     /// Forgets everything and keeps the memory, for the next interval.
     pub fn clear(&mut self) {
-        for outcome in &mut self.outcomes {
-            outcome.response.clear();
-            outcome.service.clear();
-        }
-        self.phases.iter_mut().for_each(Histogram::clear);
-        self.send_delay.clear();
-        self.generator_lag.clear();
+        self.histograms_mut().for_each(Histogram::clear);
         self.status.clear();
         self.faults.clear();
         self.bodies.seen.clear();
@@ -235,6 +254,9 @@ impl EndpointTally {
 pub struct Tally {
     /// By [`EndpointId`]; endpoints without a request can be missing at the end.
     pub endpoints: Vec<EndpointTally>,
+    /// All endpoints together, if `endpoints` were made coarser than this.
+    #[serde(skip)]
+    pub(crate) whole: Option<Box<EndpointTally>>,
 }
 
 impl Tally {
@@ -250,6 +272,11 @@ impl Tally {
 
     /// Adds everything `other` counted.
     pub fn merge(&mut self, other: &Self) {
+        if self.whole.is_some() || other.whole.is_some() {
+            let mut whole = self.all();
+            whole.merge(&other.all());
+            self.whole = Some(Box::new(whole));
+        }
         for (place, theirs) in other.endpoints.iter().enumerate() {
             self.endpoint_mut(EndpointId(place as u32)).merge(theirs);
         }
@@ -257,11 +284,23 @@ impl Tally {
 
     /// Forgets everything and keeps the memory, for the next interval.
     pub fn clear(&mut self) {
+        self.whole = None;
         self.endpoints.iter_mut().for_each(EndpointTally::clear);
+    }
+
+    /// Makes the histograms of single endpoints coarser. [`Tally::all`] stays as it is.
+    pub fn coarsen(&mut self, coarseness: u8) {
+        if self.whole.is_none() {
+            self.whole = Some(Box::new(self.all()));
+        }
+        self.endpoints.iter_mut().for_each(|endpoint| endpoint.coarsen(coarseness));
     }
 
     /// All endpoints together.
     pub fn all(&self) -> EndpointTally {
+        if let Some(whole) = &self.whole {
+            return (**whole).clone();
+        }
         let mut all = EndpointTally::default();
         self.endpoints.iter().for_each(|endpoint| all.merge(endpoint));
         all

@@ -46,12 +46,15 @@ pub const HEADER: [&str; 31] = [
     "title",
 ];
 
+/// Most characters of the title, which is in each row.
+const TITLE_CHARS_MAX: usize = 1_000;
+
 /// The table; rows end in CR LF, as RFC 4180 has it.
 pub fn render(view: &View) -> String {
     let mut writer = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
-    let title = clean::cell(&view.head.title).into_owned();
+    let title: String = clean::cell(&view.head.title).chars().take(TITLE_CHARS_MAX).collect();
     let header = HEADER.map(str::to_owned).to_vec();
-    let rows = view.series.iter().map(|moment| row(moment, &title));
+    let rows = view.series.iter().map(|point| row(&Moment::of(point), &title));
     for row in std::iter::once(header).chain(rows) {
         // Writing to memory fails only if rows differ in length, and they do not.
         let _ = writer.write_record(&row);

@@ -8,8 +8,13 @@ pub mod document;
 
 mod figure;
 
-use crate::{View, clean};
+mod harmless;
+
+use serde_json::Serializer;
+
+use crate::View;
 use document::Document;
+use harmless::Harmless;
 
 pub use document::VERSION;
 pub(crate) use figure::finite;
@@ -27,7 +32,9 @@ pub fn render(view: &View) -> String {
 
 /// Indented JSON, fit to be shown.
 pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
+    let mut text = Vec::new();
     // Strings, numbers and maps with text as keys cannot fail to serialize.
-    let text = serde_json::to_string_pretty(document).unwrap_or_default();
-    clean::json(text) + "\n"
+    let _ = document.serialize(&mut Serializer::with_formatter(&mut text, Harmless::default()));
+    text.push(b'\n');
+    String::from_utf8(text).unwrap_or_default()
 }

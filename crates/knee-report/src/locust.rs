@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use knee_core::estimate::Distribution;
 use knee_core::interval::Interval;
 use knee_core::outcome::Outcome;
-use knee_core::plan::Executor;
+use knee_core::plan::{EndpointId, Executor};
+use knee_core::record::format::{Period, StoredInterval};
+use knee_core::record::run::POINTS_MAX;
 use knee_core::record::{Head, Run};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
@@ -38,11 +40,18 @@ pub const SHARES: [(&str, f64); 10] = [
     ("99.99%", 0.9999),
 ];
 
+/// Most rows of failures; beyond that the most frequent are shown.
+const FAILURES_MAX: usize = 10_000;
+
+/// Most characters of the name of a failed request.
+const NAME_CHARS_MAX: usize = 1_000;
+
 /// Follows a run interval by interval.
 #[derive(Clone, Debug)]
 pub struct Follower {
     head: Head,
     so_far: EndpointTally,
+    /// Of a very long run, earlier moments are further apart.
     moments: Vec<Moment>,
     seen: BTreeMap<(usize, String), Seen>,
 }
@@ -141,20 +150,54 @@ impl Follower {
         if interval.to <= self.head.measured_from {
             return;
         }
-        let now = interval.measured.all();
-        self.so_far.merge(&now);
-        let seconds = interval.to.since(interval.from).as_secs_f64();
-        let mut so_far = Row::of(String::new(), "Aggregated".to_owned(), &self.so_far, 0.0);
-        let (ended, failed) = counts(&now);
-        (so_far.per_second, so_far.failures_per_second) = (rate(ended, seconds), rate(failed, seconds));
-        let users = self.users(interval);
-        self.moments.push(Moment { timestamp: wall(&self.head, interval.to), users, so_far });
         for (position, tally) in interval.measured.endpoints.iter().enumerate() {
-            for (error, _) in errors(tally) {
-                let first = Seen { first: interval.to, last: interval.to };
-                self.seen.entry((position, error)).or_insert(first).last = interval.to;
+            self.see(position, tally, interval.to);
+        }
+        self.close(interval, &interval.measured.all());
+    }
+
+    /// The same for an interval of a record, of which it unpacks one endpoint at a time.
+    pub fn add_stored(&mut self, interval: &StoredInterval) {
+        let outline = interval.outline();
+        if outline.to <= self.head.measured_from {
+            return;
+        }
+        let mut now = EndpointTally::default();
+        for position in 0..interval.accounting(Period::Measured).len() {
+            let mut tally = EndpointTally::default();
+            interval.add_to(&mut tally, Period::Measured, EndpointId(position as u32));
+            self.see(position, &tally, outline.to);
+            now.merge(&tally);
+        }
+        self.close(outline, &now);
+    }
+
+    /// Notes when an endpoint failed.
+    fn see(&mut self, position: usize, tally: &EndpointTally, to: Nanos) {
+        for (error, _) in errors(tally) {
+            let known = (position, error);
+            if self.seen.len() < FAILURES_MAX || self.seen.contains_key(&known) {
+                self.seen.entry(known).or_insert(Seen { first: to, last: to }).last = to;
             }
         }
+    }
+
+    /// Ends an interval in which all endpoints together counted `now`.
+    fn close(&mut self, interval: &Interval, now: &EndpointTally) {
+        self.so_far.merge(now);
+        let seconds = interval.to.since(interval.from).as_secs_f64();
+        let mut so_far = Row::of(String::new(), "Aggregated".to_owned(), &self.so_far, 0.0);
+        let (ended, failed) = counts(now);
+        (so_far.per_second, so_far.failures_per_second) = (rate(ended, seconds), rate(failed, seconds));
+        let users = self.users(interval);
+        if self.moments.len() == POINTS_MAX {
+            let mut keep = true;
+            self.moments.retain(|_| {
+                keep = !keep;
+                keep
+            });
+        }
+        self.moments.push(Moment { timestamp: wall(&self.head, interval.to), users, so_far });
     }
 
     fn users(&self, interval: &Interval) -> u64 {
@@ -181,14 +224,23 @@ impl Follower {
             run.measured.endpoints.iter().enumerate().filter(|(_, tally)| counts(tally).0 > 0)
         {
             let (kind, name) = named(position);
-            requests.push(Row::of(kind.clone(), name.clone(), tally, seconds));
-            for (error, count) in errors(tally) {
-                let never = Seen { first: run.ended, last: run.ended };
-                let seen = self.seen.get(&(position, error.clone())).copied().unwrap_or(never);
-                let (first, last) = (wall(&run.head, seen.first), wall(&run.head, seen.last));
-                failures.push(Failure { kind: kind.clone(), name: name.clone(), error, count, first, last });
-            }
+            requests.push(Row::of(kind, name, tally, seconds));
+            failures.extend(errors(tally).into_iter().map(|(error, count)| (position, error, count)));
         }
+        if failures.len() > FAILURES_MAX {
+            failures.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+            failures.truncate(FAILURES_MAX);
+            failures.sort();
+        }
+        let failures = failures.into_iter().map(|(position, error, count)| {
+            let never = Seen { first: run.ended, last: run.ended };
+            let seen = self.seen.get(&(position, error.clone())).copied().unwrap_or(never);
+            let (first, last) = (wall(&run.head, seen.first), wall(&run.head, seen.last));
+            let (kind, name) = named(position);
+            let name = name.chars().take(NAME_CHARS_MAX).collect();
+            Failure { kind, name, error, count, first, last }
+        });
+        let failures = failures.collect();
         requests.sort_by(|a, b| (&a.name, &a.kind).cmp(&(&b.name, &b.kind)));
         let total = Row::of(String::new(), "Aggregated".to_owned(), &run.measured.all(), seconds);
         Locust { requests, total, history: self.moments, failures }
@@ -198,7 +250,7 @@ impl Follower {
 impl Row {
     fn of(kind: String, name: String, tally: &EndpointTally, seconds: f64) -> Self {
         let (requests, failures) = counts(tally);
-        let answers: u64 = tally.status.iter().map(|(_, count)| count).sum();
+        let answers = tally.status.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
         let size = if answers > 0 { tally.bytes_body as f64 / answers as f64 } else { 0.0 };
         let (per_second, failures_per_second) = (rate(requests, seconds), rate(failures, seconds));
         Self {
@@ -229,7 +281,7 @@ impl TimeSummary {
 
 /// How many requests ended, and how many of them not ok.
 fn counts(tally: &EndpointTally) -> (u64, u64) {
-    let ended: u64 = Outcome::ALL.iter().map(|outcome| tally.count(*outcome)).sum();
+    let ended = tally.accounting().ended();
     (ended, ended.saturating_sub(tally.count(Outcome::Ok)))
 }
 
@@ -247,7 +299,7 @@ fn errors(tally: &EndpointTally) -> Vec<(String, u64)> {
     let http = tally.count(Outcome::HttpError);
     let bad = tally.status.iter().filter(|(status, _)| *status >= 400);
     // A script can take any status for good or bad; then the two cannot be separated afterwards.
-    if bad.clone().map(|(_, count)| count).sum::<u64>() == http {
+    if bad.clone().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count)) == http {
         bad.for_each(|(status, count)| add(format!("status {status}"), *count));
     } else {
         add("an unexpected status".to_owned(), http);

@@ -19,7 +19,7 @@ pub mod time_summary;
 
 use knee_core::estimate::Distribution;
 use knee_core::outcome::Outcome;
-use knee_core::record::{Ending, Head, Run};
+use knee_core::record::{Ending, Head, Point, Run};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
 use knee_core::validity::ValidityReport;
@@ -27,7 +27,6 @@ use knee_core::validity::ValidityReport;
 use bars::Bar;
 use foreign::Foreign;
 use missing::MissingPercentile;
-use moment::Moment;
 use reading::Reading;
 use request_stats::RequestStats;
 
@@ -58,8 +57,8 @@ pub struct View {
     pub histogram: Vec<Bar>,
     /// Figures that only other tools' formats need.
     pub foreign: Foreign,
-    /// The intervals, in order.
-    pub series: Vec<Moment>,
+    /// The intervals, in order; [`moment::Moment`] has the figures of one.
+    pub series: Vec<Point>,
 }
 
 /// The parts of a run on its own clock.
@@ -101,15 +100,14 @@ impl View {
     pub fn of(run: &Run) -> Self {
         let tally = run.measured.all();
         let response = Distribution::response(&tally);
-        let series: Vec<Moment> = run.series.iter().map(Moment::of).collect();
         let span = Span::of(run);
         let total = RequestStats::of(&tally);
         let window = (run.head.measured_from, run.head.measured_from.saturating_add(span.window));
         Self {
-            rate: Rate::of(run.from_warm_up, &total, &series, window),
+            rate: Rate::of(run.from_warm_up, &total, &run.series, window),
             missing: MissingPercentile::all(&total.response, span.window),
             histogram: bars::bars(&response),
-            foreign: Foreign::of(&tally, &response, &total, &series, window),
+            foreign: Foreign::of(&tally, &response, &total, &run.series, window),
             head: run.head.clone(),
             ending: run.ending.clone(),
             validity: run.validity.clone(),
@@ -118,7 +116,7 @@ impl View {
             endpoints: endpoints(run),
             warm_up: RequestStats::of(&run.warm_up.all()),
             from_warm_up: run.from_warm_up,
-            series,
+            series: run.series.clone(),
         }
     }
 
@@ -142,17 +140,20 @@ impl Span {
 }
 
 impl Rate {
-    fn of(from_warm_up: u64, total: &RequestStats, series: &[Moment], (from, to): (Nanos, Nanos)) -> Self {
+    fn of(from_warm_up: u64, total: &RequestStats, series: &[Point], (from, to): (Nanos, Nanos)) -> Self {
         let seconds = to.since(from).as_secs_f64();
         let per_second = |number: f64| (seconds > 0.0).then(|| number / seconds);
         // A record without intervals still has its totals.
-        let within = |figure: fn(&Moment) -> u64, all: u64| {
+        let within = |figure: fn(&Point) -> u64, all: u64| {
             if series.is_empty() { all as f64 } else { moment::within(series, from, to, figure) }
         };
         Self {
             offered: per_second(total.books.planned.saturating_sub(from_warm_up) as f64),
-            achieved: per_second(within(|moment| moment.ok, total.books.count(Outcome::Ok))),
-            received: per_second(within(|moment| moment.point.bytes_received, total.bytes_received)),
+            achieved: per_second(within(
+                |point| point.by_outcome[Outcome::Ok as usize],
+                total.books.count(Outcome::Ok),
+            )),
+            received: per_second(within(|point| point.bytes_received, total.bytes_received)),
         }
     }
 }

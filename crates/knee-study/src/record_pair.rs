@@ -158,7 +158,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
         let ended = match run.ending {
             Ending::Completed => continue,
             Ending::Interrupted | Ending::Aborted => "ended early",
-            Ending::Truncated => "is truncated: its writer was killed",
+            Ending::Truncated => "has a record without an end",
         };
         found.push(format!("{name} {ended}"));
     }

@@ -34,8 +34,6 @@ mod progress;
 
 mod sides;
 
-use std::path::Path;
-
 use knee_core::record::{Build, Run};
 use knee_core::validity::Validity;
 use knee_report::number::Unit;
@@ -43,7 +41,7 @@ use knee_report::text::{Palette, Style};
 use knee_report::{View, csv, json, oha_json, text};
 
 use crate::args::Format;
-use crate::problem::{Problem, on_one_line};
+use crate::problem::on_one_line;
 
 /// Why a result is invalid, for formats that do not contain the reason.
 fn why_invalid(run: &Run, format: Format) -> Option<String> {
@@ -53,13 +51,12 @@ fn why_invalid(run: &Run, format: Format) -> Option<String> {
     Some(format!("invalid: {} [{}]", on_one_line(&worst.message), worst.code))
 }
 
-/// The problem of a record that lacks a part of its run.
-fn incomplete(record: &Path, why: &str) -> Problem {
-    Problem::new(
-        format!("the record `{}` is incomplete: {why}", record.display()),
-        "the printed result is complete; free some space, or save the run elsewhere with KNEE_HOME",
-    )
-}
+/// What to do about an incomplete record of a run.
+const INCOMPLETE: &str =
+    "the printed result is complete; free some space, or save the run elsewhere with KNEE_HOME";
+
+/// What to do about an incomplete record of a trial.
+const INCOMPLETE_TRIAL: &str = "free some space, or save the trials elsewhere with KNEE_HOME";
 
 /// This program.
 fn build() -> Build {

@@ -233,7 +233,16 @@ pub fn open_record(
 }
 
 fn create_new(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    sync_folder_of(path);
+    Ok(file)
+}
+
+/// Waits until the name of a new file is on the disk: without its name, a synced record is lost with the power.
+fn sync_folder_of(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Not every file system can do that; the record is then as safe as it can be there.
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// What is in a folder; nothing if there is no such folder.

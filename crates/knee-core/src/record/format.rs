@@ -11,10 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
+mod error;
+mod frames;
+mod msgpack;
 mod reader;
+mod stored;
+mod unfit;
+mod window;
 mod writer;
 
-pub use reader::{ReadError, Reader};
+pub use error::ReadError;
+pub use reader::Reader;
+pub use stored::{ENDPOINTS_MAX, Period, StoredInterval};
+pub use unfit::Unfit;
 pub use writer::Writer;
 
 /// The first bytes of every record. The first byte has its high bit set, and a line end follows the name, so a
@@ -25,7 +34,8 @@ pub const MAGIC: [u8; 8] = *b"\x89KNEE\r\n\x1a";
 pub const VERSION: u32 = 1;
 
 /// Most bytes of a frame (kind and payload), and most bytes its payload can unpack to. Enough for an interval with
-/// about 6,000 busy endpoints. Keeps a malicious file from filling the memory.
+/// about 6,000 busy endpoints. What a reader keeps of all frames together has a limit of its own; see
+/// [`MEMORY_MAX`](super::run::MEMORY_MAX).
 pub const FRAME_BYTES_MAX: usize = 64 << 20;
 
 /// What kind of frame this is, as written. Readers skip kinds they do not know.
@@ -35,6 +45,9 @@ mod kind {
     pub(super) const NOTE: u8 = 3;
     pub(super) const TAIL: u8 = 4;
 }
+
+/// How the last note of a record begins whose writer could not go on; the reason follows.
+pub const GAVE_UP: &str = "the record ends here, the run did not: ";
 
 /// A line of text that belongs to a moment of the run, such as a warning of the tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +62,7 @@ pub struct Note {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
     /// What one interval measured.
-    Interval(Box<crate::interval::Interval>),
+    Interval(Box<StoredInterval>),
     /// A line of text.
     Note(Note),
     /// What is known after the last request; nothing follows it.

@@ -1,24 +1,37 @@
 //! Folds intervals into a [`Run`], one by one. Live runs and saved records are summed up by the same code.
 //!
-//! Does not keep intervals: it needs memory for the plan's tallies and one [`Point`] per interval, whether the run had
-//! a thousand requests or 10^9. Does not read bytes itself except in [`read`], the loop over [`format`](super::format)
-//! that every reader needs.
+//! Does not keep intervals: it needs memory for the plan's tallies and for a bounded number of [`Point`]s, whether the
+//! run had a thousand requests or 10^9. Does not read bytes; [`read`] does.
+//!
+//! [`Point`]: super::Point
 
-use std::collections::{BTreeMap, VecDeque};
-use std::io::Read;
+use std::collections::BTreeMap;
 
-use super::format::{Frame, Note, ReadError, Reader};
-use super::{Ending, Head, Point, Run, Tail};
-use crate::generator::GeneratorSample;
-use crate::histogram::Histogram;
+use super::format::{ENDPOINTS_MAX, Period, StoredInterval, Unfit};
+use super::{Ending, Head, Run, Tail};
+use crate::histogram::COARSENESS_MAX;
 use crate::interval::Interval;
-use crate::outcome::Outcome;
 use crate::plan::{Endpoint, EndpointId};
-use crate::tally::{Accounting, Concurrency, Tally};
+use crate::tally::{Concurrency, EndpointTally};
 use crate::unit::Nanos;
 use crate::validity::ValidityReport;
 use crate::validity::collect::{Collector, Setting};
+use crate::validity::diagnostics::Damage;
 use crate::validity::judge::{conclude, judge};
+
+mod memory;
+mod part;
+mod reading;
+mod series;
+mod total;
+
+pub use memory::MEMORY_MAX;
+pub use reading::{NOTES_MAX, Reading, read, read_within};
+pub use series::POINTS_MAX;
+
+use part::Part;
+use series::Series;
+use total::Total;
 
 /// Sums a run up, interval by interval.
 #[derive(Clone, Debug)]
@@ -30,13 +43,23 @@ pub struct RunBuilder {
     from_warm_up: u64,
     concurrency: Concurrency,
     ended: Nanos,
-    series: Vec<Point>,
+    series: Series,
     intervals: u64,
     /// When arrivals were ended before their plan.
     stopped: Option<Nanos>,
     collector: Collector,
     /// The interval that was added last, all endpoints together; kept for its memory.
     total: Total,
+    /// How coarse the histograms of single endpoints are.
+    coarseness: u8,
+    /// What names and other texts take.
+    text_bytes: usize,
+    /// Where the record is damaged.
+    damaged: Option<Damage>,
+    /// Why the writer of the record gave up.
+    gave_up: Option<String>,
+    /// How often an interval did not begin where the one before ended.
+    gaps: u64,
 }
 
 impl RunBuilder {
@@ -57,34 +80,141 @@ impl RunBuilder {
             from_warm_up: 0,
             concurrency: Concurrency::default(),
             ended: Nanos::ZERO,
-            series: Vec::new(),
+            series: Series::default(),
             intervals: 0,
             stopped: None,
             collector,
             total: Total::default(),
+            coarseness: 0,
+            text_bytes: 0,
+            damaged: None,
+            gave_up: None,
+            gaps: 0,
         }
     }
 
     /// Adds the next interval; intervals must come in order.
     pub fn add(&mut self, interval: &Interval) {
-        let measured = interval.from >= self.head.measured_from;
-        if self.counts_who_stood(interval.from) && interval.warm_up.accounting().planned == 0 {
-            let taken = self.measured.take_ended(&mut self.warm_up, &interval.warm_up);
-            self.from_warm_up = self.from_warm_up.saturating_add(taken);
-        } else {
-            self.warm_up.add(&interval.warm_up, interval.to);
+        let spanned = self.counts_who_stood(interval.from) && interval.warm_up.accounting().planned == 0;
+        self.total.clear();
+        for (period, tally) in [(Period::WarmUp, &interval.warm_up), (Period::Measured, &interval.measured)] {
+            for (place, endpoint) in tally.endpoints.iter().enumerate() {
+                self.add_endpoint(period, spanned, EndpointId(place as u32), endpoint, interval.to);
+            }
         }
-        self.measured.add(&interval.measured, interval.to);
+        self.close(interval);
+    }
+
+    /// Adds the next interval of a record. If the run would take more than `bytes`, the times of single endpoints
+    /// become coarser.
+    ///
+    /// # Errors
+    /// `Memory` if that is not enough. The interval is then not or only in part added.
+    pub(super) fn add_stored(&mut self, interval: &StoredInterval, bytes: usize) -> Result<(), Unfit> {
+        let outline = interval.outline();
+        let planned = interval.accounting(Period::WarmUp).any(|accounting| accounting.planned > 0);
+        let spanned = self.counts_who_stood(outline.from) && !planned;
+        self.total = Total::default();
+        for period in [Period::WarmUp, Period::Measured] {
+            for place in 0..interval.accounting(period).len() {
+                self.fit_into(bytes)?;
+                let id = EndpointId(place as u32);
+                // A new one is made faster than a used one is cleared.
+                let mut unpacked = EndpointTally::default();
+                interval.add_to(&mut unpacked, period, id);
+                self.add_endpoint(period, spanned, id, &unpacked, outline.to);
+            }
+        }
+        self.close(outline);
+        self.fit_into(bytes)
+    }
+
+    /// Adds what an interval that ended at `to` counted for an endpoint. `spanned`: what ended of the warm-up spanned
+    /// the measurement.
+    fn add_endpoint(
+        &mut self,
+        period: Period,
+        spanned: bool,
+        id: EndpointId,
+        endpoint: &EndpointTally,
+        to: Nanos,
+    ) {
+        self.total.add(endpoint);
+        match period {
+            Period::WarmUp if spanned => {
+                let taken = self.measured.take_ended(&mut self.warm_up, id, endpoint);
+                self.from_warm_up = self.from_warm_up.saturating_add(taken);
+            }
+            Period::WarmUp => self.warm_up.add(id, endpoint, to),
+            Period::Measured => self.measured.add(id, endpoint, to),
+        }
+    }
+
+    /// Ends the interval whose endpoints were added. Of `interval` it reads all but the tallies.
+    fn close(&mut self, interval: &Interval) {
+        let measured = interval.from >= self.head.measured_from;
         if measured {
             self.concurrency.merge_after(&interval.concurrency);
         }
-        self.total.clear();
-        self.total.add(interval);
         self.collector.add(interval, &self.total.accounting, &self.total.service);
         self.series.push(self.total.point(interval, !measured));
-        self.met.extend(interval.endpoints_met.iter().cloned());
+        // A damaged record can contain any id.
+        let met = interval.endpoints_met.iter().filter(|(id, _)| u64::from(id.0) < ENDPOINTS_MAX);
+        for (id, endpoint) in met {
+            self.text_bytes += memory::text_bytes(&endpoint.name);
+            self.met.insert(*id, endpoint.clone());
+        }
+        self.gaps += u64::from(interval.from > self.ended);
         self.ended = self.ended.max(interval.to);
         self.intervals += 1;
+    }
+
+    /// Makes room for one more endpoint within `bytes`, if necessary by making the times of single endpoints coarser.
+    ///
+    /// # Errors
+    /// `Memory` if that is not enough.
+    pub(super) fn fit_into(&mut self, bytes: usize) -> Result<(), Unfit> {
+        while self.memory() + memory::ENDPOINT_BYTES_MAX > bytes {
+            if self.coarseness == COARSENESS_MAX {
+                let what = format!("{} endpoints in {} intervals", self.rows(), self.intervals);
+                return Err(Unfit::memory(what));
+            }
+            self.coarseness += 1;
+            self.warm_up.coarsen(self.coarseness);
+            self.measured.coarsen(self.coarseness);
+        }
+        Ok(())
+    }
+
+    /// Notes that the record is damaged at `offset`.
+    pub(super) fn note_damage(&mut self, offset: u64) {
+        self.damaged.get_or_insert(Damage { first: offset, places: 0 }).places += 1;
+    }
+
+    /// Notes why the writer of the record gave up.
+    pub(super) fn note_end(&mut self, reason: &str) {
+        self.gave_up = Some(reason.to_owned());
+    }
+
+    /// Counts the texts of a head or a tail of `bytes` as memory of the run.
+    pub(super) const fn count_texts(&mut self, bytes: usize) {
+        self.text_bytes += memory::TEXT_COPIES * bytes;
+    }
+
+    /// How coarse the times of single endpoints are; 0 if they are as in the record.
+    pub(super) const fn coarseness(&self) -> u8 {
+        self.coarseness
+    }
+
+    fn memory(&self) -> usize {
+        let rows = self.rows() * memory::ROW_BYTES + self.text_bytes;
+        rows + self.warm_up.memory() + self.measured.memory() + self.series.len() * memory::POINT_BYTES
+    }
+
+    /// How many endpoints a report will have, or a few more.
+    fn rows(&self) -> usize {
+        let named = self.head.plan.endpoints.len() + self.met.len();
+        named.max(self.warm_up.endpoints()).max(self.measured.endpoints())
     }
 
     /// Whether requests of the warm-up that are open at `moment` spanned the whole measurement and count as measured.
@@ -140,21 +270,25 @@ impl RunBuilder {
             self.warm_up.censor(self.ended);
             self.measured.censor(self.ended);
         }
-        let mut diagnostics = self.collector.diagnostics(&self.measured.tally, &self.concurrency);
+        let mut diagnostics = self.collector.diagnostics(self.measured.tally(), &self.concurrency);
         diagnostics.requests.from_warm_up = self.from_warm_up;
         diagnostics.requests.unaccounted = self.warm_up.off().saturating_add(self.measured.off());
-        diagnostics.run.intervals_lost = intervals_written.abs_diff(self.intervals);
+        // Without a tail, only gaps show that intervals are missing; without damage there are none.
+        let gaps = if self.damaged.is_some() { self.gaps } else { 0 };
+        diagnostics.run.intervals_lost =
+            if truncated { gaps } else { intervals_written.abs_diff(self.intervals) };
         diagnostics.run.truncated = truncated;
+        (diagnostics.run.damaged, diagnostics.run.gave_up) = (self.damaged, self.gave_up.clone());
         diagnostics.run.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
         Run {
             endpoints: self.endpoints(),
             head: self.head,
-            warm_up: self.warm_up.tally,
-            measured: self.measured.tally,
+            warm_up: self.warm_up.into_tally(),
+            measured: self.measured.into_tally(),
             from_warm_up: self.from_warm_up,
             concurrency: self.concurrency,
             ended: self.ended,
-            series: self.series,
+            series: self.series.into_points(),
             ending,
             stopped: self.stopped,
             validity: judge(diagnostics),
@@ -165,7 +299,7 @@ impl RunBuilder {
     /// of the list follows the counted endpoints, not the greatest id.
     fn endpoints(&self) -> Vec<Endpoint> {
         let mut endpoints = self.head.plan.endpoints.clone();
-        let counted = self.warm_up.tally.endpoints.len().max(self.measured.tally.endpoints.len());
+        let counted = self.warm_up.endpoints().max(self.measured.endpoints());
         loop {
             let id = EndpointId(endpoints.len() as u32);
             match self.met.get(&id) {
@@ -183,253 +317,17 @@ impl RunBuilder {
 fn with_warnings_of_the_record(recorded: ValidityReport, fresh: ValidityReport) -> ValidityReport {
     let ValidityReport { mut warnings, notes, mut diagnostics, .. } = recorded;
     for warning in fresh.warnings {
-        let of_the_record = matches!(warning.code.as_str(), "books" | "intervals");
+        let of_the_record = matches!(warning.code.as_str(), "books" | "intervals" | "damaged");
         if of_the_record && !warnings.iter().any(|known| known.code == warning.code) {
             warnings.push(warning);
         }
     }
     diagnostics.requests.unaccounted = fresh.diagnostics.requests.unaccounted;
     diagnostics.run.intervals_lost = fresh.diagnostics.run.intervals_lost;
+    diagnostics.run.damaged = fresh.diagnostics.run.damaged;
     // Computed for records from before this was counted, too: it must agree with the tallies.
     diagnostics.requests.from_warm_up = fresh.diagnostics.requests.from_warm_up;
     conclude(warnings, notes, diagnostics)
-}
-
-/// The warm-up or the measured requests, with request accounting separate from the tallies.
-#[derive(Clone, Debug, Default)]
-struct Part {
-    tally: Tally,
-    /// The sum of the accounting of all intervals, for checking the merged tally.
-    accounting: Accounting,
-    /// By endpoint.
-    open: Vec<Open>,
-}
-
-impl Part {
-    fn add(&mut self, tally: &Tally, to: Nanos) {
-        self.tally.merge(tally);
-        self.accounting.merge(&tally.accounting());
-        for (place, endpoint) in tally.endpoints.iter().enumerate() {
-            self.open_mut(place).add(to, &endpoint.accounting());
-        }
-    }
-
-    /// Moves the requests of `other` that `ended` here, with the times at which they came due; returns their number.
-    fn take_ended(&mut self, other: &mut Self, ended: &Tally) -> u64 {
-        self.tally.merge(ended);
-        self.accounting.merge(&ended.accounting());
-        let mut taken = 0_u64;
-        for (place, endpoint) in ended.endpoints.iter().enumerate() {
-            let count = endpoint.accounting().ended();
-            let undue = other.open_mut(place).settle(count);
-            let open = self.open_mut(place);
-            open.undue = open.undue.saturating_add(undue);
-            taken = taken.saturating_add(self.take_due(other, place, count - undue));
-        }
-        taken
-    }
-
-    /// Moves the requests of `other` that have not ended here; returns their number.
-    fn take_open(&mut self, other: &mut Self) -> u64 {
-        let mut taken = 0_u64;
-        for place in 0..other.open.len() {
-            let mut due = std::mem::take(&mut other.open[place].due);
-            let count = due.iter().fold(0_u64, |sum, (_, count)| count.saturating_add(sum));
-            // What came due in the warm-up is older than all else.
-            due.append(&mut self.open_mut(place).due);
-            self.open_mut(place).due = due;
-            taken = taken.saturating_add(self.take_due(other, place, count));
-        }
-        taken
-    }
-
-    /// Moves `count` due requests of an endpoint from `other` to here. Returns the count.
-    fn take_due(&mut self, other: &mut Self, place: usize, count: u64) -> u64 {
-        let id = EndpointId(place as u32);
-        for planned in [&mut other.tally.endpoint_mut(id).planned, &mut other.accounting.planned] {
-            *planned = planned.saturating_sub(count);
-        }
-        for planned in [&mut self.tally.endpoint_mut(id).planned, &mut self.accounting.planned] {
-            *planned = planned.saturating_add(count);
-        }
-        count
-    }
-
-    fn open_mut(&mut self, place: usize) -> &mut Open {
-        if place >= self.open.len() {
-            self.open.resize_with(place + 1, Open::default);
-        }
-        &mut self.open[place]
-    }
-
-    /// Counts open requests as censored at `now`.
-    fn censor(&mut self, now: Nanos) {
-        for (place, open) in self.open.iter_mut().enumerate() {
-            let tally = self.tally.endpoint_mut(EndpointId(place as u32));
-            let censored = &mut tally.outcomes[Outcome::Censored as usize].response;
-            for (due_before, count) in open.due.drain(..) {
-                censored.record_many(now.since(due_before), count);
-                let counted = &mut self.accounting.by_outcome[Outcome::Censored as usize];
-                *counted = counted.saturating_add(count);
-            }
-        }
-    }
-
-    /// How many requests are not in balance: by endpoint, so that two mistakes do not cancel
-    /// out, plus those that merging lost (a fault of [`Tally::merge`]).
-    fn off(&self) -> u64 {
-        let merged = self.tally.accounting();
-        let lost_due = merged.planned.abs_diff(self.accounting.planned);
-        let lost = lost_due.saturating_add(merged.ended().abs_diff(self.accounting.ended()));
-        self.open.iter().fold(lost, |sum, open| sum.saturating_add(open.off()))
-    }
-}
-
-/// The requests of one endpoint that came due and have not ended, by when they came due.
-///
-/// Which of them ended is not recorded, so the earliest count as ended first. The ages of the open requests are then
-/// lower bounds: whichever requests really ended, the k-th oldest open one is at least as old as here. Holds no more
-/// entries than requests are open.
-#[derive(Clone, Debug, Default)]
-struct Open {
-    /// End of the interval in which they came due, and how many; ascending.
-    due: VecDeque<(Nanos, u64)>,
-    /// Requests that ended without having come due.
-    undue: u64,
-}
-
-impl Open {
-    fn add(&mut self, to: Nanos, accounting: &Accounting) {
-        if accounting.planned > 0 {
-            self.due.push_back((to, accounting.planned));
-        }
-        self.undue = self.settle(self.undue.saturating_add(accounting.ended()));
-    }
-
-    /// Removes `ended` requests; returns how many of them had not come due.
-    fn settle(&mut self, mut ended: u64) -> u64 {
-        while ended > 0
-            && let Some((_, count)) = self.due.front_mut()
-        {
-            let settled = ended.min(*count);
-            *count -= settled;
-            ended -= settled;
-            if *count == 0 {
-                self.due.pop_front();
-            }
-        }
-        ended
-    }
-
-    fn off(&self) -> u64 {
-        self.due.iter().fold(self.undue, |sum, (_, count)| count.saturating_add(sum))
-    }
-}
-
-/// Everything that came due or ended in an interval, of the warm-up or not, all endpoints
-/// together, as far as charts over time and the validity check need it.
-#[derive(Clone, Debug, Default)]
-struct Total {
-    accounting: Accounting,
-    response: Histogram,
-    service: Histogram,
-    generator_lag: Histogram,
-    bytes_received: u64,
-}
-
-impl Total {
-    fn clear(&mut self) {
-        (self.accounting, self.bytes_received) = (Accounting::default(), 0);
-        self.response.clear();
-        self.service.clear();
-        self.generator_lag.clear();
-    }
-
-    fn add(&mut self, interval: &Interval) {
-        for endpoint in interval.warm_up.endpoints.iter().chain(&interval.measured.endpoints) {
-            self.accounting.merge(&endpoint.accounting());
-            self.generator_lag.merge(&endpoint.generator_lag);
-            self.bytes_received = self.bytes_received.saturating_add(endpoint.bytes_received);
-            for outcome in &endpoint.outcomes {
-                self.response.merge(&outcome.response);
-                self.service.merge(&outcome.service);
-            }
-        }
-    }
-
-    fn point(&self, interval: &Interval, warm_up: bool) -> Point {
-        Point {
-            from: interval.from,
-            to: interval.to,
-            warm_up,
-            planned: self.accounting.planned,
-            by_outcome: self.accounting.by_outcome,
-            response: four(&self.response),
-            service: four(&self.service),
-            generator_lag_p99: self.generator_lag.quantile(0.99),
-            in_flight: interval.concurrency.at_end,
-            backlog: interval.backlog,
-            bytes_received: self.bytes_received,
-            generator: GeneratorSample { loop_lag: None, ..interval.generator.clone() },
-        }
-    }
-}
-
-impl Point {
-    /// The point of `interval` for charts over time, in a run whose warm-up ends at `measured_from`.
-    pub fn of(interval: &Interval, measured_from: Nanos) -> Self {
-        let mut total = Total::default();
-        total.add(interval);
-        total.point(interval, interval.from < measured_from)
-    }
-}
-
-/// The figures of a histogram for charts over time, however few values it has.
-fn four(histogram: &Histogram) -> Option<[Nanos; 4]> {
-    let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|q| histogram.quantile(q));
-    Some([p50?, p90?, p99?, histogram.max()?])
-}
-
-/// Most notes kept per record.
-pub const NOTES_MAX: usize = 1_000;
-
-/// A record, read as far as it goes.
-#[derive(Debug)]
-pub struct Reading {
-    /// The run; [`Ending::Truncated`] if the tail is missing or cannot be reached.
-    pub run: Run,
-    /// The first [`NOTES_MAX`] lines of text.
-    pub notes: Vec<Note>,
-    /// The error that stopped the reader early; `run` has everything before it.
-    pub damage: Option<ReadError>,
-}
-
-/// Reads a whole record from a buffered source.
-///
-/// # Errors
-/// Only if not even the head can be read; see [`Reader::new`]. Later errors are in [`Reading::damage`].
-pub fn read(source: impl Read) -> Result<Reading, ReadError> {
-    let mut reader = Reader::new(source)?;
-    let mut builder = RunBuilder::new(reader.head().clone());
-    let (mut notes, mut tail, mut damage) = (Vec::new(), None, None);
-    loop {
-        match reader.next_frame() {
-            Ok(Some(Frame::Interval(interval))) => builder.add(&interval),
-            Ok(Some(Frame::Note(note))) if notes.len() < NOTES_MAX => notes.push(note),
-            Ok(Some(Frame::Note(_))) => {}
-            Ok(Some(Frame::Tail(read))) => tail = Some(*read),
-            Ok(None) => break,
-            Err(error) => {
-                damage = Some(error);
-                break;
-            }
-        }
-    }
-    let mut run = builder.finish(tail);
-    if let Some(damage) = &damage {
-        run.validity.notes.push(damage.to_string());
-    }
-    Ok(Reading { run, notes, damage })
 }
 
 #[cfg(test)]

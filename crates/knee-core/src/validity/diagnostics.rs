@@ -156,6 +156,21 @@ pub struct Circumstances {
     pub interrupted: bool,
     /// Whether the record has no tail.
     pub truncated: bool,
+    /// Where the record is damaged. Only a reader finds that.
+    #[serde(skip)]
+    pub damaged: Option<Damage>,
+    /// Why the writer of a record without a tail gave up, if it could say so. Only a reader finds that.
+    #[serde(skip)]
+    pub gave_up: Option<String>,
+}
+
+/// Bytes of a record that are not as they were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Where the first of them begin: the offset of their frame in the file.
+    pub first: u64,
+    /// How many frames or gaps between frames are damaged.
+    pub places: u64,
 }
 
 /// Four points of a distribution, whatever the sample size: they state what the generator did, not what the sample

@@ -12,6 +12,7 @@ mod area;
 mod bent;
 mod books;
 mod clock;
+mod damaged;
 mod debug_build;
 mod generator_faults;
 mod intervals;
@@ -60,6 +61,7 @@ pub const RULES: &[Rule] = &[
     Rule::of::<suspended::Evidence>(),
     Rule::of::<ports::Evidence>(),
     Rule::of::<littles_law::Evidence>(),
+    Rule::of::<damaged::Evidence>(),
     Rule::of::<truncated::Evidence>(),
 ];
 

@@ -23,7 +23,7 @@ use crate::view::request_stats::{self, RequestStats};
 use crate::view::time_summary::TimeSummary;
 
 use diagnostics::Diagnostics;
-use interval::Interval;
+use interval::Series;
 
 /// The layout's version. Members can be added without a new one; it rises when a member is
 /// removed or changes its meaning.
@@ -65,7 +65,7 @@ pub struct Document<'v> {
     build: &'v Build,
     machine: &'v Machine,
     plan: &'v Plan,
-    series: Vec<Interval>,
+    series: Series<'v>,
 }
 
 impl<'v> Document<'v> {
@@ -106,7 +106,7 @@ impl<'v> Document<'v> {
             build: &view.head.build,
             machine: &view.head.machine,
             plan: &view.head.plan,
-            series: view.series.iter().map(Interval::of).collect(),
+            series: Series(&view.series),
         }
     }
 }

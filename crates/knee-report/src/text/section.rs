@@ -127,10 +127,21 @@ fn ending(view: &View, style: &Style) -> Vec<String> {
         Ending::Completed => return Vec::new(),
         Ending::Interrupted => "the run was interrupted; knee waited for the requests in flight".to_owned(),
         Ending::Aborted => "the run was aborted; knee did not wait for the requests in flight".to_owned(),
-        Ending::Truncated => format!(
-            "the record has no end: its writer was killed. The figures cover the first {}",
-            view.span.total
-        ),
+        Ending::Truncated => {
+            let run = &view.validity.diagnostics.run;
+            let why = match (run.damaged, &run.gave_up) {
+                (Some(damage), _) => {
+                    format!("the record is damaged at byte {}, and has no end", damage.first)
+                }
+                (None, Some(reason)) => {
+                    format!("the record ends before the run did: {}", clean::line(reason))
+                }
+                (None, None) => {
+                    "the record has no end: knee was killed, or the file is incomplete".to_owned()
+                }
+            };
+            format!("{why}. The figures cover the first {}", view.span.total)
+        }
     };
     let first = left("  Ending", LABEL);
     wrap_words(&first, &text, style.width)

@@ -4,11 +4,12 @@
 
 use knee_core::estimate::{Distribution, samples_needed};
 use knee_core::outcome::Outcome;
+use knee_core::record::Point;
 use knee_core::tally::{EndpointTally, Phase};
 use knee_core::unit::Nanos;
 
 use super::bars::{self, Bar};
-use super::moment::{Moment, share_inside};
+use super::moment::share_inside;
 use super::reading::Reading;
 use super::request_stats::RequestStats;
 
@@ -69,14 +70,14 @@ impl Foreign {
         tally: &EndpointTally,
         response: &Distribution,
         total: &RequestStats,
-        series: &[Moment],
+        series: &[Point],
         window: (Nanos, Nanos),
     ) -> Self {
         let wait = Distribution::exact(&tally.phases[Phase::Wait as usize]);
         let shares = |times: &Distribution| FOREIGN_SHARES.map(|(_, q)| times.quantile(q).into());
         let books = &total.books;
-        let answers: u64 = total.status.iter().map(|(_, count)| count).sum();
-        let ended = series.last().map_or(window.1, |last| last.point.to);
+        let answers = total.status.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+        let ended = series.last().map_or(window.1, |last| last.to);
         let seconds = ended.since(window.0).as_secs_f64();
         Self {
             ok_share: (books.planned > 0).then(|| books.count(Outcome::Ok) as f64 / books.planned as f64),
@@ -91,9 +92,10 @@ impl Foreign {
 }
 
 impl Rates {
-    fn of(series: &[Moment], (from, to): (Nanos, Nanos)) -> Self {
-        let whole = series.iter().filter(|moment| share_inside(moment, from, to) > WHOLE);
-        let mut rates: Vec<f64> = whole.filter_map(|moment| moment.achieved).collect();
+    fn of(series: &[Point], (from, to): (Nanos, Nanos)) -> Self {
+        let whole = series.iter().filter(|point| share_inside(point, from, to) > WHOLE);
+        let ok = |point: &Point| point.by_outcome[Outcome::Ok as usize];
+        let mut rates: Vec<f64> = whole.filter_map(|point| point.per_second(ok(point))).collect();
         rates.sort_by(f64::total_cmp);
         let count = rates.len();
         if count == 0 {

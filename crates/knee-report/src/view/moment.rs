@@ -51,7 +51,7 @@ impl Moment {
             achieved: point.per_second(ok),
             response: readings(point.response, ended, bounded),
             service: readings(point.service, sent, bounded),
-            worker_cpu: point.generator.busiest(),
+            worker_cpu: point.generator.worker_cpu,
             point: point.clone(),
         }
     }
@@ -69,14 +69,14 @@ fn readings(times: Option<[Nanos; 4]>, count: u64, bounded: bool) -> [Reading; 4
 
 /// The sum of `figure` over all intervals from `from` to `to`. An interval that lies partly
 /// outside counts with the share of it that lies inside.
-pub fn within(series: &[Moment], from: Nanos, to: Nanos, figure: impl Fn(&Moment) -> u64) -> f64 {
-    series.iter().map(|moment| figure(moment) as f64 * share_inside(moment, from, to)).sum()
+pub fn within(series: &[Point], from: Nanos, to: Nanos, figure: impl Fn(&Point) -> u64) -> f64 {
+    series.iter().map(|point| figure(point) as f64 * share_inside(point, from, to)).sum()
 }
 
 /// The share of an interval, 0 to 1, that lies between `from` and `to`.
-pub fn share_inside(moment: &Moment, from: Nanos, to: Nanos) -> f64 {
-    let width = moment.point.to.since(moment.point.from);
-    let inside = moment.point.to.min(to).since(moment.point.from.max(from));
+pub fn share_inside(point: &Point, from: Nanos, to: Nanos) -> f64 {
+    let width = point.to.since(point.from);
+    let inside = point.to.min(to).since(point.from.max(from));
     if width == Nanos::ZERO { 0.0 } else { inside.as_secs_f64() / width.as_secs_f64() }
 }
 
@@ -84,16 +84,18 @@ pub fn share_inside(moment: &Moment, from: Nanos, to: Nanos) -> f64 {
 mod tests {
     use super::*;
 
-    fn moment(from: u64, to: u64, ok: u64) -> Moment {
+    fn point(from: u64, to: u64, ok: u64) -> Point {
         let (from, to) = (Nanos::from_millis(from), Nanos::from_millis(to));
-        Moment::of(&Point { from, to, by_outcome: [ok, 0, 0, 0, 0, 0], ..Point::default() })
+        Point { from, to, by_outcome: [ok, 0, 0, 0, 0, 0], ..Point::default() }
     }
 
     #[test]
     fn an_interval_that_reaches_beyond_the_window_counts_in_part() {
-        let series = [moment(0, 1_000, 100), moment(1_000, 2_000, 60), moment(2_000, 2_000, 5)];
+        let series = [point(0, 1_000, 100), point(1_000, 2_000, 60), point(2_000, 2_000, 5)];
         let second = |secs: f64| Nanos::from_secs_f64(secs);
-        let ok = |from, to| within(&series, second(from), second(to), |moment| moment.ok);
+        let ok = |from, to| {
+            within(&series, second(from), second(to), |point| point.by_outcome[Outcome::Ok as usize])
+        };
         assert!((ok(0.0, 2.0) - 160.0).abs() < 1e-9);
         assert!((ok(0.0, 1.5) - 130.0).abs() < 1e-9);
         assert!((ok(0.5, 1.5) - 80.0).abs() < 1e-9);

@@ -151,7 +151,7 @@ fn no_number_of_a_broken_load_generator_makes_the_document_unreadable() {
     let mut run = fixture::healthy_open();
     run.validity.diagnostics.generator.steal = Some(f64::NAN);
     run.validity.diagnostics.load.little_residual = Some(f64::INFINITY);
-    run.series[0].generator.workers[0].cpu = f64::NAN;
+    run.series[0].generator.worker_cpu = Some(f64::NAN);
     let document = document(&run);
     assert!(document["diagnostics"]["steal"].is_null());
     assert!(document["diagnostics"]["little_residual"].is_null());

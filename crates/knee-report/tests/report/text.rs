@@ -301,8 +301,8 @@ fn a_record_without_an_end() {
       Duration    4.00 s
       Data        38.9 MiB received, 9.72 MiB/s, 3.11 MiB sent, 1 distinct body
       Connections 50 opened
-      Ending      the record has no end: its writer was killed. The figures cover
-                  the first 4.00 s
+      Ending      the record has no end: knee was killed, or the file is incomplete.
+                  The figures cover the first 4.00 s
 
     Times in ms, over all 48,000 requests
                 response time      service time        send delay

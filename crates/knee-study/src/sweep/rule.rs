@@ -173,7 +173,7 @@ fn broken(misses: &[Miss], collapse: bool) -> Option<Broken> {
 /// Validity rules that make a step void, whatever it shows.
 const WORTHLESS: [&str; 3] = ["books", "area", "intervals"];
 /// Validity rules about the target or the whole sweep, not about lateness of the generator.
-const NOT_OF_THE_STEP: [&str; 4] = ["debug_build", "no_answer", "nothing_measured", "truncated"];
+const NOT_OF_THE_STEP: [&str; 5] = ["damaged", "debug_build", "no_answer", "nothing_measured", "truncated"];
 
 /// Why a step is void.
 ///

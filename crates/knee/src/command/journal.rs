@@ -5,20 +5,22 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use knee_core::clock::MonotonicClock;
 use knee_core::interval::Interval;
-use knee_core::record::format::{Note, Writer};
+use knee_core::record::format::{GAVE_UP, Note, Writer};
 use knee_core::record::{Head, Tail};
 use knee_engine::run::Journal;
 
-use crate::problem::reason;
+use crate::problem::{Problem, printable, reason};
+use crate::store::NewRecord;
 
 /// A record being written. Every frame is passed to the kernel in one piece. So if this process dies, only the
 /// interval in progress is lost. Writing the tail also syncs the record to disk.
 pub struct FileJournal {
-    /// `None` after the tail was written, or if nothing more can be written.
+    /// `None` if nothing more can be written.
     writer: Option<Writer<File>>,
     /// The same open file, to measure and to sync it.
     file: File,
@@ -28,13 +30,48 @@ pub struct FileJournal {
     trouble: Trouble,
 }
 
+/// A record and its state, for the program that made it.
+pub struct Record {
+    /// Its name.
+    pub path: PathBuf,
+    trouble: Trouble,
+}
+
+impl Record {
+    /// After the run: the problem of a record that lacks a part of its run. `hint` says what to do.
+    pub fn problem(&self, hint: &str) -> Option<Problem> {
+        let why = self.trouble.get()?;
+        Some(Problem::new(format!("the record `{}` is incomplete: {why}", self.path.display()), hint))
+    }
+}
+
+/// Writes the head of a record that was opened. A record that cannot be written is a warning: the run goes on without.
+pub fn begin(
+    opened: Result<NewRecord, String>,
+    head: &Head,
+    narrate: fn(&str),
+) -> Option<(FileJournal, Record)> {
+    let begun = opened.and_then(|NewRecord { file, path }| match FileJournal::begin(file, head) {
+        Ok(journal) => {
+            let trouble = journal.trouble.clone();
+            Ok((journal, Record { path, trouble }))
+        }
+        Err(error) => {
+            // What was written of it is no record.
+            let _ = std::fs::remove_file(&path);
+            Err(format!("this run is not saved: `{}`: {}", path.display(), reason(&error)))
+        }
+    });
+    begun.map_err(|warning| narrate(&format!("warning: {}", printable(&warning)))).ok()
+}
+
 /// Why a record is incomplete, if it is. Clones are the same.
 #[derive(Clone, Debug, Default)]
-pub struct Trouble(Arc<Mutex<Option<String>>>);
+struct Trouble(Arc<Mutex<Option<String>>>);
 
 impl Trouble {
     /// The reason in words; `None` if the record is complete.
-    pub fn get(&self) -> Option<String> {
+    fn get(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -49,7 +86,7 @@ impl FileJournal {
     /// # Errors
     ///
     /// Those of the file.
-    pub fn begin(file: File, head: &Head) -> io::Result<Self> {
+    fn begin(file: File, head: &Head) -> io::Result<Self> {
         let same = file.try_clone()?;
         let writer = Some(Writer::new(file, head)?);
         let mut journal = Self {
@@ -63,11 +100,6 @@ impl FileJournal {
         Ok(journal)
     }
 
-    /// Shows, after the run, whether the record is complete.
-    pub fn trouble(&self) -> Trouble {
-        self.trouble.clone()
-    }
-
     /// Marks everything so far as whole frames.
     fn mark(&mut self) {
         // A pipe has no position; nothing can be cut off it either.
@@ -79,7 +111,7 @@ impl FileJournal {
     fn give_up(&mut self, error: &io::Error) {
         self.trouble.set(error);
         let Some(mut writer) = self.writer.take() else { return };
-        let text = format!("the record ends here, the run did not: {}", reason(error));
+        let text = format!("{GAVE_UP}{}", reason(error));
         let note = Note { at: self.clock.now(), text };
         let (begin, end) = self.last;
         // Without its head it would be no record.
@@ -95,6 +127,15 @@ impl FileJournal {
     }
 }
 
+/// Waits until a file is on the disk.
+fn synced(file: &File) -> io::Result<()> {
+    match file.sync_all() {
+        // Pipes and devices cannot be synced.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    }
+}
+
 impl Journal for FileJournal {
     fn interval(&mut self, interval: &Interval) -> io::Result<()> {
         let Some(writer) = &mut self.writer else { return Ok(()) };
@@ -107,12 +148,12 @@ impl Journal for FileJournal {
     }
 
     fn tail(&mut self, tail: &Tail) -> io::Result<()> {
-        let Some(writer) = self.writer.take() else { return Ok(()) };
-        let ended = writer.tail(tail).and_then(|file| match file.sync_all() {
-            // Pipes and devices cannot be synced.
-            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
-            synced => synced,
-        });
-        ended.inspect_err(|error| self.trouble.set(error))
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if let Err(error) = writer.end(tail) {
+            self.give_up(&error);
+            return Err(error);
+        }
+        // What the system has not written yet can still fail. Closing a file reports no errors, syncing it does.
+        synced(&self.file).inspect_err(|error| self.trouble.set(error))
     }
 }

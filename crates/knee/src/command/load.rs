@@ -20,16 +20,16 @@ use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
 
 use super::failed::{Failed, failed, refused};
-use super::journal::{FileJournal, Trouble};
-use super::{build, incomplete, render, why_invalid};
+use super::journal::{self, FileJournal, Record};
+use super::{INCOMPLETE, INCOMPLETE_TRIAL, build, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
 use crate::live::{self, Live};
 use crate::other_load::Presence;
-use crate::problem::{Problem, on_one_line, printable, reason};
+use crate::problem::{Problem, on_one_line, printable};
 use crate::settings::{self, Load, Surroundings, target};
 use crate::signals;
-use crate::store::{self, Kind, NewRecord, Store};
+use crate::store::{self, Kind, Store};
 
 /// Runs the command.
 ///
@@ -66,8 +66,8 @@ pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
         narrate(&format!("record: {}", on_one_line(&path.display().to_string())));
     }
     written?;
-    if let Some((path, why)) = record.and_then(|record| Some((record.path, record.trouble.get()?))) {
-        return Err(failed(incomplete(&path, &why)));
+    if let Some(problem) = record.and_then(|record| record.problem(INCOMPLETE)) {
+        return Err(failed(problem));
     }
     for line in why_invalid(&run, load.output.format).iter().chain(&not_tls(load, &run)) {
         narrate(line);
@@ -82,12 +82,6 @@ struct Taken {
     record: Option<Record>,
 }
 
-/// A record that was written.
-struct Record {
-    path: PathBuf,
-    trouble: Trouble,
-}
-
 /// Makes the run of a trial and saves its record, whose name is returned.
 ///
 /// # Errors
@@ -99,8 +93,11 @@ pub(super) fn take(
     control: &Control,
     narrate: fn(&str),
 ) -> Result<(Run, Option<PathBuf>), Failed> {
-    take_as(Kind::Trial, load, way, control, narrate)
-        .map(|Taken { run, record }| (run, record.map(|record| record.path)))
+    let Taken { run, record } = take_as(Kind::Trial, load, way, control, narrate)?;
+    if let Some(problem) = record.as_ref().and_then(|record| record.problem(INCOMPLETE_TRIAL)) {
+        return Err(failed(problem));
+    }
+    Ok((run, record.map(|record| record.path)))
 }
 
 /// The same for the driver of trials, without any output.
@@ -137,21 +134,7 @@ fn journal(
     let (named, store) =
         (load.output.record.as_deref(), Store::of_process().map(|store| store.of_kind(kind)));
     let record = store::open_record(named, store.as_ref(), head.started, &host).map_err(refused)?;
-    let begun = record.and_then(|NewRecord { file, path }| match FileJournal::begin(file, head) {
-        Ok(journal) => {
-            let trouble = journal.trouble();
-            Ok((journal, Record { path, trouble }))
-        }
-        Err(error) => {
-            // What was written of it is no record.
-            let _ = std::fs::remove_file(&path);
-            Err(format!("this run is not saved: `{}`: {}", path.display(), reason(&error)))
-        }
-    });
-    begun.map(Some).or_else(|warning| {
-        narrate(&format!("warning: {warning}"));
-        Ok(None)
-    })
+    Ok(journal::begin(record, head, narrate))
 }
 
 fn measure(

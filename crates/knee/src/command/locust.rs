@@ -44,7 +44,7 @@ fn follow(record: &Path, run: &Run) -> Result<Follower, Problem> {
     // Damage was reported when the run was read; what is before it counts.
     while let Ok(Some(frame)) = reader.next_frame() {
         if let Frame::Interval(interval) = frame {
-            follower.add(&interval);
+            follower.add_stored(&interval);
         }
     }
     Ok(follower)

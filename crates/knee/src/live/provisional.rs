@@ -41,7 +41,7 @@ impl Signs {
         // Only as far as it is much of what was measured.
         let quarter = point.response.map_or(0, |[_, _, p99, _]| p99.0 / 4);
         self.lag = self.lag.max(point.generator_lag_p99.filter(|lag| lag.0 > quarter));
-        self.intervals_hot += u64::from(point.generator.busiest().is_some_and(|cpu| cpu > CPU_FULL));
+        self.intervals_hot += u64::from(point.generator.worker_cpu.is_some_and(|cpu| cpu > CPU_FULL));
         self.ended += point.ended();
         self.own_faults += faults
             .filter(|(fault, _)| fault.blame() == Blame::Generator)
@@ -88,16 +88,15 @@ impl Signs {
 
 #[cfg(test)]
 mod tests {
-    use knee_core::generator::{GeneratorSample, WorkerSample};
+    use knee_core::record::GeneratorPoint;
 
     use super::*;
 
     fn point(cpu: f64, lag: Nanos) -> Point {
-        let workers = vec![WorkerSample { cpu: 0.1, run_delay: None }, WorkerSample { cpu, run_delay: None }];
         Point {
             by_outcome: [100, 0, 0, 0, 0, 0],
             generator_lag_p99: Some(lag),
-            generator: GeneratorSample { workers, ..GeneratorSample::default() },
+            generator: GeneratorPoint { workers: 2, worker_cpu: Some(cpu), ..GeneratorPoint::default() },
             ..Point::default()
         }
     }

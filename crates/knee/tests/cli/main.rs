@@ -16,6 +16,7 @@ mod program;
 mod server;
 
 mod bad_input;
+mod big_record;
 mod compare;
 mod cut_off;
 mod demo;

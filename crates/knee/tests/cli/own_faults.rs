@@ -24,6 +24,12 @@ fn a_disk_that_fills_up_costs_the_record_and_not_the_run() {
     assert_eq!(finished.code, Some(1));
     let told = home.knee("report full.knee").run();
     assert!(told.stderr.contains("the record ends here, the run did not: file too large"), "{}", told.stderr);
+    assert!(
+        told.stdout.contains("the record ends before the run did: file too large [truncated]"),
+        "{}",
+        told.stdout
+    );
+    assert!(!told.stdout.contains("killed"), "{}", told.stdout);
     let run = home.report("full.knee");
     assert_eq!(run["ending"], "truncated");
     assert!(number(&run, "/requests/planned") < 300, "the disk was not full");
@@ -37,6 +43,80 @@ fn a_disk_that_is_full_from_the_start_leaves_no_half_written_record() {
     assert!(finished.stderr.contains("warning: this run is not saved: "), "{}", finished.stderr);
     assert!(finished.stdout.contains("20 planned = 20 ok"), "{}", finished.stdout);
     assert!(home.files().is_empty(), "{:?}", home.files());
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_the_record_of_a_script_and_not_its_run() {
+    let (home, server) = (Home::new(), Server::start());
+    let script = home.file(
+        "script.js",
+        "import http from 'k6/http';
+         export const options = { scenarios: { all: { executor: 'constant-arrival-rate', rate: 100,
+             duration: '3s', preAllocatedVUs: 4 } } };
+         export default function () { http.get(__ENV.URL); }",
+    );
+    for (blocks, error, files) in [
+        (4, "error: the record `full.knee` is incomplete: file too large", 2),
+        (0, "warning: this run is not saved: `full.knee`: file too large", 1),
+    ] {
+        let line = format!(
+            "trap '' XFSZ; ulimit -f {blocks}; exec \"$KNEE\" run --record full.knee -e URL=\"$1\" \"$0\""
+        );
+        let finished = home.shell(&line).arg(&script).arg(server.url("/")).run();
+        assert!(finished.stderr.contains(error), "{}", finished.stderr);
+        assert_eq!(finished.code, Some(i32::from(blocks > 0)), "{}", finished.stderr);
+        assert!(finished.stdout.contains("http_reqs"), "{}", finished.stdout);
+        assert_eq!(home.files().len(), files);
+        let _ = std::fs::remove_file(home.path("full.knee"));
+    }
+}
+
+#[test]
+fn a_changed_record_is_called_damaged_with_the_place_and_never_killed() {
+    let (home, server) = (Home::new(), Server::start());
+    let finished = home.knee("-q 100 -z 3s -c 4 --record whole.knee").arg(server.url("/")).run();
+    assert!(finished.stdout.contains("300 planned = 300 ok"), "{}", finished.stdout);
+    let whole = std::fs::read(home.path("whole.knee")).unwrap();
+    let starts = frames(&whole);
+    let (second, tail) = (starts[2], *starts.last().unwrap());
+    let mut flipped = whole.clone();
+    flipped[second + 40] ^= 4;
+    let mut longer = whole.clone();
+    longer[second + 2] ^= 0x10;
+    let mut appended = whole.clone();
+    appended.extend(b"more");
+    let mut headless = whole.clone();
+    headless[tail + 40] ^= 4;
+    for (bytes, place, missing) in [
+        (flipped, second, true),
+        (longer, second, true),
+        (appended, whole.len(), false),
+        (headless, tail, false),
+    ] {
+        home.file("changed.knee", bytes);
+        let told = home.knee("report changed.knee").run();
+        assert!(told.stdout.contains(&format!("the record is damaged at byte {place}")), "{}", told.stdout);
+        assert!(!told.stdout.contains("killed"), "{}", told.stdout);
+        assert_eq!(told.stdout.contains("an interval of the record is missing"), missing, "{}", told.stdout);
+        let run = home.report("changed.knee");
+        let codes: Vec<_> = run["warnings"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+        assert!(codes.contains(&&"damaged".into()), "{codes:?}");
+        assert!(number(&run, "/requests/planned") >= 190, "the other intervals are there");
+    }
+}
+
+/// Where the frames of a record begin.
+fn frames(record: &[u8]) -> Vec<usize> {
+    let mut starts = vec![12];
+    loop {
+        let start = starts[starts.len() - 1];
+        let length = u32::from_le_bytes(*record[start..].first_chunk().unwrap());
+        let next = start + 8 + length as usize;
+        if next == record.len() {
+            return starts;
+        }
+        starts.push(next);
+    }
 }
 
 #[cfg(target_os = "linux")]

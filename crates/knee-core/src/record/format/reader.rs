@@ -1,84 +1,63 @@
 //! Bytes to record, one frame at a time.
 //!
-//! Trusts nothing: limits lengths, compares checksums, checks contents by their types. Does not repair. The frames
-//! before a damaged one are returned before the error.
+//! Trusts nothing: limits lengths, compares checksums, checks contents by their types. Does not repair, but goes on
+//! behind a damaged frame if it finds the next one.
 
 use std::io::{self, Read};
 
 use serde::de::DeserializeOwned;
 
+use super::error::ReadError;
+use super::frames::{Frames, Step};
+use super::msgpack::{DECODED_BYTES_MAX, Values};
+use super::stored::StoredInterval;
+use super::unfit::Unfit;
+use super::window::Window;
 use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind};
 use crate::record::Head;
 
-/// Largest zstd window that a payload can ask for, as log2 of bytes. Follows from the limit of a frame.
-const WINDOW_LOG_MAX: u32 = 26;
-
-/// Why bytes are not a record, or not a whole one.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// Reading failed; try again, or check the disk.
-    #[error("cannot read the record: {0}")]
-    Io(#[from] io::Error),
-    /// The bytes do not begin like a record: the file is of another kind.
-    #[error("this is not a knee record")]
-    NotARecord,
-    /// Written by a later version of the program, which can read it.
-    #[error("the record has format version {0}, and this program reads versions up to {VERSION}")]
-    Version(u32),
-    /// The writer was killed before it had written the head: nothing was measured.
-    #[error("the record ends before its first frame is complete: nothing was measured")]
-    NoHead,
-    /// A frame in the middle does not match its checksum, or bytes follow the tail.
-    /// Everything before it has been read.
-    #[error("the record is damaged at byte {offset}")]
-    Damaged {
-        /// Where the frame begins.
-        offset: u64,
-    },
-    /// A frame matches its checksum, but its content does not match its kind: another program wrote it.
-    #[error("the frame at byte {offset} cannot be understood: {what}")]
-    Content {
-        /// Where the frame begins.
-        offset: u64,
-        /// Message of the decoder.
-        what: String,
-    },
-}
+/// Largest zstd window that a payload can ask for, as log2 of bytes. Writers use 2 MiB at the most.
+const WINDOW_LOG_MAX: u32 = 23;
 
 /// State of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// More frames can follow.
     Open,
-    /// The tail was read, and nothing follows it.
-    Complete,
-    /// The bytes ended without a tail.
-    Truncated,
-    /// An error was returned; nothing more is read.
-    Failed,
+    /// The tail was read; nothing must follow it.
+    Tail,
+    /// The journal has ended; nothing more is read.
+    Ended,
 }
 
-/// Reads one record, frame after frame. Needs the memory of one frame.
+/// Reads one record, frame after frame. Needs the memory of two frames: one packed, one unpacked.
 pub struct Reader<R: Read> {
     frames: Frames<R>,
     head: Head,
     state: State,
+    /// Whether the tail was read and all before it was as it was written.
+    complete: bool,
+    /// Length of the last payload that was unpacked.
+    content_bytes: usize,
 }
 
 impl<R: Read> Reader<R> {
-    /// Reads the first bytes and the head. The source should be buffered.
+    /// Reads the first bytes and the head.
     ///
     /// # Errors
     /// Any [`ReadError`].
-    pub fn new(mut source: R) -> Result<Self, ReadError> {
-        let offset = read_start(&mut source)?;
-        let mut frames = Frames { source, offset, frame: Vec::new(), packed: Vec::new() };
-        let Some(kind) = frames.next()? else { return Err(ReadError::NoHead) };
-        if kind != kind::HEAD {
-            return Err(ReadError::Damaged { offset });
+    pub fn new(source: R) -> Result<Self, ReadError> {
+        let mut window = Window::new(source);
+        read_start(&mut window)?;
+        let mut frames = Frames::new(window);
+        match frames.next()? {
+            Step::Frame(kind::HEAD) => {}
+            Step::Frame(_) => return Err(ReadError::Damaged { offset: frames.start() }),
+            Step::Damaged(offset) => return Err(ReadError::Damaged { offset }),
+            Step::End => return Err(ReadError::NoHead),
         }
-        let head = frames.content(offset)?;
-        Ok(Self { frames, head, state: State::Open })
+        let (head, content_bytes) = content(&frames)?;
+        Ok(Self { frames, head, state: State::Open, complete: true, content_bytes })
     }
 
     /// What was known before the first request.
@@ -86,64 +65,93 @@ impl<R: Read> Reader<R> {
         &self.head
     }
 
-    /// The next frame of a known kind; `None` at the end of the journal, and after an error.
+    /// The next frame of a known kind; `None` at the end of the journal.
     ///
     /// # Errors
-    /// `Io`, `Damaged` and `Content`. Frames returned before the error stay valid.
+    /// `Damaged` and `Content` for bytes that are no frame, or none that can be understood. They were passed over, and
+    /// reading can go on: the next call returns what is behind them. After `Io` and `Memory` nothing more is read.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, ReadError> {
-        if self.state != State::Open {
-            return Ok(None);
-        }
-        let result = self.read_known();
-        if result.is_err() {
-            self.state = State::Failed;
+        let result = match self.state {
+            State::Open => self.read_known(),
+            State::Tail => self.read_leftover(),
+            State::Ended => return Ok(None),
+        };
+        self.complete &= result.is_ok();
+        if matches!(result, Ok(None) | Err(ReadError::Io(_) | ReadError::Memory { .. })) {
+            self.state = State::Ended;
         }
         result
     }
 
-    /// Whether the tail was read and was the last thing in the source. Before the end: false.
+    /// Whether the tail was read, nothing follows it, and nothing before it is damaged. Before the end: false.
     pub fn is_complete(&self) -> bool {
-        self.state == State::Complete
+        self.state == State::Ended && self.complete
     }
 
-    /// How many bytes were read as whole frames.
+    /// How far whole frames were read.
     pub const fn offset(&self) -> u64 {
-        self.frames.offset
+        self.frames.end()
+    }
+
+    /// How many bytes the content of the last frame takes, unpacked.
+    pub const fn content_bytes(&self) -> usize {
+        self.content_bytes
     }
 
     fn read_known(&mut self) -> Result<Option<Frame>, ReadError> {
         loop {
-            let offset = self.frames.offset;
-            let Some(kind) = self.frames.next()? else {
-                self.state = State::Truncated;
-                return Ok(None);
+            let kind = match self.frames.next()? {
+                Step::Frame(kind) => kind,
+                Step::Damaged(offset) => return Err(ReadError::Damaged { offset }),
+                Step::End => {
+                    self.complete = false;
+                    return Ok(None);
+                }
             };
             match kind {
-                kind::INTERVAL => return Ok(Some(Frame::Interval(self.frames.content(offset)?))),
-                kind::NOTE => return Ok(Some(Frame::Note(self.frames.content(offset)?))),
-                kind::TAIL => return self.read_tail(offset),
-                // A second head: two records in one file.
-                kind::HEAD => return Err(ReadError::Damaged { offset }),
+                kind::INTERVAL => return self.read_interval().map(Some),
+                kind::NOTE => return Ok(Some(Frame::Note(self.content()?))),
+                kind::TAIL => {
+                    let tail = self.content()?;
+                    self.state = State::Tail;
+                    return Ok(Some(Frame::Tail(tail)));
+                }
+                kind::HEAD => {
+                    // A second head: two records in one file. What follows is of another run.
+                    self.state = State::Ended;
+                    return Err(ReadError::Damaged { offset: self.frames.start() });
+                }
                 // A kind of a later program that keeps this version: not for us.
                 _ => {}
             }
         }
     }
 
-    fn read_tail(&mut self, offset: u64) -> Result<Option<Frame>, ReadError> {
-        let tail = self.frames.content(offset)?;
-        if !self.frames.rest_is_void()? {
-            return Err(ReadError::Damaged { offset: self.frames.offset });
+    fn read_interval(&self) -> Result<Frame, ReadError> {
+        let interval = unpack(self.frames.payload(), FRAME_BYTES_MAX).and_then(StoredInterval::parse);
+        let unfit = |unfit| ReadError::of(unfit, self.frames.start(), FRAME_BYTES_MAX);
+        Ok(Frame::Interval(Box::new(interval.map_err(unfit)?)))
+    }
+
+    /// Behind the tail nothing but zeros is expected.
+    fn read_leftover(&mut self) -> Result<Option<Frame>, ReadError> {
+        self.state = State::Ended;
+        match self.frames.leftover()? {
+            Some(offset) => Err(ReadError::Damaged { offset }),
+            None => Ok(None),
         }
-        self.state = State::Complete;
-        Ok(Some(Frame::Tail(tail)))
+    }
+
+    fn content<T: DeserializeOwned>(&mut self) -> Result<T, ReadError> {
+        let (content, bytes) = content(&self.frames)?;
+        self.content_bytes = bytes;
+        Ok(content)
     }
 }
 
-/// Checks magic and version; returns how many bytes they take.
-fn read_start(source: &mut impl Read) -> Result<u64, ReadError> {
-    let mut start = Vec::new();
-    source.take(MAGIC.len() as u64 + 4).read_to_end(&mut start)?;
+/// Checks magic and version.
+fn read_start(window: &mut Window<impl Read>) -> Result<(), ReadError> {
+    let start = window.peek(MAGIC.len() + 4)?;
     let (magic, version) = start.split_at(start.len().min(MAGIC.len()));
     if magic.is_empty() || !MAGIC.starts_with(magic) {
         return Err(ReadError::NotARecord);
@@ -152,92 +160,43 @@ fn read_start(source: &mut impl Read) -> Result<u64, ReadError> {
     if !(1..=VERSION).contains(&version) {
         return Err(ReadError::Version(version));
     }
-    Ok(start.len() as u64)
+    window.pass(MAGIC.len() + 4);
+    Ok(())
 }
 
-/// Frames as bytes: their limits and checksums, not their meaning.
-struct Frames<R: Read> {
-    source: R,
-    /// End of the last whole frame.
-    offset: u64,
-    /// Kind and payload of the last whole frame.
-    frame: Vec<u8>,
-    packed: Vec<u8>,
+/// Unpacks and decodes the last frame; with it, the number of unpacked bytes.
+fn content<T: DeserializeOwned>(frames: &Frames<impl Read>) -> Result<(T, usize), ReadError> {
+    let content = unpack(frames.payload(), DECODED_BYTES_MAX)
+        .and_then(|bytes| Ok((Values::new(&bytes).decode()?, bytes.len())));
+    content.map_err(|unfit| ReadError::of(unfit, frames.start(), DECODED_BYTES_MAX))
 }
 
-impl<R: Read> Frames<R> {
-    /// Reads a whole frame and returns its kind; `None` where the journal ends: at the end of the
-    /// source, at a last frame that is torn or fails its checksum, or where a file system has
-    /// left nothing but zeros behind after a loss of power.
-    fn next(&mut self) -> Result<Option<u8>, ReadError> {
-        let damaged = ReadError::Damaged { offset: self.offset };
-        let mut prefix = [0; 8];
-        if read_up_to(&mut self.source, &mut prefix)? < prefix.len() {
-            return Ok(None);
+/// Unpacks a payload, to at most `limit` bytes.
+fn unpack(payload: &[u8], limit: usize) -> Result<Vec<u8>, Unfit> {
+    let unpacked = zstd::Decoder::with_buffer(payload).and_then(|mut decoder| {
+        decoder.window_log_max(WINDOW_LOG_MAX)?;
+        read_at_most(&mut decoder, limit + 1)
+    });
+    match unpacked {
+        Err(error) => Err(Unfit::Content(error.to_string())),
+        Ok(bytes) if bytes.len() > limit => {
+            Err(Unfit::memory(format!("a frame that unpacks to more than {limit} bytes")))
         }
-        let [l0, l1, l2, l3, checksum @ ..] = prefix;
-        let length = u32::from_le_bytes([l0, l1, l2, l3]) as usize;
-        if length == 0 || length > FRAME_BYTES_MAX {
-            let void = prefix == [0; 8] && self.rest_is_void()?;
-            return if void { Ok(None) } else { Err(damaged) };
-        }
-        // Grows with what arrives, not with what the length claims.
-        self.frame.clear();
-        (&mut self.source).take(length as u64).read_to_end(&mut self.frame)?;
-        if self.frame.len() < length {
-            return Ok(None);
-        }
-        if crc32fast::hash(&self.frame) != u32::from_le_bytes(checksum) {
-            return if self.rest_is_void()? { Ok(None) } else { Err(damaged) };
-        }
-        self.offset += (prefix.len() + length) as u64;
-        Ok(self.frame.first().copied())
-    }
-
-    /// Unpacks and decodes the last frame, which began at `offset`.
-    fn content<T: DeserializeOwned>(&mut self, offset: u64) -> Result<T, ReadError> {
-        let not_understood = |what: String| ReadError::Content { offset, what };
-        let payload = self.frame.get(1..).unwrap_or_default();
-        self.packed.clear();
-        let unpacked = zstd::Decoder::with_buffer(payload).and_then(|mut decoder| {
-            decoder.window_log_max(WINDOW_LOG_MAX)?;
-            decoder.take(FRAME_BYTES_MAX as u64 + 1).read_to_end(&mut self.packed)
-        });
-        match unpacked {
-            Err(error) => return Err(not_understood(error.to_string())),
-            Ok(bytes) if bytes > FRAME_BYTES_MAX => {
-                return Err(not_understood(format!("it unpacks to more than {FRAME_BYTES_MAX} bytes")));
-            }
-            Ok(_) => {}
-        }
-        rmp_serde::from_slice(&self.packed).map_err(|error| not_understood(error.to_string()))
-    }
-
-    /// Reads to the end or to the first byte that is not zero; returns whether all were zero.
-    fn rest_is_void(&mut self) -> io::Result<bool> {
-        let mut some = [0; 4096];
-        loop {
-            let read = read_up_to(&mut self.source, &mut some)?;
-            if some[..read].iter().any(|byte| *byte != 0) {
-                return Ok(false);
-            }
-            if read < some.len() {
-                return Ok(true);
-            }
-        }
+        Ok(bytes) => Ok(bytes),
     }
 }
 
-/// Fills `buffer` as far as the source reaches; returns the number of bytes.
-fn read_up_to(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match source.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+/// Reads up to `limit` bytes. Memory grows with what arrives and never beyond the limit.
+fn read_at_most(source: &mut impl Read, limit: usize) -> io::Result<Vec<u8>> {
+    const FIRST: usize = 16 << 10;
+    let mut bytes = Vec::new();
+    loop {
+        let filled = bytes.len();
+        let room = limit.min(FIRST.max(2 * filled));
+        bytes.reserve_exact(room - filled);
+        Read::by_ref(source).take((room - filled) as u64).read_to_end(&mut bytes)?;
+        if bytes.len() < room || room == limit {
+            return Ok(bytes);
         }
     }
-    Ok(filled)
 }

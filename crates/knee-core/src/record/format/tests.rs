@@ -69,15 +69,15 @@ fn record() -> (Vec<u8>, Vec<usize>) {
     (bytes, ends)
 }
 
-/// All frames up to the end of the journal, whether it is complete, and the error if one came.
+/// All frames that can be read, whether the journal is complete, and the first error if one came.
 fn read(bytes: &[u8]) -> Result<(Vec<Frame>, bool, Option<ReadError>), ReadError> {
     let mut reader = Reader::new(bytes)?;
-    let mut frames = Vec::new();
+    let (mut frames, mut first) = (Vec::new(), None);
     loop {
         match reader.next_frame() {
             Ok(Some(frame)) => frames.push(frame),
-            Ok(None) => return Ok((frames, reader.is_complete(), None)),
-            Err(error) => return Ok((frames, false, Some(error))),
+            Ok(None) => return Ok((frames, reader.is_complete(), first)),
+            Err(error) => drop(first.get_or_insert(error)),
         }
     }
 }
@@ -99,7 +99,8 @@ fn what_was_written_is_read_back_equal() {
     assert!(complete && error.is_none());
     assert_eq!(Reader::new(&*bytes).unwrap().head(), &head());
     assert_eq!(frames.len(), 5);
-    assert_eq!(frames[1], Frame::Interval(Box::new(interval(1))));
+    let Frame::Interval(stored) = &frames[1] else { panic!("{:?}", frames[1]) };
+    assert_eq!(stored.unpacked(), interval(1));
     assert!(matches!(&frames[3], Frame::Note(note) if note.text == "the disk is nearly full"));
     assert_eq!(frames[4], Frame::Tail(Box::new(tail(3))));
 }
@@ -135,23 +136,73 @@ fn zeros_behind_the_last_frame_are_the_end_of_the_journal() {
     }
 }
 
-#[test]
-fn damage_in_the_middle_is_named_with_its_place_and_spares_what_lies_before() {
-    let (mut bytes, ends) = record();
-    bytes[ends[2] + 20] ^= 1;
-    let (frames, _, error) = read(&bytes).unwrap();
-    assert_eq!(frames.len(), 1);
-    assert_eq!(error.unwrap().to_string(), format!("the record is damaged at byte {}", ends[2]));
+/// The record was changed in the second interval; everything else is still read.
+fn assert_only_the_second_interval_is_lost(bytes: &[u8], place: usize) {
+    let (whole, (frames, complete, error)) = (read(&record().0).unwrap().0, read(bytes).unwrap());
+    assert!(!complete && frames[0] == whole[0] && frames[1..] == whole[2..], "{} frames", frames.len());
+    assert_eq!(error.unwrap().to_string(), format!("the record is damaged at byte {place}"));
 }
 
 #[test]
-fn a_damaged_last_frame_is_the_end_of_the_journal() {
-    let (mut bytes, _) = record();
-    let last = bytes.len() - 1;
-    bytes[last] ^= 1;
-    let (frames, complete, error) = read(&bytes).unwrap();
-    assert!(!complete && error.is_none());
-    assert_eq!(frames.len(), 4);
+fn damage_in_the_middle_is_named_with_its_place_and_spares_all_other_frames() {
+    let (bytes, ends) = record();
+    for place in [ends[2] + 4, ends[2] + 8, ends[2] + 9, ends[2] + 20, ends[3] - 1] {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 1;
+        assert_only_the_second_interval_is_lost(&damaged, ends[2]);
+    }
+}
+
+#[test]
+fn a_changed_length_is_damage_and_no_end_of_the_journal() {
+    let (bytes, ends) = record();
+    let length = u32::from_le_bytes(*bytes[ends[2]..].first_chunk().unwrap());
+    for changed in [0, 1, length - 1, length + 1, length + 200, length + (1 << 20), u32::MAX] {
+        let mut damaged = bytes.clone();
+        damaged[ends[2]..ends[2] + 4].copy_from_slice(&changed.to_le_bytes());
+        assert_only_the_second_interval_is_lost(&damaged, ends[2]);
+    }
+}
+
+#[test]
+fn bytes_that_are_missing_or_inserted_cost_the_frames_that_they_belong_to() {
+    let (bytes, ends) = record();
+    let mut shorter = bytes.clone();
+    shorter.drain(ends[2] + 30..ends[2] + 50);
+    assert_only_the_second_interval_is_lost(&shorter, ends[2]);
+    let mut longer = bytes.clone();
+    longer.splice(ends[2] + 30..ends[2] + 30, *b"a line of an editor\n");
+    assert_only_the_second_interval_is_lost(&longer, ends[2]);
+    let mut between = bytes;
+    between.splice(ends[2]..ends[2], *b"a line of an editor\n");
+    let (frames, complete, error) = read(&between).unwrap();
+    assert!(!complete && matches!(error, Some(ReadError::Damaged { offset }) if offset == ends[2] as u64));
+    assert_eq!(frames.len(), 5);
+}
+
+#[test]
+fn a_damaged_last_frame_is_damage_and_not_the_end_of_the_journal() {
+    let (bytes, ends) = record();
+    let start = ends[ends.len() - 2];
+    for place in [start, start + 2, start + 4, start + 8, start + 30, bytes.len() - 1] {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 1;
+        let (frames, complete, error) = read(&damaged).unwrap();
+        assert_eq!((frames.len(), complete), (4, false));
+        assert_eq!(error.unwrap().to_string(), format!("the record is damaged at byte {start}"));
+    }
+}
+
+#[test]
+fn a_file_full_of_possible_beginnings_of_frames_is_read_in_reasonable_time() {
+    let (mut bytes, ends) = record();
+    bytes.truncate(ends[1]);
+    // Each claims to be a frame of up to 64 MiB.
+    let mut claim = (64_u32 << 20).to_le_bytes().to_vec();
+    claim.extend([9, 9, 9, 9, kind::INTERVAL, 0x28, 0xb5, 0x2f, 0xfd]);
+    bytes.extend(claim.repeat(1 << 20));
+    let (frames, complete, _) = read(&bytes).unwrap();
+    assert!(frames.is_empty() && !complete);
 }
 
 #[test]
@@ -198,9 +249,7 @@ fn a_length_beyond_the_limit_is_refused_before_anything_is_read() {
     let (mut bytes, ends) = record();
     let length = u32::try_from(FRAME_BYTES_MAX + 1).unwrap();
     bytes[ends[2]..ends[2] + 4].copy_from_slice(&length.to_le_bytes());
-    let (frames, _, error) = read(&bytes).unwrap();
-    assert_eq!(frames.len(), 1);
-    assert!(matches!(error, Some(ReadError::Damaged { offset }) if offset == ends[2] as u64));
+    assert_only_the_second_interval_is_lost(&bytes, ends[2]);
 }
 
 #[test]
@@ -210,8 +259,29 @@ fn a_bomb_is_cut_off_at_the_limit() {
     assert!(bomb.len() < 16_384);
     bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &bomb));
     let (_, _, error) = read(&bytes).unwrap();
-    let text = error.unwrap().to_string();
-    assert!(text.ends_with("it unpacks to more than 67108864 bytes"), "{text}");
+    let place = ends[1];
+    let text = format!(
+        "this record needs more memory than 64 MiB, at byte {place}: a frame that unpacks to more than"
+    );
+    assert!(error.unwrap().to_string().starts_with(&text));
+}
+
+#[test]
+fn a_histogram_whose_values_lie_outside_of_its_ends_is_an_error() {
+    for (min, max, bucket) in [(6, 9, 5), (1, 4, 5), (9, 1, 5)] {
+        let times = serde_json::json!({
+            "count": 1, "overflow": 0, "sum": [0, 5], "min": min, "max": max, "gaps_and_counts": [bucket, 1],
+        });
+        let interval = serde_json::json!({
+            "from": 0, "to": 1, "measured": { "endpoints": [{ "lag": &times }] },
+        });
+        let payload = zstd::bulk::compress(&rmp_serde::to_vec_named(&interval).unwrap(), 3).unwrap();
+        let (mut bytes, ends) = record();
+        bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &payload));
+        let error = read(&bytes).unwrap().2.unwrap().to_string();
+        assert!(error.ends_with("a histogram contradicts itself"), "{error}");
+        assert!(serde_json::from_value::<crate::histogram::Histogram>(times).is_err());
+    }
 }
 
 #[test]
@@ -230,8 +300,9 @@ fn nothing_can_follow_the_tail() {
     let again = bytes[ends[1]..ends[2]].to_vec();
     bytes.extend(again);
     let (frames, complete, error) = read(&bytes).unwrap();
-    assert_eq!((frames.len(), complete), (4, false));
-    assert!(matches!(error, Some(ReadError::Damaged { .. })));
+    assert_eq!((frames.len(), complete), (5, false));
+    let end = ends[ends.len() - 1] as u64;
+    assert!(matches!(error, Some(ReadError::Damaged { offset }) if offset == end));
 }
 
 #[test]

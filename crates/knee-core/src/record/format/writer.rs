@@ -66,14 +66,27 @@ impl<W: Write> Writer<W> {
         self.intervals
     }
 
-    /// Ends the record and returns the sink, for syncing.
+    /// Ends the record. Nothing must be written after that.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn end(&mut self, tail: &Tail) -> io::Result<()> {
+        self.write(&[], kind::TAIL, tail)?;
+        self.sink.flush()
+    }
+
+    /// Ends the record and returns the sink.
     ///
     /// # Errors
     /// Those of the sink.
     pub fn tail(mut self, tail: &Tail) -> io::Result<W> {
-        self.write(&[], kind::TAIL, tail)?;
-        self.sink.flush()?;
+        self.end(tail)?;
         Ok(self.sink)
+    }
+
+    /// The sink, with everything that was written.
+    pub fn into_sink(self) -> W {
+        self.sink
     }
 
     /// Writes `start` and one frame in a single `write_all`, so that only the last frame can be torn.

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::generator::{LoopLag, WorkerSample};
-use crate::outcome::Fault;
+use crate::outcome::{Fault, Outcome};
 use crate::plan::{Executor, Plan, Scenario, Stop};
-use crate::record::format::Writer;
+use crate::record::format::{GAVE_UP, Note, ReadError, Reader, Writer};
 use crate::record::{Build, Machine};
 use crate::schedule::{Arrivals, Curve};
 use crate::tally::EndpointTally;
@@ -293,16 +293,66 @@ fn a_validity_once_given_stands() {
     assert_eq!(read(&*bytes).unwrap().run.validity, validity);
 }
 
+/// Where each frame of a record begins; the head first.
+fn places(bytes: &[u8]) -> Vec<usize> {
+    let mut places = vec![12];
+    while let Some(length) = bytes.get(places[places.len() - 1]..).and_then(|rest| rest.first_chunk()) {
+        places.push(places[places.len() - 1] + 8 + u32::from_le_bytes(*length) as usize);
+    }
+    places
+}
+
 #[test]
-fn a_damaged_record_tells_what_lies_before_the_damage_and_where_it_is() {
+fn a_damaged_interval_is_missing_and_the_record_is_called_damaged_with_the_place() {
     let (mut bytes, _) = written(5, 5);
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 0x10;
-    let reading = read(&*bytes).unwrap();
-    assert!(matches!(reading.damage, Some(ReadError::Damaged { .. })));
-    assert_eq!(reading.run.ending, Ending::Truncated);
-    assert!(!reading.run.series.is_empty() && reading.run.series.len() < 5);
-    assert!(reading.run.validity.notes.iter().any(|note| note.starts_with("the record is damaged at byte")));
+    let place = places(&bytes)[3];
+    bytes[place + 20] ^= 0x10;
+    let Reading { run, damage, .. } = read(&*bytes).unwrap();
+    assert!(matches!(damage, Some(ReadError::Damaged { .. })));
+    assert_eq!(
+        (&run.ending, run.series.len(), run.validity.validity),
+        (&Ending::Completed, 4, Validity::Invalid)
+    );
+    assert_eq!(codes(&run), ["intervals", "damaged"]);
+    assert_eq!(run.validity.warnings[0].message, "an interval of the record is missing");
+    assert_eq!(run.validity.warnings[1].message, format!("the record is damaged at byte {place}"));
+}
+
+#[test]
+fn bytes_behind_the_end_make_a_record_suspect_and_cost_nothing() {
+    let (mut bytes, whole) = written(5, 5);
+    bytes.extend(b"\nappended");
+    let run = read(&*bytes).unwrap().run;
+    assert_eq!((&run.ending, &run.measured), (&Ending::Completed, &whole.measured));
+    assert_eq!((run.validity.validity, codes(&run)), (Validity::Suspect, vec!["damaged"]));
+}
+
+#[test]
+fn a_record_that_lost_its_end_to_damage_is_not_called_one_of_a_killed_program() {
+    let (mut bytes, _) = written(5, 5);
+    let places = places(&bytes);
+    // The third interval and the tail.
+    for place in [places[3], places[6]] {
+        bytes[place + 20] ^= 0x10;
+    }
+    let run = read(&*bytes).unwrap().run;
+    assert_eq!((&run.ending, run.series.len()), (&Ending::Truncated, 4));
+    assert_eq!(codes(&run), ["intervals", "damaged"]);
+    let told = format!("the record is damaged in 2 places, first at byte {}", places[3]);
+    assert_eq!(run.validity.warnings[1].message, told);
+}
+
+#[test]
+fn a_record_whose_writer_gave_up_says_why() {
+    let head = head(1_000.0, 0, 5);
+    let mut writer = Writer::new(Vec::new(), &head).unwrap();
+    writer.interval(&second(0, 1_000, 1_000, 20)).unwrap();
+    let text = format!("{GAVE_UP}no space left on device");
+    writer.note(&Note { at: SECOND, text }).unwrap();
+    let run = read(&*writer.into_sink()).unwrap().run;
+    assert_eq!(codes(&run), ["truncated"]);
+    let told = "the record ends before the run did: no space left on device";
+    assert_eq!(run.validity.warnings[0].message, told);
 }
 
 #[test]
@@ -441,7 +491,6 @@ fn a_pause_inside_an_interval_of_a_closed_load_is_suspect() {
     let run = folded(head, &intervals).end(Ending::Completed);
     assert_eq!(codes(&run), ["stall"]);
     assert_eq!(run.validity.diagnostics.generator.paused, Nanos::from_millis(300));
-    assert!(run.series.iter().all(|point| point.generator.loop_lag.is_none()), "lines over time stay small");
 }
 
 #[test]
@@ -488,4 +537,55 @@ fn many_workers_on_few_cpus_saturate_them_together() {
         folded(head, &intervals).end(Ending::Completed).validity.diagnostics.generator.worker_cpu_saturated
     };
     assert_eq!((saturated(1), saturated(2)), (Some(1.0), Some(0.0)));
+}
+
+/// A record of twenty endpoints whose response times spread over six doublings, three seconds long.
+fn wide() -> Vec<u8> {
+    let head = head(2_000.0, 0, 3);
+    let mut writer = Writer::new(Vec::new(), &head).unwrap();
+    let mut builder = RunBuilder::new(head);
+    for number in 0..3 {
+        let mut interval = second(number, 0, 0, 0);
+        for id in 0..20 {
+            let endpoint = interval.measured.endpoint_mut(EndpointId(id));
+            endpoint.planned = 100;
+            let ok = &mut endpoint.outcomes[Outcome::Ok as usize];
+            (0..100).for_each(|k| ok.response.record(Nanos(1_000_000 + number * 7_919 + k * k * 6_007)));
+        }
+        writer.interval(&interval).unwrap();
+        builder.add(&interval);
+    }
+    let run = builder.end(Ending::Completed);
+    let tail = Tail { ending: Ending::Completed, stopped: None, validity: run.validity, intervals: 3 };
+    writer.tail(&tail).unwrap()
+}
+
+#[test]
+fn a_large_record_is_read_in_little_memory_with_exact_totals_and_coarser_endpoints() {
+    let bytes = wide();
+    let exact = read(&*bytes).unwrap().run;
+    let Reading { run, damage, .. } = read_within(&*bytes, 6_600_000).unwrap();
+    assert!(damage.is_none());
+    assert_eq!(run.measured.all(), exact.measured.all());
+    assert_eq!(run.measured.accounting(), exact.measured.accounting());
+    assert_eq!((run.series, run.validity.validity), (exact.series, exact.validity.validity));
+    let told = &run.validity.notes[exact.validity.notes.len()];
+    assert!(told.starts_with("the record is large: times of single endpoints are rounded up"), "{told}");
+    for (coarse, exact) in run.measured.endpoints.iter().zip(&exact.measured.endpoints) {
+        assert_eq!((coarse.planned, coarse.accounting()), (exact.planned, exact.accounting()));
+        let [coarse, exact] = [coarse, exact].map(|endpoint| &endpoint.outcomes[0].response);
+        assert_eq!((coarse.min(), coarse.max(), coarse.mean()), (exact.min(), exact.max(), exact.mean()));
+        let [coarse, exact] = [coarse, exact].map(|histogram| histogram.quantile(0.9).unwrap());
+        assert!(coarse >= exact && coarse.0 - exact.0 <= exact.0 / 16, "{coarse} for {exact}");
+    }
+}
+
+#[test]
+fn a_record_that_needs_too_much_memory_is_refused_with_the_place() {
+    let bytes = wide();
+    let error = read_within(&*bytes, 6_300_000).unwrap_err();
+    let place = Reader::new(&*bytes).unwrap().offset();
+    let text = format!("this record needs more memory than 6 MiB, at byte {place}: ");
+    assert!(error.to_string().starts_with(&text), "{error}");
+    assert!(matches!(read_within(&*bytes, 1_000), Err(ReadError::Memory { offset: _, .. })));
 }

@@ -23,7 +23,9 @@ impl Rated for Evidence {
     fn find(diagnostics: &Diagnostics) -> Option<Self> {
         let (planned, unaccounted) =
             (diagnostics.requests.accounting.planned, diagnostics.requests.unaccounted);
-        (unaccounted > 0).then_some(Self { planned, unaccounted })
+        // A record that lost intervals lacks requests, which is no miscount.
+        let whole = diagnostics.run.damaged.is_none() && diagnostics.run.intervals_lost == 0;
+        (unaccounted > 0 && whole).then_some(Self { planned, unaccounted })
     }
 
     fn validity(&self) -> Option<Validity> {
@@ -41,11 +43,18 @@ impl Rated for Evidence {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::Diagnostics;
     use super::super::testing::{INVALID, changed};
 
     #[test]
     fn a_single_unaccounted_request_makes_the_run_invalid() {
         assert_eq!(changed("books", |d| d.requests.unaccounted = 0), None);
         assert_eq!(changed("books", |d| d.requests.unaccounted = 1), INVALID);
+    }
+
+    #[test]
+    fn requests_that_lost_intervals_of_a_record_had_are_no_miscount() {
+        let lost = |d: &mut Diagnostics| (d.requests.unaccounted, d.run.intervals_lost) = (1, 1);
+        assert_eq!(changed("books", lost), None);
     }
 }

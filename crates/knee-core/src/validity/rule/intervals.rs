@@ -29,7 +29,10 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("{} intervals of the record are missing", count(self.lost))
+        match self.lost {
+            1 => "an interval of the record is missing".to_owned(),
+            lost => format!("{} intervals of the record are missing", count(lost)),
+        }
     }
 }
 

@@ -1,14 +1,25 @@
-//! One interval of the series, as JSON.
+//! The series, as JSON: one member per interval, made while it is written.
 
 use knee_core::outcome::Outcome;
-use serde::Serialize;
+use knee_core::record::Point;
+use serde::{Serialize, Serializer};
 
 use crate::json::figure::{finite, millis, reading, seconds};
 use crate::view::moment::Moment;
 use crate::view::reading::Reading;
 
+/// All intervals, in order.
+#[derive(Debug)]
+pub struct Series<'v>(pub &'v [Point]);
+
+impl Serialize for Series<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|point| Interval::of(&Moment::of(point))))
+    }
+}
+
 #[derive(Debug, Serialize)]
-pub struct Interval {
+struct Interval {
     from_s: f64,
     to_s: f64,
     warm_up: bool,
@@ -50,7 +61,7 @@ impl IntervalTimes {
 }
 
 impl Interval {
-    pub fn of(moment: &Moment) -> Self {
+    fn of(moment: &Moment) -> Self {
         let point = &moment.point;
         let count = |outcome: Outcome| point.by_outcome[outcome as usize];
         Self {

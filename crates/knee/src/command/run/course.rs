@@ -30,8 +30,8 @@ use super::watch::{Watch, Watched};
 use crate::args::RunReportFlags;
 use crate::command::build;
 use crate::command::failed::{Failed, failed, refused};
-use crate::command::incomplete;
-use crate::command::journal::{FileJournal, Trouble};
+use crate::command::journal::{self, Record};
+use crate::command::{INCOMPLETE, INCOMPLETE_TRIAL};
 use crate::exit::Exit;
 use crate::live::{self, Live};
 use crate::problem::{Problem, on_one_line, printable, reason};
@@ -70,12 +70,6 @@ pub(super) struct Taken {
     record: Option<Record>,
 }
 
-/// A record that was written.
-struct Record {
-    path: PathBuf,
-    trouble: Trouble,
-}
-
 impl Job<'_> {
     /// Runs `setup`, the load and `teardown`; samples go to their outputs meanwhile.
     pub(super) fn course(&self, narrate: fn(&str)) -> Result<Course, Failed> {
@@ -109,8 +103,7 @@ impl Job<'_> {
             Ok(data) => {
                 let load = Arc::new(self.load(data.clone(), &control, view));
                 let Taken { run, record } = self.measure(&load, &control, narrate)?;
-                course.incomplete =
-                    record.and_then(|record| Some(incomplete(&record.path, &record.trouble.get()?)));
+                course.incomplete = record.and_then(|record| record.problem(INCOMPLETE));
                 if run.ending == Ending::Completed {
                     load.drop_rest(&*view.observer(), clock.now());
                 }
@@ -313,8 +306,11 @@ impl Job<'_> {
         control: &Control,
         narrate: fn(&str),
     ) -> Result<(Run, Option<PathBuf>), Failed> {
-        self.take_as(Kind::Trial, plan, progress, load, control, narrate)
-            .map(|Taken { run, record }| (run, record.map(|record| record.path)))
+        let Taken { run, record } = self.take_as(Kind::Trial, plan, progress, load, control, narrate)?;
+        if let Some(problem) = record.as_ref().and_then(|record| record.problem(INCOMPLETE_TRIAL)) {
+            return Err(failed(problem));
+        }
+        Ok((run, record.map(|record| record.path)))
     }
 
     /// Makes the run of a plan and saves its record.
@@ -340,23 +336,17 @@ impl Job<'_> {
         let store = Store::of_process().map(|store| store.of_kind(kind));
         let named = self.args.report.record.as_deref();
         let record = store::open_record(named, store.as_ref(), head.started, "script").map_err(refused)?;
-        let record = record.map_err(|warning| narrate(&format!("warning: {warning}"))).ok();
-        let saved = record.and_then(|record| {
-            let journal = FileJournal::begin(record.file, &head).ok()?;
-            if !self.args.report.quiet {
-                narrate(&format!("record: {}", on_one_line(&record.path.display().to_string())));
-            }
-            let trouble = journal.trouble();
-            Some((Box::new(journal) as Box<_>, Record { path: record.path, trouble }))
-        });
-        let (journal, record) = saved.unzip();
+        let (journal, record) = journal::begin(record, &head, narrate).unzip();
+        if let Some(record) = record.as_ref().filter(|_| !self.args.report.quiet) {
+            narrate(&format!("record: {}", on_one_line(&record.path.display().to_string())));
+        }
         let (sender, events) = sync_channel(live::BACKLOG);
         if matches!(progress, Progress::Screen { .. }) {
             self.lines.hold();
         }
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
-        let listeners = Listeners { journal, events: vec![sender] };
-        self.lines.detach();
+        let listeners =
+            Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
         let run = run::run(head, load, &self.way, control, listeners);
         self.lines.attach(narrate);
         let warnings = live.finish();

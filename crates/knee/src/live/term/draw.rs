@@ -143,9 +143,9 @@ fn progress_label(screen: &Screen, now: Nanos, share: f64, left: Option<Nanos>) 
 fn generator_line(screen: &Screen) -> Line<'static> {
     let Some(last) = &screen.last else { return Line::from("") };
     let lag = time_or_dash(last.generator_lag_p99, screen.unit);
-    let cpu = last.generator.busiest().map_or_else(
+    let cpu = last.generator.worker_cpu.map_or_else(
         || "CPU -".to_owned(),
-        |cpu| match last.generator.workers.len() {
+        |cpu| match last.generator.workers {
             1 => format!("CPU {}", percent(cpu)),
             workers => format!("CPU {} (busiest of {workers})", percent(cpu)),
         },

@@ -1,0 +1,162 @@
+//! Records that ask for much memory: malicious ones of a few kilobytes, and those of long runs with many endpoints.
+//!
+//! Every command here runs with a limit of 512 MiB on its data. A process that asks for more dies.
+
+use serde_json::{Value, json};
+
+use crate::program::{Finished, Home};
+
+const V1: &[u8] = include_bytes!("../../../knee-core/tests/fixtures/v1.knee");
+
+const HEAD: u8 = 1;
+const INTERVAL: u8 = 2;
+const NOTE: u8 = 3;
+
+/// A frame of version 1.
+fn frame(kind: u8, content: &[u8]) -> Vec<u8> {
+    let mut body = vec![kind];
+    body.extend(zstd::bulk::compress(content, 3).unwrap());
+    let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
+    bytes.extend(crc32fast::hash(&body).to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// The content of the fixture's head.
+fn head() -> Value {
+    let length = u32::from_le_bytes(V1[12..16].try_into().unwrap()) as usize;
+    rmp_serde::from_slice(&zstd::decode_all(&V1[21..20 + length]).unwrap()).unwrap()
+}
+
+/// A record of version 1 with this head and these frames.
+fn record(head: &[u8], frames: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = V1[..12].to_vec();
+    bytes.extend(frame(HEAD, head));
+    bytes.extend(frames.concat());
+    bytes
+}
+
+fn packed(value: &Value) -> Vec<u8> {
+    rmp_serde::to_vec_named(value).unwrap()
+}
+
+/// `value` with a list of `count` times `item` in the place of the text `LIST`.
+fn with_list(value: &Value, count: u32, item: &Value) -> Vec<u8> {
+    let (bytes, item) = (packed(value), packed(item));
+    let mark = packed(&json!("LIST"));
+    let at = bytes.windows(mark.len()).position(|bytes| bytes == mark).unwrap();
+    let mut list = vec![0xdd];
+    list.extend(count.to_be_bytes());
+    list.extend(item.repeat(count as usize));
+    [&bytes[..at], &list, &bytes[at + mark.len()..]].concat()
+}
+
+/// A histogram of one value in each of these buckets, `gap` buckets apart; the first is below 1,024 ns.
+fn histogram(first: u64, buckets: u64, gap: u64) -> Value {
+    let last = first + (buckets - 1) * (gap + 1);
+    let max = if last < 1_024 { last } else { (1_024 + last % 1_024) << (last / 1_024 - 1) };
+    let pairs = (0..buckets).flat_map(|bucket| [if bucket == 0 { first } else { gap }, 1]);
+    json!({
+        "count": buckets, "overflow": 0, "sum": [0, buckets * first], "min": first, "max": max,
+        "gaps_and_counts": pairs.collect::<Vec<u64>>(),
+    })
+}
+
+/// An endpoint with all twenty histograms.
+fn endpoint(histogram: &Value) -> Value {
+    let both = json!({ "response": histogram, "service": histogram });
+    let count = histogram["count"].as_u64().unwrap();
+    json!({
+        "planned": 6 * count, "outcomes": vec![&both; 6], "phases": vec![histogram; 6], "lag": histogram,
+        "own_lag": histogram, "status": [[200, count], [503, count]],
+    })
+}
+
+fn interval(second: u64, endpoints: u32, endpoint: &Value) -> Vec<u8> {
+    let second_ns = 1_000_000_000;
+    let interval = json!({
+        "from": (second + 1) * second_ns, "to": (second + 2) * second_ns, "measured": { "endpoints": "LIST" },
+    });
+    frame(INTERVAL, &with_list(&interval, endpoints, endpoint))
+}
+
+/// What `knee report` says of these bytes, with 512 MiB of memory.
+fn reported(home: &Home, bytes: &[u8], format: &str) -> Finished {
+    let record = home.file("big.knee", bytes);
+    let script = "ulimit -d 524288; exec \"$KNEE\" report \"$0\" --format \"$1\" -o \"$2\"";
+    home.shell(script).arg(record).arg(format).arg(home.path("result")).run()
+}
+
+fn assert_refused(bytes: &[u8], what: &str) {
+    let finished = reported(&Home::new(), bytes, "text");
+    assert_eq!(finished.code, Some(104), "{}", finished.stderr);
+    assert!(finished.stderr.contains("this record needs more memory than "), "{}", finished.stderr);
+    assert!(finished.stderr.contains(what), "{}", finished.stderr);
+}
+
+#[test]
+fn a_malicious_record_is_refused_before_it_fills_the_memory() {
+    let (plain, one) = (packed(&head()), endpoint(&histogram(5, 1, 0)));
+    assert_refused(&record(&plain, &[interval(0, 30_000, &one)]), "30000 endpoints");
+    // Below the limit of an interval, above that of the whole run.
+    assert_refused(&record(&plain, &[interval(0, 9_999, &one)]), "endpoints in 0 intervals");
+
+    let mut many = head();
+    many["plan"]["endpoints"] = json!("LIST");
+    let many = with_list(&many, 3_000_000, &json!({ "name": "x" }));
+    assert_refused(&record(&many, &[]), "at byte 12");
+
+    let note = frame(NOTE, &packed(&json!({ "at": 5, "text": "x".repeat((64 << 20) - 100) })));
+    assert_refused(&record(&plain, &vec![note; 1_000]), "a frame that unpacks to more than");
+
+    let workers = json!({ "from": 1, "to": 2, "instrument": { "workers": "LIST", "wall_drift_ns": 0 } });
+    let workers = with_list(&workers, 3_000_000, &json!([0.5, null]));
+    assert_refused(&record(&plain, &vec![frame(INTERVAL, &workers); 10]), "values in");
+}
+
+#[test]
+fn long_notes_are_cut() {
+    let home = Home::new();
+    let note = frame(NOTE, &packed(&json!({ "at": 5, "text": "x".repeat(15 << 20) })));
+    let finished = reported(&home, &record(&packed(&head()), &vec![note; 40]), "text");
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let lines: Vec<&str> = finished.stderr.lines().collect();
+    assert_eq!(lines.len(), 40);
+    assert!(lines.iter().all(|line| line.chars().count() < 1_100 && line.ends_with('…')));
+}
+
+#[test]
+fn a_run_with_a_thousand_endpoints_and_full_histograms_is_readable_in_every_format() {
+    let home = Home::new();
+    // A value in each page of a histogram, so that each takes 20 KB in memory: 400 MB together.
+    let seconds: Vec<_> =
+        (0..3).map(|second| interval(second, 1_000, &endpoint(&histogram(second, 120, 20)))).collect();
+    let bytes = record(&packed(&head()), &seconds);
+    for format in ["text", "csv", "oha-json", "locust-csv", "json"] {
+        let finished = reported(&home, &bytes, format);
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{format}");
+    }
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(home.path("result")).unwrap()).unwrap();
+    assert_eq!(run["requests"]["ok"], 3 * 1_000 * 120);
+    assert_eq!(run["endpoints"].as_array().unwrap().len(), 1_000);
+    assert_eq!(run["endpoints"][999]["requests"]["ok"], 3 * 120);
+    let notes = run["notes"].to_string();
+    assert!(notes.contains("the record is large: times of single endpoints are rounded up"), "{notes}");
+}
+
+#[test]
+fn a_day_of_seconds_is_readable() {
+    let home = Home::new();
+    let times = histogram(5, 3, 40);
+    let endpoint = json!({
+        "planned": 3, "own_lag": times, "status": [[200, 3]],
+        "outcomes": [{ "response": times, "service": times }, {}, {}, {}, {}, {}],
+    });
+    let second = interval(0, 1, &endpoint);
+    let mut bytes = record(&packed(&head()), &[]);
+    bytes.extend(second.repeat(86_400));
+    let finished = reported(&home, &bytes, "json");
+    assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""));
+    let result = std::fs::read_to_string(home.path("result")).unwrap();
+    assert_eq!(result.lines().filter(|line| line.contains("\"from_s\"")).count(), 86_400);
+}
