@@ -347,6 +347,7 @@ impl Job<'_> {
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners =
             Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
+        self.lines.detach();
         let run = run::run(head, load, &self.way, control, listeners);
         self.lines.attach(narrate);
         let warnings = live.finish();
