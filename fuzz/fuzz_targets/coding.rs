@@ -5,7 +5,9 @@
 
 #![no_main]
 
-use knee_engine::http::decode::Decoder;
+use std::rc::Rc;
+
+use knee_engine::http::decode::Decoders;
 use libfuzzer_sys::fuzz_target;
 
 /// Most decoded bytes of a body here.
@@ -20,6 +22,6 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn decoded(coding: &[u8], body: &[u8], size: usize) -> bool {
-    let Some(mut decoder) = Decoder::new(coding, LIMIT) else { return false };
+    let Some(mut decoder) = Rc::new(Decoders::default()).decoder(coding, LIMIT) else { return false };
     body.chunks(size).all(|piece| decoder.feed(piece).is_ok()) && decoder.finish().is_ok()
 }

@@ -18,6 +18,8 @@ pub mod request;
 
 pub mod origin;
 
+pub mod addresses;
+
 pub mod peer;
 
 pub mod host_rules;

@@ -16,8 +16,7 @@ use url::Url;
 
 use crate::executor::{Iteration, User};
 use crate::http::client::{Client, ClientRequest, Fetched};
-use crate::http::decode::Decoder;
-use crate::http::memory::MemoryBudget;
+use crate::http::decode::{Decoder, Decoders};
 use crate::http::origin::{Origin, RedirectScope};
 use crate::http::redirect::FollowRedirects;
 use crate::http::request::{Defaults, Prepared, serialize};
@@ -160,23 +159,22 @@ pub struct HttpUser {
 
 impl User for HttpUser {
     async fn iterate(&mut self, iteration: Iteration) -> Nanos {
-        let set = self.set.clone();
-        let ready = set.choose(&mut self.random);
+        // Field by field: a clone of the set would be counted in memory that all workers share.
+        let Self { set, client, recorder, random, .. } = self;
+        let ready = set.choose(random);
         let body = match ready.prepared.len() {
             1 => 0,
-            several => self.random.random_range(0..several),
+            several => random.random_range(0..several),
         };
         let endpoint = ready.template.endpoint;
-        let flight = self.recorder.borrow_mut().begin(endpoint, iteration.due, iteration.earliest);
+        let flight = recorder.borrow_mut().begin(endpoint, iteration.due, iteration.earliest);
         let request = ClientRequest {
             origin: &ready.origin,
             prepared: &ready.prepared[body],
             follow: Some(ready.follow(body, &set.scope)),
         };
-        let mut sink = Verifier::new(self.client.settings(), self.client.memory().clone());
-        let recorder = &self.recorder;
-        let fetched =
-            self.client.fetch(request, &mut sink, |at| recorder.borrow_mut().sent(flight, at)).await;
+        let mut sink = Verifier::new(client.settings(), client.decoders().clone());
+        let fetched = client.fetch(request, &mut sink, |at| recorder.borrow_mut().sent(flight, at)).await;
         self.record(flight, &fetched, &sink);
         // A time limit is noticed a little after it has passed. Until then the user was not free.
         let free = if fetched.outcome() == Outcome::Timeout { self.client.now() } else { fetched.done };
@@ -243,18 +241,18 @@ struct Verifier {
     length: u64,
     decode: bool,
     decoded_max: u64,
-    memory: Rc<MemoryBudget>,
+    decoders: Rc<Decoders>,
     decoder: Option<Decoder>,
 }
 
 impl Verifier {
-    fn new(settings: &Settings, memory: Rc<MemoryBudget>) -> Self {
+    fn new(settings: &Settings, decoders: Rc<Decoders>) -> Self {
         Self {
             checksum: crc32fast::Hasher::new(),
             length: 0,
             decode: settings.decode,
             decoded_max: settings.decoded_max,
-            memory,
+            decoders,
             decoder: None,
         }
     }
@@ -273,7 +271,7 @@ impl Sink for Verifier {
                 .headers
                 .iter()
                 .find(|line| line.name.len() == 16 && line.name.eq_ignore_ascii_case("content-encoding"));
-            self.decoder = encoding.and_then(|line| Decoder::new(line.value, self.decoded_max, &self.memory));
+            self.decoder = encoding.and_then(|line| self.decoders.decoder(line.value, self.decoded_max));
         }
         Ok(())
     }

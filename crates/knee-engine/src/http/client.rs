@@ -11,8 +11,8 @@ use knee_core::outcome::{Fault, Outcome};
 use knee_core::unit::Nanos;
 
 use super::connection::{Connection, IdleState, Response, Traffic};
+use super::decode::Decoders;
 use super::failure::Failure;
-use super::memory::MemoryBudget;
 use super::opening::open;
 use super::origin::Origin;
 use super::peer::Peer;
@@ -97,9 +97,9 @@ impl Client {
         &self.network.settings
     }
 
-    /// The memory budget of responses.
-    pub fn memory(&self) -> &Rc<MemoryBudget> {
-        &self.network.memory
+    /// The decoders of the worker.
+    pub fn decoders(&self) -> &Rc<Decoders> {
+        &self.network.decoders
     }
 
     /// The time on the run's clock.

@@ -3,12 +3,13 @@
 //! Bounded: a body that decodes to more than its limit is a fault, noticed before the whole excess is produced, and
 //! all bodies of a run together use no more memory than its budget. Of HTTP it knows only the names of content codings.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use knee_core::outcome::Fault;
 
 use self::brotli::BrotliDecoder;
-use self::inflate::Inflater;
+use self::inflate::{Inflater, Wrapper};
 use self::limit::DecodedLimit;
 use self::zstandard::ZstdDecoder;
 use super::memory::{BODY_FREE, MemoryBudget};
@@ -18,20 +19,66 @@ mod inflate;
 mod limit;
 mod zstandard;
 
+/// How many decoders of gzip and deflate a worker keeps for later bodies. Most bodies arrive whole, so one is enough;
+/// more are for those in pieces.
+const SPARE_MAX: usize = 4;
+
+/// Makes the decoders of one worker, and uses their memory again.
+#[derive(Default)]
+pub struct Decoders {
+    budget: Rc<MemoryBudget>,
+    spare: RefCell<Vec<Inflater>>,
+}
+
+impl Decoders {
+    /// Decoders that take their memory from `budget`.
+    pub fn new(budget: Rc<MemoryBudget>) -> Self {
+        Self { budget, spare: RefCell::default() }
+    }
+
+    /// A decoder for the value of a `content-encoding` header; it stops at `limit` decoded bytes. `None` for no
+    /// encoding, and for unknown codings or chains of codings: their bodies are not decoded.
+    pub fn decoder(self: &Rc<Self>, encoding: &[u8], limit: u64) -> Option<Decoder> {
+        let encoding = encoding.trim_ascii();
+        let is = |name: &str| encoding.eq_ignore_ascii_case(name.as_bytes());
+        let coding = if is("gzip") || is("x-gzip") {
+            Coding::Inflate(self.inflater(Wrapper::Gzip))
+        } else if is("deflate") {
+            Coding::Inflate(self.inflater(Wrapper::Zlib))
+        } else if is("br") {
+            Coding::Waiting(Windowed::Brotli, Vec::new())
+        } else if is("zstd") {
+            Coding::Waiting(Windowed::Zstd, Vec::new())
+        } else {
+            return None;
+        };
+        Some(Decoder { coding, limit: DecodedLimit::new(limit), decoders: self.clone() })
+    }
+
+    fn inflater(&self, wrapper: Wrapper) -> Inflater {
+        let Some(mut spare) = self.spare.borrow_mut().pop() else { return Inflater::new(wrapper) };
+        spare.begin(wrapper);
+        spare
+    }
+}
+
 /// Decodes one body that arrives in pieces.
 pub struct Decoder {
     coding: Coding,
     limit: DecodedLimit,
+    decoders: Rc<Decoders>,
 }
 
 enum Coding {
-    Inflate(Box<Inflater>),
+    Inflate(Inflater),
     /// The first bytes of a body whose window can be large. They are decoded when the body is complete, or when they
     /// are as many as the window of other codings. So small bodies, however many arrive at the same time, hold no
     /// windows.
-    Waiting(Windowed, Vec<u8>, Rc<MemoryBudget>),
+    Waiting(Windowed, Vec<u8>),
     Brotli(Box<BrotliDecoder>),
     Zstd(Box<ZstdDecoder>),
+    /// Its memory was given back.
+    Ended,
 }
 
 /// A coding whose window is as large as the server wants.
@@ -42,30 +89,9 @@ enum Windowed {
 }
 
 impl Decoder {
-    /// A decoder for the value of a `content-encoding` header; it stops at `limit` decoded bytes and takes its memory
-    /// from `budget`. `None` for no encoding, and for unknown codings or chains of codings: their bodies are not
-    /// decoded.
-    pub fn new(encoding: &[u8], limit: u64, budget: &Rc<MemoryBudget>) -> Option<Self> {
-        let encoding = encoding.trim_ascii();
-        let is = |name: &str| encoding.eq_ignore_ascii_case(name.as_bytes());
-        let waiting = |windowed| Coding::Waiting(windowed, Vec::new(), budget.clone());
-        let coding = if is("gzip") || is("x-gzip") {
-            Coding::Inflate(Box::new(Inflater::gzip()))
-        } else if is("deflate") {
-            Coding::Inflate(Box::new(Inflater::zlib()))
-        } else if is("br") {
-            waiting(Windowed::Brotli)
-        } else if is("zstd") {
-            waiting(Windowed::Zstd)
-        } else {
-            return None;
-        };
-        Some(Self { coding, limit: DecodedLimit::new(limit) })
-    }
-
     /// Decodes the next piece.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        if let Coding::Waiting(_, first, _) = &mut self.coding {
+        if let Coding::Waiting(_, first) = &mut self.coding {
             if first.len() + bytes.len() <= BODY_FREE as usize {
                 first.extend_from_slice(bytes);
                 return Ok(());
@@ -76,25 +102,25 @@ impl Decoder {
             Coding::Inflate(inflater) => inflater.feed(bytes, &mut self.limit),
             Coding::Brotli(decoder) => decoder.feed(bytes, &mut self.limit),
             Coding::Zstd(decoder) => decoder.feed(bytes, &mut self.limit),
-            Coding::Waiting(..) => Ok(()), // `begin` ends the wait
+            Coding::Waiting(..) | Coding::Ended => Ok(()), // `begin` ends the wait
         }
     }
 
     /// Ends the body; a truncated stream is a fault.
     pub fn finish(mut self) -> Result<(), Fault> {
         self.begin()?;
-        match self.coding {
+        match &self.coding {
             Coding::Inflate(inflater) => inflater.finish(),
             Coding::Brotli(decoder) => decoder.finish(),
             Coding::Zstd(decoder) => decoder.finish(),
-            Coding::Waiting(..) => Ok(()), // `begin` ends the wait
+            Coding::Waiting(..) | Coding::Ended => Ok(()), // `begin` ends the wait
         }
     }
 
     /// Decodes the bytes that wait, if this coding has any.
     fn begin(&mut self) -> Result<(), Fault> {
-        let Coding::Waiting(windowed, first, budget) = &mut self.coding else { return Ok(()) };
-        let (first, budget) = (std::mem::take(first), budget.clone());
+        let Coding::Waiting(windowed, first) = &mut self.coding else { return Ok(()) };
+        let (first, budget) = (std::mem::take(first), self.decoders.budget.clone());
         self.coding = match windowed {
             Windowed::Brotli => {
                 let mut decoder = Box::new(BrotliDecoder::new(budget));
@@ -108,6 +134,16 @@ impl Decoder {
             }
         };
         Ok(())
+    }
+}
+
+impl Drop for Decoder {
+    fn drop(&mut self) {
+        let Coding::Inflate(inflater) = std::mem::replace(&mut self.coding, Coding::Ended) else { return };
+        let mut spare = self.decoders.spare.borrow_mut();
+        if spare.len() < SPARE_MAX {
+            spare.push(inflater);
+        }
     }
 }
 

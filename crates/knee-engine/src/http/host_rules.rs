@@ -4,8 +4,8 @@
 //! Pure. Does not resolve names and does not connect.
 
 use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use knee_core::outcome::Fault;
 
@@ -168,9 +168,9 @@ impl HostRules {
     /// The addresses to try, in order, among `all` addresses of a name.
     pub fn choose(
         &self,
-        all: Arc<[SocketAddr]>,
+        all: Rc<[SocketAddr]>,
         connection_index: usize,
-    ) -> Result<Arc<[SocketAddr]>, Failure> {
+    ) -> Result<Rc<[SocketAddr]>, Failure> {
         if self.policy == Policy::Any && self.select == Select::First && self.blocked_networks.is_empty() {
             return Ok(all);
         }
@@ -219,7 +219,7 @@ impl HostRules {
 mod tests {
     use super::*;
 
-    fn addresses(texts: &[&str]) -> Arc<[SocketAddr]> {
+    fn addresses(texts: &[&str]) -> Rc<[SocketAddr]> {
         texts.iter().map(|text| text.parse().unwrap()).collect()
     }
 

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use knee_core::clock::MonotonicClock;
 use rustls::ClientConfig;
 
+use super::addresses::KnownAddresses;
 use super::connection::{SCRATCH, WorkerIo};
+use super::decode::Decoders;
 use super::memory::MemoryBudget;
 use super::origin::Resolver;
 use super::request::Defaults;
@@ -27,7 +29,9 @@ pub struct Network {
     pub(super) defaults: Defaults,
     pub(super) resolver: Arc<Resolver>,
     pub(super) tls: Option<Arc<ClientConfig>>,
-    pub(super) memory: Rc<MemoryBudget>,
+    pub(super) addresses: RefCell<KnownAddresses>,
+    pub(super) decoders: Rc<Decoders>,
+    memory: Rc<MemoryBudget>,
     /// Held while a name is looked up, so that it is looked up once.
     pub(super) lookup: tokio::sync::Mutex<()>,
     pub(super) deadlines: Rc<Deadlines>,
@@ -55,6 +59,8 @@ impl Network {
             defaults,
             resolver,
             tls,
+            addresses: RefCell::default(),
+            decoders: Rc::new(Decoders::new(memory.clone())),
             memory,
             lookup: tokio::sync::Mutex::new(()),
             timer: LimitTimer::new(clock, deadlines.clone()),

@@ -4,7 +4,7 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use knee_core::outcome::Fault;
 use knee_core::unit::Nanos;
@@ -34,8 +34,8 @@ pub async fn open(
         settings.host_rules.check_name(&origin.host)?;
         let (host, port) = destination(settings, origin, connection_index);
         let addresses = if let Some(address) = settings.host_rules.address_for(host, port) {
-            Arc::new([address])
-        } else if let Some(known) = network.resolver.known(host, port) {
+            Rc::new([address])
+        } else if let Some(known) = network.addresses.borrow().find(host, port) {
             known
         } else {
             late.set(Fault::DnsTimeout);
@@ -61,13 +61,20 @@ pub async fn open(
 }
 
 /// Looks up a name on a thread that can block, once for all clients of the worker.
-async fn look_up(network: &Network, host: &str, port: u16) -> Result<Arc<[SocketAddr]>, Failure> {
+async fn look_up(network: &Network, host: &str, port: u16) -> Result<Rc<[SocketAddr]>, Failure> {
     let _guard = network.lookup.lock().await;
+    // Another client can have looked it up meanwhile.
+    if let Some(known) = network.addresses.borrow().find(host, port) {
+        return Ok(known);
+    }
     let (resolver, family) = (network.resolver.clone(), network.settings.family);
-    let host = host.to_owned();
-    tokio::task::spawn_blocking(move || resolver.resolve(&host, port, family))
+    let name = host.to_owned();
+    let found = tokio::task::spawn_blocking(move || resolver.resolve(&name, port, family))
         .await
-        .map_err(|error| Failure::new(Fault::GeneratorOther, error))?
+        .map_err(|error| Failure::new(Fault::GeneratorOther, error))??;
+    let found: Rc<[SocketAddr]> = found.iter().copied().collect();
+    network.addresses.borrow_mut().keep(host, port, found.clone());
+    Ok(found)
 }
 
 /// Connects to one of `addresses`; if that is not the first one, it is tried first from then on.
@@ -83,7 +90,7 @@ async fn connect_any(
     }
     let (address, connection) = race(addresses, &network.timer, connect).await?;
     if addresses.first() != Some(&address) {
-        network.resolver.prefer(host, port, address);
+        network.addresses.borrow_mut().prefer(host, port, address);
     }
     Ok(connection)
 }

@@ -88,15 +88,17 @@ impl Resolver {
         self.clients.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The addresses of a host; blocks during the first lookup of a name.
+    /// The addresses of a host; blocks during the first lookup of a name. Workers keep the result
+    /// ([`super::addresses`]).
     pub fn resolve(
         &self,
         host: &str,
         port: u16,
         family: AddressFamily,
     ) -> Result<Arc<[SocketAddr]>, Failure> {
-        if let Some(known) = self.known(host, port) {
-            return Ok(known);
+        let key = (host.to_owned(), port);
+        if let Some(known) = self.lock().get(&key) {
+            return Ok(known.clone());
         }
         if is_number(host) {
             return Err(Failure::new(Fault::DnsNotFound, format!("{host}: not an address and not a name")));
@@ -111,24 +113,8 @@ impl Resolver {
                 format!("{host} has no address of the requested family"),
             ));
         }
-        self.lock().insert((host.to_owned(), port), addresses.clone());
+        self.lock().insert(key, addresses.clone());
         Ok(addresses)
-    }
-
-    /// The addresses of a host that was looked up before or is an address itself.
-    pub fn known(&self, host: &str, port: u16) -> Option<Arc<[SocketAddr]>> {
-        if let Ok(address) = host.parse::<IpAddr>() {
-            return Some(Arc::new([SocketAddr::new(address, port)]));
-        }
-        self.lock().get(&(host.to_owned(), port)).cloned()
-    }
-
-    /// Moves an address to the front, because others did not accept a connection.
-    pub fn prefer(&self, host: &str, port: u16, address: SocketAddr) {
-        if let Some(known) = self.lock().get_mut(&(host.to_owned(), port)) {
-            let others = known.iter().copied().filter(|other| *other != address);
-            *known = std::iter::once(address).chain(others).collect();
-        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {

@@ -10,7 +10,16 @@ use super::limit::{DecodedLimit, OUT};
 /// Maximum length of a gzip header in bytes. Its extra field alone can have 64 KiB; names have no limit.
 const HEADER_MAX: u32 = 128 << 10;
 
-/// Decodes one body.
+/// What is around a deflate stream.
+#[derive(Clone, Copy, Debug)]
+pub enum Wrapper {
+    /// RFC 1952: one or more members.
+    Gzip,
+    /// RFC 1950, which HTTP calls `deflate`.
+    Zlib,
+}
+
+/// Decodes bodies, one after another.
 pub struct Inflater {
     inflate: Decompress,
     /// `None` for zlib, whose header and checksum the library checks.
@@ -20,14 +29,19 @@ pub struct Inflater {
 }
 
 impl Inflater {
-    /// A decoder for gzip: one or more members.
-    pub fn gzip() -> Self {
-        Self { inflate: Decompress::new(false), gzip: Some(GzipMember::new()), ended: false }
+    /// A decoder for a body in this wrapper.
+    pub fn new(wrapper: Wrapper) -> Self {
+        let mut inflater = Self { inflate: Decompress::new(false), gzip: None, ended: false };
+        inflater.begin(wrapper);
+        inflater
     }
 
-    /// A decoder for zlib, which HTTP calls `deflate`.
-    pub fn zlib() -> Self {
-        Self { inflate: Decompress::new(true), gzip: None, ended: false }
+    /// Begins another body.
+    pub fn begin(&mut self, wrapper: Wrapper) {
+        let is_zlib = matches!(wrapper, Wrapper::Zlib);
+        self.inflate.reset(is_zlib);
+        self.gzip = (!is_zlib).then(GzipMember::new);
+        self.ended = false;
     }
 
     /// Decodes the next piece.
@@ -239,7 +253,7 @@ mod tests {
     /// Decodes `body` in pieces of `step` bytes.
     fn decode(body: &[u8], step: usize) -> Result<(), Fault> {
         let mut limit = DecodedLimit::new(1 << 20);
-        let mut inflater = Inflater::gzip();
+        let mut inflater = Inflater::new(Wrapper::Gzip);
         body.chunks(step).try_for_each(|piece| inflater.feed(piece, &mut limit))?;
         inflater.finish()
     }
