@@ -16,6 +16,7 @@ use knee_study::study::Calibration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, reason};
+use crate::private_file;
 
 /// The version of the file that this program writes and reads.
 const VERSION: u32 = 1;
@@ -115,12 +116,14 @@ impl CalibrationStore {
     pub fn keep(&self, kept: &SavedCalibration) -> Result<PathBuf, Error> {
         let path = self.file(&kept.machine);
         let unable = |error| Error::unwritable(&path, error);
-        fs::create_dir_all(&self.folder).map_err(unable)?;
+        private_file::create_folder(&self.folder).map_err(unable)?;
         // Names for keys and numbers always serialise.
         let text = serde_json::to_string_pretty(kept).unwrap_or_default() + "\n";
         // A concurrent reader finds the old file or the new one, never a part of one.
         let half = path.with_extension(format!("{}.new", std::process::id()));
-        fs::write(&half, text).and_then(|()| fs::rename(&half, &path)).map_err(unable)?;
+        private_file::write(&half, text.as_bytes())
+            .and_then(|()| fs::rename(&half, &path))
+            .map_err(unable)?;
         Ok(path)
     }
 }

@@ -11,6 +11,7 @@ mod error;
 mod fixture;
 pub mod lock;
 mod placement;
+pub mod private_file;
 pub mod process;
 mod runner;
 pub mod saved;

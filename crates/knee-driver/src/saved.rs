@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::lock::{self, Lock};
+use crate::private_file;
 
 /// The trials of the study in one folder.
 pub struct SavedTrials {
@@ -139,7 +140,7 @@ impl SavedTrials {
         }
         study.entries().iter().for_each(|entry| text.push_str(&line(entry)));
         let fresh = self.folder.join("trials.jsonl.new");
-        fs::write(&fresh, text).map_err(unable)?;
+        private_file::write(&fresh, text.as_bytes()).map_err(unable)?;
         if study.entries().is_empty() && has_trials(&path) {
             fs::rename(&path, self.folder.join("before.jsonl")).map_err(unable)?;
         }

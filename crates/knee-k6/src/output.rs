@@ -4,8 +4,9 @@
 //! dropped, counted and reported. Does not compute figures; the summary does.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -167,7 +168,10 @@ impl Paper {
     fn open(file: Option<&Path>) -> io::Result<Self> {
         let Some(path) = file else { return Ok(Self::Stdout(io::stdout())) };
         let named = |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
-        let writer = BufWriter::new(File::create(path).map_err(named)?);
+        let mut options = OpenOptions::new();
+        // URLs and tags of samples can be confidential.
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let writer = BufWriter::new(options.open(path).map_err(named)?);
         let packed = path.extension().is_some_and(|ending| ending == "gz");
         if packed {
             Ok(Self::Packed(Box::new(GzEncoder::new(writer, Compression::fast()))))

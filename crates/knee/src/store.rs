@@ -13,15 +13,15 @@
 //! URLs, host names and errors in a record can be confidential: only its owner can read it.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use knee_core::clock;
 use knee_core::unit::Nanos;
+use knee_driver::private_file;
 
 use crate::problem::{Problem, reason};
 
@@ -127,7 +127,7 @@ impl Store {
     ///
     /// When the folder or the file cannot be written.
     pub fn create(&self, started: Nanos, host: &str) -> Result<NewRecord, Problem> {
-        fs::create_dir_all(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
+        private_file::create_folder(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
         let stem = stem(started, host);
         for number in 1..=SAME_NAME_MAX {
             let name =
@@ -233,7 +233,7 @@ pub fn open_record(
 }
 
 fn create_new(path: &Path) -> std::io::Result<File> {
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let file = private_file::create_new(path)?;
     sync_folder_of(path);
     Ok(file)
 }

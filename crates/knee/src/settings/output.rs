@@ -3,10 +3,11 @@
 //! Does not draw and does not write a report; opens files only in [`Output::open`], after all other
 //! checks.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use knee_driver::private_file;
 use knee_report::number::Unit;
 
 use super::Surroundings;
@@ -121,7 +122,7 @@ impl Output {
     }
 }
 
-/// Opens `file` for a result, or takes stdout when there is none. An existing file keeps its content until
+/// Opens `file` for a result, or takes stdout when there is none. Only its owner can read a new file. An existing file keeps its content until
 /// [`Sink::write`], so that a failed run does not destroy the last result.
 ///
 /// # Errors
@@ -129,7 +130,7 @@ impl Output {
 /// When the file cannot be written.
 pub fn open_result(file: Option<&Path>) -> Result<Sink, Problem> {
     let Some(path) = file else { return Ok(Sink::Stdout) };
-    let mut options = OpenOptions::new();
+    let mut options = private_file::options();
     let opened = match options.write(true).create_new(true).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             options.create_new(false).open(path).map(|file| (file, false))

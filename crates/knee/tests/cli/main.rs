@@ -24,6 +24,7 @@ mod flags;
 mod main_path;
 mod modules;
 mod own_faults;
+mod permissions;
 mod screen;
 mod script;
 mod signals;

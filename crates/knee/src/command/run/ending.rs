@@ -9,7 +9,7 @@ use knee_core::clock;
 use knee_core::outcome::Outcome;
 use knee_core::record::{Ending, Run};
 use knee_core::validity::Validity;
-
+use knee_driver::private_file;
 use knee_js::handled::{Handled, Piece};
 use knee_js::op::Stage;
 use knee_js::program::LogLevel;
@@ -172,7 +172,7 @@ fn has_requests(run: &Run) -> bool {
 }
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
-    if let Err(error) = std::fs::write(path, piece.bytes()) {
+    if let Err(error) = private_file::write(path, piece.bytes()) {
         let path = printable(&path.display().to_string());
         narrate(&format!("error: `{path}` cannot be written, for handleSummary(): {}", reason(&error)));
     }

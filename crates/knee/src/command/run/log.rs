@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use knee_core::clock::{self, MonotonicClock};
+use knee_driver::private_file;
 use knee_js::program::{LogLevel, LogLine, Narrator};
 
 use crate::problem::{Problem, printable, reason};
@@ -222,7 +223,7 @@ impl Lines {
 }
 
 fn open(path: &Path) -> Result<Place, Problem> {
-    let opened = std::fs::OpenOptions::new().append(true).create(true).open(path);
+    let opened = private_file::options().append(true).create(true).open(path);
     opened.map(|file| Place::File(Mutex::new(file))).map_err(|error| {
         Problem::new(
             format!("`{}` cannot be written: {}", path.display(), reason(&error)),

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+use knee_driver::private_file;
 use knee_report::study::plot::{self, Plot};
 use knee_report::study::{self, Document, Provenance, Session};
 use knee_report::text::Palette;
@@ -119,7 +120,7 @@ fn check_marks(file: &Path) -> Result<(), Problem> {
 fn draw(folder: &Path, plots: &[Plot]) -> Result<(), Problem> {
     for plot in plots {
         let file = folder.join(&plot.file);
-        fs::write(&file, &plot.svg).map_err(|error| unwritable(&file, &error))?;
+        private_file::write(&file, plot.svg.as_bytes()).map_err(|error| unwritable(&file, &error))?;
     }
     Ok(())
 }
