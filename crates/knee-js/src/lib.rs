@@ -15,6 +15,8 @@
 
 pub mod event_loop;
 
+mod exported;
+
 pub mod handled;
 
 pub mod loader;

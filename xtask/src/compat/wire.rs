@@ -102,6 +102,7 @@ mod tests {
             target: "/a?b".into(),
             headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             body: body.into(),
+            place: 0,
         }
     }
 
