@@ -17,6 +17,8 @@ pub mod batch_queue;
 
 pub mod event_loop;
 
+mod exported;
+
 pub mod handled;
 
 pub mod loader;

@@ -10,6 +10,7 @@ use rquickjs::promise::PromiseState;
 use rquickjs::{Atom, Ctx, Function, Module, Object, Promise, Runtime, Value};
 use serde::{Deserialize, Serialize};
 
+use crate::exported;
 use crate::handled::Handled;
 use crate::loader::finder::{self, Finder};
 use crate::loader::require;
@@ -168,8 +169,9 @@ impl<'js> Script<'js> {
         if call.stage != Stage::Setup {
             return Ok(None);
         }
-        let json = value.map(|value| ctx.json_stringify(value)).transpose().map_err(caught)?.flatten();
-        json.map(|json| json.to_string()).transpose().map_err(caught)
+        let Some(value) = value.filter(|value| !value.is_undefined()) else { return Ok(None) };
+        let json = exported::json(ctx, value).map_err(caught)?;
+        json.map(Some).map_err(|words| Thrown::new(format!("error marshaling setup() data to JSON: {words}")))
     }
 
     /// The exported function of this name.

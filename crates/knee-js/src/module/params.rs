@@ -220,10 +220,9 @@ fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<Made<()>> {
         }
         let value = value.get::<Coerced<String>>()?.0;
         if name == "name" {
-            request.name = Some(value.into());
-        } else {
-            request.tags.push((name, value));
+            request.name = Some(value.as_str().into());
         }
+        request.tags.push((name, value));
     }
     Ok(Ok(()))
 }

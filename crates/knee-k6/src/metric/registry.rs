@@ -25,6 +25,11 @@ impl Registry {
         self.lock().keep_apart(key);
     }
 
+    /// Leaves out the sub-metric that k6 always shows; see [`Catalog::leave_out_expected`].
+    pub fn leave_out_expected(&self) {
+        self.lock().leave_out_expected();
+    }
+
     /// The name of a metric; `id` must come from here.
     pub fn name(&self, id: MetricId) -> String {
         self.lock().metric(id).name.clone()

@@ -1,7 +1,7 @@
 //! The tags of samples: the script's own, and those that k6 gives them by itself.
 //!
-//! Shared by metrics, which ask for single tags, and by outputs, which write all of them. Tags of the
-//! script win over those of the system with the same name.
+//! Shared by metrics, which ask for single tags, and by outputs, which write all of them. Of two with one
+//! name that of the script counts, except for what k6 knows of a request better than the script.
 
 use std::cell::OnceCell;
 
@@ -157,21 +157,17 @@ pub struct OfCheck<'a> {
 
 impl Tags for OfCheck<'_> {
     fn tag(&self, name: &str) -> Option<&str> {
-        let own = self.plain.tag(name);
-        if name == "check" && self.plain.system.has(SystemTag::Check) {
-            own.or(Some(self.check))
-        } else {
-            own
-        }
+        let is_own = name == "check" && self.plain.system.has(SystemTag::Check);
+        if is_own { Some(self.check) } else { self.plain.tag(name) }
     }
 }
 
 impl AllTags for OfCheck<'_> {
     fn each(&self, each: &mut dyn FnMut(&str, &str)) {
-        self.plain.each(each);
         if let Some(check) = self.tag("check") {
             each("check", check);
         }
+        self.plain.each(each);
     }
 }
 
@@ -198,11 +194,24 @@ impl<'a> OfRequest<'a> {
         }
     }
 
+    /// A tag of the script: of the request, or of the VU.
+    fn own(&self, name: &str) -> Option<&str> {
+        let tags = self.plain.context.tags.iter().chain(&self.exchange.request.tags);
+        tags.rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The name that the script gave, as a tag or as a template of URLs.
+    fn name(&self) -> Option<&str> {
+        let template =
+            || self.exchange.request.name.as_deref().filter(|_| self.plain.system.has(SystemTag::Name));
+        self.own("name").or_else(template)
+    }
+
     fn system_tag(&self, tag: SystemTag) -> Option<&str> {
-        let Exchange { request, answer, method, expected, .. } = self.exchange;
+        let Exchange { answer, method, expected, .. } = self.exchange;
         match tag {
             // A name given by the script stands for the URL too, so that URLs with ids do not pile up.
-            SystemTag::Name | SystemTag::Url => Some(request.name.as_deref().unwrap_or(&answer.target.shown)),
+            SystemTag::Name | SystemTag::Url => Some(self.name().unwrap_or(&answer.target.shown)),
             SystemTag::Method => Some(method),
             SystemTag::Status => Some(self.status.get_or_init(|| answer.status.to_string())),
             SystemTag::Proto => (answer.status > 0).then_some("HTTP/1.1"),
@@ -226,12 +235,9 @@ impl<'a> OfRequest<'a> {
 
 impl Tags for OfRequest<'_> {
     fn tag(&self, name: &str) -> Option<&str> {
-        let given = self.exchange.request.tags.iter().find(|(known, _)| known == name);
-        if let Some((_, value)) = given {
-            return Some(value);
-        }
         let system = tag_of(name).filter(|tag| self.plain.system.has(*tag));
-        system.and_then(|tag| self.system_tag(tag)).or_else(|| self.plain.tag(name))
+        let known = system.and_then(|tag| self.system_tag(tag));
+        known.or_else(|| self.own(name)).or_else(|| self.plain.tag(name))
     }
 }
 
@@ -249,12 +255,12 @@ impl AllTags for OfRequest<'_> {
             "tls_version",
             "url",
         ];
-        self.exchange.request.tags.iter().for_each(|(name, value)| each(name, value));
         for name in OF_REQUESTS {
             if let Some(value) = self.tag(name) {
                 each(name, value);
             }
         }
+        self.exchange.request.tags.iter().for_each(|(name, value)| each(name, value));
         self.plain.each(each);
     }
 }

@@ -258,8 +258,7 @@ fn coming_and_going(request: &Request, steps: &[&str]) -> Option<Answer> {
             Answer::text(200, "text/plain", coded).with("Content-Encoding", "gzip").shaped(Shape::Half)
         }
         ["hang-up-reused"] if request.place == 0 => Answer::json(&echo(request)),
-        ["hang-up-reused"] => Answer::empty(200).shaped(Shape::HangUp),
-        ["hang-up"] => Answer::empty(200).shaped(Shape::HangUp),
+        ["hang-up" | "hang-up-reused"] => Answer::empty(200).shaped(Shape::HangUp),
         ["noise"] => Answer::empty(200).shaped(Shape::Noise),
         ["bad-gzip"] => Answer::text(200, "text/plain", "not gzip").with("Content-Encoding", "gzip"),
         _ => return None,

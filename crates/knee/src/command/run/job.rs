@@ -13,7 +13,7 @@ use knee_js::state::Tally;
 use knee_k6::http::pace::Pace;
 use knee_k6::metric::Key;
 use knee_k6::observe::metered::Total;
-use knee_k6::observe::tags::SystemTags;
+use knee_k6::observe::tags::{SystemTag, SystemTags};
 use knee_k6::options::{HttpOptions, Options, describe};
 use knee_k6::threshold::{self, Guarded};
 
@@ -54,8 +54,12 @@ impl<'a> Job<'a> {
         terminal: Terminal,
         lines: &'a Arc<Lines>,
     ) -> Result<Self, Failed> {
-        let guards = guards(asked, session, options)?;
         let metrics = &session.program.metrics;
+        let system_tags = SystemTags::of(&options.system_tags);
+        if !system_tags.has(SystemTag::ExpectedResponse) {
+            metrics.leave_out_expected();
+        }
+        let guards = guards(asked, session, options)?;
         Ok(Self {
             args,
             asked,
@@ -69,7 +73,7 @@ impl<'a> Job<'a> {
             total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
             signals: Count::default(),
-            system_tags: SystemTags::of(&options.system_tags),
+            system_tags,
             exported: options.exported.to_string().into(),
             co_located: None,
         })
