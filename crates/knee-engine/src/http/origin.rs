@@ -113,8 +113,8 @@ impl Resolver {
                 format!("{host} has no address of the requested family"),
             ));
         }
-        self.lock().insert(key, addresses.clone());
-        Ok(addresses)
+        // Of lookups at the same time the first counts for all workers: a name can have changed in between.
+        Ok(self.lock().entry(key).or_insert(addresses).clone())
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Known> {

@@ -65,6 +65,8 @@ pub enum Behaviour {
     CutInBody,
     /// Bytes that are no TLS record in the middle of a body.
     BreakTls,
+    /// A fatal TLS alert in the middle of a body.
+    AlertInBody,
 
     // Slowness.
     /// An ordinary response after a pause.
@@ -245,6 +247,12 @@ impl Behaviour {
                 link.flush()?;
                 let mut below = link.tcp();
                 below.write_all(b"this is no TLS record and never was one")?;
+                Ok(After::Hold)
+            }
+            Self::AlertInBody => {
+                link.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")?;
+                link.flush()?;
+                link.alert()?;
                 Ok(After::Hold)
             }
             _ => {

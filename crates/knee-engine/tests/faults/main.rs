@@ -13,6 +13,7 @@ mod identity;
 mod server;
 
 mod bodies;
+mod expectations;
 mod hang_ups;
 mod memory;
 mod names;

@@ -158,6 +158,11 @@ fn bytes_that_are_no_tls_record_break_the_stream() {
 }
 
 #[test]
+fn an_alert_in_the_middle_of_a_response_breaks_the_stream() {
+    breaks(&Behaviour::AlertInBody, Fault::TlsBroken);
+}
+
+#[test]
 fn a_body_that_ends_without_a_tls_closure_counts_as_truncated() {
     breaks(&Behaviour::CutUntilClose, Fault::TlsBroken);
 }

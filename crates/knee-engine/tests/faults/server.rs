@@ -293,6 +293,19 @@ impl Link {
         SockRef::from(self.tcp()).set_linger(Some(Duration::ZERO))
     }
 
+    /// Sends a fatal TLS alert, as a server does that cannot decrypt what it received.
+    pub fn alert(&mut self) -> io::Result<()> {
+        let Self::Tls(stream) = self else { panic!("alerts are part of TLS") };
+        // A record that this session did not encrypt.
+        let mut record: &[u8] = b"\x17\x03\x03\x00\x20this is not encrypted, in 32 bytes";
+        stream.conn.read_tls(&mut record)?;
+        assert!(stream.conn.process_new_packets().is_err());
+        while stream.conn.wants_write() {
+            stream.conn.write_tls(&mut stream.sock)?;
+        }
+        Ok(())
+    }
+
     fn client_name(&self) -> Option<String> {
         let Self::Tls(stream) = self else { return None };
         let certificate = stream.conn.peer_certificates()?.first()?;

@@ -156,7 +156,8 @@ fn dns_server(code: Option<u8>) {
     });
 }
 
-const OWN_NAMES: &str = "ip link set lo up && \
+/// The shell text that gives a child process its own network, in which 127.0.0.1 is the name server.
+pub const OWN_NAMES: &str = "ip link set lo up && \
     printf 'nameserver 127.0.0.1\\noptions timeout:30 attempts:1\\n' > /tmp/knee-test-resolv.$$ && \
     mount --bind /tmp/knee-test-resolv.$$ /etc/resolv.conf && rm /tmp/knee-test-resolv.$$ && exec \"$0\" \"$@\"";
 
