@@ -30,8 +30,9 @@ pub fn render(view: &View) -> String {
     pretty(&Document::of(view))
 }
 
-/// Indented JSON, fit to be shown.
-pub(crate) fn pretty(document: &impl serde::Serialize) -> String {
+/// Indented JSON of anything whose maps have text as keys, with a line feed at the end. Characters that act on a
+/// terminal are escaped.
+pub fn pretty(document: &impl serde::Serialize) -> String {
     let mut text = Vec::new();
     // Strings, numbers and maps with text as keys cannot fail to serialize.
     let _ = document.serialize(&mut Serializer::with_formatter(&mut text, Harmless::default()));

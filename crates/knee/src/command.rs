@@ -48,7 +48,7 @@ fn why_invalid(run: &Run, format: Format) -> Option<String> {
     let silent = matches!(format, Format::Csv | Format::Quiet | Format::OhaJson);
     let worst =
         run.validity.warnings.iter().find(|one| one.validity == Validity::Invalid).filter(|_| silent)?;
-    Some(format!("invalid: {} [{}]", on_one_line(&worst.message), worst.code))
+    Some(format!("invalid: {} [{}]", on_one_line(&worst.message), on_one_line(&worst.code)))
 }
 
 /// What to do about an incomplete record of a run.

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use knee_report::clean;
+
 /// A problem that prevents a command from starting, found before any load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problem {
@@ -45,12 +47,12 @@ pub fn reason(error: &std::io::Error) -> String {
 /// `text` with everything escaped that acts on a terminal instead of being seen, line breaks too:
 /// for foreign text (file names, notes, warnings) within a line of this program.
 pub fn on_one_line(text: &str) -> String {
-    knee_report::clean::line(text).into_owned()
+    clean::line(text).into_owned()
 }
 
-/// `text` with control characters other than newlines and tabs written as escapes.
+/// The same, but with line breaks and tabs as they are: for text of several lines, such as the error of a script.
 pub fn printable(text: &str) -> String {
-    let escape = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let escape = |c: char| clean::is_hostile(c) && !matches!(c, '\n' | '\t');
     text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
         if escape(c) {
             safe.extend(c.escape_default());
@@ -73,5 +75,7 @@ mod tests {
             "error: `a\\u{1b}[2J` is no URL\n\nhint: write it as `http://host:port/path`"
         );
         assert_eq!(Problem::new("it broke", "").to_string(), "error: it broke");
+        let turned = Problem::new("`a\u{202e}b\u{200b}`\n  at line 1", "").to_string();
+        assert_eq!(turned, "error: `a\\u{202e}b\\u{200b}`\n  at line 1");
     }
 }

@@ -23,7 +23,7 @@ use knee_core::clock;
 use knee_core::unit::Nanos;
 use knee_driver::private_file;
 
-use crate::problem::{Problem, reason};
+use crate::problem::{Problem, on_one_line, reason};
 
 /// The suffix of a record's name.
 const SUFFIX: &str = ".knee";
@@ -139,7 +139,7 @@ impl Store {
                 Err(error) => return Err(unwritable(&path, &error)),
             }
         }
-        Err(Problem::new(format!("`{stem}` has no free name in `{}`", self.folder.display()), ""))
+        Err(Problem::new(format!("`{stem}` has no free name in `{}`", shown(&self.folder)), ""))
     }
 
     /// The saved runs, newest first.
@@ -180,7 +180,7 @@ impl Store {
         let runs = self.list()?;
         if runs.is_empty() {
             return Err(Problem::new(
-                format!("there is no saved run in `{}`", self.folder.display()),
+                format!("there is no saved run in `{}`", shown(&self.folder)),
                 "load something first, as in `knee http://127.0.0.1:8080/`, or give the file of a saved run",
             ));
         }
@@ -204,7 +204,7 @@ pub fn create_named(path: &Path) -> Result<NewRecord, Problem> {
     match create_new(path) {
         Ok(file) => Ok(NewRecord { file, path: path.to_owned() }),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(Problem::new(
-            format!("`{}` exists already, for `--record`", path.display()),
+            format!("`{}` exists already, for `--record`", shown(path)),
             "give another name, or remove it first",
         )),
         Err(error) => Err(unwritable(path, &error)),
@@ -249,7 +249,7 @@ fn sync_folder_of(path: &Path) {
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     let unreadable = |error: std::io::Error| {
         Problem::new(
-            format!("`{}` cannot be read: {}", folder.display(), reason(&error)),
+            format!("`{}` cannot be read: {}", shown(folder), reason(&error)),
             "check its permissions, or set KNEE_HOME to another folder",
         )
     };
@@ -260,19 +260,24 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
     }
 }
 
+/// A name as it stands in a line.
+fn shown(path: &Path) -> String {
+    on_one_line(&path.display().to_string())
+}
+
 fn unwritable(path: &Path, error: &std::io::Error) -> Problem {
     Problem::new(
-        format!("`{}` cannot be written: {}", path.display(), reason(error)),
+        format!("`{}` cannot be written: {}", shown(path), reason(error)),
         "check the folder, its permissions and the space left",
     )
 }
 
 fn missing(path: &Path) -> Problem {
     if path.is_dir() {
-        return Problem::new(format!("`{}` is a folder", path.display()), "give the file of a saved run");
+        return Problem::new(format!("`{}` is a folder", shown(path)), "give the file of a saved run");
     }
     Problem::new(
-        format!("there is no saved run `{}`", path.display()),
+        format!("there is no saved run `{}`", shown(path)),
         "give `last`, `last~1` or a file; `knee report --list` lists saved runs",
     )
 }

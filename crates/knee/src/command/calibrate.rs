@@ -11,6 +11,7 @@ use knee_core::unit::Nanos;
 use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
+use knee_report::json;
 use knee_report::study::comparison as shown;
 use knee_study::compare::A;
 use knee_study::study::{Options, Study};
@@ -24,7 +25,7 @@ use crate::args::{CalibrateArgs, CompareFormat, CompareOutputFlags};
 use crate::demo::Demo;
 use crate::demo::server::Service;
 use crate::exit::Exit;
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
 
@@ -89,13 +90,12 @@ fn rendered(
     output: &CompareOutputFlags,
 ) -> String {
     if output.output_format == Some(CompareFormat::Json) {
-        // Names for keys and numbers always serialise.
-        return serde_json::to_string_pretty(kept).unwrap_or_default() + "\n";
+        return json::pretty(kept);
     }
     let machine = &kept.machine;
     let cpu = machine.cpu.as_deref().unwrap_or(&machine.arch);
     let on = format!("{} CPUs of {cpu} under {}", machine.cores, machine.system);
-    let place = printable(&path.display().to_string());
+    let place = on_one_line(&path.display().to_string());
     notes.push(format!("measured on {}, saved for {DAYS} days in {place}", day(kept.made)));
     render(&shown::calibration(&kept.calibration, &on, &notes), output)
 }

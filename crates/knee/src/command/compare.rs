@@ -21,7 +21,7 @@ use super::sides::Sides;
 use crate::args::{CompareArgs, CompareFormat, CompareOutputFlags};
 use crate::exit::Exit;
 use crate::other_load::Presence;
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::Surroundings;
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::open_result;
@@ -56,7 +56,7 @@ pub fn compare(args: &CompareArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 }
 
 fn records(a: &Path, b: &Path, output: &CompareOutputFlags, narrate: fn(&str)) -> Result<Exit, Problem> {
-    let name = |path: &Path| printable(&path.display().to_string());
+    let name = |path: &Path| on_one_line(&path.display().to_string());
     let (one, other) = (open(a, narrate)?, open(b, narrate)?);
     let noise = noise::of_this_machine(narrate);
     let pair = RecordPair::of((&one, &name(a)), (&other, &name(b)), noise);

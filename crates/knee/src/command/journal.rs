@@ -14,7 +14,7 @@ use knee_core::record::format::{GAVE_UP, Note, Writer};
 use knee_core::record::{Head, Tail};
 use knee_engine::run::Journal;
 
-use crate::problem::{Problem, printable, reason};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::store::NewRecord;
 
 /// A record being written. Every frame is passed to the kernel in one piece. So if this process dies, only the
@@ -62,7 +62,7 @@ pub fn begin(
             Err(format!("this run is not saved: `{}`: {}", path.display(), reason(&error)))
         }
     });
-    begun.map_err(|warning| narrate(&format!("warning: {}", printable(&warning)))).ok()
+    begun.map_err(|warning| narrate(&format!("warning: {}", on_one_line(&warning)))).ok()
 }
 
 /// Why a record is incomplete, if it is. Clones are the same.

@@ -26,7 +26,7 @@ use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
 use crate::live::{self, Live};
 use crate::other_load::Presence;
-use crate::problem::{Problem, on_one_line, printable};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::{self, Load, Surroundings, target};
 use crate::signals;
 use crate::store::{self, Kind, Store};
@@ -48,7 +48,7 @@ pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
 ///
 /// As [`load`].
 pub fn run_load(load: &Load, narrate: fn(&str)) -> Result<Exit, Failed> {
-    load.notes.iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
+    load.notes.iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
     let way = way(load).map_err(refused)?;
     let mut sink = load.output.open().map_err(refused)?;
     let control = Control::new();
@@ -107,7 +107,7 @@ pub(super) fn take(
 /// As [`take`].
 pub(super) fn loaded(load: &Load, way: &HttpConfig, control: &Control) -> Result<Loaded, Failed> {
     let (run, record) = take(load, way, control, |_| {})?;
-    Ok(Loaded { run, record: record.map(|path| printable(&path.display().to_string())) })
+    Ok(Loaded { run, record: record.map(|path| on_one_line(&path.display().to_string())) })
 }
 
 fn take_as(

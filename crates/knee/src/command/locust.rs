@@ -10,7 +10,7 @@ use knee_core::record::Run;
 use knee_core::record::format::{Frame, Reader};
 use knee_report::locust::{Follower, table};
 
-use crate::problem::{Problem, reason};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::output::open_result;
 
 /// Writes all four files, or none.
@@ -36,7 +36,8 @@ pub fn write(record: &Path, run: &Run, output: Option<&Path>) -> Result<(), Prob
 
 fn follow(record: &Path, run: &Run) -> Result<Follower, Problem> {
     let unreadable = |error: String| {
-        Problem::new(format!("`{}`: {error}", record.display()), "check that nothing else writes to it")
+        let name = on_one_line(&record.display().to_string());
+        Problem::new(format!("`{name}`: {}", on_one_line(&error)), "check that nothing else writes to it")
     };
     let file = File::open(record).map_err(|error| unreadable(reason(&error)))?;
     let mut reader = Reader::new(BufReader::new(file)).map_err(|error| unreadable(error.to_string()))?;

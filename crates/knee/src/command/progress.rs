@@ -10,7 +10,7 @@ use knee_driver::Event;
 use knee_study::metric::Metric;
 use knee_study::study::{Study, Trial, TrialResult};
 
-use crate::problem::printable;
+use crate::problem::{on_one_line, printable};
 
 /// The trials that would run, line by line.
 pub fn plan(study: &Study) -> Vec<String> {
@@ -18,15 +18,15 @@ pub fn plan(study: &Study) -> Vec<String> {
     let workloads: Vec<&str> =
         study.definition().workloads.iter().map(|workload| workload.name.as_str()).collect();
     let mut lines = vec![
-        format!("variants:  {}", printable(&names.join(", "))),
-        format!("workloads: {}", printable(&workloads.join(", "))),
+        format!("variants:  {}", on_one_line(&names.join(", "))),
+        format!("workloads: {}", on_one_line(&workloads.join(", "))),
         format!("trials:    {}, without repeats and an extension", study.remaining()),
         format!("time:      {} of load; starts, builds and resets take more time", span(load_time(study))),
     ];
     lines.extend(study.planned().map(|trial| {
         let start = if trial.restart { ", fresh process" } else { "" };
         let reset = if trial.reset { ", data reset" } else { "" };
-        let (variant, workload) = (printable(&trial.variant), printable(&trial.workload));
+        let (variant, workload) = (on_one_line(&trial.variant), on_one_line(&trial.workload));
         format!("{:>5}. block {}: {workload} on {variant}{start}{reset}", trial.number + 1, trial.block + 1)
     }));
     lines
@@ -76,7 +76,7 @@ impl Progress {
         }
         let last = output.last().map(|line| format!(": {line}")).unwrap_or_default();
         let reason = reason.strip_suffix(&last).unwrap_or(reason);
-        let mut text = format!("warning: {}: {}", printable(&trial.variant), printable(reason));
+        let mut text = format!("warning: {}: {}", on_one_line(&trial.variant), on_one_line(reason));
         if output.is_empty() {
             text.push_str("; it printed nothing");
         }
@@ -90,8 +90,12 @@ impl Progress {
 
 /// The line with the result of a trial. `left` trials are left, which take about `time`.
 fn line(trial: &Trial, result: &TrialResult, left: usize, time: Option<Nanos>) -> String {
-    let place =
-        format!("block {} {} on {}", trial.block + 1, printable(&trial.workload), printable(&trial.variant));
+    let place = format!(
+        "block {} {} on {}",
+        trial.block + 1,
+        on_one_line(&trial.workload),
+        on_one_line(&trial.variant)
+    );
     let rest = match (left, time) {
         (0, _) => "the last one".to_owned(),
         (left, Some(time)) => format!("{left} left, {}", span(time)),
@@ -118,11 +122,11 @@ fn outcome_of(result: &TrialResult) -> String {
         format!("{}: {warning}", measured.validity.name())
     });
     let parts: Vec<String> = [rate, middle, errors, validity].into_iter().flatten().collect();
-    printable(&parts.join(", "))
+    on_one_line(&parts.join(", "))
 }
 
 fn first_line(text: &str) -> String {
-    printable(text.lines().next().unwrap_or_default())
+    on_one_line(text.lines().next().unwrap_or_default())
 }
 
 fn span(time: Nanos) -> String {

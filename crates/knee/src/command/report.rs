@@ -54,7 +54,10 @@ pub fn report(args: &ReportArgs, narrate: fn(&str)) -> Result<Exit, Problem> {
 ///
 /// When it cannot be read, or is not a record.
 pub(super) fn open(path: &Path, narrate: fn(&str)) -> Result<Run, Problem> {
-    let named = |text: String, hint| Problem::new(format!("`{}`: {text}", path.display()), hint);
+    let named = |text: String, hint| {
+        let name = on_one_line(&path.display().to_string());
+        Problem::new(format!("`{name}`: {}", on_one_line(&text)), hint)
+    };
     let file = File::open(path).map_err(|error| named(reason(&error), "check its permissions"))?;
     let reading = read(BufReader::new(file)).map_err(|error| {
         named(error.to_string(), "give the file of a saved run; `knee report --list` lists them")

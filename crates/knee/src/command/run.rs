@@ -7,7 +7,7 @@ use super::failed::{Failed, refused};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::other_load::Presence;
-use crate::problem::printable;
+use crate::problem::on_one_line;
 use crate::settings::Surroundings as Terminal;
 use crate::settings::script::asked;
 
@@ -33,13 +33,13 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let terminal = Terminal::read();
     let env = |name: &str| std::env::var(name).ok();
     let asked = asked(args, &env, terminal.no_color).map_err(refused)?;
-    asked.notes.iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
+    asked.notes.iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
     let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
     let session = load(args, &asked, &lines)?;
-    session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", printable(note))));
+    session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
     let options = options(&asked, &session)?;
     let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
-    warnings.for_each(|warning| narrate(&format!("warning: {}", printable(&warning))));
+    warnings.for_each(|warning| narrate(&format!("warning: {}", on_one_line(&warning))));
     let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     if !args.report.quiet {
         job.introduce(narrate);

@@ -15,7 +15,7 @@ use crate::args::{CalibrateArgs, CompareArgs, LoadArgs, LoadFlags, RunScriptFlag
 use crate::command::failed::{load_failed, refused};
 use crate::command::load;
 use crate::command::run::whole;
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::compare::{self as settings, Side};
 use crate::settings::output::Progress;
 use crate::settings::{self as resolved, Load, Surroundings, target};
@@ -99,7 +99,7 @@ impl Sides {
     /// The first mistake found.
     pub fn words(&self, measure: Nanos, settle: Nanos) -> Result<String, Problem> {
         match &self.way {
-            Way::Script { path, .. } => Ok(format!("script {}", printable(&path.display().to_string()))),
+            Way::Script { path, .. } => Ok(format!("script {}", on_one_line(&path.display().to_string()))),
             Way::Request { .. } => {
                 let any = self.addresses[0].as_deref().unwrap_or("http://127.0.0.1:1/");
                 let load = self.resolve(any, Times { settle, measure, ..ANY })?;

@@ -16,7 +16,7 @@ use super::{build, noise};
 use crate::args::StudyArgs;
 use crate::exit::Exit;
 use crate::other_load::Presence;
-use crate::problem::{Problem, printable, reason};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::Surroundings;
 use crate::signals;
 
@@ -92,7 +92,7 @@ fn measure(
 /// The folder of the study, the text of its file, and the name of the file in messages.
 fn read(given: &Path) -> Result<(PathBuf, String, String), Problem> {
     let file = if given.is_dir() { given.join(FILE) } else { given.to_owned() };
-    let shown = printable(&file.display().to_string());
+    let shown = on_one_line(&file.display().to_string());
     let text = std::fs::read_to_string(&file).map_err(|error| {
         let hint = "give the folder of a study; docs/reference/study-toml.md describes its study.toml";
         Problem::new(format!("cannot read `{shown}`: {}", reason(&error)), hint)

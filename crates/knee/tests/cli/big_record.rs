@@ -5,40 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::program::{Finished, Home};
-
-const V1: &[u8] = include_bytes!("../../../knee-core/tests/fixtures/v1.knee");
-
-const HEAD: u8 = 1;
-const INTERVAL: u8 = 2;
-const NOTE: u8 = 3;
-
-/// A frame of version 1.
-fn frame(kind: u8, content: &[u8]) -> Vec<u8> {
-    let mut body = vec![kind];
-    body.extend(zstd::bulk::compress(content, 3).unwrap());
-    let mut bytes = (body.len() as u32).to_le_bytes().to_vec();
-    bytes.extend(crc32fast::hash(&body).to_le_bytes());
-    bytes.extend(body);
-    bytes
-}
-
-/// The content of the fixture's head.
-fn head() -> Value {
-    let length = u32::from_le_bytes(V1[12..16].try_into().unwrap()) as usize;
-    rmp_serde::from_slice(&zstd::decode_all(&V1[21..20 + length]).unwrap()).unwrap()
-}
-
-/// A record of version 1 with this head and these frames.
-fn record(head: &[u8], frames: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = V1[..12].to_vec();
-    bytes.extend(frame(HEAD, head));
-    bytes.extend(frames.concat());
-    bytes
-}
-
-fn packed(value: &Value) -> Vec<u8> {
-    rmp_serde::to_vec_named(value).unwrap()
-}
+use crate::record::{INTERVAL, NOTE, frame, head, packed, record};
 
 /// `value` with a list of `count` times `item` in the place of the text `LIST`.
 fn with_list(value: &Value, count: u32, item: &Value) -> Vec<u8> {

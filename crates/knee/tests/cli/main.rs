@@ -13,6 +13,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whatever fails here fails the test")]
 
 mod program;
+mod record;
 mod server;
 
 mod bad_input;
@@ -21,6 +22,7 @@ mod compare;
 mod cut_off;
 mod demo;
 mod flags;
+mod hostile_text;
 mod main_path;
 mod modules;
 mod own_faults;

@@ -34,7 +34,7 @@ use crate::command::journal::{self, Record};
 use crate::command::{INCOMPLETE, INCOMPLETE_TRIAL};
 use crate::exit::Exit;
 use crate::live::{self, Live};
-use crate::problem::{Problem, on_one_line, printable, reason};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::amount;
 use crate::settings::output::{FPS, Progress};
 use crate::settings::script::Mode;
@@ -78,7 +78,7 @@ impl Job<'_> {
         // All workers are done, and with them all ways to the writer.
         let complaint = writer.and_then(Writer::finish);
         if let Some(words) = complaint {
-            narrate(&format!("warning: {}", printable(&words)));
+            narrate(&format!("warning: {}", on_one_line(&words)));
         }
         course
     }

@@ -27,7 +27,7 @@ use super::job::Job;
 use crate::command::failed::{Failed, failed};
 use crate::command::{render, why_invalid};
 use crate::exit::Exit;
-use crate::problem::{Problem, printable, reason};
+use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::output::Sink as ResultSink;
 use crate::settings::script::Mode;
 
@@ -173,7 +173,7 @@ fn has_requests(run: &Run) -> bool {
 
 fn save(path: &Path, piece: &Piece, narrate: fn(&str)) {
     if let Err(error) = private_file::write(path, piece.bytes()) {
-        let path = printable(&path.display().to_string());
+        let path = on_one_line(&path.display().to_string());
         narrate(&format!("error: `{path}` cannot be written, for handleSummary(): {}", reason(&error)));
     }
 }

@@ -20,7 +20,7 @@ use knee_k6::threshold::{self, Guarded};
 use super::log::Lines;
 use crate::args::RunArgs;
 use crate::command::failed::{Failed, refused};
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::script::{Asked, Mode};
 use crate::settings::{Surroundings as Terminal, network};
 use crate::signals::Count;
@@ -82,10 +82,10 @@ impl<'a> Job<'a> {
     /// What is about to run, in k6's words.
     pub(super) fn introduce(&self, narrate: fn(&str)) {
         let scenarios = &self.options.scenarios;
-        narrate(&format!("   script: {}", printable(&self.args.script)));
+        narrate(&format!("   script: {}", on_one_line(&self.args.script)));
         narrate(&format!("scenarios: {}", describe::headline(scenarios)));
         for line in describe::lines(scenarios) {
-            narrate(&format!("         * {}", printable(&line)));
+            narrate(&format!("         * {}", on_one_line(&line)));
         }
     }
 }

@@ -21,7 +21,7 @@ use super::log::Lines;
 use super::source::{load, options};
 use crate::args::RunArgs;
 use crate::command::failed::{Failed, refused};
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::Surroundings as Terminal;
 use crate::settings::output::Progress;
 use crate::settings::script::{Asked, asked};
@@ -67,7 +67,7 @@ impl Steps {
         }
         let options = options(&asked, &session)?;
         let warnings = options.warnings.iter();
-        warnings.for_each(|warning| narrate(&format!("warning: {}", printable(warning))));
+        warnings.for_each(|warning| narrate(&format!("warning: {}", on_one_line(warning))));
         let mut steps = Self { args, asked, session, options, terminal, lines, data: None };
         let job = steps.job()?;
         let data = job.setup(&job.view(None))?;

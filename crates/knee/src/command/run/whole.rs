@@ -18,7 +18,7 @@ use super::log::Lines;
 use super::source::{load, options};
 use crate::args::{RunArgs, RunReportFlags, RunScriptFlags};
 use crate::command::failed::{Failed, refused};
-use crate::problem::printable;
+use crate::problem::on_one_line;
 use crate::settings::Surroundings as Terminal;
 use crate::settings::output::Progress;
 use crate::settings::script::asked;
@@ -40,7 +40,7 @@ pub fn against(
     args.script_flags = flags;
     args.report = RunReportFlags { quiet: true, ..RunReportFlags::default() };
     let (run, record) = measure(&args, url, times.settle, control, |_| {})?;
-    Ok(Loaded { run, record: record.map(|path| printable(&path.display().to_string())) })
+    Ok(Loaded { run, record: record.map(|path| on_one_line(&path.display().to_string())) })
 }
 
 /// Runs the script, which loads `target`. Requests due in the first `warm_up` are kept outside of the totals.

@@ -12,7 +12,7 @@ use super::loader::Loader;
 use crate::args::{RunArgs, RunHttpFlags, RunScriptFlags, SweepArgs};
 use crate::command::failed::{Failed, failed, load_failed};
 use crate::command::run::steps::{ScriptStep, Steps};
-use crate::problem::{Problem, printable};
+use crate::problem::{Problem, on_one_line};
 use crate::settings::sweep::{SweepSettings, step_plan};
 
 /// Runs a script step by step.
@@ -90,7 +90,7 @@ impl StepSource for ScriptLoader {
             return Err(load_failed(failed(Problem::new("the script made no request", hint))));
         }
         let requests_per_arrival = if iterations == 0 { 1.0 } else { requests as f64 / iterations as f64 };
-        let record = record.map(|path| printable(&path.display().to_string()));
+        let record = record.map(|path| on_one_line(&path.display().to_string()));
         Ok(StepRun { run, record, requests_per_arrival })
     }
 }
