@@ -1,7 +1,7 @@
 //! Secrets in URLs: masked wherever a URL is shown or saved.
 //!
-//! Judges query parameters by their names, so a secret under a harmless name is not found, and
-//! neither is one in a path.
+//! Judges parameters by their names, so a secret under a harmless name is not found, and neither is one in
+//! a path that is no parameter (`;name=value`).
 
 use url::Url;
 
@@ -14,6 +14,10 @@ pub fn shown(url: &Url) -> String {
     url.set_fragment(None);
     let masked = url.query().map(masked);
     url.set_query(masked.as_deref());
+    if url.path().contains(';') {
+        let path = masked_path(url.path());
+        url.set_path(&path);
+    }
     url.to_string()
 }
 
@@ -34,7 +38,36 @@ pub fn endpoint(name: &str) -> String {
     let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
     let query = query.map_or_else(String::new, |query| format!("?{}", masked(query)));
     let fragment = fragment.map_or_else(String::new, |fragment| format!("#{}", masked(fragment)));
-    format!("{scheme}{host}{path}{query}{fragment}")
+    format!("{scheme}{host}{}{query}{fragment}", masked_path(path))
+}
+
+/// A text in a form that can be shown: every URL in it as [`endpoint`] shows it.
+pub fn in_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(sign) = rest.find("://") {
+        let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+        let start = rest[..sign].trim_end_matches(is_scheme).len();
+        let is_quoted = rest[..start].ends_with('"');
+        let end = sign + end_of_url(&rest[sign..], is_quoted);
+        out.push_str(&rest[..start]);
+        out.push_str(&endpoint(&rest[start..end]));
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Where a URL in a text ends: in quotes with them, otherwise with a blank or a quote.
+fn end_of_url(text: &str, is_quoted: bool) -> usize {
+    let mut escaped = false;
+    let ends = |(_, c): &(usize, char)| {
+        let is_gap = c.is_whitespace() || matches!(c, '\'' | '`' | '<' | '>');
+        let is_end = (*c == '"' && !escaped) || (!is_quoted && is_gap);
+        escaped = *c == '\\' && !escaped;
+        is_end
+    };
+    text.char_indices().find(ends).map_or(text.len(), |(place, _)| place)
 }
 
 /// Text typed as a URL, in a form that can be shown even if it is not a URL.
@@ -55,22 +88,32 @@ pub fn redacted(text: &str) -> String {
 
 /// A query with the values of secret parameters masked.
 fn masked(query: &str) -> String {
-    let mask = |pair: &str| match pair.split_once('=') {
+    query.split('&').map(masked_pair).collect::<Vec<_>>().join("&")
+}
+
+/// A path with the values of secret parameters masked, which follow semicolons.
+fn masked_path(path: &str) -> String {
+    let segment = |segment: &str| segment.split(';').map(masked_pair).collect::<Vec<_>>().join(";");
+    path.split('/').map(segment).collect::<Vec<_>>().join("/")
+}
+
+fn masked_pair(pair: &str) -> String {
+    match pair.split_once('=') {
         Some((name, _)) if is_secret(name) => format!("{name}=***"),
         _ => pair.to_owned(),
-    };
-    query.split('&').map(mask).collect::<Vec<_>>().join("&")
+    }
 }
 
 /// Whether a query parameter, by its name, holds a secret: `accessToken`, `api_key`,
 /// `access%5Ftoken`, `TOKEN[]`, `user[password]`.
 fn is_secret(name: &str) -> bool {
-    const WORDS: [&str; 26] = [
+    const WORDS: [&str; 35] = [
         "token",
         "tokens",
         "password",
         "passwd",
         "pass",
+        "passcode",
         "pwd",
         "passphrase",
         "secret",
@@ -79,11 +122,16 @@ fn is_secret(name: &str) -> bool {
         "sig",
         "hmac",
         "jwt",
+        "jws",
         "bearer",
         "auth",
         "authorization",
+        "assertion",
+        "saml",
         "code",
+        "verifier",
         "otp",
+        "totp",
         "pin",
         "key",
         "apikey",
@@ -91,9 +139,24 @@ fn is_secret(name: &str) -> bool {
         "sid",
         "credential",
         "credentials",
+        "cred",
+        "creds",
         "ticket",
+        "cookie",
     ];
-    const ENDINGS: [&str; 7] = ["sessionid", "sessid", "token", "password", "secret", "apikey", "signature"];
+    const ENDINGS: [&str; 11] = [
+        "sessionid",
+        "sessid",
+        "token",
+        "password",
+        "secret",
+        "apikey",
+        "accesskey",
+        "secretkey",
+        "privatekey",
+        "signature",
+        "samlresponse",
+    ];
     let decoded: String =
         url::form_urlencoded::parse(name.as_bytes()).map(|(name, _)| name.into_owned()).collect();
     let words = words(&decoded);
@@ -125,28 +188,87 @@ fn words(name: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
+    /// Usual names of secrets in URLs.
+    const SPELLINGS: &[&str] = &[
+        "token",
+        "Token",
+        "TOKEN[]",
+        "tokens",
+        "accessToken",
+        "access_token",
+        "access-token",
+        "ACCESS_TOKEN",
+        "access%5Ftoken",
+        "authtoken",
+        "id_token",
+        "refreshToken",
+        "csrf_token",
+        "X-Amz-Security-Token",
+        "key",
+        "api_key",
+        "apikey",
+        "apiKey",
+        "APIKEY",
+        "x-api-key",
+        "accesskey",
+        "privateKey",
+        "subscription-key",
+        "secret",
+        "clientSecret",
+        "client_secret",
+        "password",
+        "passwd",
+        "pwd",
+        "pass",
+        "passphrase",
+        "user[password]",
+        "newPassword",
+        "sig",
+        "signature",
+        "X-Amz-Signature",
+        "hmac",
+        "jwt",
+        "bearer",
+        "auth",
+        "authorization",
+        "code",
+        "otp",
+        "pin",
+        "session",
+        "sessionId",
+        "session_id",
+        "PHPSESSID",
+        "JSESSIONID",
+        "connect.sid",
+        "ticket",
+        "credentials",
+        "X-Amz-Credential",
+        "SAMLResponse",
+        "oauth_verifier",
+    ];
+
+    #[test]
+    fn urls_in_a_text_are_shown_without_secrets_and_the_rest_stays() {
+        for (text, shown) in [
+            ("Get \"http://u:p@h/a?token=x y&b=1\": EOF", "Get \"http://h/a?token=***&b=1\": EOF"),
+            ("Get \"http://h/?key=a\\\"b\": token=c", "Get \"http://h/?key=***\": token=c"),
+            (
+                "see http://u:p@h/;jsessionid=x and https://h?sig=y, z",
+                "see http://h/;jsessionid=*** and https://h?sig=*** z",
+            ),
+            ("nothing: //here", "nothing: //here"),
+            ("://", "://"),
+        ] {
+            assert_eq!(in_text(text), shown);
+        }
+    }
+
     #[test]
     fn secrets_are_masked_however_their_names_are_written() {
         let shown = |name: &str| shown(&Url::parse(&format!("http://h/?a=1&{name}=abc")).unwrap());
-        for name in [
-            "accessToken",
-            "sig",
-            "jwt",
-            "code",
-            "sessionId",
-            "auth",
-            "pwd",
-            "clientSecret",
-            "access%5Ftoken",
-            "TOKEN[]",
-            "user[password]",
-            "X-Amz-Signature",
-            "PHPSESSID",
-            "apiKey",
-            "APIKEY",
-            "id_token",
-        ] {
+        for name in SPELLINGS {
             assert!(!shown(name).contains("abc"), "{}", shown(name));
+            assert!(!in_text(&shown(name)).contains("abc"), "{name}");
         }
         for name in ["monkey", "page", "author", "q", "codec", "design", "keyboard"] {
             assert!(shown(name).contains("abc"), "{}", shown(name));

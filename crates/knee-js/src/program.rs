@@ -196,10 +196,14 @@ impl Program {
     pub fn seal(&self) {
         self.files.seal();
         match self.remote.write_lock() {
-            Ok(Some(path)) => self.note(format!("wrote {}: keep it with the script", path.display())),
+            Ok(Some(path)) if path.ends_with(lock::NAME) => self.note(format!("updated {}", path.display())),
+            Ok(Some(path)) => {
+                let words = "to keep them with the script, copy that file beside it as knee.lock";
+                self.note(format!("hashes of remote modules: {}; {words}", path.display()));
+            }
             Ok(None) => {}
             Err(error) => {
-                let words = format!("cannot write the hashes of remote modules to {}: {error}", lock::NAME);
+                let words = format!("cannot write the hashes of remote modules: {error}");
                 self.say(LogLevel::Warn, &words);
             }
         }

@@ -23,6 +23,7 @@ use crate::runtime::intrinsic;
 use crate::runtime::memory::Allowance;
 use crate::runtime::thrown::Thrown;
 use crate::state::State;
+use knee_engine::secret::in_text;
 use knee_k6::http::answer::Answer;
 use knee_k6::http::send::Targets;
 
@@ -293,5 +294,6 @@ fn fulfil<'js>(
 
 /// Logs what a script threw, as k6 does.
 pub fn tell(program: &Program, thrown: &Thrown) {
-    program.say_with(LogLevel::Error, &thrown.to_string(), &[("source", "stacktrace")]);
+    let words = in_text(&thrown.to_string());
+    program.say_with(LogLevel::Error, &words, &[("source", "stacktrace")]);
 }

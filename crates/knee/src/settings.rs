@@ -28,6 +28,8 @@ pub mod number;
 
 pub mod output;
 
+pub mod proxy;
+
 pub mod request;
 
 pub mod script;

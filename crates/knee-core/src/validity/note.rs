@@ -288,9 +288,9 @@ mod tests {
     fn bodies_of_different_content_or_length_are_noted() {
         assert_eq!(noted(|d| d.requests.bodies = (16, false)).len(), 0);
         let told = noted(|d| d.requests.bodies = (17, false));
-        assert_eq!(told, ["17 different bodies came back [bodies]"]);
+        assert_eq!(told, ["responses had 17 different bodies [bodies]"]);
         let told = noted(|d| d.requests.bodies = (64, true));
-        assert_eq!(told, ["more than 64 different bodies came back [bodies]"]);
+        assert_eq!(told, ["responses had more than 64 different bodies [bodies]"]);
         assert_eq!(noted(|d| d.requests.endpoints_of_many_lengths = 1).len(), 1);
         assert_eq!(noted(|d| d.requests.endpoints_of_empty_bodies = 1).len(), 1);
         assert_eq!(noted(|d| d.requests.resent = 1).len(), 1);

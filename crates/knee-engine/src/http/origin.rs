@@ -100,7 +100,7 @@ impl Resolver {
         if let Some(known) = self.lock().get(&key) {
             return Ok(known.clone());
         }
-        if is_number(host) {
+        if host.parse::<IpAddr>().is_err() && is_number(host) {
             return Err(Failure::new(Fault::DnsNotFound, format!("{host}: not an address and not a name")));
         }
         let found = (host, port)

@@ -110,9 +110,9 @@ impl Redirect {
     /// The target of the redirect from `url`; `None` if it is not under load.
     fn target(&self, url: &Url, scope: &RedirectScope) -> Result<Option<(Url, Origin)>, Failure> {
         let location = String::from_utf8_lossy(&self.location);
-        let next = url
-            .join(&location)
-            .map_err(|error| Failure::new(Fault::BadRedirect, format!("{location}: {error}")))?;
+        let next = url.join(&location).map_err(|error| {
+            Failure::new(Fault::BadRedirect, format!("{}: {error}", crate::secret::redacted(&location)))
+        })?;
         let origin = Origin::of(&next).filter(|origin| scope.contains(origin));
         Ok(origin.map(|origin| (next, origin)))
     }

@@ -1,11 +1,12 @@
-//! `knee.lock`: the expected hash of each module from the network.
+//! The expected hash of each module from the network, for the scripts of one folder.
 //!
 //! ```text
 //! # Modules that scripts of this folder import over https, and their hashes. Written by knee.
 //! https://jslib.k6.io/ajv/6.12.5/index.js sha256:ba7816bf…
 //! ```
 //!
-//! One line per module, sorted, so that two people's changes merge. Fetches nothing.
+//! One line per module, sorted, so that two people's changes merge. Fetches nothing, and does not choose
+//! where the file is: [`super::remote`] does.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ use super::cache::replace;
 use super::hash::Hash;
 use super::trouble::Trouble;
 
-/// The name of the file, in the folder of the script.
+/// The name of the file beside a script, which knee updates and never creates.
 pub const NAME: &str = "knee.lock";
 /// Its first line.
 const HEAD: &str =
@@ -77,6 +78,9 @@ impl Lock {
         for (url, hash) in &self.hashes {
             // Writing to a text cannot fail.
             let _ = writeln!(text, "{url} {hash}");
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
         }
         replace(path, text.as_bytes())
     }

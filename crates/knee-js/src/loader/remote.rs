@@ -47,15 +47,17 @@ impl Default for RemoteSettings {
 pub struct Remote {
     settings: RemoteSettings,
     cache: Option<Cache>,
-    lock_path: PathBuf,
+    /// Where the hashes are; `None` keeps them only for this process.
+    lock_path: Option<PathBuf>,
     lock: Mutex<Option<Lock>>,
 }
 
 impl Remote {
-    /// Of a script in `folder`, beside which the lock lies.
+    /// Of a script in `folder`.
     pub fn new(settings: RemoteSettings, folder: &Path) -> Self {
         let cache = settings.cache.as_ref().map(|folder| Cache::in_folder(folder));
-        Self { settings, cache, lock_path: folder.join(super::lock::NAME), lock: Mutex::default() }
+        let lock_path = lock_path(settings.cache.as_deref(), folder);
+        Self { settings, cache, lock_path, lock: Mutex::default() }
     }
 
     /// The source of the module behind a URL.
@@ -82,8 +84,8 @@ impl Remote {
     /// Writes the lock if this program has added to it; the path if it was written.
     pub fn write_lock(&self) -> std::io::Result<Option<&Path>> {
         let guard = self.guard();
-        match guard.as_ref() {
-            Some(lock) if lock.is_changed() => lock.write(&self.lock_path).map(|()| Some(&*self.lock_path)),
+        match (guard.as_ref(), &self.lock_path) {
+            (Some(lock), Some(path)) if lock.is_changed() => lock.write(path).map(|()| Some(&**path)),
             _ => Ok(None),
         }
     }
@@ -111,8 +113,8 @@ impl Remote {
     }
 
     fn changed(&self, name: &str, expected: Hash, found: Hash) -> Trouble {
-        let what =
-            format!("{name} has changed: it is {found}, and {} says {expected}", self.lock_path.display());
+        let place = self.lock_path.as_deref().unwrap_or(Path::new(super::lock::NAME)).display();
+        let what = format!("{name} has changed: it is {found}, and {place} says {expected}");
         Trouble::new(what, "review the change, then run once with --reload to accept it")
     }
 
@@ -120,7 +122,8 @@ impl Remote {
     fn lock(&self) -> Result<LockGuard<'_>, Trouble> {
         let mut guard = self.guard();
         if guard.is_none() {
-            *guard = Some(Lock::read(&self.lock_path)?);
+            let known = self.lock_path.as_deref().map(Lock::read).transpose()?;
+            *guard = Some(known.unwrap_or_default());
         }
         Ok(LockGuard { guard })
     }
@@ -129,6 +132,17 @@ impl Remote {
         // A lock is whole between any two statements that hold it.
         self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where the hashes for a script in `folder` are: beside the script if somebody put them there, otherwise in the cache.
+fn lock_path(cache: Option<&Path>, folder: &Path) -> Option<PathBuf> {
+    let own = folder.join(super::lock::NAME);
+    if own.is_file() {
+        return Some(own);
+    }
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let name = Hash::of(folder.as_os_str().as_encoded_bytes()).digits();
+    Some(cache?.join("lock").join(format!("{name}.lock")))
 }
 
 /// A lock that has been read.

@@ -16,6 +16,7 @@ use super::{argument, go_error};
 use crate::op::{Op, Reply};
 use crate::program::LogLevel;
 use crate::state::State;
+use knee_engine::secret::in_text;
 use knee_k6::go_quote::quoted;
 use knee_k6::http::request::Request;
 
@@ -58,7 +59,8 @@ fn not_sent<'js>(ctx: &Ctx<'js>, state: &State, place: usize, refused: &Refused)
     if refused.throw {
         return Err(go_error::throw(ctx, &refused.words));
     }
-    state.program.say_with(LogLevel::Warn, "A batch request failed", &[("error", &refused.words)]);
+    let words = in_text(&refused.words);
+    state.program.say_with(LogLevel::Warn, "A batch request failed", &[("error", &words)]);
     let nothing = Refused { words: String::new(), code: 0, throw: false };
     let all = std::iter::repeat_n(&nothing, place).chain([refused]);
     all.map(|one| Class::instance(ctx.clone(), Response::refused(one))?.into_js(ctx)).collect()

@@ -2,6 +2,7 @@
 //!
 //! Does not send; the VU does.
 
+use knee_engine::secret::in_text;
 use knee_k6::go_quote::quoted;
 use knee_k6::http::answer::Answer;
 use rquickjs::class::Class;
@@ -35,7 +36,7 @@ pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> 
     if refused.throw {
         return Err(go_error::throw(ctx, &refused.words));
     }
-    state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &refused.words)]);
+    state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &in_text(&refused.words))]);
     Class::instance(ctx.clone(), Response::refused(refused))?.into_js(ctx)
 }
 
@@ -49,7 +50,8 @@ pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result
         if answer.request.throw {
             return Err(go_error::throw(ctx, &shown));
         }
-        state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &shown)]);
+        // Scripts see what k6 shows them; people who read the log see no secrets.
+        state.program.say_with(LogLevel::Warn, "Request Failed", &[("error", &in_text(&shown))]);
     }
     Class::instance(ctx.clone(), Response::new(answer))?.into_js(ctx)
 }

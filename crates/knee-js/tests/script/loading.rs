@@ -386,6 +386,7 @@ fn modules_from_the_network_import_their_neighbours_and_no_files() {
         ("gone.js", &with_default("import 'https://host/gone.js';")),
     ]);
     suite.remote.fetch = Some(Arc::new(Net));
+    std::fs::write(suite.path("knee.lock"), "").unwrap();
     let loaded = suite.load("s.js");
     assert_eq!((loaded.refused.as_str(), loaded.lines.concat()), ("", "2".into()));
     assert!(loaded.notes[0].contains("knee.lock"), "{:?}", loaded.notes);

@@ -6,12 +6,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use knee_k6::read::Read;
 
 use super::{Format, HelpFlag};
 
 /// `knee run`.
 #[derive(Args, Clone, Debug, Default)]
-#[command(max_term_width = 80, disable_help_flag = true)]
+#[command(max_term_width = 80, disable_help_flag = true, args_override_self = true)]
 pub struct RunArgs {
     /// The script: a file, an https:// URL, or `-` for standard input
     #[arg(value_name = "SCRIPT")]
@@ -204,10 +205,12 @@ pub struct RunReportFlags {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_color: Option<String>,
     /// Also print `console.debug()`
-    #[arg(short = 'v', long)]
+    #[arg(short = 'v', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(value_parser = truth, default_value = "false", hide_default_value = true)]
     pub verbose: bool,
     /// Print no progress
-    #[arg(short = 'q', long)]
+    #[arg(short = 'q', long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(value_parser = truth, default_value = "false", hide_default_value = true)]
     pub quiet: bool,
     /// Exit with code 120 if the result is invalid; without this flag, only k6's exit codes occur
     #[arg(long)]
@@ -244,6 +247,11 @@ pub struct RunForeignFlags {
     pub profiling_enabled: Option<String>,
 }
 
+/// A switch with a value, as k6 reads it.
+fn truth(text: &str) -> Result<bool, String> {
+    bool::read_text(text).ok().flatten().ok_or_else(|| "write true or false".to_owned())
+}
+
 /// Where the modules of a script come from.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Modules")]
@@ -251,7 +259,7 @@ pub struct ModuleFlags {
     /// Fetch no modules; https:// imports must be in the cache
     #[arg(long, conflicts_with = "reload")]
     pub offline: bool,
-    /// Fetch https:// imports again and update knee.lock
+    /// Fetch https:// imports again and accept their new hashes
     #[arg(long)]
     pub reload: bool,
     /// Fetch well-known libraries instead of using the built-in copies

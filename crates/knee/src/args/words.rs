@@ -125,7 +125,10 @@ fn refuse_single_dashes(line: &[OsString], cli: &Command) -> Result<(), Problem>
 fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
     const ALONE: &str = "knee runs on this machine only and is controlled by signals (Ctrl-C)";
     const K6: [(&str, &str); 10] = [
-        ("archive", "run the script itself; `knee.lock` beside it pins modules from the network"),
+        (
+            "archive",
+            "run the script itself; knee caches its modules from the network and holds them to their hashes",
+        ),
         ("inspect", "`knee run SCRIPT` checks the script and its options before it sends anything"),
         ("cloud", ALONE),
         ("login", ALONE),

@@ -12,6 +12,7 @@ use crate::args::ExplainArgs;
 use crate::exit::Exit;
 use crate::problem::{Problem, printable};
 use crate::settings::output::Sink;
+use crate::settings::proxy;
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -39,7 +40,7 @@ fn unknown(code: &str) -> Problem {
 /// Every code that a report prints in brackets.
 fn codes() -> impl Iterator<Item = &'static str> {
     let rules = RULES.iter().map(|rule| rule.code).chain(TRIAL_RULES.iter().map(|rule| rule.code));
-    rules.chain(NOTES.iter().map(|note| note.code))
+    rules.chain(NOTES.iter().map(|note| note.code)).chain([proxy::CODE])
 }
 
 /// All codes, one per line.
@@ -56,6 +57,8 @@ fn list() -> String {
     for note in NOTES {
         in_brief(&mut text, note.code, note.meaning);
     }
+    text.push_str("\nWarnings before a load, which do not affect the validity:\n");
+    in_brief(&mut text, proxy::CODE, proxy::MEANING);
     text
 }
 
@@ -68,7 +71,8 @@ fn in_brief(text: &mut String, code: &str, meaning: &str) {
 fn one(code: &str) -> Option<String> {
     let rule = RULES.iter().find(|rule| rule.code == code).map(of_rule);
     let trial = || TRIAL_RULES.iter().find(|rule| rule.code == code).map(of_trial);
-    rule.or_else(trial).or_else(|| NOTES.iter().find(|note| note.code == code).map(of_note))
+    let note = || NOTES.iter().find(|note| note.code == code).map(of_note);
+    rule.or_else(trial).or_else(note).or_else(|| (code == proxy::CODE).then(of_proxy))
 }
 
 fn of_rule(rule: &Rule) -> String {
@@ -93,6 +97,12 @@ fn of_trial(rule: &TrialRule) -> String {
 fn of_note(note: &Note) -> String {
     let mut text = format!("{} (a note: it does not affect the validity)\n\n", note.code);
     paragraph(&mut text, "", note.meaning);
+    text
+}
+
+fn of_proxy() -> String {
+    let mut text = format!("{} (a warning before a load: it does not affect the validity)\n\n", proxy::CODE);
+    paragraph(&mut text, "", proxy::MEANING);
     text
 }
 

@@ -27,7 +27,7 @@ use crate::exit::Exit;
 use crate::live::{self, Live};
 use crate::other_load::Presence;
 use crate::problem::{Problem, on_one_line};
-use crate::settings::{self, Load, Surroundings, target};
+use crate::settings::{self, Load, Surroundings, proxy, target};
 use crate::signals;
 use crate::store::{self, Kind, Store};
 
@@ -39,6 +39,9 @@ use crate::store::{self, Kind, Store};
 pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let load = settings::resolve(args, &Surroundings::read()).map_err(refused)?;
     target::probe(&load.targets, &load.http).map_err(refused)?;
+    let env = |name: &str| std::env::var(name).ok();
+    let warning = load.requests.first().and_then(|request| proxy::ignored(Some(&request.url), &env));
+    warning.into_iter().for_each(|warning| narrate(&format!("warning: {}", on_one_line(&warning))));
     run_load(&load, narrate)
 }
 

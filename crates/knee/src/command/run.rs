@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::other_load::Presence;
 use crate::problem::on_one_line;
 use crate::settings::Surroundings as Terminal;
+use crate::settings::proxy;
 use crate::settings::script::asked;
 
 mod course;
@@ -39,6 +40,7 @@ pub fn run(args: &RunArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     session.program.notes().iter().for_each(|note| narrate(&format!("note: {}", on_one_line(note))));
     let options = options(&asked, &session)?;
     let warnings = options.warnings.iter().cloned().chain(unsupported(&options));
+    let warnings = warnings.chain(proxy::ignored(None, &env));
     warnings.for_each(|warning| narrate(&format!("warning: {}", on_one_line(&warning))));
     let job = Job::new(args, &asked, &session, &options, terminal, &lines)?;
     if !args.report.quiet {

@@ -1,5 +1,7 @@
 //! Where the modules of a script come from, as its user sees it.
 
+use std::path::PathBuf;
+
 use crate::program::{Finished, Home};
 use crate::server::{Server, identity};
 
@@ -18,14 +20,27 @@ fn importing(path: &str) -> (Home, Server) {
     (home, server)
 }
 
+/// The file with the hashes of modules, which a note names.
+fn lock_of(finished: &Finished) -> PathBuf {
+    let rest = finished
+        .stderr
+        .split_once("hashes of remote modules: ")
+        .unwrap_or_else(|| panic!("{}", finished.stderr))
+        .1;
+    rest.split_once(';').unwrap().0.into()
+}
+
 #[test]
 fn a_module_is_fetched_once_held_to_its_hash_and_then_needs_no_network() {
     let (home, server) = importing("/module.js");
-    for flag in ["", "", "--offline"] {
+    let first = run(&home, "s.js");
+    for flag in ["", "--offline"] {
         let finished = run(&home, &format!("{flag} s.js"));
         assert!(finished.stderr.contains("a text from the network"), "{flag}: {}", finished.stderr);
     }
     assert_eq!(server.count(), 1);
+    assert!(!home.path("knee.lock").exists(), "nothing is written beside the script");
+    std::fs::copy(lock_of(&first), home.path("knee.lock")).unwrap();
     let lock = std::fs::read_to_string(home.path("knee.lock")).unwrap();
     let line = lock.lines().find(|line| line.starts_with("https://127.0.0.1:")).unwrap();
     let (url, hash) = line.split_once(" sha256:").unwrap();
@@ -48,8 +63,9 @@ fn a_whole_script_comes_from_the_network_and_imports_its_neighbours() {
     let finished = run(&home, &format!("https://{}/script.js", server.address()));
     assert!(finished.stderr.contains("a text from the network"), "{}", finished.stderr);
     assert_eq!(server.count(), 2);
-    let lock = std::fs::read_to_string(home.path("knee.lock")).unwrap();
+    let lock = std::fs::read_to_string(lock_of(&finished)).unwrap();
     assert_eq!(lock.matches("sha256:").count(), 2, "{lock}");
+    assert!(!home.path("knee.lock").exists());
 }
 
 #[test]

@@ -55,7 +55,15 @@ impl Place {
     }
 
     fn lock(&self) -> String {
-        std::fs::read_to_string(self.project.path().join("knee.lock")).unwrap_or_default()
+        lock_path(Some(self.home.path()), self.project.path())
+            .and_then(|path| std::fs::read_to_string(path).ok())
+            .unwrap_or_default()
+    }
+
+    /// What is in the folder of the script.
+    fn beside(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.project.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 }
 
@@ -73,6 +81,21 @@ fn a_module_is_fetched_once_and_then_needs_no_network() {
     assert_eq!(load(&place.remote(None, false)).unwrap(), "one");
     assert_eq!(net.count(), 1);
     assert!(place.lock().contains(&format!("{URL} {}\n", Hash::of(b"one"))), "{}", place.lock());
+}
+
+#[test]
+fn nothing_is_written_beside_a_script_but_a_lock_that_is_there_is_kept_up_to_date() {
+    let (place, net) = (Place::new(), Net::with(URL, b"one"));
+    load(&place.remote(Some(net.clone()), false)).unwrap();
+    assert_eq!(place.beside(), [""; 0]);
+    std::fs::write(place.project.path().join("knee.lock"), "").unwrap();
+    load(&place.remote(Some(net.clone()), false)).unwrap();
+    let own = std::fs::read_to_string(place.project.path().join("knee.lock")).unwrap();
+    assert!(own.contains(&format!("{URL} {}\n", Hash::of(b"one"))), "{own}");
+    assert_eq!(place.beside(), ["knee.lock"]);
+    net.set(URL, b"two");
+    std::fs::remove_dir_all(place.home.path().join("content")).unwrap();
+    assert!(load(&place.remote(Some(net), false)).unwrap_err().what.contains("has changed"));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use knee_core::unit::Nanos;
 use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::run::{self, Listeners};
-use knee_engine::secret::shown_script;
+use knee_engine::secret::{in_text, shown_script};
 use knee_js::op::{Ended, Stage};
 use knee_js::session::StageSettings;
 use knee_js::state::ExecutionInfo;
@@ -202,7 +202,8 @@ impl Job<'_> {
         match ended.map_err(|error| failed(Problem::new(error.to_string(), "")))? {
             Ended::Returned(json) => Ok(json),
             Ended::Thrown(thrown) => {
-                Err((Problem::new(format!("{export}() threw: {thrown}"), ""), Exit::Script))
+                let words = in_text(&thrown.to_string());
+                Err((Problem::new(format!("{export}() threw: {words}"), ""), Exit::Script))
             }
             Ended::Aborted(words) => Err((Problem::new(words, ""), Exit::Abort)),
             Ended::Cut if self.patience(stage)() => {

@@ -2,6 +2,7 @@
 //!
 //! Sends nothing. Finds the errors of both before any load.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,6 +48,11 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
         remote: remote(args),
     };
     let script = script(args).map_err(|error| unreadable(args, &error))?;
+    if is_archive(&script).map_err(|error| unreadable(args, &error))? {
+        let what = format!("`{}` is an archive of k6, which knee does not read", shown_script(&args.script));
+        let hint = "unpack it with tar, and give the script in the folder `file`";
+        return Err(refused(Problem::new(what, hint)));
+    }
     Session::load(script, surroundings).map_err(|error| match error {
         SessionError::Script(LoadError::Script(thrown)) => {
             (Problem::new(format!("the script threw while it was loaded: {thrown}"), ""), Exit::Script)
@@ -106,6 +112,21 @@ fn script(args: &RunArgs) -> std::io::Result<Script> {
     }
     let source = bounded(std::io::stdin().lock())?;
     Ok(Script::Text { folder: std::env::current_dir()?, source })
+}
+
+/// Whether a script is a tar file, as `k6 archive` makes it, by its first block.
+fn is_archive(script: &Script) -> std::io::Result<bool> {
+    const MAGIC: std::ops::Range<usize> = 257..262;
+    let has_magic = |block: &[u8]| block.get(MAGIC) == Some(b"ustar");
+    match script {
+        Script::Text { source, .. } => Ok(has_magic(source)),
+        Script::File(path) if std::fs::metadata(path).is_ok_and(|file| file.is_file()) => {
+            let mut block = Vec::with_capacity(MAGIC.end);
+            std::fs::File::open(path)?.take(MAGIC.end as u64).read_to_end(&mut block)?;
+            Ok(has_magic(&block))
+        }
+        Script::File(_) | Script::Url { .. } => Ok(false),
+    }
 }
 
 /// Sources of modules that are not files.
