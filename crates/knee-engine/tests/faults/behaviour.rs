@@ -242,19 +242,7 @@ impl Behaviour {
                 link.write_all(&response(413, "", b"too much"))?;
                 Ok(After::Unread(*seen))
             }
-            Self::BreakTls => {
-                link.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")?;
-                link.flush()?;
-                let mut below = link.tcp();
-                below.write_all(b"this is no TLS record and never was one")?;
-                Ok(After::Hold)
-            }
-            Self::AlertInBody => {
-                link.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")?;
-                link.flush()?;
-                link.alert()?;
-                Ok(After::Hold)
-            }
+            Self::BreakTls | Self::AlertInBody => self.break_tls(link),
             _ => {
                 let (bytes, after) = self.said(request);
                 link.write_all(&bytes)?;
@@ -262,6 +250,19 @@ impl Behaviour {
                 Ok(after)
             }
         }
+    }
+
+    /// Ends the TLS session in the middle of a body.
+    fn break_tls(&self, link: &mut Link) -> io::Result<After> {
+        link.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")?;
+        link.flush()?;
+        if matches!(self, Self::AlertInBody) {
+            link.alert()?;
+        } else {
+            let mut below = link.tcp();
+            below.write_all(b"this is no TLS record and never was one")?;
+        }
+        Ok(After::Hold)
     }
 
     /// Bytes that are sent at once, and what happens to the connection after them.

@@ -134,7 +134,7 @@ impl Remote {
     }
 }
 
-/// Where the hashes for a script in `folder` are: beside the script if somebody put them there, otherwise in the cache.
+/// Where the hashes for a script in `folder` are: beside the script if a lock file is there, otherwise in the cache.
 fn lock_path(cache: Option<&Path>, folder: &Path) -> Option<PathBuf> {
     let own = folder.join(super::lock::NAME);
     if own.is_file() {

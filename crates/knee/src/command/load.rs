@@ -41,7 +41,9 @@ pub fn load(args: &LoadArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     target::probe(&load.targets, &load.http).map_err(refused)?;
     let env = |name: &str| std::env::var(name).ok();
     let warning = load.requests.first().and_then(|request| proxy::ignored(Some(&request.url), &env));
-    warning.into_iter().for_each(|warning| narrate(&format!("warning: {}", on_one_line(&warning))));
+    if let Some(warning) = warning {
+        narrate(&format!("warning: {}", on_one_line(&warning)));
+    }
     run_load(&load, narrate)
 }
 

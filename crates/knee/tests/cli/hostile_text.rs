@@ -24,10 +24,10 @@ fn bitten(tail: bool) -> Vec<u8> {
     head["plan"]["scenarios"].as_array_mut().unwrap().push(again);
     let times =
         json!({ "count": 9, "overflow": 0, "sum": [0, 45], "min": 5, "max": 5, "gaps_and_counts": [5, 9] });
-    let none = json!({ "response": {}, "service": {} });
+    let nothing = json!({ "response": {}, "service": {} });
     let endpoint = json!({
         "planned": 9,
-        "outcomes": [none, none, { "response": times, "service": times }, none, none, none],
+        "outcomes": [nothing, nothing, { "response": times, "service": times }, nothing, nothing, nothing],
         "faults": [{ "fault": "reset", "count": 9, "examples": [BITE] }],
     });
     let interval = json!({
