@@ -173,7 +173,9 @@ fn explain(error: &clap::Error, line: &[OsString]) -> Refused {
             format!("use one of: {}", context(ContextKind::ValidValue)),
         ),
         ErrorKind::ValueValidation => {
-            (format!("`{value}` is not a value of `{argument}`"), "see `knee --help`".to_owned())
+            let is_switch = context(ContextKind::InvalidArg).ends_with("[=<BOOL>]");
+            let hint = if is_switch { "write true or false" } else { "see `knee --help`" };
+            (format!("`{value}` is not a value of `{argument}`"), hint.to_owned())
         }
         ErrorKind::ArgumentConflict => conflict(&argument, &flag_name(&context(ContextKind::PriorArg))),
         ErrorKind::InvalidUtf8 => ("an argument is not UTF-8".to_owned(), String::new()),
@@ -209,9 +211,10 @@ fn conflict(argument: &str, prior: &str) -> (String, String) {
     (format!("`{argument}` and `{prior}` exclude each other"), "leave one of them out".to_owned())
 }
 
-/// `--stage <DURATION:TARGET>` without the placeholder.
+/// `--stage <DURATION:TARGET>` or `--quiet[=<BOOL>]` without the placeholder.
 fn flag_name(shown: &str) -> String {
-    shown.split(" <").next().unwrap_or(shown).trim_matches(['<', '>', '[', ']']).to_owned()
+    let name = shown.split(" <").next().unwrap_or(shown);
+    name.split("[=").next().unwrap_or(name).trim_matches(['<', '>', '[', ']']).to_owned()
 }
 
 fn first_line(error: &clap::Error) -> String {

@@ -110,7 +110,7 @@ fn a_module_that_has_changed_is_refused_until_it_is_reloaded() {
     let (place, net) = (Place::new(), Net::with(URL, b"one"));
     load(&place.remote(Some(net.clone()), false)).unwrap();
     net.set(URL, b"two");
-    std::fs::remove_dir_all(place.home.path()).unwrap();
+    std::fs::remove_dir_all(place.home.path().join("content")).unwrap();
     let trouble = load(&place.remote(Some(net.clone()), false)).unwrap_err();
     assert!(trouble.what.contains("https://host/a.js has changed"), "{trouble}");
     assert!(trouble.hint.contains("--reload"), "{}", trouble.hint);
