@@ -18,6 +18,7 @@ use jiff::Timestamp;
 use knee_core::clock::{self, MonotonicClock};
 use knee_driver::private_file;
 use knee_js::program::{LogLevel, LogLine, Narrator};
+use knee_report::clean;
 
 use crate::problem::{Problem, printable, reason};
 use crate::settings::script::{Log, LogForm, LogTarget};
@@ -248,7 +249,7 @@ fn shown(form: LogForm, line: &LogLine<'_>, seconds: Option<u64>) -> String {
         (LogForm::Json, _) => {
             let mut line = serde_json::json!({ "level": long, "msg": message, "time": now() });
             fields.iter().for_each(|(name, value)| line[*name] = (*value).into());
-            line.to_string()
+            harmless_json(&line.to_string())
         }
         (LogForm::Text, None) => format!("time={:?} level={long} msg={}{rest}", now(), quoted(message)),
         // As wide as k6 makes it, so that fields stand below each other.
@@ -257,6 +258,22 @@ fn shown(form: LogForm, line: &LogLine<'_>, seconds: Option<u64>) -> String {
         }
         (LogForm::Text, Some(seconds)) => format!("{short}[{seconds:04}] {message}"),
     }
+}
+
+/// JSON in which characters that act on a terminal are escaped as JSON does it, so that it stays JSON.
+fn harmless_json(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if clean::is_hostile(letter) {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                // Writing into a string cannot fail.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(letter);
+        }
+    }
+    text
 }
 
 /// To the second, as RFC 3339 writes it.
@@ -336,6 +353,15 @@ mod tests {
         assert_eq!(warning(LogForm::Raw, CONSOLE, None, "as it is"), "as it is");
         let json = warning(LogForm::Json, CONSOLE, None, "a");
         assert!(json.starts_with(r#"{"level":"warning","msg":"a","source":"console","time":"20"#), "{json}");
+    }
+
+    #[test]
+    fn a_line_of_json_stays_json_whatever_the_script_says() {
+        let said = "a\u{2028}b\u{1b}[2J\u{e0041}\u{7f}";
+        let line = warning(LogForm::Json, CONSOLE, None, said);
+        assert_eq!(printable(&line), line);
+        let read: serde_json::Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["msg"], said);
     }
 
     #[test]
