@@ -5,12 +5,12 @@
 
 #![no_main]
 
-use knee_k6::html::{Selection, Target};
+use knee_k6::html::{Bounds, Selection, Target};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &str| {
     let (selector, page) = input.split_once('\n').unwrap_or((input, "<p>a</p>"));
-    let page = Selection::parse(page, "http://localhost/");
+    let Ok(page) = Selection::parse(page, "http://localhost/", &Bounds::default()) else { return };
     let target = Target::of_selector(selector);
     let found = page.find(&target);
     assert_eq!(found.filter(&target, true).len(), found.len());

@@ -26,7 +26,7 @@ fn show(bytes: &[u8]) {
         let _ = Distribution::service_ok(&tally).summary();
         let _ = Distribution::lag(&tally).summary();
     }
-    let _ = (run.window(), run.measured.books().difference());
+    let _ = (run.window(), run.measured.accounting().difference());
 }
 
 /// A record whose frames hold `contents`: kind (u8), length (u32, little-endian), bytes, repeated.
