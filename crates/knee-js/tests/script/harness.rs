@@ -172,7 +172,7 @@ fn load(session: &Session) -> Outcome {
         counts: scenarios.iter().map(|_| Arc::default()).collect(),
     });
     let way =
-        HttpConfig { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
+        HttpConfig { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None, http2: None };
     let listeners = Listeners { journal: None, events: Vec::new() };
     let run = run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
     let total = total.meter();
