@@ -133,12 +133,14 @@ impl Channel {
             let is_http = scratch[..count].starts_with(b"HTTP/");
             // Application data before the first request is unsolicited.
             let received = session.receive(&mut scratch[..count], &mut |_| Err(Fault::Unsolicited));
-            session_state = received.map_err(|failure| match failure.fault {
-                _ if is_http => plain_http(failure),
-                // The stream broke before there was one.
-                Fault::TlsBroken => Failure { fault: Fault::TlsHandshake, ..failure },
-                _ => failure,
-            })?;
+            session_state = match received {
+                Ok(session_state) => session_state,
+                // A server of HTTP/2 speaks first. Only [`super::http2`] offers it, and reads nothing.
+                Err(failure) if failure.fault == Fault::Unsolicited && session.protocol() == Some(b"h2") => {
+                    SessionState::Open
+                }
+                Err(failure) => return Poll::Ready(Err(in_handshake(failure, is_http))),
+            };
         }
     }
 
@@ -212,13 +214,17 @@ impl Channel {
     }
 }
 
-/// The failure of a handshake with a server that speaks HTTP without TLS.
-fn plain_http(failure: Failure) -> Failure {
-    if failure.tls != Some(TlsProblem::NotTls) {
-        return failure;
+/// A failure of a handshake; `is_http` if the server's bytes begin like a response without TLS.
+fn in_handshake(failure: Failure, is_http: bool) -> Failure {
+    match failure.fault {
+        _ if is_http && failure.tls == Some(TlsProblem::NotTls) => {
+            let tls = Some(TlsProblem::PlainHttp);
+            Failure { tls, ..Failure::new(failure.fault, "the server responded with HTTP without TLS") }
+        }
+        // The stream broke before there was one.
+        Fault::TlsBroken => Failure { fault: Fault::TlsHandshake, ..failure },
+        _ => failure,
     }
-    let tls = Some(TlsProblem::PlainHttp);
-    Failure { tls, ..Failure::new(failure.fault, "the server responded with HTTP without TLS") }
 }
 
 /// Whether this machine has an address from which it can send to `address`.

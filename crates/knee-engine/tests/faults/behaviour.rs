@@ -139,6 +139,8 @@ pub enum Behaviour {
     SecondResponse,
     /// A second response in a separate write.
     LateSecondResponse,
+    /// A second response after a pause: a client without pauses has sent its next request by then.
+    DelayedSecondResponse,
     /// The notice that the idle connection ends, after a pause, and the end.
     IdleNotice,
 
@@ -223,6 +225,13 @@ impl Behaviour {
             Self::LateSecondResponse => {
                 link.write_all(&response(200, "", b"asked for"))?;
                 link.flush()?;
+                link.write_all(&response(200, "", b"not asked for"))?;
+                Ok(After::Keep)
+            }
+            Self::DelayedSecondResponse => {
+                link.write_all(&response(200, "", b"asked for"))?;
+                link.flush()?;
+                thread::sleep(5 * DRIP);
                 link.write_all(&response(200, "", b"not asked for"))?;
                 Ok(After::Keep)
             }

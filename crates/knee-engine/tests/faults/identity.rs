@@ -54,7 +54,8 @@ pub enum Greeting {
     StallAfterHello,
     /// Does a TLS handshake for HTTP/2 and for nothing else.
     Http2Only,
-    /// The same for HTTP/2 or HTTP/1.1, as the server prefers.
+    /// The same for HTTP/2 or HTTP/1.1, as the server prefers. With HTTP/2 it sends its settings with the handshake, as
+    /// nginx does.
     Http2First,
     /// The same for HTTP/1.1 and for nothing else.
     Http1Only,
@@ -280,7 +281,7 @@ impl Greeting {
             }
             Self::Http2Only => return secure(link, with_protocols(&["h2"])),
             Self::Http1Only => return secure(link, with_protocols(&["http/1.1"])),
-            Self::Http2First => return secure(link, with_protocols(&["h2", "http/1.1"])),
+            Self::Http2First => return http2_first(link),
             Self::Close => {
                 first_record(&mut link)?;
             }
@@ -309,6 +310,23 @@ fn hasty(link: Link) -> io::Result<Option<Link>> {
     stream.write_all(&flight)?;
     io::copy(&mut stream, &mut io::sink())?;
     Ok(None)
+}
+
+/// Greets a client that chose HTTP/2 with the settings of the server.
+fn http2_first(link: Link) -> io::Result<Option<Link>> {
+    let Link::Plain(mut stream) = link else { panic!("TLS is spoken over TCP here") };
+    let mut config = (*with_protocols(&["h2", "http/1.1"])).clone();
+    config.send_half_rtt_data = true;
+    let mut connection = ServerConnection::new(Arc::new(config)).map_err(io::Error::other)?;
+    connection.read_tls(&mut stream)?;
+    connection.process_new_packets().map_err(io::Error::other)?;
+    if connection.alpn_protocol() == Some(b"h2") {
+        connection.writer().write_all(b"\0\0\0\x04\0\0\0\0\0")?;
+    }
+    while connection.is_handshaking() {
+        connection.complete_io(&mut stream)?;
+    }
+    Ok(Some(Link::Tls(Box::new(StreamOwned::new(connection, stream)))))
 }
 
 fn first_record(link: &mut Link) -> io::Result<usize> {

@@ -59,17 +59,15 @@ fn a_server_that_answers_before_it_is_asked_makes_the_run_suspect() {
 fn a_server_that_is_one_response_ahead_makes_a_closed_run_without_pauses_suspect() {
     // While requests follow each other, each response looks like a very fast one. After the last request there is one
     // too many on each connection.
-    let early = |_| Greeting::Early;
-    let server = Server::greeting(early, |request| {
-        let late = Duration::from_micros(200 * (request.place % 3));
-        Behaviour::Delayed(late)
+    let server = Server::start(|request| match request.place {
+        0 => Behaviour::DelayedSecondResponse,
+        _ => Behaviour::Delayed(Duration::from_millis(2)),
     });
-    let run = Drive::closed(&server.url("/"), 600, 3).run();
-    let answered = count(&run, Outcome::Ok);
-    let connections = all(&run).connections;
-    assert!(answered > 500, "{:?}", faults(&run));
-    assert!(all(&run).surplus >= connections - 3, "{} of {connections}", all(&run).surplus);
-    assert_eq!(u64::from(all(&run).doubtful), answered, "each can be the response to the request before it");
+    let run = Drive::closed(&server.url("/"), 300, 3).run();
+    assert_eq!(count(&run, Outcome::Ok), 300, "{:?}", faults(&run));
+    // On a busy machine a connection can be found out before its last response.
+    assert!((1..=all(&run).connections).contains(&all(&run).surplus), "{}", all(&run).surplus);
+    assert!(all(&run).doubtful > 250, "each can be the response to the request before it: {}", all(&run).doubtful);
     assert!(is_suspect(&run), "{:?}", run.validity.warnings);
     server.all_closed();
 }

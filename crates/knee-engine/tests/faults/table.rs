@@ -1,7 +1,7 @@
 //! The table of server faults: one row per behaviour of a server, with the outcome, the fault and who is to blame.
 //!
-//! Each row is met at three rates: by one request at 100 requests/s, by every third one at 500/s, and by all at
-//! 2,000/s. Rows about responses are also met over TLS and on connections that served a request before.
+//! Each row is met at three rates: by one request at 300 requests/s, by every third one at 1,000/s, and by all at
+//! 3,000/s. Rows about responses are also met over TLS and on connections that served a request before.
 //! `docs/reference/faults.md` describes them for users.
 
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ pub enum Share {
 
 impl Share {
     /// Each share with an arrival rate.
-    const RATES: [(Self, f64); 3] = [(Self::One, 100.0), (Self::Third, 500.0), (Self::All, 2_000.0)];
+    const RATES: [(Self, f64); 3] = [(Self::One, 300.0), (Self::Third, 1_000.0), (Self::All, 3_000.0)];
 
     /// Whether the connection with this number meets it.
     pub const fn has(self, connection: u64) -> bool {
@@ -94,7 +94,7 @@ pub fn check_with(behaviour: &Behaviour, ends: Ends, change: fn(Drive) -> Drive)
             scope.spawn(move || on_new_connections(behaviour, ends, Greeting::Plain, (share, rate), change));
         }
         let tls = Greeting::Tls(Certificate::Good);
-        scope.spawn(move || on_new_connections(behaviour, ends, tls, (Share::Third, 500.0), change));
+        scope.spawn(move || on_new_connections(behaviour, ends, tls, (Share::Third, 1_000.0), change));
         scope.spawn(move || on_kept_connections(behaviour, ends, change));
     });
 }
@@ -127,15 +127,15 @@ fn on_new_connections(
     verify(behaviour, ends, share.count(), &change(drive(&url, rate)), &server);
 }
 
-/// The second requests of four connections meet `behaviour`. Without any byte of a response, the
+/// Four requests on connections that served one before meet `behaviour`. Without any byte of a response, the
 /// server could have closed an idle connection while the request was sent: it is sent again.
 fn on_kept_connections(behaviour: &Behaviour, ends: Ends, change: fn(Drive) -> Drive) {
     const BAD: u64 = 4;
     let bad = AtomicU64::new(0);
     let script = behaviour.clone();
     let server = Server::start(move |request| {
-        let second = request.place == 1 && bad.fetch_add(1, Ordering::SeqCst) < BAD;
-        if second { script.clone() } else { Behaviour::Good }
+        let is_bad = request.place > 0 && bad.fetch_add(1, Ordering::SeqCst) < BAD;
+        if is_bad { script.clone() } else { Behaviour::Good }
     });
     let drive = change(Drive::closed(&server.url("/"), REQUESTS, 3));
     if behaviour.is_hang_up() {

@@ -37,5 +37,6 @@ rows! { check;
         Behaviour::Sends("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n", After::Close)
         => SHORT_BODY;
     half_a_close_after_a_whole_response_is_no_fault:
-        Behaviour::Sends("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", After::HalfClose) => With(200);
+        Behaviour::Sends("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", After::HalfClose)
+        => With(200);
 }

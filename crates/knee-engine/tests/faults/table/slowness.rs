@@ -8,7 +8,7 @@ use super::{check_with, rows};
 use crate::behaviour::{After, Behaviour};
 
 /// Long enough for a good response on a busy machine.
-const LIMIT: Nanos = Nanos::from_millis(700);
+const LIMIT: Nanos = Nanos::from_millis(500);
 const LATE: Ends = In(Fault::RequestTimeout, Blame::Server);
 
 fn check(behaviour: &Behaviour, ends: Ends) {
