@@ -157,7 +157,7 @@ const CRYPTO: &str = r"(random, uuid, later) => {
 }";
 
 fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
-    intrinsic::ensure(ctx, Needs::BINARY);
+    intrinsic::ensure(ctx, Needs::BINARY.with(Needs::PROXY));
     let random = |ctx: Ctx<'js>, size: usize| {
         // The script asked for at most 64 KiB.
         let mut bytes = vec![0; size.min(1 << 16)];
