@@ -169,7 +169,7 @@ mod tests {
     fn what_a_call_has_used_is_given_back_and_what_is_in_use_stays() {
         let seen = Rc::new(Cell::new((0, 0)));
         let inner = seen.clone();
-        let mut fiber = Fiber::<(), ()>::new(512 << 10, move |link, ()| {
+        let mut fiber = Fiber::<(), ()>::new(4 << 20, move |link, ()| {
             let kept = std::hint::black_box([7_u8; 5_000]);
             touch(300 << 10);
             let before = resident(link.stack());
@@ -190,7 +190,7 @@ mod tests {
         use std::os::fd::AsRawFd as _;
 
         let stack = GuardedStack::new(64 << 10).unwrap();
-        let (_reader, writer) = std::io::pipe().unwrap();
+        let (_reader, writer) = io::pipe().unwrap();
         // SAFETY: the kernel checks the address, which is what is tested.
         #[allow(unsafe_code, reason = "a test asks the kernel")]
         let written = |at: usize| unsafe { libc::write(writer.as_raw_fd(), at as *const c_void, 1) };

@@ -190,7 +190,7 @@ impl Job<'_> {
             observer: view.observer(),
             is_over: self.patience(stage),
             execution_info: Rc::new(execution_info),
-            tags: Arc::new(TagList::new(pairs(&self.options.tags))),
+            tags: pairs(&self.options.tags).into(),
             system_tags: self.system_tags,
         };
         let ended = self.session.stage(export, stage, argument, settings);
