@@ -72,7 +72,7 @@ const DECODER: &str = r"(decode) => class TextDecoder {
     bytes.set(view, this.#rest.length);
     const { text, used } = decode(bytes, this.#name, this.#fatal, Boolean(options?.stream));
     this.#rest = bytes.slice(used);
-    return this.#ignoreBOM ? text : text.replace(/^\uFEFF/, '');
+    return !this.#ignoreBOM && text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text;
   }
 }";
 
