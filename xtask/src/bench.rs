@@ -25,7 +25,7 @@ mod tool;
 
 use figure::{Figure, goals};
 use nginx::Nginx;
-use tool::{Load, Tool};
+use tool::{Load, Script, Tool};
 
 /// What was asked for.
 #[derive(Debug, clap::Args)]
@@ -42,7 +42,7 @@ pub struct Options {
     /// Measure this build in place of the release build of this tree
     #[arg(long, value_name = "PROGRAM")]
     knee: Option<PathBuf>,
-    /// Measure one of them: plain, tls, connections, requests, lag, start, stall, script or agreement
+    /// Measure one of them: plain, tls, connections, requests, lag, start, stall, script (which includes crowd), crowd or agreement
     #[arg(long, value_name = "FIGURE")]
     only: Option<String>,
 }
@@ -117,6 +117,9 @@ impl Bench {
         if self.is_asked("script") {
             figures.extend(self.script()?);
         }
+        if self.is_asked("crowd") || self.options.only.as_deref() == Some("script") {
+            figures.extend(self.crowd()?);
+        }
         if self.is_asked("stall") {
             figures.extend(self.stall()?);
         }
@@ -124,7 +127,8 @@ impl Bench {
     }
 
     fn load(&self, tls: bool) -> Load {
-        Load { url: self.nginx.url(tls), connections: CONNECTIONS, seconds: self.options.seconds }
+        let (url, seconds) = (self.nginx.url(tls), self.options.seconds);
+        Load { url, connections: CONNECTIONS, seconds, anywhere: false }
     }
 
     /// CPU per request with and without TLS, and with the live screen.
@@ -159,19 +163,30 @@ impl Bench {
 
     /// What k6 scripts cost, with k6 and wrk beside them.
     fn script(&mut self) -> Result<Vec<Figure>> {
-        let tools = Tool::present(&[Tool::Wrk, Tool::KneeScript, Tool::K6Script]);
-        let (knee, rounds) = (&self.laboratory.knee, self.options.rounds);
-        let all = cost::measure(knee, &self.nginx, &tools, &self.load(false), rounds, self.scratch.path())?;
+        let (ours, theirs) = (Tool::KneeScript(Script::Check), Tool::K6Script(Script::Check));
+        let tools = Tool::present(&[Tool::Wrk, ours, theirs]);
+        let (knee, nginx, load) = (&self.laboratory.knee, &self.nginx, self.load(false));
+        let (rounds, scratch) = (self.options.rounds, self.scratch.path());
+        let all = cost::measure(knee, nginx, &tools, &load, rounds, scratch)?;
         println!("{}", cost::overview(&all));
         let name = "script with a check, CPU per request against";
-        let mut figures = vec![
-            cost::figure(&all, Tool::KneeScript, Tool::Wrk, &format!("{name} wrk"), 1.5),
-            cost::figure(&all, Tool::KneeScript, Tool::K6Script, &format!("{name} k6"), 0.15),
-        ];
-        figures.extend(script::crowd(knee, &self.nginx, self.scratch.path())?);
-        figures.push(script::ready(knee, self.scratch.path())?);
-        figures.push(script::weight(knee, &self.nginx, self.scratch.path())?);
-        figures.push(script::shared(knee, self.scratch.path())?);
+        Ok(vec![
+            cost::figure(&all, ours, Tool::Wrk, &format!("{name} wrk"), 1.5),
+            cost::figure(&all, ours, theirs, &format!("{name} k6"), 0.1),
+            script::rich(knee, nginx, &load, rounds, scratch)?,
+            script::samples(knee, nginx, &load, rounds, scratch)?,
+        ])
+    }
+
+    /// What many virtual users and many endpoints take.
+    fn crowd(&self) -> Result<Vec<Figure>> {
+        let (knee, nginx, scratch) = (&self.laboratory.knee, &self.nginx, self.scratch.path());
+        let mut figures = script::crowd(knee, nginx, scratch)?;
+        figures.push(script::ready(knee, scratch)?);
+        figures.push(script::weight(knee, nginx, scratch)?);
+        figures.push(script::shared(knee, scratch)?);
+        figures.push(script::many(knee, nginx, scratch)?);
+        figures.push(script::endpoints(knee, nginx, scratch)?);
         Ok(figures)
     }
 

@@ -136,7 +136,16 @@ pub fn run_on(cpu: usize, command: &mut Command) -> Result<Ran> {
     finish(running, stdout, before)
 }
 
-/// The same in a terminal of 80 columns and 24 lines, so that the program shows its screen.
+/// Runs `command` to its end wherever the scheduler wants it.
+pub fn run_anywhere(command: &mut Command) -> Result<Ran> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let before = children_cpu()?;
+    let mut running = spawn(command)?;
+    let stdout = running.child().stdout.take().context("the pipe is missing")?;
+    finish(running, stdout, before)
+}
+
+/// Runs `command` on `cpu` to its end in a terminal of 80 columns and 24 lines, so that the program shows its screen.
 pub fn run_in_terminal(cpu: usize, command: &mut Command) -> Result<Ran> {
     let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(&size, None)?;

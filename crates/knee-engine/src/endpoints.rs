@@ -1,9 +1,10 @@
 //! Endpoints that appear during a run: scripts name them freely.
 //!
-//! Names that are URLs are recorded without their secrets. Bounded: names beyond the limit share one endpoint, whose name says so. A known name costs a
-//! lookup in the worker's own map; a new one takes a lock.
+//! Names that are URLs are recorded without their secrets. Bounded: names beyond the limit share one endpoint, whose name
+//! says so. A known name costs a lookup in the worker's own map. A new one takes a lock, until there are as many as there
+//! can be.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +52,12 @@ impl Registry {
         std::mem::take(&mut self.lock().unrecorded)
     }
 
+    /// All names with their ids, once no other name can be added.
+    fn complete(&self) -> Option<HashMap<String, EndpointId>> {
+        let inner = self.lock();
+        (inner.ids.len() >= ENDPOINTS_MAX && inner.ids.contains_key(OTHERS)).then(|| inner.ids.clone())
+    }
+
     fn id(&self, name: &str) -> EndpointId {
         let mut inner = self.lock();
         let name =
@@ -76,12 +83,14 @@ impl Registry {
 pub struct Endpoints {
     registry: Arc<Registry>,
     met: Rc<RefCell<HashMap<String, EndpointId>>>,
+    /// Every name that there will ever be, so that a script that invents names does not take the lock for each.
+    complete: Rc<OnceCell<HashMap<String, EndpointId>>>,
 }
 
 impl Endpoints {
     /// A view with an empty map.
     pub fn new(registry: Arc<Registry>) -> Self {
-        Self { registry, met: Rc::default() }
+        Self { registry, met: Rc::default(), complete: Rc::default() }
     }
 
     /// The id of the endpoint with this name; creates the endpoint if it is new.
@@ -89,13 +98,25 @@ impl Endpoints {
         if let Some(id) = self.met.borrow().get(name) {
             return *id;
         }
-        let id = self.registry.id(&secret::endpoint(name));
+        let id = self.of_registry(&secret::endpoint(name));
         let mut met = self.met.borrow_mut();
         // A script that keeps inventing names must not fill the worker's memory either.
         if met.len() < ENDPOINTS_MAX {
             met.insert(name.to_owned(), id);
         }
         id
+    }
+
+    /// The id of a name without secrets.
+    fn of_registry(&self, name: &str) -> EndpointId {
+        if self.complete.get().is_none()
+            && let Some(all) = self.registry.complete()
+        {
+            // It was empty a moment ago, and this is the only place that fills it.
+            let _ = self.complete.set(all);
+        }
+        let known = self.complete.get().and_then(|all| all.get(name).or_else(|| all.get(OTHERS)));
+        known.copied().unwrap_or_else(|| self.registry.id(name))
     }
 }
 
@@ -130,5 +151,16 @@ mod tests {
         assert_eq!(ids.iter().max(), Some(&EndpointId(ENDPOINTS_MAX as u32 - 1)));
         assert_eq!(endpoints.id("4999"), endpoints.id("4998"));
         assert_eq!(endpoints.id("7"), ids[7]);
+    }
+
+    #[test]
+    fn a_worker_knows_the_names_of_others_when_no_more_can_be_added() {
+        let registry = Arc::new(Registry::default());
+        let (one, other) = (Endpoints::new(registry.clone()), Endpoints::new(registry.clone()));
+        let first = one.id("first");
+        let others: Vec<EndpointId> = (0..2_000).map(|name| other.id(&name.to_string())).collect();
+        assert_eq!((other.id("first"), one.id("5")), (first, others[5]));
+        assert_eq!((one.id("new"), one.id("newer")), (others[1_999], others[1_999]));
+        assert_eq!(registry.take_new().len(), ENDPOINTS_MAX);
     }
 }

@@ -104,7 +104,7 @@ impl<'js> Writer<'js> {
         if let Some(array) = value.as_array() {
             return self.list(array.len(), |place| array.get(place));
         }
-        if Class::<Response<'js>>::from_value(&value).is_ok() {
+        if Class::<Response>::from_value(&value).is_ok() {
             return self.plain(value);
         }
         match argument::kind(&value) {

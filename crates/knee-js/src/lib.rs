@@ -15,6 +15,8 @@
 
 pub mod batch_queue;
 
+mod counter;
+
 pub mod event_loop;
 
 mod exported;

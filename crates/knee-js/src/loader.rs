@@ -31,3 +31,5 @@ pub mod trouble;
 pub mod syntax;
 
 pub mod typescript;
+
+pub mod uses;

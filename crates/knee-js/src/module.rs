@@ -6,6 +6,8 @@
 use rquickjs::module::{Declarations, Declared, Exports, ModuleDef};
 use rquickjs::{Ctx, Module, Object, Result, Value};
 
+use crate::loader::uses::Names;
+
 pub mod argument;
 
 pub mod batch;
@@ -13,6 +15,8 @@ pub mod batch;
 pub mod body;
 
 pub mod bytes;
+
+pub mod check;
 
 pub mod console;
 
@@ -44,6 +48,8 @@ pub mod jar;
 
 pub mod k6;
 
+pub mod lazy;
+
 pub mod mark;
 
 pub mod metrics;
@@ -62,6 +68,11 @@ pub mod timers;
 
 pub mod web;
 
+/// Which exports of a module the script imports by name; the others need not exist.
+fn imported(ctx: &Ctx<'_>, module: &str) -> Result<Names> {
+    Ok(current::state(ctx)?.program.imports_of(module))
+}
+
 /// Names of the modules that are here, and what makes each.
 macro_rules! modules {
     ($($name:literal $def:ident $exports:expr, $build:path $(, default $default:path)?;)*) => {
@@ -70,7 +81,8 @@ macro_rules! modules {
 
             impl ModuleDef for $def {
                 fn declare(declarations: &Declarations<'_>) -> Result<()> {
-                    for name in $exports {
+                    let imported = imported(declarations.module().ctx(), $name)?;
+                    for name in $exports.iter().filter(|name| imported.has(name)) {
                         declarations.declare(*name)?;
                     }
                     declarations.declare("default")?;
@@ -79,7 +91,8 @@ macro_rules! modules {
 
                 fn evaluate<'js>(ctx: &Ctx<'js>, exports: &Exports<'js>) -> Result<()> {
                     let object: Object<'js> = $build(ctx)?;
-                    for name in $exports {
+                    let imported = imported(ctx, $name)?;
+                    for name in $exports.iter().filter(|name| imported.has(name)) {
                         exports.export(*name, object.get::<_, Value<'js>>(*name)?)?;
                     }
                     $(let object = $default(ctx, &object)?;)?

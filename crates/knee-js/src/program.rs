@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::loader::position::Maps;
 use crate::loader::remote::{Remote, RemoteSettings};
 use crate::loader::trouble::Trouble;
+use crate::loader::uses::{Imports, Names};
 use crate::loader::{lock, replacement, specifier};
 use crate::runtime::bytecode::Bytecode;
 use crate::runtime::intrinsic::Needs;
@@ -152,6 +153,7 @@ pub struct Compiled {
 #[derive(Default)]
 struct Store {
     modules: HashMap<String, Compiled>,
+    imports: Imports,
     arrays: HashMap<String, Arc<Elements>>,
     trouble: Option<Trouble>,
     notes: Vec<String>,
@@ -257,9 +259,16 @@ impl Program {
         self.lock().modules.keys().cloned().collect()
     }
 
-    /// Keeps a compiled module for the VUs to come.
-    pub fn keep_module(&self, name: &str, code: Compiled) {
-        self.lock().modules.entry(name.to_owned()).or_insert(code);
+    /// Keeps a compiled module for the VUs to come, and what it imports.
+    pub fn keep_module(&self, name: &str, code: Compiled, imports: &Imports) {
+        let store = &mut self.lock();
+        store.modules.entry(name.to_owned()).or_insert(code);
+        store.imports.merge(imports);
+    }
+
+    /// What the script imports of a module of k6 by name; not known before all of its own modules are.
+    pub fn imports_of(&self, module: &str) -> Names {
+        if self.files.is_sealed() { self.lock().imports.of(module) } else { Names::All }
     }
 
     /// The shared array of this name, if it was made before.

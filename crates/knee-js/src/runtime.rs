@@ -8,6 +8,10 @@ pub mod bytecode;
 
 pub mod intrinsic;
 
+pub mod lent;
+
 pub mod memory;
+
+pub mod stack;
 
 pub mod thrown;

@@ -12,6 +12,7 @@ use knee_core::clock::MonotonicClock;
 use knee_core::unit::Nanos;
 use rquickjs::{Ctx, Object, Persistent, Value};
 
+use crate::counter::Counter;
 use crate::event_loop::EventLoop;
 use crate::op::{Op, Reply};
 use crate::program::{HttpDefaults, Program};
@@ -123,8 +124,9 @@ impl ExecutionInfo {
 /// Iterations of one scenario, counted by the VUs of all workers.
 #[derive(Debug, Default)]
 pub struct Count {
+    /// The order of iterations is that of this number, so that all threads share it.
     begun: AtomicU64,
-    done: AtomicU64,
+    done: Counter,
 }
 
 impl Count {
@@ -135,7 +137,7 @@ impl Count {
 
     /// An iteration has ended, by itself or cut off.
     pub fn end(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+        self.done.add();
     }
 
     /// Iterations that were begun.
@@ -145,15 +147,15 @@ impl Count {
 
     /// Iterations that have ended.
     pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
+        self.done.sum()
     }
 }
 
 /// Counts of all VUs of a run, shared by its workers.
 #[derive(Debug, Default)]
 pub struct Tally {
-    completed: AtomicU64,
-    interrupted: AtomicU64,
+    completed: Counter,
+    interrupted: Counter,
     active: AtomicU64,
     initialized: AtomicU64,
     failed: AtomicBool,
@@ -162,12 +164,12 @@ pub struct Tally {
 impl Tally {
     /// Iterations that ended by themselves.
     pub fn completed(&self) -> u64 {
-        self.completed.load(Ordering::Relaxed)
+        self.completed.sum()
     }
 
     /// Iterations that were cut off.
     pub fn interrupted(&self) -> u64 {
-        self.interrupted.load(Ordering::Relaxed)
+        self.interrupted.sum()
     }
 
     /// VUs at work: in closed scenarios those that belong to one, in open ones those within an iteration.
@@ -208,7 +210,7 @@ impl Tally {
     /// An iteration has ended; `whole` unless it was cut off.
     pub fn end(&self, whole: bool) {
         let count = if whole { &self.completed } else { &self.interrupted };
-        count.fetch_add(1, Ordering::Relaxed);
+        count.add();
     }
 }
 
@@ -365,6 +367,11 @@ impl State {
                 Some(_) => {}
             }
         }
+        self.must_end()
+    }
+
+    /// Whether the script must end.
+    pub fn must_end(&self) -> bool {
         self.quitting.get() || self.abort.borrow().is_some()
     }
 

@@ -139,7 +139,9 @@ impl Vu {
                 }
                 None => return Ended::Cut,
             };
-            if self.cut != Nanos::MAX && sender.timer.now() >= self.cut {
+            // A request that succeeded was done before, so the clock need not be read.
+            let in_time = matches!(&reply, Reply::Answer(answer) if answer.error.is_none());
+            if self.cut != Nanos::MAX && !in_time && sender.timer.now() >= self.cut {
                 reply = Reply::Quit;
             }
         }

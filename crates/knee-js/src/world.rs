@@ -104,6 +104,7 @@ fn serve<'js>(ctx: &Ctx<'js>, state: &Rc<State>) {
     state.init.set(false);
     // Nothing can be required any more.
     state.required.take();
+    state.link.stack().release_unused();
     loop {
         let Some(Reply::Call(call)) = state.ask(Op::Rest(ended)) else { return };
         let Some(script) = &mut script else { return };
@@ -232,12 +233,13 @@ fn settle<'js>(
     loop {
         loop {
             // Before the first job too: what comes after the end of a test is not to run.
-            if state.breathe() {
+            if state.must_end() {
                 return Err(Thrown::new("interrupted"));
             }
             if !ctx.execute_pending_job() {
                 break;
             }
+            state.breathe();
         }
         if let Some(promise) = promise.as_ref().filter(|promise| promise.state() == PromiseState::Rejected) {
             let rejected: Option<rquickjs::Result<Value<'js>>> = promise.result();

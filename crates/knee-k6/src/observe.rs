@@ -14,6 +14,8 @@ pub mod metered;
 
 pub mod streamed;
 
+mod tag_lists;
+
 pub mod tags;
 
 pub mod view;

@@ -20,21 +20,24 @@ use flate2::write::GzEncoder;
 use crate::metric::Registry;
 use crate::observe::tags::SystemTags;
 
+pub mod batch;
 mod csv;
 mod json;
-pub mod sample;
+mod number;
 pub mod time;
 
 #[cfg(test)]
 mod tests;
 
-pub use sample::Sample;
+use batch::Batch;
 pub use time::TimeForm;
 
 /// Most batches that can wait for the writer.
 const BATCHES_MAX: usize = 256;
 /// Samples per batch; a batch is sent earlier if its time is up.
 pub const BATCH: usize = 1_024;
+/// Bytes of lines that are handed over at once.
+const BUFFER: usize = 64 << 10;
 /// Interval at which files are flushed.
 const PACE: Duration = Duration::from_millis(200);
 
@@ -93,13 +96,13 @@ pub struct Settings {
 /// Sends batches to the writer. Clones send to the same writer.
 #[derive(Clone, Debug)]
 pub struct Outlet {
-    batches: SyncSender<Vec<Sample>>,
+    batches: SyncSender<Batch>,
     lost: Arc<AtomicU64>,
 }
 
 impl Outlet {
     /// Hands a batch over, or counts it as lost when the writer is too slow.
-    pub fn send(&self, batch: Vec<Sample>) {
+    pub fn send(&self, batch: Batch) {
         if let Err(TrySendError::Full(batch) | TrySendError::Disconnected(batch)) =
             self.batches.try_send(batch)
         {
@@ -143,7 +146,7 @@ impl Writer {
     }
 }
 
-fn write(mut sheets: Vec<Sheet>, inbox: &Receiver<Vec<Sample>>) -> io::Result<()> {
+fn write(mut sheets: Vec<Sheet>, inbox: &Receiver<Batch>) -> io::Result<()> {
     loop {
         match inbox.recv_timeout(PACE) {
             Ok(batch) => {
@@ -231,12 +234,17 @@ impl Sheet {
         Ok(sheet)
     }
 
-    fn write(&mut self, batch: &[Sample]) -> io::Result<()> {
+    fn write(&mut self, batch: &Batch) -> io::Result<()> {
         self.buffer.clear();
-        for sample in batch {
+        for samples in batch.moments() {
             match &mut self.form {
-                Lines::Json(lines) => lines.add(&mut self.buffer, sample),
-                Lines::Csv(lines) => lines.add(&mut self.buffer, sample),
+                Lines::Json(lines) => lines.add(&mut self.buffer, &samples),
+                Lines::Csv(lines) => lines.add(&mut self.buffer, &samples),
+            }
+            // What is still in the processor's cache is cheaper to hand over.
+            if self.buffer.len() >= BUFFER {
+                self.paper.out().write_all(&self.buffer)?;
+                self.buffer.clear();
             }
         }
         self.paper.out().write_all(&self.buffer)

@@ -21,6 +21,14 @@ pub struct Load {
     pub connections: u32,
     /// For how long.
     pub seconds: u32,
+    /// Whether a script can use every CPU, the server's too, and not the generator's alone.
+    pub anywhere: bool,
+}
+
+impl Load {
+    fn run(&self, command: &mut Command) -> Result<Ran> {
+        if self.anywhere { process::run_anywhere(command) } else { process::run_on(GENERATOR_CPU, command) }
+    }
 }
 
 /// A load generator.
@@ -35,19 +43,61 @@ pub enum Tool {
     Oha,
     Hey,
     K6,
-    /// A k6 script with one check, under knee.
-    KneeScript,
+    /// A k6 script, under knee.
+    KneeScript(Script),
     /// The same script under k6.
-    K6Script,
+    K6Script(Script),
+    /// A k6 script under knee, which writes every sample into a file.
+    KneeSamples(Script),
 }
 
-/// What k6 does in each iteration.
-const SCRIPT: &str = "import http from 'k6/http';\nexport default function () { http.get(__ENV.TARGET); }\n";
+/// What a script does in each iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Script {
+    /// One request.
+    Get,
+    /// One request and one check.
+    Check,
+    /// One request as scripts of applications make them: ids in the URL, four headers, three tags, a JSON body, five
+    /// checks.
+    Rich,
+}
 
-/// The same with one check.
-const SCRIPT_WITH_CHECK: &str = "import http from 'k6/http';\nimport { check } from 'k6';\n\
+impl Script {
+    const fn source(self) -> &'static str {
+        match self {
+            Self::Get => GET,
+            Self::Check => CHECK,
+            Self::Rich => RICH,
+        }
+    }
+}
+
+const GET: &str =
+    "import http from 'k6/http';\nexport default function () { http.get(__ENV.TARGET); }\n";
+
+const CHECK: &str = "import http from 'k6/http';\nimport { check } from 'k6';\n\
     export default function () {\n  const answer = http.get(__ENV.TARGET);\n  \
     check(answer, { 'status is 200': (it) => it.status === 200 });\n}\n";
+
+const RICH: &str = r"import http from 'k6/http';
+import { check } from 'k6';
+export default function () {
+  const id = `${__VU}-${__ITER}`;
+  const body = JSON.stringify({ id, user: `user ${__VU}`, items: [{ sku: 'a-1', count: 2 }, { sku: 'b-2', count: 1 }] });
+  const answer = http.post(`${__ENV.TARGET}/users/${__VU}/orders/${id}?page=${__ITER % 50}`, body, {
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json', 'X-Request-Id': id, Authorization: `Bearer ${id}` },
+    tags: { team: 'shop', kind: 'order', version: '2' },
+  });
+  check(answer, {
+    'status is 200': (it) => it.status === 200,
+    'says ok': (it) => it.json().status === 'ok',
+    'has a body': (it) => it.body.length > 0,
+    'is JSON': (it) => it.headers['Content-Type'] === 'application/json',
+    'is fast': (it) => it.timings.duration < 5000,
+  });
+}
+";
 
 impl Tool {
     /// Its name in tables.
@@ -60,16 +110,21 @@ impl Tool {
             Self::Oha => "oha",
             Self::Hey => "hey",
             Self::K6 => "k6",
-            Self::KneeScript => "knee, script with a check",
-            Self::K6Script => "k6, script with a check",
+            Self::KneeScript(Script::Get) => "knee, script",
+            Self::KneeScript(Script::Check) => "knee, script with a check",
+            Self::KneeScript(Script::Rich) => "knee, rich script",
+            Self::KneeSamples(_) => "knee, script with -o json",
+            Self::K6Script(Script::Get) => "k6, script",
+            Self::K6Script(Script::Check) => "k6, script with a check",
+            Self::K6Script(Script::Rich) => "k6, rich script",
         }
     }
 
     /// The program that must be on PATH for it; none for knee.
     const fn program(self) -> Option<&'static str> {
         match self {
-            Self::Knee | Self::KneeScreen | Self::KneeScript => None,
-            Self::K6Script => Some("k6"),
+            Self::Knee | Self::KneeScreen | Self::KneeScript(_) | Self::KneeSamples(_) => None,
+            Self::K6Script(_) => Some("k6"),
             other => Some(other.name()),
         }
     }
@@ -88,7 +143,7 @@ impl Tool {
 
     /// Runs `load` once. Tools write their files into `scratch`.
     pub fn run(self, knee: &Knee, load: &Load, scratch: &Path) -> Result<Ran> {
-        let Load { url, connections: c, seconds: z } = load;
+        let Load { url, connections: c, seconds: z, .. } = load;
         let of_knee = || words(&format!("{url} -c {c} -z {z}s --insecure"));
         let line = match self {
             Self::Knee => return knee.cost(&of_knee()),
@@ -99,12 +154,15 @@ impl Tool {
             Self::H2load => format!("--h1 -t1 -c{c} -D{z} {url}"),
             Self::Oha => format!("--no-tui --insecure -c {c} -z {z}s --output-format json {url}"),
             Self::Hey => format!("-c {c} -z {z}s {url}"),
-            Self::K6 => return k6(load, SCRIPT, scratch),
-            Self::K6Script => return k6(load, SCRIPT_WITH_CHECK, scratch),
-            Self::KneeScript => {
-                let script = put(SCRIPT_WITH_CHECK, scratch)?;
-                let line = format!("--quiet --vus {c} --duration {z}s --env TARGET={url}");
-                return process::run_on(GENERATOR_CPU, &mut knee.script(&script, &words(&line)));
+            Self::K6 => return k6(load, Script::Get, scratch),
+            Self::K6Script(script) => return k6(load, script, scratch),
+            Self::KneeScript(script) => return knee_script(knee, load, script, scratch, None),
+            Self::KneeSamples(script) => {
+                let samples = scratch.join("samples.json");
+                let ran = knee_script(knee, load, script, scratch, Some(&samples));
+                // Some gigabytes, which no one reads.
+                let _ = std::fs::remove_file(samples);
+                return ran;
             }
         };
         let mut command = Command::new(self.name());
@@ -118,13 +176,31 @@ pub fn k6_summary(scratch: &Path) -> PathBuf {
     scratch.join("k6-summary.json")
 }
 
-fn put(script: &str, scratch: &Path) -> Result<PathBuf> {
+/// Writes a script into a file.
+fn put(script: Script, scratch: &Path) -> Result<PathBuf> {
     let path = scratch.join("get.js");
-    std::fs::write(&path, script)?;
+    std::fs::write(&path, script.source())?;
     Ok(path)
 }
 
-fn k6(load: &Load, script: &str, scratch: &Path) -> Result<Ran> {
+fn knee_script(
+    knee: &Knee,
+    load: &Load,
+    script: Script,
+    scratch: &Path,
+    samples: Option<&Path>,
+) -> Result<Ran> {
+    let Load { url, connections, seconds, .. } = load;
+    let script = put(script, scratch)?;
+    let line = format!("--quiet --vus {connections} --duration {seconds}s --env TARGET={url}");
+    let mut command = knee.script(&script, &words(&line));
+    if let Some(samples) = samples {
+        command.arg("--out").arg(format!("json={}", samples.display()));
+    }
+    load.run(&mut command)
+}
+
+fn k6(load: &Load, script: Script, scratch: &Path) -> Result<Ran> {
     let script = put(script, scratch)?;
     let mut command = Command::new("k6");
     command.args(words(&format!(
@@ -133,5 +209,5 @@ fn k6(load: &Load, script: &str, scratch: &Path) -> Result<Ran> {
         load.connections, load.seconds
     )));
     command.arg(k6_summary(scratch)).arg("--env").arg(format!("TARGET={}", load.url)).arg(script);
-    process::run_on(GENERATOR_CPU, command.stderr(Stdio::null()))
+    load.run(command.stderr(Stdio::null()))
 }

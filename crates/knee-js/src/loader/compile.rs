@@ -12,6 +12,7 @@ use serde::de::IgnoredAny;
 
 use super::position::Place;
 use super::trouble::Trouble;
+use super::uses::Uses;
 use super::{commonjs, specifier, syntax, typescript};
 use crate::module::define::Define as _;
 use crate::module::web;
@@ -74,17 +75,22 @@ pub fn load<'js>(ctx: &Ctx<'js>, state: &Rc<State>, name: &str) -> Result<Module
 
 /// A file as a module, in a VU that has the built-in objects it speaks of.
 fn declared<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<(Compiled, Module<'js, Declared>)> {
-    let (compiled, module) = match state.program.module(name) {
+    match state.program.module(name) {
         Some(compiled) => {
+            give(ctx, compiled.needs)?;
             let module = compiled.code.load(ctx)?;
-            (compiled, module)
+            Ok((compiled, module))
         }
-        None => compile(ctx, &state.program, name)?,
-    };
-    if intrinsic::ensure(ctx, compiled.needs).has(Needs::WEB) {
+        None => compile(ctx, &state.program, name),
+    }
+}
+
+/// Gives the VU the built-in objects that a module uses. Before the module is compiled, because the compiler needs some.
+fn give(ctx: &Ctx<'_>, needs: Needs) -> Result<()> {
+    if intrinsic::ensure(ctx, needs).has(Needs::WEB) {
         web::install(ctx)?;
     }
-    Ok((compiled, module))
+    Ok(())
 }
 
 /// Fills `import.meta` as k6 does: with `resolve`, and nothing else.
@@ -103,6 +109,8 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
     }
     let source = &*source(ctx, program, name)?;
     let mut is_commonjs = false;
+    let uses = if is_json(name) { Uses::default() } else { Uses::of(source, typescript::is_typescript(name)) };
+    give(ctx, uses.needs)?;
     let (code, module) = if is_json(name) {
         Bytecode::compile(ctx, name, &json_module(ctx, name, source)?)?
     } else if typescript::is_typescript(name) {
@@ -118,9 +126,8 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
         Bytecode::compile(ctx, name, source)?
     };
     let wants_meta = source.contains("import.meta");
-    let needs = if is_json(name) { Needs::NONE } else { Needs::of(source) };
-    let compiled = Compiled { code, wants_meta, needs, is_commonjs };
-    program.keep_module(name, compiled.clone());
+    let compiled = Compiled { code, wants_meta, needs: uses.needs, is_commonjs };
+    program.keep_module(name, compiled.clone(), &uses.imports);
     Ok((compiled, module))
 }
 

@@ -9,6 +9,7 @@ use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 use super::current::state;
 use super::define::{self, Define as _};
 use super::{factory, go_error};
+use crate::runtime::intrinsic::{self, Needs};
 use knee_k6::data::Elements;
 
 /// Its exports.
@@ -66,6 +67,7 @@ const SHOW: &str = r"(make) => {
 
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    intrinsic::ensure(ctx, Needs::PROXY);
     let object = Object::new(ctx.clone())?;
     let make = |ctx: Ctx<'js>, name: Opt<Coerced<String>>, source: Opt<Value<'js>>| {
         shared_array(&ctx, name.0.map(|name| name.0), source.0)

@@ -13,6 +13,7 @@ use rquickjs::{Coerced, Ctx, Exception, Function, IntoJs, Object, Result, Value}
 use super::current::state;
 use super::define::Define as _;
 use super::{factory, go_error};
+use crate::runtime::intrinsic::{self, Needs};
 use crate::runtime::thrown::{Thrown, end};
 use crate::state::State;
 
@@ -21,6 +22,7 @@ pub const EXPORTS: &[&str] = &["instance", "scenario", "test", "vu"];
 
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    intrinsic::ensure(ctx, Needs::PROXY);
     let object = Object::new(ctx.clone())?;
     object.put("scenario", scenario(ctx)?)?;
     object.put("instance", instance(ctx)?)?;

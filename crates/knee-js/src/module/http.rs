@@ -7,7 +7,7 @@ use std::rc::Rc;
 use knee_core::clock;
 use rquickjs::class::Class;
 use rquickjs::function::{Constructor, Opt, Rest};
-use rquickjs::{Array, Coerced, Ctx, Error, Exception, Function, Object, Persistent, Promise, Result, Value};
+use rquickjs::{Array, Coerced, Ctx, Error, Exception, Function, IntoJs as _, Object, Persistent, Promise, Result, Value};
 
 use super::batch::batch;
 use super::bytes::bytes_of;
@@ -16,6 +16,7 @@ use super::define::{Define as _, elements};
 use super::expected::{expected_statuses, set_response_callback};
 use super::go_error;
 use super::jar::CookieJar;
+use super::lazy::lazy;
 use super::mark::{Mark, marked};
 use super::page;
 use super::params::{self, Wanted};
@@ -96,32 +97,36 @@ pub const EXPORTS: &[&str] = &[
     "OCSP_REASON_UNSPECIFIED",
 ];
 
-/// Makes the module.
+/// Makes the module. Its members are made when a script reads them.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
-    let object = Object::new(ctx.clone())?;
-    for (name, method, with_body) in VERBS {
-        let verb = verb(ctx, method, *with_body)?;
-        object.put(*name, verb.with_name(name)?)?;
-    }
-    for (name, value) in CONSTANTS {
-        object.put(*name, *value)?;
-    }
-    object.put("request", Function::new(ctx.clone(), request)?.with_name("request")?)?;
-    object.put("asyncRequest", Function::new(ctx.clone(), async_request)?.with_name("asyncRequest")?)?;
-    object.put("batch", Function::new(ctx.clone(), batch)?.with_name("batch")?)?;
-    object.put("file", Function::new(ctx.clone(), file)?.with_name("file")?)?;
-    object.put("url", Function::new(ctx.clone(), url)?.with_name("url")?)?;
-    object.put("cookieJar", Function::new(ctx.clone(), cookie_jar)?.with_name("cookieJar")?)?;
-    let constructor: Option<Constructor<'js>> = Class::<CookieJar>::create_constructor(ctx)?;
-    object.put("CookieJar", constructor)?;
-    object.put(
-        "expectedStatuses",
-        Function::new(ctx.clone(), expected_statuses)?.with_name("expectedStatuses")?,
-    )?;
-    let set = Function::new(ctx.clone(), set_response_callback)?.with_name("setResponseCallback")?;
-    object.put("setResponseCallback", set)?;
     page::install(ctx)?;
-    Ok(object)
+    lazy(ctx, EXPORTS, member)
+}
+
+/// The member of a name that is exported.
+fn member<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Value<'js>> {
+    if let Some((name, method, with_body)) = VERBS.iter().find(|(verb, ..)| *verb == name) {
+        return Ok(verb(ctx, method, *with_body)?.with_name(name)?.into_value());
+    }
+    if let Some((_, value)) = CONSTANTS.iter().find(|(constant, _)| *constant == name) {
+        return value.into_js(ctx);
+    }
+    let function = match name {
+        "request" => Function::new(ctx.clone(), request)?,
+        "asyncRequest" => Function::new(ctx.clone(), async_request)?,
+        "batch" => Function::new(ctx.clone(), batch)?,
+        "file" => Function::new(ctx.clone(), file)?,
+        "url" => Function::new(ctx.clone(), url)?,
+        "cookieJar" => Function::new(ctx.clone(), cookie_jar)?,
+        "expectedStatuses" => Function::new(ctx.clone(), expected_statuses)?,
+        "setResponseCallback" => Function::new(ctx.clone(), set_response_callback)?,
+        "CookieJar" => {
+            let constructor: Option<Constructor<'js>> = Class::<CookieJar>::create_constructor(ctx)?;
+            return constructor.into_js(ctx);
+        }
+        _ => return Ok(Value::new_undefined(ctx.clone())),
+    };
+    Ok(function.with_name(name)?.into_value())
 }
 
 /// A part of a multipart body.

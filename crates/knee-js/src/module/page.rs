@@ -12,33 +12,31 @@ use rquickjs::{Coerced, Ctx, Function, IntoJs, Object, Result, Value};
 use super::define::Define as _;
 use super::params::Wanted;
 use super::perform::perform;
-use super::response::Response;
+use super::response::{self, Response};
 use super::{go_error, html};
 use knee_k6::html::{Selection, Target};
 use knee_k6::http::go_url::GoUrl;
 
-/// Adds `submitForm` and `clickLink` to responses, which do not know how requests are made.
+/// Gives responses their methods; those that make requests are here.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
-    let Some(prototype) = Class::<Response<'_>>::prototype(ctx)? else { return Ok(()) };
-    prototype.put("submitForm", Function::new(ctx.clone(), submit_form)?.with_name("submitForm")?)?;
-    prototype.put("clickLink", Function::new(ctx.clone(), click_link)?.with_name("clickLink")?)
+    response::install(ctx, |ctx| Function::new(ctx.clone(), click_link), |ctx| Function::new(ctx.clone(), submit_form))
 }
 
 fn submit_form<'js>(
     ctx: Ctx<'js>,
-    this: This<Class<'js, Response<'js>>>,
+    this: This<Class<'js, Response>>,
     wish: Opt<Value<'js>>,
 ) -> Result<Value<'js>> {
-    let page = this.borrow().page(&ctx)?;
+    let page = response::page(&ctx, &this)?;
     submit(&ctx, &page, wish.0)
 }
 
 fn click_link<'js>(
     ctx: Ctx<'js>,
-    this: This<Class<'js, Response<'js>>>,
+    this: This<Class<'js, Response>>,
     wish: Opt<Value<'js>>,
 ) -> Result<Value<'js>> {
-    let page = this.borrow().page(&ctx)?;
+    let page = response::page(&ctx, &this)?;
     click(&ctx, &page, wish.0)
 }
 

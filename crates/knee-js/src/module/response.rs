@@ -1,330 +1,199 @@
-//! k6's response object: builds each part when a script reads it.
+//! k6's response object: QuickJS asks for a field by its name, and each is made when a script reads it.
 //!
-//! Building every part of every response would cost more than sending the request; a script reads
-//! two or three of them.
-
-#![allow(missing_docs, reason = "the macro makes constants that are not part of the interface")]
+//! Building every field of every response would cost more than sending the request, and a script reads two or three.
+//! So a response is one small object without properties and without getters. Scripts see k6's fields as its own: they
+//! can be listed, copied and assigned. Does not send the requests of `clickLink` and `submitForm`.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::cell::Cell;
+use std::ptr;
 
-use knee_core::unit::Nanos;
 use knee_engine::http::peer::Peer;
-use rquickjs::class::{Trace, Tracer};
-use rquickjs::function::Opt;
-use rquickjs::{Coerced, Ctx, IntoJs, JsLifetime, Object, Result, Value};
+use rquickjs::class::{Class, ClassKind, JsCell, JsClass, PropertyDescriptor, PropertyName, Readable, Trace, Tracer};
+use rquickjs::function::{Constructor, Opt, This};
+use rquickjs::object::Property;
+use rquickjs::{Atom, Coerced, Ctx, Exception, Function, IntoJs, JsLifetime, Object, Result, Value};
 
-use super::bytes::buffer_of;
-use super::current::state;
-use super::define::{Define as _, array_of};
 use super::params::Refused;
 use super::{argument, go_error, html};
+use crate::runtime::lent;
+use field::{Field, Method, Names};
 use knee_k6::html::{Selection, Target};
-use knee_k6::http::answer::{Answer, shown_name};
-use knee_k6::http::cookie;
+use knee_k6::http::answer::Answer;
 use knee_k6::http::error_code;
-use knee_k6::http::request::{Keep, canonical};
 
+mod field;
 mod json;
+mod value;
 
 /// A response.
 #[derive(JsLifetime)]
-#[rquickjs::class]
-pub struct Response<'js> {
-    shown: Shown,
-    /// Parts that were made, or that the script has set.
-    parts: RefCell<Parts<'js>>,
+pub struct Response {
+    source: Origin,
+    /// Whether values are kept under the hidden name, which most responses do not have.
+    keeps: Cell<bool>,
+    /// Whether the script has set another body.
+    is_changed: Cell<bool>,
 }
 
-/// The source of a response's parts.
-type Shown = Rc<Source>;
+/// In which no value of JavaScript is.
+type Origin = Source;
 
-/// Origin of a response.
+/// What the fields are made from.
 enum Source {
     Answer(Box<Answer>),
     Refused { words: String, code: u16 },
 }
 
-/// Parts of a response that are objects, so that reading one twice gives the same one.
-#[derive(Default, Trace, JsLifetime)]
-struct Parts<'js> {
-    body: Option<Value<'js>>,
-    json: Option<Value<'js>>,
-    headers: Option<Value<'js>>,
-    timings: Option<Value<'js>>,
-    cookies: Option<Value<'js>>,
-    request: Option<Value<'js>>,
+/// Gives a VU the methods of responses. The two given ones make requests, which this module does not.
+pub fn install(ctx: &Ctx<'_>, click_link: Method, submit_form: Method) -> Result<()> {
+    let methods: [(Field, Method); 4] = [
+        (Field::ClickLink, click_link),
+        (Field::Html, |ctx| Function::new(ctx.clone(), html)),
+        (Field::Json, |ctx| Function::new(ctx.clone(), json)),
+        (Field::SubmitForm, submit_form),
+    ];
+    Names::install(ctx, methods)
 }
 
-impl<'js> Trace<'js> for Response<'js> {
-    fn trace<'a>(&self, tracer: Tracer<'a, 'js>) {
-        // The collector runs between two steps of a script, when no part is being made.
-        if let Ok(parts) = self.parts.try_borrow() {
-            parts.trace(tracer);
+impl<'js> Trace<'js> for Response {
+    fn trace<'a>(&self, _: Tracer<'a, 'js>) {}
+}
+
+impl<'js> JsClass<'js> for Response {
+    const NAME: &'static str = "Object";
+    const KIND: ClassKind = ClassKind::Exotic;
+    type Mutable = Readable;
+
+    /// That of any object.
+    fn prototype(ctx: &Ctx<'js>) -> Result<Option<Object<'js>>> {
+        Ok(Object::new(ctx.clone())?.get_prototype())
+    }
+
+    fn constructor(_: &Ctx<'js>) -> Result<Option<Constructor<'js>>> {
+        Ok(None)
+    }
+
+    fn exotic_get_property(
+        this: &JsCell<'js, Self>,
+        ctx: &Ctx<'js>,
+        name: Atom<'js>,
+        receiver: Value<'js>,
+    ) -> Result<Value<'js>> {
+        match Names::with(ctx, |names| Ok(names.field(&name)))? {
+            Some(field) => this.borrow().read(ctx, field, own(this, &receiver)),
+            // What every object has.
+            None => match Class::<Self>::prototype(ctx)? {
+                Some(prototype) => prototype.get(name),
+                None => Ok(Value::new_undefined(ctx.clone())),
+            },
         }
+    }
+
+    fn exotic_set_property(
+        this: &JsCell<'js, Self>,
+        ctx: &Ctx<'js>,
+        name: Atom<'js>,
+        receiver: Value<'js>,
+        value: Value<'js>,
+    ) -> Result<bool> {
+        let value = lent::keep(value);
+        let field = Names::with(ctx, |names| Ok(names.field(&name)))?;
+        match (own(this, &receiver), field, receiver.as_object()) {
+            (Some(object), Some(field), _) if !field.is_method() => {
+                let response = this.borrow();
+                response.keep(ctx, &object, field, value)?;
+                response.is_changed.set(response.is_changed.get() || field == Field::Body);
+            }
+            (Some(_), ..) => {
+                let words = format!("Cannot assign to property {} of a host object", name.to_string()?);
+                return Err(Exception::throw_type(ctx, &words));
+            }
+            // An object that inherits from a response gets properties of its own.
+            (None, _, Some(object)) => {
+                object.prop(name, Property::from(value).writable().enumerable().configurable())?;
+            }
+            (None, _, None) => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn exotic_has_property(_: &JsCell<'js, Self>, ctx: &Ctx<'js>, name: Atom<'js>) -> Result<bool> {
+        if Names::with(ctx, |names| Ok(names.field(&name)))?.is_some() {
+            return Ok(true);
+        }
+        Class::<Self>::prototype(ctx)?.map_or(Ok(false), |prototype| prototype.contains_key(name))
+    }
+
+    /// Describes a field by the value that came with the response, also if the script has set another one: QuickJS does
+    /// not say here which object is meant. Fields are read and copied by the function above.
+    fn exotic_get_own_property(
+        this: &JsCell<'js, Self>,
+        ctx: &Ctx<'js>,
+        name: Atom<'js>,
+    ) -> Result<Option<PropertyDescriptor<'js>>> {
+        let Some(field) = Names::with(ctx, |names| Ok(names.field(&name)))? else { return Ok(None) };
+        let value = this.borrow().read(ctx, field, None)?;
+        Ok(Some(PropertyDescriptor::new_value(value, false, true, !field.is_method())))
+    }
+
+    fn exotic_get_own_property_names(
+        _: &JsCell<'js, Self>,
+        ctx: &Ctx<'js>,
+    ) -> Result<Vec<PropertyName<'js>>> {
+        Names::with(ctx, |names| {
+            let names = names.atoms().iter().cloned();
+            Ok(names.map(|atom| PropertyName { atom, is_enumerable: true }).collect())
+        })
     }
 }
 
-impl Response<'_> {
+/// The response itself, if it is the object that a property is read or set on, and not one that inherits from it.
+fn own<'js>(this: &JsCell<'js, Response>, receiver: &Value<'js>) -> Option<Class<'js, Response>> {
+    let class = Class::<Response>::from_object(receiver.as_object()?)?;
+    ptr::eq(class.get_cell(), this).then_some(class)
+}
+
+impl Response {
     /// The response of a request that was sent.
     pub fn new(answer: Box<Answer>) -> Self {
-        Self { shown: Rc::new(Source::Answer(answer)), parts: RefCell::default() }
+        Self::of(Source::Answer(answer))
     }
 
     /// The response of a request that could not be.
     pub fn refused(refused: &Refused) -> Self {
-        let source = Source::Refused { words: refused.words.clone(), code: refused.code };
-        Self { shown: Rc::new(source), parts: RefCell::default() }
+        Self::of(Source::Refused { words: refused.words.clone(), code: refused.code })
+    }
+
+    fn of(source: Source) -> Self {
+        Self { source, keeps: Cell::new(false), is_changed: Cell::new(false) }
+    }
+
+    fn answer(&self) -> Option<&Answer> {
+        match &self.source {
+            Source::Answer(answer) => Some(answer),
+            Source::Refused { .. } => None,
+        }
     }
 
     fn peer(&self) -> Option<Peer> {
         self.answer().and_then(|answer| answer.peer)
     }
 
-    fn answer(&self) -> Option<&Answer> {
-        match &*self.shown {
-            Source::Answer(answer) => Some(answer),
-            Source::Refused { .. } => None,
-        }
-    }
-}
-
-impl<'js> Response<'js> {
-    /// The body as text, read as `what`; includes a body that the script has set.
-    fn text_of_body(&self, ctx: &Ctx<'js>, what: &str) -> Result<Cow<'_, str>> {
-        let null = || {
-            let words = format!(
-                "the body is null so we can't transform it to {what} - this likely was because of a request error getting the response"
-            );
-            go_error::throw(ctx, &words)
-        };
-        // Reading what the script has set can run code of the script, which can set it again.
-        let replaced = self.parts.borrow().body.clone();
-        if let Some(replaced) = replaced {
-            if replaced.is_null() || replaced.is_undefined() {
-                return Err(null());
-            }
-            let bytes = argument::bytes_argument(ctx, &replaced)?;
-            return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
-        }
-        let answer = self.answer().filter(|answer| answer.has_body());
-        answer.map(|answer| String::from_utf8_lossy(answer.body.bytes())).ok_or_else(null)
-    }
-
-    /// The body as a page.
-    pub fn page(&self, ctx: &Ctx<'js>) -> Result<Selection> {
-        html::read(ctx, &self.text_of_body(ctx, "HTML")?, &self.url())
-    }
-
-    fn body_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        let null = || Value::new_null(ctx.clone());
-        // No body is not the same as an empty one.
-        let Some(answer) = self.answer().filter(|answer| answer.has_body()) else { return Ok(null()) };
-        match answer.keep {
-            Keep::Nothing => Ok(null()),
-            Keep::Binary => Ok(buffer_of(ctx, answer.body.bytes().to_vec())?.into_value()),
-            Keep::Text => match std::str::from_utf8(answer.body.bytes()) {
-                Ok(text) => text.into_js(ctx),
-                Err(_) => String::from_utf8_lossy(answer.body.bytes()).into_js(ctx),
-            },
-        }
-    }
-
-    fn headers_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        let object = Object::new(ctx.clone())?;
-        let mut lines: Vec<(String, String)> = Vec::new();
-        for (name, value) in self.answer().iter().flat_map(|answer| answer.headers.iter()) {
-            let (name, value) = (shown_name(name), String::from_utf8_lossy(value));
-            match lines.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, known)) => {
-                    known.push_str(", ");
-                    known.push_str(&value);
-                }
-                None => lines.push((name, value.into_owned())),
-            }
-        }
-        lines.iter().try_for_each(|(name, value)| object.put(name.as_str(), value.as_str()))?;
-        Ok(object.into_value())
-    }
-
-    fn timings_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        let timings = self.answer().map(|answer| answer.timings).unwrap_or_default();
-        let object = Object::new(ctx.clone())?;
-        let put = |name: &str, span: Nanos| object.put(name, span.as_millis_f64());
-        put("duration", timings.duration())?;
-        put("blocked", timings.blocked)?;
-        put("looking_up", timings.looking_up)?;
-        put("connecting", timings.connecting)?;
-        put("tls_handshaking", timings.tls_handshaking)?;
-        put("sending", timings.sending)?;
-        put("waiting", timings.waiting)?;
-        put("receiving", timings.receiving)?;
-        Ok(object.into_value())
-    }
-
-    fn cookies_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        let object = Object::new(ctx.clone())?;
-        let Some(answer) = self.answer() else { return Ok(object.into_value()) };
-        let lines = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"));
-        let mut by_name: Vec<(String, Vec<Object<'js>>)> = Vec::new();
-        for (_, value) in lines {
-            let text = String::from_utf8_lossy(value);
-            let Some(found) = cookie::parse(&text, &answer.target.url, 0) else { continue };
-            let explicit = |name: &str| {
-                text.split(';').skip(1).any(|part| part.trim().to_ascii_lowercase().starts_with(name))
-            };
-            let one = Object::new(ctx.clone())?;
-            one.put("name", found.name.as_str())?;
-            one.put("value", found.value.as_str())?;
-            one.put("domain", if found.subdomains { found.domain.as_str() } else { "" })?;
-            one.put("path", if explicit("path=") { found.path.as_str() } else { "" })?;
-            one.put("http_only", found.http_only)?;
-            one.put("secure", found.secure)?;
-            one.put("max_age", found.max_age as f64)?;
-            let expires = if explicit("expires=") { found.expires.unwrap_or(0) as f64 * 1e3 } else { 0.0 };
-            one.put("expires", expires)?;
-            match by_name.iter_mut().find(|(known, _)| *known == found.name) {
-                Some((_, list)) => list.push(one),
-                None => by_name.push((found.name, vec![one])),
-            }
-        }
-        for (name, list) in by_name {
-            object.put(name, array_of(ctx, list.into_iter().map(Ok))?)?;
-        }
-        Ok(object.into_value())
-    }
-
-    /// What was sent, without what every request has anyway; null if nothing was.
-    fn request_value(&self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        let object = Object::new(ctx.clone())?;
-        let answer = match &*self.shown {
-            Source::Answer(answer) => answer,
-            Source::Refused { .. } => return Ok(Value::new_null(ctx.clone())),
-        };
-        let request = &answer.request;
-        object.put("method", &*request.method)?;
-        object.put("url", &*request.target.text)?;
-        let headers = Object::new(ctx.clone())?;
-        for (name, value) in &request.headers {
-            headers.put(canonical(name), array_of(ctx, [Ok(&*String::from_utf8_lossy(value))])?)?;
-        }
-        let agent = state(ctx)?.http.borrow().user_agent.clone();
-        if !agent.is_empty() && !headers.contains_key("User-Agent")? {
-            headers.put("User-Agent", array_of(ctx, [Ok(agent)])?)?;
-        }
-        let cookies = Object::new(ctx.clone())?;
-        for (name, value, _) in &request.cookies {
-            let cookie = Object::new(ctx.clone())?;
-            cookie.put("name", name.as_str())?;
-            cookie.put("value", value.as_str())?;
-            cookie.put("replace", false)?;
-            cookies.put(name.as_str(), array_of(ctx, [Ok(cookie)])?)?;
-        }
-        if !request.cookies.is_empty() {
-            let pairs: Vec<String> =
-                request.cookies.iter().map(|(name, value, _)| format!("{name}={value}")).collect();
-            headers.put("Cookie", array_of(ctx, [Ok(pairs.join("; "))])?)?;
-        }
-        object.put("headers", headers)?;
-        let body = request.body.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-        object.put("body", &*body)?;
-        object.put("cookies", cookies)?;
-        Ok(object.into_value())
-    }
-}
-
-/// A part that is made once and kept.
-macro_rules! part {
-    ($self:ident, $ctx:ident, $part:ident, $make:ident) => {{
-        let known = $self.parts.borrow().$part.clone();
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let made = $self.$make(&$ctx)?;
-        let before = $self.parts.borrow_mut().$part.replace(made.clone());
-        drop(before);
-        Ok(made)
-    }};
-}
-
-#[rquickjs::methods]
-impl<'js> Response<'js> {
-    /// Status; 0 without a complete response.
-    #[qjs(get, enumerable)]
-    pub fn status(&self) -> u16 {
-        self.answer().map_or(0, |answer| answer.status)
-    }
-
-    /// Status with its words.
-    #[qjs(get, enumerable, rename = "status_text")]
-    pub fn status_text(&self) -> String {
-        let answer = self.answer().filter(|answer| answer.status > 0);
-        answer.map(|answer| format!("{} {}", answer.status, answer.reason)).unwrap_or_default()
-    }
-
-    /// The body.
-    #[qjs(get, enumerable)]
-    pub fn body(&self, ctx: Ctx<'js>) -> Result<Value<'js>> {
-        part!(self, ctx, body, body_value)
-    }
-
-    /// Scripts can replace the body.
-    #[qjs(set, rename = "body")]
-    pub fn set_body(&self, value: Value<'js>) {
-        let mut parts = self.parts.borrow_mut();
-        parts.body = Some(value);
-        parts.json = None;
-    }
-
-    /// Headers by name.
-    #[qjs(get, enumerable)]
-    pub fn headers(&self, ctx: Ctx<'js>) -> Result<Value<'js>> {
-        part!(self, ctx, headers, headers_value)
-    }
-
-    /// Timings in milliseconds.
-    #[qjs(get, enumerable)]
-    pub fn timings(&self, ctx: Ctx<'js>) -> Result<Value<'js>> {
-        part!(self, ctx, timings, timings_value)
-    }
-
-    /// Cookies that came with it, by name.
-    #[qjs(get, enumerable)]
-    pub fn cookies(&self, ctx: Ctx<'js>) -> Result<Value<'js>> {
-        part!(self, ctx, cookies, cookies_value)
-    }
-
-    /// The request.
-    #[qjs(get, enumerable)]
-    pub fn request(&self, ctx: Ctx<'js>) -> Result<Value<'js>> {
-        part!(self, ctx, request, request_value)
-    }
-
     /// The URL of the last hop.
-    #[qjs(get, enumerable)]
-    pub fn url(&self) -> String {
-        match &*self.shown {
-            Source::Answer(answer) => answer.url().to_owned(),
-            Source::Refused { .. } => String::new(),
+    fn url(&self) -> &str {
+        self.answer().map_or("", Answer::url)
+    }
+
+    fn error(&self) -> &str {
+        match &self.source {
+            Source::Answer(answer) => answer.error.as_ref().map_or("", |(words, _)| words),
+            Source::Refused { words, .. } => words,
         }
     }
 
-    /// The error; empty if there is none.
-    #[qjs(get, enumerable)]
-    pub fn error(&self) -> String {
-        match &*self.shown {
-            Source::Answer(answer) => {
-                answer.error.as_ref().map(|(words, _)| words.clone()).unwrap_or_default()
-            }
-            Source::Refused { words, .. } => words.clone(),
-        }
-    }
-
-    /// k6's error code; 0 if there is no error.
-    #[qjs(get, enumerable, rename = "error_code")]
-    pub fn error_code(&self) -> u16 {
-        match &*self.shown {
+    fn error_code(&self) -> u16 {
+        match &self.source {
             Source::Answer(answer) => {
                 answer.error.as_ref().map_or_else(|| error_code::of_status(answer.status), |(_, code)| *code)
             }
@@ -332,94 +201,176 @@ impl<'js> Response<'js> {
         }
     }
 
-    /// The protocol.
-    #[qjs(get, enumerable)]
-    pub fn proto(&self) -> &'static str {
-        self.answer().map_or("", Answer::protocol)
+    /// Status; 0 without a complete response.
+    fn status(&self) -> u16 {
+        self.answer().map_or(0, |answer| answer.status)
     }
 
-    /// Address of the server.
-    #[qjs(get, enumerable, rename = "remote_ip")]
-    pub fn remote_ip(&self) -> String {
-        self.peer().map(|peer| peer.address.ip().to_string()).unwrap_or_default()
+    /// Status with its words.
+    fn status_text(&self) -> String {
+        let answer = self.answer().filter(|answer| answer.status > 0);
+        answer.map(|answer| format!("{} {}", answer.status, answer.reason)).unwrap_or_default()
     }
 
-    /// Port of the server.
-    #[qjs(get, enumerable, rename = "remote_port")]
-    pub fn remote_port(&self) -> u16 {
-        self.peer().map_or(0, |peer| peer.address.port())
-    }
-
-    /// Version of TLS.
-    #[qjs(get, enumerable, rename = "tls_version")]
-    pub fn tls_version(&self) -> &'static str {
-        self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.version)
-    }
-
-    /// Cipher suite of TLS.
-    #[qjs(get, enumerable, rename = "tls_cipher_suite")]
-    pub fn tls_cipher_suite(&self) -> &'static str {
-        self.peer().and_then(|peer| peer.tls).map_or("", |tls| tls.suite)
-    }
-
-    /// The stapled certificate status: always empty, because knee does not request it.
-    #[qjs(get, enumerable)]
-    pub fn ocsp(&self, ctx: Ctx<'js>) -> Result<Object<'js>> {
-        let object = Object::new(ctx)?;
-        for name in ["produced_at", "this_update", "next_update", "revoked_at"] {
-            object.put(name, 0)?;
+    /// The value of a field. That of an `object` is the one that the script has set, and reading it twice gives the same.
+    fn read<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        field: Field,
+        object: Option<Class<'js, Self>>,
+    ) -> Result<Value<'js>> {
+        if self.keeps.get()
+            && !field.is_method()
+            && let Some(object) = &object
+            && let Some(kept) = kept(ctx, object, field)?
+        {
+            return Ok(kept);
         }
-        object.put("revocation_reason", "")?;
-        object.put("status", "")?;
-        Ok(object)
-    }
-
-    /// The body as JSON, or what a path leads to in it.
-    pub fn json(&self, ctx: Ctx<'js>, path: Opt<Value<'js>>) -> Result<Value<'js>> {
-        if let Some(path) = path.0 {
-            let path = path.get::<Coerced<String>>()?.0;
-            return json::select(&ctx, &self.text_of_body(&ctx, "JSON")?, &path);
+        let (value, keep) = self.make(ctx, field)?;
+        if keep && let Some(object) = &object {
+            self.keep(ctx, object, field, value.clone())?;
         }
-        if let Some(known) = &self.parts.borrow().json {
-            return Ok(known.clone());
-        }
-        let value = json::parse(&ctx, &self.text_of_body(&ctx, "JSON")?)?;
-        self.parts.borrow_mut().json = Some(value.clone());
         Ok(value)
     }
 
-    /// The body as a page, or what a selector finds in it.
-    pub fn html(&self, ctx: Ctx<'js>, selector: Opt<Coerced<String>>) -> Result<Value<'js>> {
-        let page = self.page(&ctx)?;
-        html::show(
-            &ctx,
-            match selector.0 {
-                Some(selector) => page.find(&Target::of_selector(&selector.0)),
-                None => page,
-            },
-        )
+    /// A new value of a field, and whether it is to be kept, because it is an object or takes time to make.
+    fn make<'js>(&self, ctx: &Ctx<'js>, field: Field) -> Result<(Value<'js>, bool)> {
+        let answer = self.answer();
+        let tls = || self.peer().and_then(|peer| peer.tls);
+        let plain = match field {
+            Field::Status => self.status().into_js(ctx),
+            Field::StatusText => self.status_text().into_js(ctx),
+            Field::Url => self.url().into_js(ctx),
+            Field::Error => self.error().into_js(ctx),
+            Field::ErrorCode => self.error_code().into_js(ctx),
+            Field::Proto => self.answer().map_or("", Answer::protocol).into_js(ctx),
+            Field::RemoteIp => {
+                self.peer().map(|peer| peer.address.ip().to_string()).unwrap_or_default().into_js(ctx)
+            }
+            Field::RemotePort => self.peer().map_or(0, |peer| peer.address.port()).into_js(ctx),
+            Field::TlsVersion => tls().map_or("", |tls| tls.version).into_js(ctx),
+            Field::TlsCipherSuite => tls().map_or("", |tls| tls.suite).into_js(ctx),
+            Field::ClickLink | Field::Html | Field::Json | Field::SubmitForm => {
+                Names::with(ctx, |names| names.method(ctx, field))?.into_js(ctx)
+            }
+            Field::Body => return Ok((value::body(ctx, answer)?, true)),
+            Field::Headers => return Ok((value::headers(ctx, answer)?, true)),
+            Field::Timings => {
+                let timings = answer.map(|answer| answer.timings).unwrap_or_default();
+                return Ok((value::timings(ctx, &timings)?, true));
+            }
+            Field::Cookies => return Ok((value::cookies(ctx, answer)?, true)),
+            Field::Ocsp => return Ok((value::ocsp(ctx)?, true)),
+            Field::Request => {
+                let null = || Ok(Value::new_null(ctx.clone()));
+                return Ok((answer.map_or_else(null, |answer| value::request(ctx, answer))?, true));
+            }
+        };
+        Ok((plain?, false))
     }
 
-    /// As k6's response serialises.
-    #[qjs(rename = "toJSON")]
-    pub fn to_json(&self, ctx: Ctx<'js>) -> Result<Object<'js>> {
-        let object = Object::new(ctx.clone())?;
-        object.put("remote_ip", self.remote_ip())?;
-        object.put("remote_port", self.remote_port())?;
-        object.put("url", self.url())?;
-        object.put("status", self.status())?;
-        object.put("status_text", self.status_text())?;
-        object.put("proto", self.proto())?;
-        object.put("headers", self.headers(ctx.clone())?)?;
-        object.put("cookies", self.cookies(ctx.clone())?)?;
-        object.put("body", self.body(ctx.clone())?)?;
-        object.put("timings", self.timings(ctx.clone())?)?;
-        object.put("tls_version", self.tls_version())?;
-        object.put("tls_cipher_suite", self.tls_cipher_suite())?;
-        object.put("ocsp", self.ocsp(ctx.clone())?)?;
-        object.put("error", self.error())?;
-        object.put("error_code", self.error_code())?;
-        object.put("request", self.request(ctx)?)?;
-        Ok(object)
+    /// Keeps a value of a field, in a property that no list of properties has.
+    fn keep<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        object: &Class<'js, Self>,
+        field: Field,
+        value: Value<'js>,
+    ) -> Result<()> {
+        let (hidden, name, json) =
+            Names::with(ctx, |names| Ok((names.hidden(), names.atom(field), names.atom(Field::Json))))?;
+        let holder = if self.keeps.get() {
+            object.get::<_, Object<'js>>(hidden)?
+        } else {
+            let holder = Object::new_proto(ctx.clone(), None)?;
+            object.prop(hidden, Property::from(holder.clone()))?;
+            self.keeps.set(true);
+            holder
+        };
+        if field == Field::Body {
+            // It was read from the body that was there before.
+            holder.remove(json)?;
+        }
+        holder.prop(name, Property::from(value).writable().configurable())
     }
+}
+
+/// The kept value of a field; `None` if there is none.
+fn kept<'js>(
+    ctx: &Ctx<'js>,
+    object: &Class<'js, Response>,
+    field: Field,
+) -> Result<Option<Value<'js>>> {
+    let (hidden, name) = Names::with(ctx, |names| Ok((names.hidden(), names.atom(field))))?;
+    let holder: Object<'js> = object.get(hidden)?;
+    if holder.contains_key(name.clone())? { holder.get(name).map(Some) } else { Ok(None) }
+}
+
+/// The body as text, to be read as `what`; includes a body that the script has set.
+fn text_of_body<'a, 'js>(
+    ctx: &Ctx<'js>,
+    object: &Class<'js, Response>,
+    response: &'a Response,
+    what: &str,
+) -> Result<Cow<'a, str>> {
+    let null = || {
+        let words = format!(
+            "the body is null so we can't transform it to {what} - this likely was because of a request error getting the response"
+        );
+        go_error::throw(ctx, &words)
+    };
+    // A text that was only read is the one that came; bytes can have been changed in place.
+    let kept = if response.keeps.get() { kept(ctx, object, Field::Body)? } else { None };
+    if let Some(kept) = kept.filter(|kept| response.is_changed.get() || !kept.is_string()) {
+        if kept.is_null() || kept.is_undefined() {
+            return Err(null());
+        }
+        let bytes = argument::bytes_argument(ctx, &kept)?;
+        return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    let answer = response.answer().filter(|answer| answer.has_body());
+    answer.map(|answer| String::from_utf8_lossy(answer.body.bytes())).ok_or_else(null)
+}
+
+/// The body of a response as a page.
+pub fn page<'js>(ctx: &Ctx<'js>, object: &Class<'js, Response>) -> Result<Selection> {
+    let response = object.borrow();
+    html::read(ctx, &text_of_body(ctx, object, &response, "HTML")?, response.url())
+}
+
+/// `response.html()`: the body as a page, or what a selector finds in it.
+fn html<'js>(
+    ctx: Ctx<'js>,
+    this: This<Class<'js, Response>>,
+    selector: Opt<Coerced<String>>,
+) -> Result<Value<'js>> {
+    let page = page(&ctx, &this)?;
+    html::show(
+        &ctx,
+        match selector.0 {
+            Some(selector) => page.find(&Target::of_selector(&selector.0)),
+            None => page,
+        },
+    )
+}
+
+/// `response.json()`: the body as JSON, or what a path leads to in it.
+fn json<'js>(
+    ctx: Ctx<'js>,
+    this: This<Class<'js, Response>>,
+    path: Opt<Value<'js>>,
+) -> Result<Value<'js>> {
+    let path = path.0.map(|path| path.get::<Coerced<String>>()).transpose()?;
+    let response = this.borrow();
+    if let Some(path) = path {
+        return json::select(&ctx, &text_of_body(&ctx, &this, &response, "JSON")?, &path.0);
+    }
+    // The method cannot be replaced, so its name is free for what it has returned.
+    let known = if response.keeps.get() { kept(&ctx, &this, Field::Json)? } else { None };
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let value = json::parse(&ctx, &text_of_body(&ctx, &this, &response, "JSON")?)?;
+    response.keep(&ctx, &this, Field::Json, value.clone())?;
+    Ok(value)
 }

@@ -72,7 +72,7 @@ const DECODER: &str = r"(decode) => class TextDecoder {
     bytes.set(view, this.#rest.length);
     const { text, used } = decode(bytes, this.#name, this.#fatal, Boolean(options?.stream));
     this.#rest = bytes.slice(used);
-    return this.#ignoreBOM ? text : text.replace(/^\uFEFF/, '');
+    return !this.#ignoreBOM && text.charCodeAt(0) === 0xFEFF ? text.slice(1) : text;
   }
 }";
 
@@ -157,7 +157,7 @@ const CRYPTO: &str = r"(random, uuid, later) => {
 }";
 
 fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
-    intrinsic::ensure(ctx, Needs::BINARY);
+    intrinsic::ensure(ctx, Needs::BINARY.with(Needs::PROXY));
     let random = |ctx: Ctx<'js>, size: usize| {
         // The script asked for at most 64 KiB.
         let mut bytes = vec![0; size.min(1 << 16)];

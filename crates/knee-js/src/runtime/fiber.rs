@@ -8,18 +8,20 @@ use std::io;
 use std::ptr::NonNull;
 use std::rc::Rc;
 
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::stack::{GuardedStack, StackRange};
 
 /// A stack with code on it; `In` goes in, `Out` comes out.
 pub struct Fiber<In: 'static, Out: 'static> {
-    coroutine: Coroutine<In, Out, (), DefaultStack>,
+    coroutine: Coroutine<In, Out, (), GuardedStack>,
     link: Link<In, Out>,
 }
 
 /// Connects the code on a fiber with the fiber's owner. Clones reach the same one.
 pub struct Link<In, Out> {
     yielder: Rc<Lent<In, Out>>,
+    stack: StackRange,
 }
 
 /// The yielder while corosensei lends it.
@@ -27,16 +29,17 @@ type Lent<In, Out> = Cell<Option<NonNull<Yielder<In, Out>>>>;
 
 impl<In, Out> Clone for Link<In, Out> {
     fn clone(&self) -> Self {
-        Self { yielder: self.yielder.clone() }
+        Self { yielder: self.yielder.clone(), stack: self.stack }
     }
 }
 
 impl<In: 'static, Out: 'static> Fiber<In, Out> {
     /// A fiber that will run `body` on a stack of `bytes`, which cost memory as they are touched.
     pub fn new(bytes: usize, body: impl FnOnce(Link<In, Out>, In) + 'static) -> io::Result<Self> {
-        let link = Link { yielder: Rc::new(Cell::new(None)) };
+        let stack = GuardedStack::new(bytes)?;
+        let link = Link { yielder: Rc::new(Cell::new(None)), stack: stack.range() };
         let inner = link.clone();
-        let coroutine = Coroutine::with_stack(DefaultStack::new(bytes)?, move |yielder, first| {
+        let coroutine = Coroutine::with_stack(stack, move |yielder, first| {
             inner.yielder.set(Some(NonNull::from(yielder)));
             body(inner.clone(), first);
         });
@@ -59,6 +62,11 @@ impl<In: 'static, Out: 'static> Fiber<In, Out> {
 }
 
 impl<In, Out> Link<In, Out> {
+    /// The stack of the code on the fiber.
+    pub fn stack(&self) -> StackRange {
+        self.stack
+    }
+
     /// Hands `output` to the owner and waits for what it brings. `None` where there is no owner
     /// to ask: outside of the fiber's own stack.
     pub fn pause(&self, output: Out) -> Option<In> {

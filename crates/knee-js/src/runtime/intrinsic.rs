@@ -1,8 +1,8 @@
 //! Built-in objects of JavaScript that a VU gets only if its script names them.
 //!
 //! Typed arrays, dates and collections use a quarter of the memory of an empty VU, and many scripts use none of them.
-//! The module's text decides: without the word `Map` there is no `Map`. A text that uses the global object itself, or
-//! code from strings, gets everything. Does not compile.
+//! The module's code decides: if it does not name `Map`, there is no `Map`. Code that uses the global object itself, or
+//! code from strings, gets everything. Does not compile and does not parse.
 
 use std::cell::Cell;
 
@@ -10,22 +10,14 @@ use rquickjs::context::intrinsic;
 use rquickjs::{Context, Ctx, JsLifetime, Runtime, qjs};
 
 /// Built-in objects of every VU.
-type Always = (
-    intrinsic::Eval,
-    intrinsic::RegExpCompiler,
-    intrinsic::RegExp,
-    intrinsic::Json,
-    intrinsic::Proxy,
-    intrinsic::Promise,
-    intrinsic::WeakRef,
-);
+type Always = (intrinsic::Eval, intrinsic::RegExpCompiler, intrinsic::Json, intrinsic::Promise);
 
 /// Groups of built-in objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs(u8);
 
-/// Words by which a text asks for everything.
-const REFLECTION: &[&str] = &["globalThis", "global", "eval", "Function", "getOwnPropertyNames"];
+/// Words by which code asks for everything.
+const REFLECTION: &[&str] = &["globalThis", "global", "eval", "Function"];
 
 const WORDS: &[(&str, Needs)] = &[
     ("ArrayBuffer", Needs::BINARY),
@@ -49,10 +41,22 @@ const WORDS: &[(&str, Needs)] = &[
     ("Set", Needs::COLLECTIONS),
     ("WeakMap", Needs::COLLECTIONS),
     ("WeakSet", Needs::COLLECTIONS),
-    ("groupBy", Needs::COLLECTIONS),
+    ("Proxy", Needs::PROXY),
+    ("RegExp", Needs::REGEXP),
+    ("WeakRef", Needs::WEAK),
+    ("FinalizationRegistry", Needs::WEAK),
     ("TextEncoder", Needs::WEB),
     ("TextDecoder", Needs::WEB),
     ("crypto", Needs::WEB),
+];
+
+/// Names of properties behind which there is a built-in object.
+const PROPERTIES: &[(&str, Needs)] = &[
+    ("groupBy", Needs::COLLECTIONS),
+    ("getOwnPropertyNames", Needs::ALL),
+    ("match", Needs::REGEXP),
+    ("matchAll", Needs::REGEXP),
+    ("search", Needs::REGEXP),
 ];
 
 impl Needs {
@@ -66,13 +70,31 @@ impl Needs {
     pub const COLLECTIONS: Self = Self(4);
     /// What scripts know from browsers. Not of QuickJS: the caller of [`ensure`] adds it.
     pub const WEB: Self = Self(8);
+    /// `Proxy`.
+    pub const PROXY: Self = Self(32);
+    /// `RegExp`, which literals and methods of texts make too.
+    pub const REGEXP: Self = Self(64);
+    /// `WeakRef` and `FinalizationRegistry`.
+    pub const WEAK: Self = Self(128);
     /// Everything there is.
-    pub const ALL: Self = Self(15);
+    pub const ALL: Self = Self(255);
 
-    /// Built-in objects that a JavaScript text names.
+    /// Built-in objects that the words of a text can mean, for text that is not understood.
     pub fn of(text: &str) -> Self {
         let ends = |letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '$');
-        text.split(ends).fold(Self::NONE, |needs, word| needs.with(of_word(word)))
+        // A slash can begin a regular expression.
+        let slash = if text.contains('/') { Self::REGEXP } else { Self::NONE };
+        text.split(ends).fold(slash, |needs, word| needs.with(Self::of_global(word)).with(Self::of_property(word)))
+    }
+
+    /// Built-in objects that code needs that uses a global of this name.
+    pub fn of_global(name: &str) -> Self {
+        if REFLECTION.contains(&name) { Self::ALL } else { find(WORDS, name) }
+    }
+
+    /// Built-in objects that code needs that uses a property of this name.
+    pub fn of_property(name: &str) -> Self {
+        find(PROPERTIES, name)
     }
 
     /// Both.
@@ -92,11 +114,8 @@ impl Needs {
     }
 }
 
-fn of_word(word: &str) -> Needs {
-    if REFLECTION.contains(&word) {
-        return Needs::ALL;
-    }
-    WORDS.iter().find(|(known, _)| *known == word).map_or(Needs::NONE, |(_, needs)| *needs)
+fn find(list: &[(&str, Needs)], name: &str) -> Needs {
+    list.iter().find(|(known, _)| *known == name).map_or(Needs::NONE, |(_, needs)| *needs)
 }
 
 /// Built-in objects of a context so far.
@@ -132,6 +151,15 @@ pub fn ensure(ctx: &Ctx<'_>, needs: Needs) -> Needs {
         if missing.has(Needs::COLLECTIONS) {
             qjs::JS_AddIntrinsicMapSet(raw);
         }
+        if missing.has(Needs::PROXY) {
+            qjs::JS_AddIntrinsicProxy(raw);
+        }
+        if missing.has(Needs::REGEXP) {
+            qjs::JS_AddIntrinsicRegExp(raw);
+        }
+        if missing.has(Needs::WEAK) {
+            qjs::JS_AddIntrinsicWeakRef(raw);
+        }
     }
     missing
 }
@@ -153,13 +181,14 @@ mod tests {
         assert_eq!(Needs::of("const m = new Map([[1, 2]]);"), Needs::COLLECTIONS);
         assert_eq!(Needs::of("Date.now() - new Uint8Array(2).length"), Needs::DATE.with(Needs::BINARY));
         assert_eq!(Needs::of("const Mapped = { headers: { 'X-Dates': toDate } }; SharedArray"), Needs::NONE);
+        assert_eq!(Needs::of("x.match(y)"), Needs::REGEXP);
         assert_eq!(Needs::of("const g = globalThis; g['Da' + 'te']"), Needs::ALL);
     }
 
     #[test]
     fn what_was_asked_for_is_there_and_nothing_else() {
         assert_eq!(kind_of(Needs::NONE, "Map"), "undefined");
-        for (name, needs) in WORDS.iter().filter(|(name, needs)| *name != "groupBy" && *needs != Needs::WEB) {
+        for (name, needs) in WORDS.iter().filter(|(_, needs)| *needs != Needs::WEB) {
             assert_ne!(kind_of(*needs, name), "undefined", "{name}");
         }
     }

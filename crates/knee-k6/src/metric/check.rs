@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use rustc_hash::FxHashMap;
+
 /// Separator of the names in a path.
 pub const SEPARATOR: &str = "::";
 /// Most groups that are counted separately.
@@ -44,14 +46,14 @@ pub struct Group {
     pub first: u64,
     /// The checks made in it.
     pub checks: Vec<Check>,
-    by_name: HashMap<String, usize>,
+    by_name: FxHashMap<String, usize>,
 }
 
 /// The tree of groups of one worker, or of all of them merged.
 #[derive(Clone, Debug)]
 pub struct Groups {
     nodes: Vec<Group>,
-    by_path: HashMap<String, GroupId>,
+    by_path: FxHashMap<String, GroupId>,
     named: usize,
     /// Groups entered that are counted as the one around them.
     nested: u64,
@@ -74,7 +76,7 @@ impl Groups {
         let root = Group::new(String::new(), String::new(), None, 0);
         Self {
             nodes: vec![root],
-            by_path: HashMap::from([(String::new(), Self::ROOT)]),
+            by_path: FxHashMap::from_iter([(String::new(), Self::ROOT)]),
             named: 0,
             nested: 0,
             lumped: 0,
@@ -198,7 +200,7 @@ impl Groups {
 
 impl Group {
     fn new(name: String, path: String, parent: Option<GroupId>, first: u64) -> Self {
-        Self { name, path, parent, first, checks: Vec::new(), by_name: HashMap::new() }
+        Self { name, path, parent, first, checks: Vec::new(), by_name: FxHashMap::default() }
     }
 
     fn add(&mut self, name: &str, at: u64) -> usize {

@@ -3,32 +3,48 @@
 //! One per worker. Does not write; hands batches over and never waits.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use knee_core::clock;
 use knee_core::unit::Nanos;
 
 use super::metered::spans;
+use super::tag_lists::TagLists;
 use super::tags::{AllTags, OfCheck, OfRequest, Plain, SystemTag, SystemTags};
 use super::{Context, Exchange, Observer};
 use crate::metric::{BuiltIn, MetricId};
-use crate::output::{BATCH, Outlet, Sample};
+use crate::output::batch::{Batch, TagList};
+use crate::output::{BATCH, Outlet};
 
 /// A batch is sent after this time even if it is small.
 const PACE: Nanos = Nanos::from_millis(200);
 
-/// Bytes sent and received that no sample has reported, by scenario; by group outside of scenarios.
-type Bytes = BTreeMap<(String, String), (u64, u64)>;
+/// Bytes sent and received that no sample has reported, of one scenario; of one group outside of scenarios.
+#[derive(Debug)]
+struct Bytes {
+    scenario: String,
+    group: String,
+    sent: u64,
+    received: u64,
+    /// Whether anything was sent, be it nothing, since the last sample.
+    is_due: bool,
+}
+
+/// Samples that were not handed over yet.
+#[derive(Debug)]
+struct Pending {
+    batch: Batch,
+    lists: TagLists,
+}
 
 /// The samples of one worker.
 pub struct Streamed {
     outlet: Outlet,
     system: SystemTags,
-    batch: RefCell<Vec<Sample>>,
+    pending: RefCell<Pending>,
     /// Time of the last batch handed over, on the run's clock.
     handed_over: Cell<Nanos>,
-    bytes: RefCell<Bytes>,
+    bytes: RefCell<Vec<Bytes>>,
     /// Wall-clock time at which the run's clock read zero; known with the first sample.
     origin: Cell<Option<Nanos>>,
 }
@@ -39,7 +55,7 @@ impl Streamed {
         Self {
             outlet,
             system,
-            batch: RefCell::default(),
+            pending: RefCell::new(Pending { batch: new_batch(), lists: TagLists::default() }),
             handed_over: Cell::new(Nanos::ZERO),
             bytes: RefCell::default(),
             origin: Cell::new(None),
@@ -56,21 +72,16 @@ impl Streamed {
     }
 
     fn push(&self, samples: &[(MetricId, f64)], context: &Context<'_>, tags: &dyn AllTags) {
-        let tags: Arc<[(String, String)]> = tags.sorted().into();
-        let metadata: Arc<[(String, String)]> = context.metadata.into();
+        let metadata =
+            (!context.metadata.is_empty()).then(|| Arc::new(TagList::new(context.metadata.to_vec())));
         let at = context.at;
-        let wall = self.wall(at);
-        let mut batch = self.batch.borrow_mut();
-        batch.extend(samples.iter().map(|&(metric, value)| Sample {
-            metric,
-            value,
-            at: wall,
-            tags: tags.clone(),
-            metadata: metadata.clone(),
-        }));
+        let Pending { batch, lists } = &mut *self.pending.borrow_mut();
+        let tags = lists.place(tags, batch);
+        batch.push(self.wall(at), tags, metadata, samples.iter().copied());
         if batch.len() >= BATCH || at.since(self.handed_over.get()) >= PACE {
             self.handed_over.set(at);
-            self.outlet.send(std::mem::take(&mut *batch));
+            self.outlet.send(std::mem::replace(batch, new_batch()));
+            lists.begin_batch();
         }
     }
 
@@ -89,9 +100,19 @@ impl Streamed {
     }
 }
 
-fn part_of(context: &Context<'_>) -> (String, String) {
-    let group = if context.scenario.is_empty() { context.group } else { "" };
-    (context.scenario.to_owned(), group.to_owned())
+/// A batch with room for all samples that it can have: the last ones are those of a request.
+fn new_batch() -> Batch {
+    Batch::with_capacity(BATCH + 16)
+}
+
+/// The scenario and the group whose bytes are added up.
+fn part_of<'a>(context: &Context<'a>) -> (&'a str, &'a str) {
+    (context.scenario, if context.scenario.is_empty() { context.group } else { "" })
+}
+
+/// Where the bytes of a scenario are.
+fn find<'a>(all: &'a mut [Bytes], (scenario, group): (&str, &str)) -> Option<&'a mut Bytes> {
+    all.iter_mut().find(|bytes| bytes.scenario == scenario && bytes.group == group)
 }
 
 impl Observer for Streamed {
@@ -106,10 +127,17 @@ impl Observer for Streamed {
             samples.push((BuiltIn::HttpReqFailed.id(), f64::from(u8::from(!expected))));
         }
         self.push(&samples, context, &OfRequest::new(exchange, context, self.system));
-        let mut bytes = self.bytes.borrow_mut();
-        let (sent, received) = bytes.entry(part_of(context)).or_default();
-        *sent += exchange.bytes_sent;
-        *received += exchange.bytes_received;
+        let mut all = self.bytes.borrow_mut();
+        let (scenario, group) = part_of(context);
+        let (sent, received) = (exchange.bytes_sent, exchange.bytes_received);
+        if let Some(bytes) = find(&mut all, (scenario, group)) {
+            bytes.sent += sent;
+            bytes.received += received;
+            bytes.is_due = true;
+        } else {
+            let (scenario, group) = (scenario.to_owned(), group.to_owned());
+            all.push(Bytes { scenario, group, sent, received, is_due: true });
+        }
     }
 
     fn check(&self, name: &str, passed: bool, context: &Context<'_>) {
@@ -123,7 +151,12 @@ impl Observer for Streamed {
     }
 
     fn iteration(&self, span: Nanos, whole: bool, context: &Context<'_>) {
-        let (sent, received) = self.bytes.borrow_mut().remove(&part_of(context)).unwrap_or_default();
+        let taken = |bytes: &mut Bytes| {
+            bytes.is_due = false;
+            (std::mem::take(&mut bytes.sent), std::mem::take(&mut bytes.received))
+        };
+        let (sent, received) =
+            find(&mut self.bytes.borrow_mut(), part_of(context)).map(taken).unwrap_or_default();
         self.tell_bytes(sent, received, context);
         if whole {
             let samples =
@@ -146,14 +179,12 @@ impl Drop for Streamed {
     fn drop(&mut self) {
         // What passed outside of iterations: in setup and teardown.
         let at = self.origin.get().map_or(Nanos::ZERO, |origin| clock::wall().since(origin));
-        for ((scenario, group), (sent, received)) in std::mem::take(&mut *self.bytes.borrow_mut()) {
-            self.tell_bytes(
-                sent,
-                received,
-                &Context { scenario: &scenario, group: &group, tags: &[], metadata: &[], at },
-            );
+        let all = std::mem::take(&mut *self.bytes.borrow_mut());
+        for Bytes { scenario, group, sent, received, .. } in all.iter().filter(|bytes| bytes.is_due) {
+            let context = Context { scenario, group, tags: &[], metadata: &[], at };
+            self.tell_bytes(*sent, *received, &context);
         }
-        let batch = std::mem::take(&mut *self.batch.borrow_mut());
+        let batch = std::mem::take(&mut self.pending.get_mut().batch);
         if !batch.is_empty() {
             self.outlet.send(batch);
         }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::sample::Sample;
+use super::batch::{Samples, TagList};
 use super::time::{TimeForm, rfc3339};
 use crate::metric::{MetricId, Registry};
 use crate::observe::tags::SystemTags;
@@ -36,37 +36,53 @@ impl Lines {
         out.push(b'\n');
     }
 
-    /// Writes the line of a sample.
-    pub fn add(&mut self, out: &mut Vec<u8>, sample: &Sample) {
-        let MetricId(id) = sample.metric;
-        if self.names.len() <= id {
-            self.names.resize(id + 1, None);
+    /// Writes the lines of the samples of one moment, which differ in metric and value alone.
+    pub fn add(&mut self, out: &mut Vec<u8>, samples: &Samples<'_>) {
+        let (time, rest) = (self.time_of(samples), self.rest_of(samples));
+        for (metric, value) in samples.values {
+            let MetricId(id) = *metric;
+            if self.names.len() <= id {
+                self.names.resize(id + 1, None);
+            }
+            let metrics = &self.metrics;
+            let name = self.names[id].get_or_insert_with(|| metrics.name(*metric));
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(&time);
+            // Writing into memory cannot fail.
+            let _ = write!(out, "{value:.6}");
+            out.extend_from_slice(&rest);
         }
-        let metrics = &self.metrics;
-        let name = self.names[id].get_or_insert_with(|| metrics.name(sample.metric));
-        out.extend_from_slice(name.as_bytes());
-        out.push(b',');
-        let nanos = sample.at.as_nanos();
-        // Writing into memory cannot fail.
-        let _ = match self.time {
-            TimeForm::Unix => write!(out, "{}", nanos / 1_000_000_000),
-            TimeForm::UnixMilli => write!(out, "{}", nanos / 1_000_000),
-            TimeForm::UnixMicro => write!(out, "{}", nanos / 1_000),
-            TimeForm::UnixNano => write!(out, "{nanos}"),
-            TimeForm::Rfc3339 => write!(out, "{}", rfc3339(sample.at, false)),
-            TimeForm::Rfc3339Nano => write!(out, "{}", rfc3339(sample.at, true)),
+    }
+
+    /// The time, between its commas.
+    fn time_of(&self, samples: &Samples<'_>) -> Vec<u8> {
+        let nanos = samples.at.as_nanos();
+        let text = match self.time {
+            TimeForm::Unix => format!(",{},", nanos / 1_000_000_000),
+            TimeForm::UnixMilli => format!(",{},", nanos / 1_000_000),
+            TimeForm::UnixMicro => format!(",{},", nanos / 1_000),
+            TimeForm::UnixNano => format!(",{nanos},"),
+            TimeForm::Rfc3339 => format!(",{},", rfc3339(samples.at, false)),
+            TimeForm::Rfc3339Nano => format!(",{},", rfc3339(samples.at, true)),
         };
-        let _ = write!(out, ",{:.6}", sample.value);
+        text.into_bytes()
+    }
+
+    /// Everything after the value.
+    fn rest_of(&self, samples: &Samples<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        let tags = samples.tags.pairs();
         for column in &self.columns {
             out.push(b',');
-            let tag = sample.tags.iter().find(|(name, _)| name == column);
-            cell(out, tag.map_or("", |(_, value)| value));
+            let tag = tags.iter().find(|(name, _)| name == column);
+            cell(&mut out, tag.map_or("", |(_, value)| value));
         }
         out.push(b',');
-        cell(out, &pairs(sample.tags.iter().filter(|(name, _)| !self.columns.contains(&name.as_str()))));
+        cell(&mut out, &pairs(tags.iter().filter(|(name, _)| !self.columns.contains(&name.as_str()))));
         out.push(b',');
-        cell(out, &pairs(sample.metadata.iter()));
+        cell(&mut out, &pairs(samples.metadata.map_or(&[][..], TagList::pairs).iter()));
         out.push(b'\n');
+        out
     }
 }
 

@@ -4,55 +4,81 @@ use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::sample::Sample;
-use super::time::rfc3339;
+use super::batch::{Samples, TagList};
+use super::number::number;
+use super::time::Stamp;
 use crate::metric::{Metric, MetricId, Registry};
 
 /// Writes lines.
 pub struct Lines {
     metrics: Arc<Registry>,
     thresholds: BTreeMap<String, Vec<String>>,
-    /// Names of the metrics that have appeared, by number.
-    names: Vec<Option<String>>,
+    /// How the lines of each metric that has appeared begin, by its number.
+    beginnings: Vec<Option<Vec<u8>>>,
+    /// Writes times.
+    stamp: Stamp,
+    /// The time and the tags of the moment that is written; kept for reuse.
+    time: Vec<u8>,
+    rest: Vec<u8>,
 }
 
 impl Lines {
     /// Lines of which none is written.
     pub fn new(metrics: Arc<Registry>, thresholds: BTreeMap<String, Vec<String>>) -> Self {
-        Self { metrics, thresholds, names: Vec::new() }
+        let (time, rest) = (Vec::new(), Vec::new());
+        Self { metrics, thresholds, beginnings: Vec::new(), stamp: Stamp::default(), time, rest }
     }
 
-    /// Writes the line of a sample, and before it that of its metric if this is its first.
-    pub fn add(&mut self, out: &mut Vec<u8>, sample: &Sample) {
-        let Sample { metric: MetricId(id), value, at, tags, metadata } = sample;
-        if self.names.len() <= *id {
-            self.names.resize(id + 1, None);
+    /// Writes the lines of the samples of one moment, and before each that of its metric if it is the first of one.
+    pub fn add(&mut self, out: &mut Vec<u8>, samples: &Samples<'_>) {
+        self.time.clear();
+        self.stamp.write(&mut self.time, samples.at);
+        self.time.extend_from_slice(b"\",\"value\":");
+        self.rest.clear();
+        self.rest.extend_from_slice(b",\"tags\":");
+        self.rest.extend_from_slice(written(samples.tags));
+        if let Some(metadata) = samples.metadata.filter(|metadata| !metadata.pairs().is_empty()) {
+            self.rest.extend_from_slice(b",\"metadata\":");
+            self.rest.extend_from_slice(written(metadata));
         }
-        let name = match &mut self.names[*id] {
-            Some(name) => name,
-            missing => {
-                let catalog = self.metrics.catalog();
-                let metric = catalog.metric(sample.metric);
-                let thresholds = self.thresholds.get(&metric.name).map_or(&[][..], Vec::as_slice);
-                introduce(out, metric, thresholds);
-                missing.insert(metric.name.clone())
-            }
-        };
-        out.extend_from_slice(b"{\"metric\":");
-        text(out, name);
-        // Writing into memory cannot fail.
-        let _ = write!(out, ",\"type\":\"Point\",\"data\":{{\"time\":\"{}\",\"value\":", rfc3339(*at, true));
-        number(out, *value);
-        out.extend_from_slice(b",\"tags\":");
-        object(out, tags.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-        if !metadata.is_empty() {
-            out.extend_from_slice(b",\"metadata\":");
-            object(out, metadata.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        self.rest.extend_from_slice(b"}}\n");
+        for (metric, value) in samples.values {
+            self.begin(out, *metric);
+            out.extend_from_slice(&self.time);
+            number(out, *value);
+            out.extend_from_slice(&self.rest);
         }
-        out.extend_from_slice(b"}}\n");
+    }
+
+    /// Writes the line of a metric if it is new, and how its samples begin.
+    fn begin(&mut self, out: &mut Vec<u8>, id: MetricId) {
+        if self.beginnings.len() <= id.0 {
+            self.beginnings.resize(id.0 + 1, None);
+        }
+        if let Some(beginning) = &self.beginnings[id.0] {
+            out.extend_from_slice(beginning);
+            return;
+        }
+        let catalog = self.metrics.catalog();
+        let metric = catalog.metric(id);
+        let thresholds = self.thresholds.get(&metric.name).map_or(&[][..], Vec::as_slice);
+        introduce(out, metric, thresholds);
+        let mut beginning = b"{\"metric\":".to_vec();
+        text(&mut beginning, &metric.name);
+        beginning.extend_from_slice(b",\"type\":\"Point\",\"data\":{\"time\":\"");
+        out.extend_from_slice(&beginning);
+        self.beginnings[id.0] = Some(beginning);
     }
 }
 
+/// A list as a JSON object.
+fn written(list: &TagList) -> &[u8] {
+    list.written(|pairs| {
+        let mut out = Vec::new();
+        object(&mut out, pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+        out
+    })
+}
 /// The line of a metric.
 fn introduce(out: &mut Vec<u8>, metric: &Metric, thresholds: &[String]) {
     out.extend_from_slice(b"{\"type\":\"Metric\",\"data\":{\"name\":");
@@ -110,36 +136,28 @@ fn text(out: &mut Vec<u8>, text: &str) {
 
 fn quote(out: &mut Vec<u8>, text: &str, is_markup: fn(char) -> bool) {
     out.push(b'"');
-    for c in text.chars() {
-        match c {
-            '"' => out.extend_from_slice(b"\\\""),
-            '\\' => out.extend_from_slice(b"\\\\"),
-            '\n' => out.extend_from_slice(b"\\n"),
-            '\r' => out.extend_from_slice(b"\\r"),
-            '\t' => out.extend_from_slice(b"\\t"),
-            '\u{2028}' | '\u{2029}' | '\0'..='\x1f' => drop(write!(out, "\\u{:04x}", u32::from(c))),
-            c if is_markup(c) => drop(write!(out, "\\u{:04x}", u32::from(c))),
-            c => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+    // What stays as it is goes out in one piece.
+    let mut from = 0;
+    for (place, c) in text.char_indices() {
+        let escaped: &[u8] = match c {
+            '"' => b"\\\"",
+            '\\' => b"\\\\",
+            '\n' => b"\\n",
+            '\r' => b"\\r",
+            '\t' => b"\\t",
+            '\u{2028}' | '\u{2029}' | '\0'..='\x1f' => b"",
+            c if is_markup(c) => b"",
+            _ => continue,
+        };
+        out.extend_from_slice(&text.as_bytes()[from..place]);
+        from = place + c.len_utf8();
+        if escaped.is_empty() {
+            // Writing into memory cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.extend_from_slice(escaped);
         }
     }
+    out.extend_from_slice(&text.as_bytes()[from..]);
     out.push(b'"');
-}
-
-/// A number as Go writes it. What JSON cannot say is zero, which k6 cannot write at all.
-fn number(out: &mut Vec<u8>, value: f64) {
-    let size = value.abs();
-    let written = if !value.is_finite() {
-        write!(out, "0")
-    } else if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        // Go writes two digits of the exponent at the least, and always its sign.
-        let text = format!("{value:e}");
-        let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let exponent: i32 = exponent.parse().unwrap_or(0);
-        let sign = if exponent < 0 { '-' } else { '+' };
-        write!(out, "{digits}e{sign}{:02}", exponent.abs())
-    } else {
-        write!(out, "{value}")
-    };
-    // Writing into memory cannot fail.
-    let _ = written;
 }

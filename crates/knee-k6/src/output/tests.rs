@@ -4,12 +4,14 @@ use std::io::Read as _;
 
 use knee_core::unit::Nanos;
 
-use super::time::rfc3339;
+use super::batch::{Samples, TagList};
+use super::time::{Stamp, rfc3339};
 use super::*;
 use crate::metric::{BuiltIn, Contains, Key, Kind};
 
-fn tags(pairs: &[(&str, &str)]) -> Arc<[(String, String)]> {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+fn tags(pairs: &[(&str, &str)]) -> Arc<TagList> {
+    let pairs = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Arc::new(TagList::new(pairs.collect::<Vec<_>>()))
 }
 
 fn metrics() -> Arc<Registry> {
@@ -21,22 +23,18 @@ fn metrics() -> Arc<Registry> {
 
 const AT: Nanos = Nanos(1_795_272_361_945_482_200);
 
-fn samples(metrics: &Registry) -> Vec<Sample> {
+fn samples(metrics: &Registry) -> Batch {
     let own = metrics.catalog().find("cc").unwrap();
-    let sample =
-        |metric, value, pairs: &[_]| Sample { metric, value, at: AT, tags: tags(pairs), metadata: tags(&[]) };
-    vec![
-        sample(BuiltIn::HttpReqs.id(), 1.0, &[("method", "GET"), ("status", "200")]),
-        sample(BuiltIn::Checks.id(), 0.0, &[("check", "a<b & \"c\", ü\n\u{2028}\t>"), ("group", "")]),
-        sample(
-            own,
-            1.5,
-            &[("b b", " lead"), ("ex", "a,b&c=d \"q\""), ("group", ""), ("scenario", "default")],
-        ),
-        sample(own, 1e-7, &[]),
-        sample(own, 123_456_789_012_345_680_000_000.0, &[]),
-        sample(own, 0.1 + 0.2, &[]),
-    ]
+    let mut batch = Batch::default();
+    let mut add = |metric, values: &[f64], pairs: &[_]| {
+        let tags = batch.list(tags(pairs));
+        batch.push(AT, tags, None, values.iter().map(|value| (metric, *value)));
+    };
+    add(BuiltIn::HttpReqs.id(), &[1.0], &[("method", "GET"), ("status", "200")]);
+    add(BuiltIn::Checks.id(), &[0.0], &[("check", "a<b & \"c\", ü\n\u{2028}\t>"), ("group", "")]);
+    add(own, &[1.5], &[("b b", " lead"), ("ex", "a,b&c=d \"q\""), ("group", ""), ("scenario", "default")]);
+    add(own, &[1e-7, 123_456_789_012_345_680_000_000.0, 0.1 + 0.2], &[]);
+    batch
 }
 
 /// Writes the samples to a file of this name and reads it back.
@@ -79,14 +77,9 @@ fn json_lines_are_those_of_k6() {
 fn a_metric_is_introduced_with_its_filters() {
     let mut lines = json::Lines::new(metrics(), BTreeMap::new());
     let mut out = Vec::new();
-    let sample = Sample {
-        metric: BuiltIn::HttpReqDuration.id(),
-        value: 1.0,
-        at: AT,
-        tags: tags(&[]),
-        metadata: tags(&[]),
-    };
-    lines.add(&mut out, &sample);
+    let tags = tags(&[]);
+    let values = [(BuiltIn::HttpReqDuration.id(), 1.0)];
+    lines.add(&mut out, &Samples { at: AT, tags: &tags, metadata: None, values: &values });
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains(r#""submetrics":[{"name":"http_req_duration{expected_response:true}","suffix":"expected_response:true","tags":{"expected_response":"true"}},{"name":"http_req_duration{group:::outer}","suffix":"group:::outer","tags":{"group":"::outer"}}]"#), "{text}");
 }
@@ -117,13 +110,12 @@ fn samples_that_the_writer_cannot_take_are_counted() {
     let (batches, inbox) = sync_channel(1);
     let lost = Arc::new(AtomicU64::new(0));
     let outlet = Outlet { batches, lost: lost.clone() };
-    let batch = samples(&metrics());
-    (0..3).for_each(|_| outlet.send(batch.clone()));
+    (0..3).for_each(|_| outlet.send(samples(&metrics())));
     drop((outlet, inbox));
     let writer = Writer { thread: std::thread::spawn(|| Ok(())), lost };
     let words = writer.finish().unwrap();
     assert!(
-        words.starts_with(&format!("{} samples are missing from the output", 2 * batch.len())),
+        words.starts_with(&format!("{} samples are missing from the output", 2 * samples(&metrics()).len())),
         "{words}"
     );
 }
@@ -151,6 +143,30 @@ fn dates_are_those_of_the_calendar() {
         assert_eq!(rfc3339(Nanos(seconds * 1_000_000_000), false), text);
     }
     assert_eq!(rfc3339(AT, true), "2026-11-21T14:46:01.9454822Z");
+}
+
+#[test]
+fn times_one_after_the_other_are_written_as_each_alone() {
+    let mut stamp = Stamp::default();
+    for nanos in [0, 999_999_999, 1_000_000_000, 1_000_000_001, 1_500_000_000, 900_000_000, AT.as_nanos()] {
+        let mut out = Vec::new();
+        stamp.write(&mut out, Nanos(nanos));
+        assert_eq!(String::from_utf8(out).unwrap(), rfc3339(Nanos(nanos), true));
+    }
+}
+
+#[test]
+fn metadata_follows_the_tags() {
+    let mut out = Vec::new();
+    let (tags, metadata) = (tags(&[("a", "b")]), tags(&[("vu", "1")]));
+    let values = [(BuiltIn::HttpReqs.id(), 1.0), (BuiltIn::HttpReqs.id(), 2.0)];
+    let samples = Samples { at: AT, tags: &tags, metadata: Some(&metadata), values: &values };
+    json::Lines::new(metrics(), BTreeMap::new()).add(&mut out, &samples);
+    let text = String::from_utf8(out).unwrap();
+    for value in ["1", "2"] {
+        let expected = format!(r#""value":{value},"tags":{{"a":"b"}},"metadata":{{"vu":"1"}}}}}}"#);
+        assert!(text.lines().any(|line| line.ends_with(&expected)), "{text}");
+    }
 }
 
 #[test]

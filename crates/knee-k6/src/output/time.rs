@@ -46,3 +46,37 @@ pub fn rfc3339(at: Nanos, with_part: bool) -> String {
     // All times of 64 bits of nanoseconds lie before the year 2555, which jiff has.
     Timestamp::from_nanosecond(shown).unwrap_or_default().to_string()
 }
+
+/// Writes the times of samples one after the other, which mostly lie in the same second.
+#[derive(Debug, Default)]
+pub struct Stamp {
+    /// The second that was written last, and how it is written, without the `Z`.
+    last: Option<(u64, String)>,
+}
+
+impl Stamp {
+    /// Writes what [`rfc3339`] writes, with as many digits of a second as the time needs.
+    pub fn write(&mut self, out: &mut Vec<u8>, at: Nanos) {
+        const DIGITS: usize = 9;
+        let (second, mut part) = (at.as_nanos() / 1_000_000_000, at.as_nanos() % 1_000_000_000);
+        let last = match &mut self.last {
+            Some(last) if last.0 == second => last,
+            last => {
+                let text = rfc3339(at, false);
+                last.insert((second, text.trim_end_matches('Z').to_owned()))
+            }
+        };
+        out.extend_from_slice(last.1.as_bytes());
+        if part > 0 {
+            let mut text = [b'0'; DIGITS];
+            for digit in text.iter_mut().rev() {
+                *digit = b'0' + (part % 10) as u8;
+                part /= 10;
+            }
+            let used = text.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+            out.push(b'.');
+            out.extend_from_slice(&text[..used]);
+        }
+        out.push(b'Z');
+    }
+}

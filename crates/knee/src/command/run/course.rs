@@ -22,6 +22,7 @@ use knee_js::workload::{Load, Part, Stop};
 use knee_k6::metric::BuiltIn;
 use knee_k6::observe::view::View;
 use knee_k6::options::scenario::ScenarioSpec;
+use knee_k6::output::batch::TagList;
 use knee_k6::output::{self, Outlet, Writer};
 use knee_k6::threshold::Guarded;
 
@@ -95,7 +96,7 @@ impl Job<'_> {
             control: control.clone(),
             clock,
             outlet: view.outlet.clone(),
-            tags: pairs(&self.options.tags).into(),
+            tags: Arc::new(TagList::new(pairs(&self.options.tags))),
         })
         .map_err(unable)?;
         let mut course = Course { signals: Some(signals), ..Course::default() };

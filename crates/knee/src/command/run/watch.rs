@@ -13,7 +13,8 @@ use knee_js::state::Tally;
 use knee_k6::duration::SignedDuration;
 use knee_k6::metric::BuiltIn;
 use knee_k6::observe::metered::Total;
-use knee_k6::output::{Outlet, Sample};
+use knee_k6::output::Outlet;
+use knee_k6::output::batch::{Batch, TagList};
 use knee_k6::threshold::{Guarded, judge};
 
 /// How often VUs are counted.
@@ -36,7 +37,7 @@ pub struct Watched {
     /// Where every sample goes, if anywhere.
     pub outlet: Option<Outlet>,
     /// Tags of every sample.
-    pub tags: Arc<[(String, String)]>,
+    pub tags: Arc<TagList>,
 }
 
 /// The watching thread.
@@ -80,18 +81,12 @@ impl Watched {
     fn count_vus(&self) {
         let (now, wall) = (self.clock.now(), clock::wall());
         let counts = [(BuiltIn::Vus, self.tally.active()), (BuiltIn::VusMax, self.tally.initialized())];
-        let mut batch = Vec::new();
-        for (metric, count) in counts {
-            self.total.add(metric, count as f64, now);
-            batch.push(Sample {
-                metric: metric.id(),
-                value: count as f64,
-                at: wall,
-                tags: self.tags.clone(),
-                metadata: Arc::new([]),
-            });
-        }
+        let values = counts.map(|(metric, count)| (metric, count as f64));
+        values.iter().for_each(|(metric, count)| self.total.add(*metric, *count, now));
         if let Some(outlet) = &self.outlet {
+            let mut batch = Batch::default();
+            let tags = batch.list(self.tags.clone());
+            batch.push(wall, tags, None, values.map(|(metric, count)| (metric.id(), count)));
             outlet.send(batch);
         }
     }
