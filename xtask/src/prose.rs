@@ -81,7 +81,7 @@ pub fn of_markdown(text: &str) -> Vec<Fragment> {
             }
             Event::End(TagEnd::TableCell) => {
                 let first = open.text.trim().to_owned();
-                open.row.clone_from(&row);
+                open.row = row.clone().filter(|row: &String| !row.is_empty());
                 close(&mut open, &mut fragments);
                 row.get_or_insert(first);
                 continue;
@@ -114,6 +114,8 @@ fn close(open: &mut Fragment, fragments: &mut Vec<Fragment>) {
 pub struct Rust {
     /// Documentation comments, parsed as Markdown.
     pub docs: Vec<Fragment>,
+    /// Of these, the ones that `--help` prints: of arguments and of variants.
+    pub help: Vec<Fragment>,
     /// Strings of three words or more that the program can print, those in attributes included.
     pub strings: Vec<Fragment>,
     /// Strings of three words or more that users never read: proofs, reasons of lints, code in other languages.
@@ -137,6 +139,7 @@ pub fn of_rust(text: &str) -> Rust {
     }
     Rust {
         docs: paragraphs(&found.docs),
+        help: paragraphs(&found.help),
         strings: found.strings,
         internal: found.internal,
         comments,
@@ -149,12 +152,31 @@ pub fn of_rust(text: &str) -> Rust {
 struct Found {
     /// Line and text of every line of documentation.
     docs: Vec<(usize, String)>,
+    /// The same of what `--help` prints.
+    help: Vec<(usize, String)>,
     strings: Vec<Fragment>,
     internal: Vec<Fragment>,
     names: Vec<Fragment>,
     test_modules: Vec<String>,
     /// Whether users read the strings that are found now.
     is_internal: bool,
+    /// Whether the tokens are the variants of an enum.
+    is_enum: bool,
+}
+
+/// The documentation of the item that comes next.
+#[derive(Default)]
+struct Documented {
+    lines: Vec<(usize, String)>,
+    is_argument: bool,
+}
+
+impl Documented {
+    /// The lines if `--help` prints them, that is for an argument or a variant but not for a type.
+    fn take(&mut self, is_variant: bool, is_type: bool) -> Vec<(usize, String)> {
+        let Self { lines, is_argument } = std::mem::take(self);
+        if !is_type && (is_argument || is_variant) { lines } else { Vec::new() }
+    }
 }
 
 /// Functions and macros whose strings say why something cannot happen.
@@ -193,9 +215,17 @@ impl Found {
         // The names before the current token: of a function or macro, and of the word before.
         let mut called = String::new();
         let mut before = String::new();
+        let mut documented = Documented::default();
         while let Some(tree) = trees.next() {
             match tree {
-                TokenTree::Ident(word) => before = std::mem::replace(&mut called, word.to_string()),
+                TokenTree::Ident(word) => {
+                    before = std::mem::replace(&mut called, word.to_string());
+                    if !["pub", "crate"].contains(&called.as_str()) {
+                        let is_type =
+                            ["struct", "enum", "type", "fn", "mod", "use"].contains(&called.as_str());
+                        self.help.extend(documented.take(!is_type && self.is_enum, is_type));
+                    }
+                }
                 TokenTree::Punct(mark) if mark.as_char() == '#' => {
                     // `#![...]` has a mark between the two.
                     let inner = matches!(trees.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == '!');
@@ -208,7 +238,12 @@ impl Found {
                         let attribute = group.stream();
                         is_test |= !inner && is_for_tests(&attribute);
                         trees.next();
-                        self.attribute(attribute);
+                        let known = self.docs.len();
+                        let is_argument = self.attribute(attribute);
+                        if !inner {
+                            documented.lines.extend_from_slice(&self.docs[known..]);
+                            documented.is_argument |= is_argument;
+                        }
                     }
                 }
                 TokenTree::Punct(mark) if mark.as_char() == ';' && mark.spacing() == Spacing::Alone => {
@@ -219,6 +254,12 @@ impl Found {
                 }
                 TokenTree::Group(group) if is_test && group.delimiter() == Delimiter::Brace => {
                     is_test = false;
+                }
+                TokenTree::Group(group) if before == "enum" && group.delimiter() == Delimiter::Brace => {
+                    let outside = std::mem::replace(&mut self.is_enum, true);
+                    self.walk(group.stream());
+                    self.is_enum = outside;
+                    before.clear();
                 }
                 TokenTree::Group(group) => {
                     let is_proof = group.delimiter() == Delimiter::Parenthesis
@@ -231,7 +272,8 @@ impl Found {
         }
     }
 
-    fn attribute(&mut self, attribute: TokenStream) {
+    /// Takes what an attribute says; returns whether it makes its item an argument of the command line.
+    fn attribute(&mut self, attribute: TokenStream) -> bool {
         let trees: Vec<TokenTree> = attribute.clone().into_iter().collect();
         if let [TokenTree::Ident(name), TokenTree::Punct(_), TokenTree::Literal(literal)] = trees.as_slice()
             && name == "doc"
@@ -240,9 +282,11 @@ impl Found {
             let first = literal.span().start().line;
             let text = value(literal).unwrap_or_default();
             self.docs.extend(text.lines().enumerate().map(|(index, line)| (first + index, line.to_owned())));
+            false
         } else {
             let name = trees.first().map(ToString::to_string).unwrap_or_default();
             self.walk_as(FOR_MAINTAINERS.contains(&name.as_str()), attribute);
+            ["arg", "command", "value"].contains(&name.as_str())
         }
     }
 
@@ -457,6 +501,14 @@ mod tests {
             texts(&rust.internal)[..3],
             ["one lint is wrong here", "the list cannot be empty", "one step after another"]
         );
+    }
+
+    #[test]
+    fn help_is_the_documentation_of_arguments_and_variants() {
+        let text = "//! The file.\n\n/// A group.\n#[command(next_help_heading = \"Load\")]\nstruct A {\n    /// An \
+                    argument.\n    #[arg(long)]\n    pub a: bool,\n    /// A field.\n    b: bool,\n}\n/// An \
+                    enum.\nenum B {\n    /// A variant.\n    C,\n}\n/// A function.\nfn f() {}\n";
+        assert_eq!(texts(&of_rust(text).help), ["An argument.", "A variant."]);
     }
 
     #[test]

@@ -99,8 +99,8 @@ fn fragments(tree: &Tree) -> Vec<(&str, Fragment)> {
             found.extend(prose::of_markdown(text).into_iter().map(|fragment| (path, fragment)));
         } else if has_extension(path, "rs") && is_product(path) {
             let rust = prose::of_rust(text);
-            let docs = if path.starts_with(HELP) { rust.docs } else { Vec::new() };
-            found.extend(docs.into_iter().chain(rust.strings).map(|fragment| (path, fragment)));
+            let help = if path.starts_with(HELP) { rust.help } else { Vec::new() };
+            found.extend(help.into_iter().chain(rust.strings).map(|fragment| (path, fragment)));
             let folder = folder_of_modules(path);
             of_tests.extend(rust.test_modules.iter().map(|module| format!("{folder}/{module}")));
         }
@@ -164,7 +164,10 @@ mod tests {
         let tree = Tree::of(&[
             ("docs/a.md", "# Title\n\nThis is the first sentence. Too short.\n"),
             ("labs/a/README.md", "This one belongs to a lab.\n"),
-            ("crates/knee/src/args.rs", "/// Print the help of this\nstruct A;\n"),
+            (
+                "crates/knee/src/args.rs",
+                "/// Of no user.\nstruct A {\n    /// Print the help of this\n    #[arg(long)]\n    a: bool,\n}\n",
+            ),
             (
                 "crates/a/src/b.rs",
                 "/// Not read by any user.\nfn f() { g(\"cannot open the given file\") }\n",
