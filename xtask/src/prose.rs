@@ -10,17 +10,25 @@ use proc_macro2::{Delimiter, Literal, Spacing, Span, TokenStream, TokenTree};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 /// A paragraph, a heading, a table cell, an item of a list, or a string.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fragment {
     /// The prose on one line, code spans between backticks.
     pub text: String,
+    /// The first cell of the table row that the fragment is a later cell of.
+    pub row: Option<String>,
     /// Where each piece of `text` begins: byte offset, line of the file from 1.
     lines: Vec<(usize, usize)>,
 }
 
 impl Fragment {
     fn of(text: String, line: usize) -> Self {
-        Self { text, lines: vec![(0, line)] }
+        Self { text, row: None, lines: vec![(0, line)] }
+    }
+
+    /// Adds a piece of text that stands on this line of the file.
+    fn push(&mut self, piece: &str, line: usize) {
+        self.lines.push((self.text.len(), line));
+        self.text.push_str(piece);
     }
 
     /// The line of the file on which the byte at `offset` of the text stands.
@@ -48,8 +56,9 @@ impl Fragment {
 /// The prose of a Markdown text.
 pub fn of_markdown(text: &str) -> Vec<Fragment> {
     let mut fragments = Vec::new();
-    let mut open = Fragment { text: String::new(), lines: Vec::new() };
+    let mut open = Fragment::default();
     let mut in_code_block = false;
+    let mut row = None;
     for (event, range) in Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter() {
         let piece = match event {
             Event::Text(piece) if !in_code_block => piece.to_string(),
@@ -66,15 +75,24 @@ pub fn of_markdown(text: &str) -> Vec<Fragment> {
             }
             Event::Start(ref tag) if is_inline(tag.to_end()) => continue,
             Event::End(tag) if is_inline(tag) => continue,
+            Event::Start(Tag::TableRow) | Event::End(TagEnd::TableRow) => {
+                row = None;
+                continue;
+            }
+            Event::End(TagEnd::TableCell) => {
+                let first = open.text.trim().to_owned();
+                open.row = row.clone().filter(|row: &String| !row.is_empty());
+                close(&mut open, &mut fragments);
+                row.get_or_insert(first);
+                continue;
+            }
             Event::Start(_) | Event::End(_) => {
                 close(&mut open, &mut fragments);
                 continue;
             }
             _ => continue,
         };
-        let line = 1 + text[..range.start].matches('\n').count();
-        open.lines.push((open.text.len(), line));
-        open.text.push_str(&piece);
+        open.push(&piece, 1 + text[..range.start].matches('\n').count());
     }
     close(&mut open, &mut fragments);
     fragments
@@ -85,10 +103,9 @@ fn is_inline(tag: TagEnd) -> bool {
 }
 
 fn close(open: &mut Fragment, fragments: &mut Vec<Fragment>) {
-    let text = std::mem::take(&mut open.text);
-    let lines = std::mem::take(&mut open.lines);
-    if !text.trim().is_empty() {
-        fragments.push(Fragment { text, lines });
+    let closed = std::mem::take(open);
+    if !closed.text.trim().is_empty() {
+        fragments.push(closed);
     }
 }
 
@@ -97,12 +114,18 @@ fn close(open: &mut Fragment, fragments: &mut Vec<Fragment>) {
 pub struct Rust {
     /// Documentation comments, parsed as Markdown.
     pub docs: Vec<Fragment>,
-    /// Strings of three words or more, those in attributes included.
+    /// Of these, the ones that `--help` prints: of arguments and of variants.
+    pub help: Vec<Fragment>,
+    /// Strings of three words or more that the program can print, those in attributes included.
     pub strings: Vec<Fragment>,
+    /// Strings of three words or more that users never read: proofs, reasons of lints, code in other languages.
+    pub internal: Vec<Fragment>,
     /// Comments that document nothing, those of tests included.
     pub comments: Vec<Fragment>,
     /// Names of functions of three words or more, with blanks between the words, those of tests included.
     pub names: Vec<Fragment>,
+    /// Modules in files of their own that exist only in tests.
+    pub test_modules: Vec<String>,
 }
 
 /// The prose of a Rust file; nothing if the text is not Rust.
@@ -114,16 +137,55 @@ pub fn of_rust(text: &str) -> Rust {
         found.names(stream.clone());
         found.walk(stream);
     }
-    Rust { docs: paragraphs(&found.docs), strings: found.strings, comments, names: found.names }
+    Rust {
+        docs: paragraphs(&found.docs),
+        help: paragraphs(&found.help),
+        strings: found.strings,
+        internal: found.internal,
+        comments,
+        names: found.names,
+        test_modules: found.test_modules,
+    }
 }
 
 #[derive(Default)]
 struct Found {
     /// Line and text of every line of documentation.
     docs: Vec<(usize, String)>,
+    /// The same of what `--help` prints.
+    help: Vec<(usize, String)>,
     strings: Vec<Fragment>,
+    internal: Vec<Fragment>,
     names: Vec<Fragment>,
+    test_modules: Vec<String>,
+    /// Whether users read the strings that are found now.
+    is_internal: bool,
+    /// Whether the tokens are the variants of an enum.
+    is_enum: bool,
 }
+
+/// The documentation of the item that comes next.
+#[derive(Default)]
+struct Documented {
+    lines: Vec<(usize, String)>,
+    is_argument: bool,
+}
+
+impl Documented {
+    /// The lines if `--help` prints them, that is for an argument or a variant but not for a type.
+    fn take(&mut self, is_variant: bool, is_type: bool) -> Vec<(usize, String)> {
+        let Self { lines, is_argument } = std::mem::take(self);
+        if !is_type && (is_argument || is_variant) { lines } else { Vec::new() }
+    }
+}
+
+/// Functions and macros whose strings say why something cannot happen.
+const PROOFS: &[&str] =
+    &["assert", "assert_eq", "debug_assert", "debug_assert_eq", "expect", "expect_err", "unreachable"];
+
+/// Attributes whose strings are for the compiler and for maintainers.
+const FOR_MAINTAINERS: &[&str] =
+    &["allow", "cfg", "cfg_attr", "deny", "deprecated", "expect", "must_use", "serde", "warn"];
 
 impl Found {
     fn names(&mut self, stream: TokenStream) {
@@ -150,8 +212,20 @@ impl Found {
     fn walk(&mut self, stream: TokenStream) {
         let mut trees = stream.into_iter().peekable();
         let mut is_test = false;
+        // The names before the current token: of a function or macro, and of the word before.
+        let mut called = String::new();
+        let mut before = String::new();
+        let mut documented = Documented::default();
         while let Some(tree) = trees.next() {
             match tree {
+                TokenTree::Ident(word) => {
+                    before = std::mem::replace(&mut called, word.to_string());
+                    if !["pub", "crate"].contains(&called.as_str()) {
+                        let is_type =
+                            ["struct", "enum", "type", "fn", "mod", "use"].contains(&called.as_str());
+                        self.help.extend(documented.take(!is_type && self.is_enum, is_type));
+                    }
+                }
                 TokenTree::Punct(mark) if mark.as_char() == '#' => {
                     // `#![...]` has a mark between the two.
                     let inner = matches!(trees.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == '!');
@@ -164,23 +238,42 @@ impl Found {
                         let attribute = group.stream();
                         is_test |= !inner && is_for_tests(&attribute);
                         trees.next();
-                        self.attribute(attribute);
+                        let known = self.docs.len();
+                        let is_argument = self.attribute(attribute);
+                        if !inner {
+                            documented.lines.extend_from_slice(&self.docs[known..]);
+                            documented.is_argument |= is_argument;
+                        }
                     }
                 }
                 TokenTree::Punct(mark) if mark.as_char() == ';' && mark.spacing() == Spacing::Alone => {
+                    if is_test && before == "mod" {
+                        self.test_modules.push(called.clone());
+                    }
                     is_test = false;
                 }
                 TokenTree::Group(group) if is_test && group.delimiter() == Delimiter::Brace => {
                     is_test = false;
                 }
-                TokenTree::Group(group) => self.walk(group.stream()),
+                TokenTree::Group(group) if before == "enum" && group.delimiter() == Delimiter::Brace => {
+                    let outside = std::mem::replace(&mut self.is_enum, true);
+                    self.walk(group.stream());
+                    self.is_enum = outside;
+                    before.clear();
+                }
+                TokenTree::Group(group) => {
+                    let is_proof = group.delimiter() == Delimiter::Parenthesis
+                        && PROOFS.contains(&std::mem::take(&mut called).as_str());
+                    self.walk_as(is_proof, group.stream());
+                }
                 TokenTree::Literal(literal) if !is_test => self.literal(&literal),
                 _ => {}
             }
         }
     }
 
-    fn attribute(&mut self, attribute: TokenStream) {
+    /// Takes what an attribute says; returns whether it makes its item an argument of the command line.
+    fn attribute(&mut self, attribute: TokenStream) -> bool {
         let trees: Vec<TokenTree> = attribute.clone().into_iter().collect();
         if let [TokenTree::Ident(name), TokenTree::Punct(_), TokenTree::Literal(literal)] = trees.as_slice()
             && name == "doc"
@@ -189,20 +282,65 @@ impl Found {
             let first = literal.span().start().line;
             let text = value(literal).unwrap_or_default();
             self.docs.extend(text.lines().enumerate().map(|(index, line)| (first + index, line.to_owned())));
+            false
         } else {
-            self.walk(attribute);
+            let name = trees.first().map(ToString::to_string).unwrap_or_default();
+            self.walk_as(FOR_MAINTAINERS.contains(&name.as_str()), attribute);
+            ["arg", "command", "value"].contains(&name.as_str())
         }
+    }
+
+    /// Walks through tokens whose strings are internal; if not, they are what the strings around them are.
+    fn walk_as(&mut self, is_internal: bool, stream: TokenStream) {
+        let outside = self.is_internal;
+        self.is_internal |= is_internal;
+        self.walk(stream);
+        self.is_internal = outside;
     }
 
     fn literal(&mut self, literal: &Literal) {
         let text = value(literal).unwrap_or_default();
         if text.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count() >= 3 {
-            let first = literal.span().start().line;
-            let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-            self.strings
-                .extend(lines.map(|(index, line)| Fragment::of(line.trim().to_owned(), first + index)));
+            let fragments = lines_of_string(&text, literal.span().start().line);
+            if self.is_internal || is_code(&text) {
+                self.internal.extend(fragments);
+            } else {
+                self.strings.extend(fragments);
+            }
         }
     }
+}
+
+/// The lines of a string. Lines without indentation that follow one another are one paragraph.
+fn lines_of_string(text: &str, first: usize) -> Vec<Fragment> {
+    let mut fragments: Vec<Fragment> = Vec::new();
+    let mut goes_on = false;
+    for (index, line) in text.lines().enumerate() {
+        let is_plain = line.starts_with(char::is_alphanumeric);
+        match fragments.last_mut() {
+            Some(open) if goes_on && is_plain => {
+                open.push(" ", first + index - 1);
+                open.push(line.trim(), first + index);
+            }
+            _ if !line.trim().is_empty() => {
+                fragments.push(Fragment::of(line.trim().to_owned(), first + index));
+            }
+            _ => {}
+        }
+        goes_on = is_plain;
+    }
+    fragments
+}
+
+/// Whether a string is for another program: JavaScript, SQL, HTTP, HTML, a file of settings.
+fn is_code(text: &str) -> bool {
+    const ANYWHERE: &[&str] = &["=>", "\r\n", "</", "import.meta", "/dev/null", "Content-Length:"];
+    const FIRST: &[&str] =
+        &["ALTER", "CREATE", "DROP", "SELECT", "SET", "VACUUM", "class", "const", "export"];
+    let first = text.split_whitespace().next().unwrap_or_default();
+    ANYWHERE.iter().any(|mark| text.contains(mark))
+        || FIRST.contains(&first)
+        || text.trim_end().ends_with([';', '{', '='])
 }
 
 fn value(literal: &Literal) -> Option<String> {
@@ -311,6 +449,19 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_knows_the_first_cell_of_its_row() {
+        let fragments =
+            of_markdown("| key | meaning |\n|---|---|\n| `a` | first |\n| `b` | second |\n\nText.\n");
+        let rows: Vec<(Option<&str>, &str)> =
+            fragments.iter().map(|fragment| (fragment.row.as_deref(), fragment.text.as_str())).collect();
+        let of = |row: &'static str, text: &'static str| (Some(row), text);
+        assert_eq!(
+            rows[2..],
+            [(None, "`a`"), of("`a`", "first"), (None, "`b`"), of("`b`", "second"), (None, "Text.")]
+        );
+    }
+
+    #[test]
     fn code_spans_are_blanked_and_offsets_stay() {
         let fragment = &of_markdown("a `b c` d")[0];
         assert_eq!(fragment.without_code(), "a       d");
@@ -330,6 +481,48 @@ mod tests {
     fn strings_of_tests_are_left_out_and_what_follows_is_not() {
         let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"this is left out\";\n}\nconst B: &str = \"this is read here\";\n";
         assert_eq!(texts(&of_rust(text).strings), ["this is read here"]);
+    }
+
+    #[test]
+    fn strings_that_users_never_read_are_kept_apart() {
+        let text = r##"
+            #[expect(clippy::x, reason = "one lint is wrong here")]
+            fn f() {
+                a.expect("the list cannot be empty");
+                debug_assert!(b, "one step after another");
+                run("(read) => {\n  const all = read();\n  return all;\n}");
+                sql("SELECT this FROM that one");
+                print(a.expect("a proof of it").g("this one is printed"));
+            }
+        "##;
+        let rust = of_rust(text);
+        assert_eq!(texts(&rust.strings), ["this one is printed"]);
+        assert_eq!(
+            texts(&rust.internal)[..3],
+            ["one lint is wrong here", "the list cannot be empty", "one step after another"]
+        );
+    }
+
+    #[test]
+    fn help_is_the_documentation_of_arguments_and_variants() {
+        let text = "//! The file.\n\n/// A group.\n#[command(next_help_heading = \"Load\")]\nstruct A {\n    /// An \
+                    argument.\n    #[arg(long)]\n    pub a: bool,\n    /// A field.\n    b: bool,\n}\n/// An \
+                    enum.\nenum B {\n    /// A variant.\n    C,\n}\n/// A function.\nfn f() {}\n";
+        assert_eq!(texts(&of_rust(text).help), ["An argument.", "A variant."]);
+    }
+
+    #[test]
+    fn a_paragraph_in_a_string_is_one_text() {
+        let text = "const A: &str = \"Examples:\n  knee one of these\n\nThe first line\ngoes on.\n\";";
+        let strings = of_rust(text).strings;
+        assert_eq!(texts(&strings), ["Examples:", "knee one of these", "The first line goes on."]);
+        assert_eq!((strings[2].line_at(0), strings[2].line_at(16)), (4, 5));
+    }
+
+    #[test]
+    fn modules_of_tests_in_their_own_files_are_named() {
+        let text = "#[cfg(test)]\nmod simulated;\nmod other;\n#[cfg(test)]\npub(crate) mod more;\n";
+        assert_eq!(of_rust(text).test_modules, ["simulated", "more"]);
     }
 
     #[test]

@@ -114,7 +114,7 @@ fn found_in(path: &str, text: &str) -> Vec<Violation> {
         prose::of_markdown(text)
     } else if has_extension(path, "rs") {
         let rust = prose::of_rust(text);
-        [rust.docs, rust.strings, rust.comments, rust.names].concat()
+        [rust.docs, rust.strings, rust.internal, rust.comments, rust.names].concat()
     } else if is_study(path) {
         prose::of_study(text)
     } else {
