@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, reason};
 use crate::private_file;
 
-/// The version of the file that this program writes and reads.
-const VERSION: u32 = 1;
+/// The version of the file that this program writes and reads. Before 2, deviations of errors were on another scale.
+const VERSION: u32 = 2;
 
 /// Days until a calibration expires: the machine can then behave differently, because of neighbours, updates or dust.
 pub const DAYS: u64 = 30;

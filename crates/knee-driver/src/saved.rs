@@ -8,12 +8,14 @@
 //! The first line names their study and options. Each session has a line with its time and machine. Does not interpret
 //! trials.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use knee_core::unit::Nanos;
 use knee_report::study::Session;
-use knee_study::definition::Definition;
+use knee_study::definition::{Claim, Definition};
 use knee_study::study::{Entry, Options, Study, Trial, TrialResult};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,9 @@ pub struct SavedTrials {
 struct Heading {
     definition: Definition,
     options: Options,
+    /// Claims that were changed after trials were run: when the last session before the change began.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    changed_claims: BTreeMap<String, Nanos>,
 }
 
 /// A line after the first.
@@ -51,6 +56,8 @@ pub struct Stored {
     pub sessions: Vec<Session>,
     /// Its trials.
     pub entries: Vec<Entry>,
+    /// Claims that were changed after trials were run: when the last session before the change began.
+    pub changed_claims: BTreeMap<String, Nanos>,
 }
 
 /// A file to which trials are added.
@@ -86,7 +93,12 @@ impl SavedTrials {
         else {
             return Err(self.unrelated("another study.toml"));
         };
-        let mut stored = Stored { options: known.options, sessions: Vec::new(), entries: Vec::new() };
+        let mut stored = Stored {
+            options: known.options,
+            sessions: Vec::new(),
+            entries: Vec::new(),
+            changed_claims: known.changed_claims,
+        };
         for line in lines.map_while(Result::ok) {
             match serde_json::from_str(&line) {
                 Ok(Line::Session { session }) => stored.sessions.push(session),
@@ -94,6 +106,7 @@ impl SavedTrials {
                 Err(_) => break,
             }
         }
+        stored.mark_changes(&known.definition.claims, &definition.claims);
         Ok(stored)
     }
 
@@ -132,7 +145,11 @@ impl SavedTrials {
         fs::create_dir_all(&self.folder).map_err(unable)?;
         // Results of trials are no part of anybody's repository unless they choose so.
         fs::write(self.folder.join(".gitignore"), "*\n").map_err(unable)?;
-        let heading = Heading { definition: study.definition().clone(), options: study.options().clone() };
+        let heading = Heading {
+            definition: study.definition().clone(),
+            options: study.options().clone(),
+            changed_claims: study.changed_claims().clone(),
+        };
         let mut text = line(&heading);
         let session = |session: &Session| line(&Line::Session { session: session.clone() });
         for each in sessions {
@@ -148,6 +165,20 @@ impl SavedTrials {
         fs::rename(&fresh, &path).map_err(unable)?;
         let file = OpenOptions::new().append(true).open(&path).map_err(unable)?;
         Ok(Journal { file, path })
+    }
+}
+
+impl Stored {
+    /// Marks the claims whose tests are other than when the last trials were run. Words can be corrected without a mark.
+    fn mark_changes(&mut self, then: &[Claim], now: &[Claim]) {
+        if self.entries.is_empty() {
+            return;
+        }
+        // An older version stored no sessions.
+        let began = self.sessions.last().map_or(Nanos::ZERO, |session| session.started);
+        let known = |claim: &&Claim| then.iter().any(|before| before.id == claim.id && before.test == claim.test);
+        let changed = now.iter().filter(|claim| !known(claim)).map(|claim| (claim.id.clone(), began));
+        self.changed_claims.extend(changed);
     }
 }
 
@@ -180,7 +211,10 @@ fn without_words(definition: &Definition) -> Definition {
     bare.published.clear();
     bare.variants.iter_mut().for_each(|variant| variant.text.clear());
     bare.workloads.iter_mut().for_each(|workload| workload.text.clear());
-    bare.switches.values_mut().for_each(|switch| switch.text.clear());
+    bare.switches.values_mut().for_each(|switch| {
+        switch.text.clear();
+        switch.affects = None;
+    });
     bare
 }
 
@@ -222,6 +256,38 @@ kind = "ladder"
         journal.add(&trial, &result).unwrap();
         study.record_result(&trial, result).unwrap();
         study
+    }
+
+    #[test]
+    fn a_claim_that_was_changed_after_its_data_were_taken_is_marked_for_good() {
+        let folder = tempfile::tempdir().unwrap();
+        let saved = SavedTrials::at(folder.path());
+        let claim = |below: &str, text: &str| {
+            let claims = format!(
+                "\n[claims.C]\ntext = \"{text}\"\nvariant = \"one\"\nworkload = \"list\"\nmetric = \"errors\"\nbelow = \"{below}\"\n"
+            );
+            Definition::read(&format!("{STUDY}{claims}"), "study.toml", &|_| true).unwrap()
+        };
+        let session = |seconds| Session {
+            started: Nanos::from_secs(seconds),
+            first_trial: 0,
+            build: knee_core::record::Build::default(),
+            machine: knee_engine::host::machine(),
+        };
+        let study = Study::new(claim("1%", "few errors"), Options::default(), None).unwrap();
+        let mut journal = saved.open(&study, &[session(100)]).unwrap();
+        journal.add(&study.next().unwrap(), &TrialResult::Died { reason: "gone".to_owned() }).unwrap();
+
+        assert!(saved.read(&claim("1%", "hardly any")).unwrap().changed_claims.is_empty(), "words can change");
+        let changed = claim("5%", "few errors");
+        let stored = saved.read(&changed).unwrap();
+        assert_eq!(stored.changed_claims, BTreeMap::from([("C".to_owned(), Nanos::from_secs(100))]));
+
+        // Going on with it does not make the mark go away, nor its date later.
+        let again = Study::resume(changed.clone(), stored.options, None, stored.entries).unwrap();
+        let again = again.with_changed_claims(stored.changed_claims.clone());
+        saved.open(&again, &[session(100), session(900)]).unwrap();
+        assert_eq!(saved.read(&changed).unwrap().changed_claims, stored.changed_claims);
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub fn begin(
         Start::Saved => saved.read(definition)?,
     };
     let study = Study::resume(definition.clone(), stored.options, noise, stored.entries)?;
-    Ok((study, stored.sessions))
+    Ok((study.with_changed_claims(stored.changed_claims), stored.sessions))
 }
 
 /// Refuses a study whose services cannot be started, before anything starts.

@@ -1,6 +1,7 @@
 //! Reports of a study's conclusion: terminal text and Markdown of the same document, pictures, JSON.
 //!
-//! [`Document::of`] writes every figure once; [`text`](fn@text) and [`markdown`](fn@markdown) only lay them out. Does
+//! [`Document::of`] writes every figure once, in the words of one module; [`text`](fn@text) and
+//! [`markdown`](fn@markdown) only lay them out. Does
 //! not judge and does not calculate: verdicts and intervals are part of the conclusion.
 
 mod accounting;
@@ -13,7 +14,7 @@ pub mod comparison;
 
 mod document;
 
-mod figure;
+mod headline;
 
 pub mod json;
 
@@ -23,13 +24,20 @@ mod markdown;
 
 mod measuring;
 
+mod notes;
+
 pub mod plot;
 
 mod switches;
 
 mod text;
 
+mod value;
+
+mod words;
+
 pub use block::{Block, Document, Table};
 pub use markdown::{BEGIN, END, markdown, within};
+pub use notes::notes;
 pub use provenance::{Provenance, Session};
 pub use text::text;

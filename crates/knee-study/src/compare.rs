@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::definition::{Cell, Definition, Design, DesignKind, Load, Variant, Workload};
 use crate::metric::Metric;
 use crate::statistics::verdict::Verdict;
-use crate::study::{Calibration, Conclusion, Effect, Entry, Estimate, LostBlock, Spread, Study, Totals};
+use crate::study::{Conclusion, Effect, Row, Study};
 
 /// The baseline.
 pub const A: &str = "A";
@@ -122,118 +122,66 @@ pub struct Comparison {
     pub by: Metric,
     /// Metrics by which B is worse, with a point estimate beyond the margin.
     pub regressions: Vec<Metric>,
+    /// Whether A and B are the same service, so that any difference is noise.
+    pub same_service: bool,
     /// Every metric, the most important first.
     pub metrics: Vec<Line>,
-    /// The machine's noise, if it is known.
-    pub noise: Option<Calibration>,
-    /// Blocks planned.
-    pub blocks: usize,
-    /// The seed of every order and every arrival.
-    pub seed: u64,
-    /// Chance of a false verdict, all metrics together.
-    pub alpha: f64,
-    /// Whether nothing was left to run.
-    pub over: bool,
-    /// Counts of the trials by result.
-    pub totals: Totals,
-    /// Blocks without a usable trial of one of the sides.
-    pub lost: Vec<LostBlock>,
-    /// Notes for the reader.
-    pub notes: Vec<String>,
-    /// Every trial with its measurement.
-    pub trials: Vec<Entry>,
+    /// The study of both.
+    pub study: Conclusion,
 }
 
 /// One metric of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Which.
-    pub metric: Metric,
     /// What A measured; `None` if it did not.
-    pub a: Option<Spread>,
+    pub a: Option<Row>,
     /// What B measured.
-    pub b: Option<Spread>,
-    /// The verdict on B.
-    pub verdict: Verdict,
-    /// The change from A to B; `None` without a block that has both.
-    pub change: Option<Estimate>,
-    /// Equivalence margin, in the sense of `change`.
-    pub margin: f64,
+    pub b: Option<Row>,
     /// Whether B is worse, with a point estimate beyond the margin.
     pub regression: bool,
-    /// Noise floor of this machine for this many blocks, in the sense of `change`, if known.
+    /// Noise floor of this machine for this many blocks, in the sense of the change, if known.
     pub noise_floor: Option<f64>,
-    /// Minimum detectable effect of this many blocks.
-    pub mde: Option<f64>,
-    /// Estimated number of blocks for a verdict, if undecided.
-    pub blocks_needed: Option<usize>,
-    /// Blocks in which both sides were measured.
-    pub n_blocks: usize,
-    /// Exact two-sided p of no difference, after Holm's correction.
-    pub p_adjusted: f64,
-    /// The difference of each of those blocks, on the scale of the differences.
-    pub differences: Vec<f64>,
-    /// Notes.
-    pub notes: Vec<String>,
+    /// The change from A to B, and the verdict on B.
+    #[serde(flatten)]
+    pub effect: Effect,
 }
 
 impl Comparison {
     /// The result of a study of [`Asked::definition`]. `load` describes the load of both sides.
     pub fn of(study: &Study, load: impl Into<String>) -> Self {
         let conclusion = study.conclude();
-        let noise = study.calibration().cloned();
         let text = |name: &str| {
             let variant = study.variants().iter().find(|variant| variant.name == name);
             variant.map_or_else(String::new, |variant| variant.text.clone())
         };
-        let metrics: Vec<Line> =
-            conclusion.effects.iter().map(|effect| line(&conclusion, effect, noise.as_ref())).collect();
+        let metrics: Vec<Line> = conclusion.effects.iter().map(|effect| line(&conclusion, effect)).collect();
         let first = metrics.first();
         let (a, b) = (text(A), text(B));
-        let mut notes = conclusion.notes;
-        if a == b {
-            notes.insert(0, "A and B are the same service: any difference is noise".to_owned());
-        }
         Self {
-            verdict: first.map_or(Verdict::Undecided, |line| line.verdict),
-            by: first.map_or(Metric::Goodput, |line| line.metric),
-            regressions: metrics.iter().filter(|line| line.regression).map(|line| line.metric).collect(),
+            verdict: first.map_or(Verdict::Undecided, |line| line.effect.verdict),
+            by: first.map_or(Metric::Goodput, |line| line.effect.metric),
+            regressions: metrics.iter().filter(|line| line.regression).map(|line| line.effect.metric).collect(),
+            same_service: a == b,
             a,
             b,
             load: load.into(),
             metrics,
-            noise,
-            blocks: conclusion.blocks,
-            seed: conclusion.seed,
-            alpha: conclusion.alpha,
-            over: conclusion.over,
-            totals: conclusion.totals,
-            lost: conclusion.lost,
-            notes,
-            trials: conclusion.trials,
+            study: conclusion,
         }
     }
 }
 
-fn line(conclusion: &Conclusion, effect: &Effect, noise: Option<&Calibration>) -> Line {
-    let spread = |cell: &Cell| {
+fn line(conclusion: &Conclusion, effect: &Effect) -> Line {
+    let row = |cell: &Cell| {
         let mut rows = conclusion.timeline.iter();
-        rows.find(|row| row.cell == *cell && row.metric == effect.metric).map(|row| row.spread)
+        rows.find(|row| row.cell == *cell && row.metric == effect.metric).cloned()
     };
+    let noise = conclusion.noise.as_ref();
     Line {
-        metric: effect.metric,
-        a: spread(&effect.from),
-        b: spread(&effect.to),
-        verdict: effect.verdict,
-        change: effect.change,
-        margin: effect.margin,
+        a: row(&effect.from),
+        b: row(&effect.to),
         regression: effect.is_regression(),
         noise_floor: noise.and_then(|noise| noise.change(effect.metric, effect.n_blocks)),
-        mde: effect.mde,
-        blocks_needed: effect.blocks_needed,
-        n_blocks: effect.n_blocks,
-        p_adjusted: effect.p_adjusted,
-        differences: effect.differences.clone(),
-        notes: effect.notes.clone(),
+        effect: effect.clone(),
     }
 }

@@ -75,6 +75,10 @@ pub struct Switch {
     pub passed: Passed,
     /// The service that gets it.
     pub service: String,
+    /// The only workloads that it can affect; all if absent. Under the others, variants that differ in nothing else are
+    /// the same service: negative controls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub affects: Option<Vec<String>>,
 }
 
 /// How a service gets the value of a switch.
@@ -260,6 +264,9 @@ pub struct Claim {
     pub id: String,
     /// The statement.
     pub text: String,
+    /// Whether it is a goal of this study; otherwise it was published.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goal: bool,
     /// What would confirm it.
     pub test: Test,
 }
@@ -270,7 +277,7 @@ pub struct Claim {
 pub enum Test {
     /// Nothing here can; the reason.
     Untestable(String),
-    /// A comparison.
+    /// The direction of a change, or a bound on it.
     Comparison {
         /// What it is compared with.
         from: Cell,
@@ -280,10 +287,24 @@ pub enum Test {
         metric: Metric,
         /// The claimed result.
         expect: Expectation,
-        /// Least factor, above 1; only with `faster` and `slower`.
+        /// Least factor, above 1; not with `same`.
         at_least: Option<f64>,
     },
-    /// A bound on what one variant measures.
+    /// A change of a certain size.
+    Change {
+        /// What it is compared with.
+        from: Cell,
+        /// The side that the claim is about.
+        to: Cell,
+        /// By what.
+        metric: Metric,
+        /// The claimed change: of shares the difference, otherwise `to / from - 1`.
+        change: f64,
+        /// How far the true change can be from it: of shares in points, otherwise a share of the claimed ratio. The
+        /// equivalence margin of the metric if absent.
+        within: Option<f64>,
+    },
+    /// A bound on what one variant measures. An upper bound of [`Metric::Max`] is one of every single request.
     Bound {
         /// Where.
         cell: Cell,
@@ -293,7 +314,41 @@ pub enum Test {
         below: Option<f64>,
         /// Claimed lower bound.
         above: Option<f64>,
+        /// Why a published figure in units of a machine can be tested on this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        testable: Option<String>,
     },
+}
+
+impl Test {
+    /// The two sides and the metric that it compares, if it compares.
+    pub fn compared(&self) -> Option<(&Cell, &Cell, Metric)> {
+        match self {
+            Self::Comparison { from, to, metric, .. } | Self::Change { from, to, metric, .. } => {
+                Some((from, to, *metric))
+            }
+            Self::Untestable(_) | Self::Bound { .. } => None,
+        }
+    }
+
+    /// The metric; `None` if nothing is tested.
+    pub const fn metric(&self) -> Option<Metric> {
+        match self {
+            Self::Comparison { metric, .. } | Self::Change { metric, .. } | Self::Bound { metric, .. } => {
+                Some(*metric)
+            }
+            Self::Untestable(_) => None,
+        }
+    }
+
+    /// The variants and workloads that it is about.
+    pub fn cells(&self) -> Vec<&Cell> {
+        match self {
+            Self::Comparison { from, to, .. } | Self::Change { from, to, .. } => vec![from, to],
+            Self::Bound { cell, .. } => vec![cell],
+            Self::Untestable(_) => Vec::new(),
+        }
+    }
 }
 
 /// The claimed result of a comparison.
@@ -301,9 +356,15 @@ pub enum Test {
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {
     /// Better.
+    #[serde(alias = "better")]
     Faster,
     /// Worse.
+    #[serde(alias = "worse")]
     Slower,
+    /// More of the metric, whether that is better or not.
+    More,
+    /// Less of it.
+    Less,
     /// No difference that matters.
     Same,
 }

@@ -11,6 +11,8 @@ pub mod definition;
 
 pub mod design;
 
+pub mod estimand;
+
 pub mod metric;
 
 pub mod random;

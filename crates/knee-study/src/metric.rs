@@ -1,4 +1,4 @@
-//! What a trial can measure: names, units, which way is better, and the scale on which blocks are compared.
+//! What a trial can measure: names, units, which way is better, and the scale on which figures are compared.
 //!
 //! Does not measure. A metric that a trial could not measure is absent from its result, never zero.
 
@@ -15,6 +15,8 @@ pub enum Metric {
     /// OK responses per second.
     #[serde(alias = "rate")]
     Goodput,
+    /// Responses per second with any outcome.
+    Throughput,
     /// Mean response time.
     Mean,
     /// Median response time.
@@ -62,10 +64,34 @@ pub enum Unit {
     Bytes,
 }
 
+/// Which way a metric improves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// A rise is an improvement.
+    More,
+    /// A fall is an improvement.
+    Less,
+    /// Neither is.
+    None,
+}
+
+/// How two figures are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// By their ratio. Differences are natural logarithms of ratios, so that halving is as far from no change as
+    /// doubling.
+    Ratio,
+    /// By their difference, in points: shares, which can be 0.
+    Difference,
+}
+
 impl Metric {
     /// Every metric, in the order of a table.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Goodput,
+        Self::Throughput,
         Self::Mean,
         Self::P50,
         Self::P90,
@@ -86,6 +112,7 @@ impl Metric {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Goodput => "goodput",
+            Self::Throughput => "throughput",
             Self::Mean => "mean",
             Self::P50 => "p50",
             Self::P90 => "p90",
@@ -106,7 +133,7 @@ impl Metric {
     /// What it is counted in.
     pub const fn unit(self) -> Unit {
         match self {
-            Self::Goodput => Unit::PerSecond,
+            Self::Goodput | Self::Throughput => Unit::PerSecond,
             Self::Errors => Unit::Share,
             Self::BlocksPerRequest => Unit::Count,
             Self::WalPerRequest | Self::Memory => Unit::Bytes,
@@ -114,35 +141,70 @@ impl Metric {
         }
     }
 
-    /// Whether a rise is an improvement.
-    pub const fn more_is_better(self) -> bool {
-        matches!(self, Self::Goodput)
+    /// Which way is better.
+    pub const fn direction(self) -> Direction {
+        match self {
+            Self::Goodput => Direction::More,
+            // A service that refuses requests responds to more of them; the generator is not what is compared.
+            Self::Throughput | Self::GeneratorCpuPerRequest => Direction::None,
+            _ => Direction::Less,
+        }
     }
 
-    /// A figure on the scale of the differences. Usually its logarithm, so that a difference is a ratio. For a share,
-    /// the arcsine of its square root, which exists for 0 and has the same variance everywhere (Anscombe, Biometrika
-    /// 35, 1948). `None` for figures without a value on this scale.
+    /// How two figures are compared.
+    pub const fn scale(self) -> Scale {
+        match self.unit() {
+            Unit::Share => Scale::Difference,
+            _ => Scale::Ratio,
+        }
+    }
+
+    /// The share of requests that are at most as slow as a percentile; `None` for other metrics.
+    pub const fn quantile(self) -> Option<f64> {
+        match self {
+            Self::P50 => Some(0.5),
+            Self::P90 => Some(0.9),
+            Self::P95 => Some(0.95),
+            Self::P99 => Some(0.99),
+            Self::P99_9 => Some(0.999),
+            _ => None,
+        }
+    }
+
+    /// Whether it measures how long a response takes.
+    pub const fn is_response_time(self) -> bool {
+        self.quantile().is_some() || matches!(self, Self::Mean | Self::Max)
+    }
+
+    /// A figure on the scale of the differences; `None` for figures without a value on this scale.
     pub fn scaled(self, value: f64) -> Option<f64> {
-        match self.unit() {
-            Unit::Share => (0.0..=1.0).contains(&value).then(|| value.sqrt().asin()),
-            _ => (value > 0.0 && value.is_finite()).then(|| value.ln()),
+        match self.scale() {
+            Scale::Difference => (0.0..=1.0).contains(&value).then_some(value),
+            Scale::Ratio => (value > 0.0 && value.is_finite()).then(|| value.ln()),
         }
     }
 
-    /// The figure for a value on that scale; values beyond its ends count as its ends.
+    /// The figure for a value on that scale; a share beyond its ends counts as its ends.
     pub fn unscaled(self, position: f64) -> f64 {
-        match self.unit() {
-            Unit::Share => position.clamp(0.0, std::f64::consts::FRAC_PI_2).sin().powi(2),
-            _ => position.exp(),
+        match self.scale() {
+            Scale::Difference => position.clamp(0.0, 1.0),
+            Scale::Ratio => position.exp(),
         }
     }
 
-    /// Converts a margin as users state it to the scale of the differences. For a share, the margin is a distance from
-    /// 0; for other figures, it is relative.
+    /// Converts a margin as users state it to the scale of the differences.
     pub fn scaled_margin(self, margin: f64) -> f64 {
-        match self.unit() {
-            Unit::Share => margin.clamp(0.0, 1.0).sqrt().asin(),
-            _ => margin.ln_1p(),
+        match self.scale() {
+            Scale::Difference => margin,
+            Scale::Ratio => margin.ln_1p(),
+        }
+    }
+
+    /// Converts a difference on that scale to a change as users state it: a difference of shares, or `to / from - 1`.
+    pub fn as_change(self, difference: f64) -> f64 {
+        match self.scale() {
+            Scale::Difference => difference,
+            Scale::Ratio => difference.exp_m1(),
         }
     }
 
@@ -266,9 +328,7 @@ mod tests {
         assert_eq!(Metric::P50.scaled(f64::NAN), None);
         assert_eq!(Metric::Errors.scaled(0.0), Some(0.0));
         assert_eq!(Metric::Errors.scaled(1.5), None);
-        for share in [0.0, 0.001, 0.5, 1.0] {
-            let back = Metric::Errors.unscaled(Metric::Errors.scaled(share).unwrap());
-            assert!((back - share).abs() < 1e-12);
-        }
+        assert_eq!(Metric::Errors.scaled(0.25), Some(0.25), "a difference of shares is in points at any level");
+        assert!(Metric::Errors.unscaled(-0.1) >= 0.0);
     }
 }

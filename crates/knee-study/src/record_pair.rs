@@ -10,7 +10,7 @@ use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
-use crate::metric::{Metric, Unit};
+use crate::metric::Metric;
 use crate::study::{Calibration, Figure, Measured, Spent, TrialWarning};
 
 /// Two runs beside each other.
@@ -114,18 +114,8 @@ fn pair(
     let exact = a.zip(b).filter(|(a, b)| !a.at_least && !b.at_least);
     let scaled = exact.and_then(|(a, b)| Some((metric.scaled(a.value)?, metric.scaled(b.value)?)));
     let reach = noise.and_then(|noise| noise.of_one(metric));
-    let share = metric.unit() == Unit::Share;
-    let change = match exact {
-        Some((a, b)) if share => Some(b.value - a.value),
-        _ => scaled.map(|(a, b)| (b - a).exp_m1()),
-    };
-    let from = scaled.map_or(0.0, |(a, _)| a);
-    let noise =
-        reach.map(
-            |reach| {
-                if share { metric.unscaled(from + reach) - metric.unscaled(from) } else { reach.exp_m1() }
-            },
-        );
+    let change = scaled.map(|(a, b)| metric.as_change(b - a));
+    let noise = reach.map(|reach| metric.as_change(reach));
     let within_noise = scaled.zip(reach).map(|((a, b), reach)| (b - a).abs() <= reach);
     Some(MetricPair { metric, a, b, change, noise, within_noise })
 }

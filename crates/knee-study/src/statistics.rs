@@ -13,6 +13,8 @@ pub mod paired;
 
 pub mod power;
 
+pub mod share;
+
 pub mod sign_flip;
 
 pub mod student;

@@ -15,11 +15,15 @@ mod claim;
 
 mod conclusion;
 
+mod contrast;
+
 mod effect;
 
 mod estimate;
 
 mod growth;
+
+mod headline;
 
 pub(crate) mod lineup;
 
@@ -27,22 +31,26 @@ mod measured;
 
 mod state;
 
+mod times;
+
 mod usable;
 
 mod trial;
 
-pub mod wording;
-
 pub use bound::{Bound, Component};
 pub use calibration::Calibration;
-pub use claim::{ClaimResult, ClaimVerdict};
-pub use conclusion::{Conclusion, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
-pub use effect::Effect;
+pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize};
+pub use conclusion::{
+    Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary,
+};
+pub use effect::{Effect, Reason};
 pub use estimate::Estimate;
 pub use growth::{GrowthClass, GrowthResult};
+pub use headline::Headline;
 pub use lineup::Relation;
 pub use measured::Spent;
 pub use state::Study;
+pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{
     CUT_SHORT, Entry, Figure, GENERATOR, Measured, Options, Placement, Refusal, TRIAL_RULES, Trial,
     TrialResult, TrialRule, TrialWarning,
@@ -94,6 +102,7 @@ impl Study {
             ahead: VecDeque::new(),
             entries: Vec::new(),
             lost: BTreeMap::new(),
+            changed: BTreeMap::new(),
         };
         study.plan(0..blocks);
         Ok(study)

@@ -67,8 +67,8 @@ impl Verdicts {
         let mut said = Self::default();
         for metric in metrics {
             let word = verdict(metric).unwrap_or_default();
-            said.any |= matches!(word.as_str(), "faster" | "slower");
-            if metric.get("metric").and_then(Value::as_str) == Some("rate") {
+            said.any |= matches!(word.as_str(), "better" | "worse");
+            if metric.get("metric").and_then(Value::as_str) == Some("goodput") {
                 said.change = metric.pointer("/change/estimate").and_then(Value::as_f64);
                 said.rate = word;
             }
@@ -101,7 +101,7 @@ pub fn alike(laboratory: &Laboratory) -> Result<Vec<Row>> {
         let rest = format!("--blocks 8 -z 300ms --warm-up 100ms --seed {seed}");
         all.push(compare(&laboratory.knee, &side, &side, &rest)?);
     }
-    let (faster, slower) = (count(&all, "faster"), count(&all, "slower"));
+    let (faster, slower) = (count(&all, "better"), count(&all, "worse"));
     let any = all.iter().filter(|one| one.any).count();
     let most = (WRONG_MAX * times as f64).ceil() as usize;
     let seen = format!("{faster} faster, {slower} slower, {} same, of {times}", count(&all, "same"));
@@ -134,7 +134,7 @@ pub fn planted(laboratory: &Laboratory) -> Result<Vec<Row>> {
         let rest = format!("--blocks 10 -z 1s --warm-up 200ms --seed {seed}");
         all.push(compare(&laboratory.knee, &side(RENDERED.0), &side(RENDERED.1), &rest)?);
     }
-    let slower = count(&all, "slower");
+    let slower = count(&all, "worse");
     let mut changes: Vec<f64> = all.iter().filter_map(|one| one.change).collect();
     changes.sort_by(f64::total_cmp);
     let figure = format!("pieces rendered {} times in place of {}", RENDERED.1, RENDERED.0);

@@ -8,7 +8,7 @@ use knee_core::validity::Validity;
 use knee_study::study::{Conclusion, Entry, Measured, Totals, TrialResult, TrialWarning};
 
 use super::block::Table;
-use super::figure;
+use super::value;
 use crate::number;
 
 /// Trials by validity, in a sentence.
@@ -20,7 +20,7 @@ pub(super) fn totals(totals: &Totals) -> String {
     };
     format!(
         "{}: {} valid, {} suspect, {} invalid{broken}",
-        figure::counted(totals.trials, "trial"),
+        value::count(totals.trials, "trial"),
         number::count(totals.valid as u64),
         number::count(totals.suspect as u64),
         number::count(totals.invalid as u64),
@@ -126,7 +126,7 @@ fn warnings_of(result: &TrialResult) -> Vec<(&'static str, TrialWarning)> {
 }
 
 fn sentence(warned: &Warned) -> String {
-    let trials = figure::counted(warned.trials, "trial");
+    let trials = value::count(warned.trials, "trial");
     let code = if warned.code.is_empty() { String::new() } else { format!(" [{}]", warned.code) };
     let cells: Vec<String> = warned.cells.iter().map(|(cell, count)| format!("{count} of {cell}")).collect();
     let from = match cells.len() {
@@ -170,7 +170,7 @@ pub(super) fn trials(conclusion: &Conclusion) -> Table {
             TrialResult::Measured(measured) => {
                 let known = conclusion.metrics.iter().filter_map(|metric| {
                     let figure = measured.figures.get(metric)?;
-                    Some(format!("{metric} {}", figure::figure(*metric, figure.value)))
+                    Some(format!("{metric} {}", value::figure(*metric, figure.value)))
                 });
                 let figures = if measured.validity == Validity::Invalid {
                     String::new()

@@ -16,6 +16,8 @@ pub struct Document {
 pub enum Block {
     /// A heading below the title.
     Heading(String),
+    /// The sentence that a reader must not miss.
+    Lead(String),
     /// Running text.
     Paragraph(String),
     /// Points.

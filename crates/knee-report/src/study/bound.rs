@@ -4,9 +4,10 @@
 
 use knee_core::unit::Nanos;
 use knee_study::metric::Metric;
-use knee_study::study::{Bound, Component, Conclusion, wording};
+use knee_study::study::{Bound, Component, Conclusion};
 
 use super::block::{Block, Table};
+use super::value;
 use crate::number;
 
 /// From this share of the bound on, a service counts as CPU-bound. A judgement: the rest is CPU time that is charged
@@ -76,9 +77,9 @@ fn sentence(bound: &Bound) -> String {
         "{}, {}: {}/s, {} of the {}/s at which {} fill {cpus}: {word}{unseen}",
         bound.cell.variant,
         bound.cell.workload,
-        wording::three_digits(bound.throughput),
+        value::three_digits(bound.throughput),
         number::percent(bound.reached),
-        wording::three_digits(bound.limit),
+        value::three_digits(bound.limit),
         by.join(" and "),
     )
 }
@@ -102,12 +103,12 @@ fn table(conclusion: &Conclusion) -> Table {
         vec![
             bound.cell.workload.clone(),
             bound.cell.variant.clone(),
-            wording::three_digits(bound.throughput),
+            value::three_digits(bound.throughput),
             component(Component::Generator),
             component(Component::Service),
             component(Component::Stores),
             cost(all),
-            format!("{}/s", wording::three_digits(bound.limit)),
+            format!("{}/s", value::three_digits(bound.limit)),
             number::percent(bound.reached),
         ]
     }));

@@ -7,11 +7,12 @@ use knee_study::compare::{Comparison, Line};
 use knee_study::metric::Metric;
 use knee_study::record_pair::{MetricPair, RecordPair, RecordedRun};
 use knee_study::statistics::verdict::Verdict;
-use knee_study::study::{Calibration, Figure, TrialResult, wording};
+use knee_study::study::{Calibration, Entry, Figure, LostBlock, Row, Totals, TrialResult};
 use serde::Serialize;
 
 use super::block::{Block, Document, Table};
-use super::{accounting, figure};
+use super::value::{self, UNKNOWN, either_way};
+use super::{accounting, headline, measuring, notes, words};
 use crate::json::pretty;
 use crate::number;
 
@@ -34,9 +35,53 @@ struct Json<'v, T> {
     body: &'v T,
 }
 
+/// The members of a comparison in JSON.
+#[derive(Serialize)]
+struct Driven<'a> {
+    a: &'a str,
+    b: &'a str,
+    load: &'a str,
+    sentence: String,
+    verdict: Verdict,
+    by: Metric,
+    regressions: &'a [Metric],
+    same_service: bool,
+    metrics: &'a [Line],
+    noise: Option<&'a Calibration>,
+    blocks: usize,
+    seed: u64,
+    alpha: f64,
+    over: bool,
+    totals: Totals,
+    lost: &'a [LostBlock],
+    notes: Vec<String>,
+    trials: &'a [Entry],
+}
+
 /// A comparison with verdict, as JSON with a line feed at the end.
 pub fn comparison_json(comparison: &Comparison) -> String {
-    pretty(&Json { format: "knee-compare", version: VERSION, kind: "driven", body: comparison })
+    let study = &comparison.study;
+    let body = Driven {
+        a: &comparison.a,
+        b: &comparison.b,
+        load: &comparison.load,
+        sentence: lead(comparison),
+        verdict: comparison.verdict,
+        by: comparison.by,
+        regressions: &comparison.regressions,
+        same_service: comparison.same_service,
+        metrics: &comparison.metrics,
+        noise: study.noise.as_ref(),
+        blocks: study.blocks,
+        seed: study.seed,
+        alpha: study.alpha,
+        over: study.over,
+        totals: study.totals,
+        lost: &study.lost,
+        notes: remarks(comparison),
+        trials: &study.trials,
+    };
+    pretty(&Json { format: "knee-compare", version: VERSION, kind: "driven", body: &body })
 }
 
 /// Two saved runs, as JSON with a line feed at the end.
@@ -46,14 +91,19 @@ pub fn record_pair_json(pair: &RecordPair) -> String {
 
 /// A comparison with verdict; the verdict comes first, so that it suits a comment on a pull request.
 pub fn comparison(comparison: &Comparison) -> Document {
-    let mut blocks = vec![
-        Block::Paragraph(in_short(comparison)),
-        Block::List(vec![
-            format!("A: {}", comparison.a),
-            format!("B: {}", comparison.b),
-            format!("load: {}", comparison.load),
-        ]),
-        Block::Table(metrics(comparison)),
+    let mut points = vec![headline::trust(&comparison.study)];
+    points.extend(others(comparison));
+    points.extend(next(comparison));
+    points.extend([
+        format!("A: {}", comparison.a),
+        format!("B: {}", comparison.b),
+        format!("load: {}", comparison.load),
+    ]);
+    let mut blocks = vec![Block::Lead(lead(comparison)), Block::List(points)];
+    if comparison.metrics.iter().any(|line| line.a.is_some() || line.b.is_some()) {
+        blocks.push(Block::Table(metrics(comparison)));
+    }
+    blocks.extend([
         Block::Heading("Validity".to_owned()),
         Block::List(trust(comparison)),
         Block::Folded {
@@ -61,57 +111,97 @@ pub fn comparison(comparison: &Comparison) -> Document {
             inside: vec![Block::Table(trials(comparison))],
             in_text: false,
         },
-    ];
-    if comparison.metrics.iter().all(|line| line.a.is_none() && line.b.is_none()) {
-        blocks.remove(2);
-    }
+    ]);
     Document { title: title(comparison), blocks }
 }
 
+/// Names what got worse by more than its margin before what the first metric says.
 fn title(comparison: &Comparison) -> String {
-    match comparison.verdict {
-        Verdict::Undecided => format!("B vs A: {} undecided", comparison.by),
-        verdict => format!("B vs A: {} {}", comparison.by, verdict.name()),
+    if comparison.regressions.is_empty() {
+        return format!("B vs A: {} {}", comparison.by, words::verdict(comparison.by, comparison.verdict));
     }
+    let worse: Vec<String> = comparison
+        .regressions
+        .iter()
+        .map(|metric| format!("{metric} {}", words::verdict(*metric, Verdict::Worse)))
+        .collect();
+    format!("B vs A: {}", worse.join(", "))
 }
 
-/// The summary.
-fn in_short(comparison: &Comparison) -> String {
-    let data = format!("Data: {}.", accounting::totals(&comparison.totals));
-    let Some(line) = comparison.metrics.first().filter(|line| line.n_blocks > 0) else {
-        return format!("No block has both sides: nothing was compared. {data}");
+/// The verdict by the first metric, in a sentence.
+fn lead(comparison: &Comparison) -> String {
+    let Some(line) = comparison.metrics.first().filter(|line| line.effect.n_blocks > 0) else {
+        let why = comparison.metrics.first().and_then(|line| line.effect.missing);
+        let why = why.map_or_else(String::new, |why| format!(" ({})", words::missing_of(comparison.by, &why)));
+        return format!("Nothing was compared: no block has both sides{why}.");
     };
-    let change = line.change.map_or_else(String::new, |change| {
-        let level = Some(1.0 - comparison.alpha);
-        format!(": {}", wording::estimate(line.metric, &change, level, line.n_blocks))
-    });
-    let needed = line.blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
-    let verdict = line.verdict.name();
-    format!("{}, B vs A{change}, {verdict}{needed}. {} {data}", line.metric, regressions(comparison))
+    let effect = &line.effect;
+    let result = words::result(effect, comparison.study.confidence());
+    let open = words::not_ruled_out(effect).map_or_else(String::new, |open| format!("; {open}"));
+    let not = if effect.verdict == Verdict::Undecided { "Not decided. " } else { "" };
+    format!("{not}{}, B vs A: {result}{open}.", effect.metric)
 }
 
-/// The metrics that got worse, and the undecided ones: "no regression" requires a verdict on every metric.
-fn regressions(comparison: &Comparison) -> String {
-    let names = |found: &dyn Fn(&&Line) -> bool| {
-        let named = comparison.metrics.iter().filter(found).map(|line| line.metric.name());
+/// What the other metrics say: differences first, then what is not ruled out.
+fn others(comparison: &Comparison) -> Vec<String> {
+    let level = comparison.study.confidence();
+    let rest = || comparison.metrics.iter().skip(1).map(|line| &line.effect);
+    let mut points: Vec<String> = rest()
+        .filter(|effect| effect.verdict.is_difference())
+        .map(|effect| format!("{}: {}.", effect.metric, words::result(effect, level)))
+        .collect();
+    let names = |verdict: Verdict| {
+        let named = rest().filter(|effect| effect.verdict == verdict).map(|effect| effect.metric.name());
         named.collect::<Vec<_>>().join(", ")
     };
-    let regressions = names(&|line| line.regression);
-    let open = names(&|line| line.verdict == Verdict::Undecided);
-    match (regressions.is_empty(), open.is_empty()) {
-        (true, true) => "No metric is worse by more than its margin.".to_owned(),
-        (true, false) => format!("A regression is not ruled out: {open}."),
-        (false, _) => format!("Worse by more than the margin: {regressions}."),
+    let same = names(Verdict::Same);
+    if !same.is_empty() {
+        points.push(format!("The same within the margin: {same}."));
     }
+    points.extend(errors(comparison));
+    points
+}
+
+/// How few errors there can be, if there is none.
+fn errors(comparison: &Comparison) -> Option<String> {
+    let line = comparison.metrics.iter().find(|line| line.effect.metric == Metric::Errors)?;
+    let none = [&line.a, &line.b].iter().all(|row| row.as_ref().is_some_and(|row| row.spread.high <= 0.0));
+    let most = line.effect.change.and_then(|change| change.high).filter(|_| none)?;
+    let requests = number::count(comparison.study.totals.requests);
+    Some(format!("No errors in {requests} requests (a difference of at most {}).", value::unsigned(Metric::Errors, most)))
+}
+
+/// What to do next, and how a gate comes out. "No regression" needs a verdict on every metric.
+fn next(comparison: &Comparison) -> Vec<String> {
+    let list = |metrics: &[Metric]| metrics.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(", ");
+    let open: Vec<Metric> = comparison
+        .metrics
+        .iter()
+        .map(|line| &line.effect)
+        .filter(|effect| effect.verdict == Verdict::Undecided)
+        .map(|effect| effect.metric)
+        .collect();
+    let gate = match (comparison.regressions.is_empty(), open.is_empty()) {
+        (true, true) => "No metric is worse by more than its margin.".to_owned(),
+        (true, false) => format!("A regression is not ruled out: {}.", list(&open)),
+        (false, _) => format!("Worse by more than the margin: {} (exit code 121).", list(&comparison.regressions)),
+    };
+    let needed = comparison.metrics.iter().filter_map(|line| line.effect.blocks_needed).max();
+    let needed = needed.map(|blocks| format!("Next: `--blocks {blocks}` would decide."));
+    std::iter::once(gate).chain(needed).collect()
+}
+
+/// The notes of the study, and one on two sides that are the same.
+fn remarks(comparison: &Comparison) -> Vec<String> {
+    let mut notes = notes(&comparison.study);
+    if comparison.same_service {
+        notes.insert(0, "A and B are the same service: any difference is noise".to_owned());
+    }
+    notes
 }
 
 fn table<const N: usize>(columns: [&str; N]) -> Table {
     Table { columns: columns.map(str::to_owned).to_vec(), rows: Vec::new() }
-}
-
-/// A change without its sign, for noise, which has both signs.
-fn either_way(metric: Metric, change: f64) -> String {
-    format!("± {}", figure::change(metric, change).trim_start_matches(['+', '-']))
 }
 
 fn metrics(comparison: &Comparison) -> Table {
@@ -128,56 +218,53 @@ fn metrics(comparison: &Comparison) -> Table {
         "MDE",
         "notes",
     ]);
-    table.columns[4] = figure::interval_heading(Some(1.0 - comparison.alpha));
+    table.columns[4] = value::interval_heading(comparison.study.confidence());
     table.rows.extend(comparison.metrics.iter().map(|line| {
-        let metric = line.metric;
-        let spread =
-            |spread: Option<_>| spread.map_or("–".to_owned(), |spread| figure::spread(metric, &spread));
+        let (effect, metric) = (&line.effect, line.effect.metric);
+        let row = |row: &Option<Row>| row.as_ref().map_or(UNKNOWN.to_owned(), value::row);
         let change =
-            |change: Option<f64>| change.map_or("–".to_owned(), |change| figure::change(metric, change));
+            |change: Option<f64>| change.map_or(UNKNOWN.to_owned(), |change| value::change(metric, change));
         vec![
             metric.to_string(),
-            spread(line.a),
-            spread(line.b),
-            change(line.change.map(|range| range.estimate)),
-            line.change.map_or("–".to_owned(), |range| figure::interval(metric, &range)),
-            line.verdict.name().to_owned(),
-            figure::needed(line.blocks_needed),
-            either_way(metric, line.margin),
-            line.noise_floor.map_or("–".to_owned(), |floor| either_way(metric, floor)),
-            change(line.mde),
-            line.notes.join("; "),
+            row(&line.a),
+            row(&line.b),
+            change(effect.change.map(|range| range.estimate)),
+            value::interval(metric, effect.change.as_ref()),
+            words::verdict_of(effect),
+            value::needed(effect.blocks_needed),
+            either_way(metric, effect.margin),
+            line.noise_floor.map_or(UNKNOWN.to_owned(), |floor| either_way(metric, floor)),
+            change(effect.mde),
+            words::reasons(effect),
         ]
     }));
     table
 }
 
 fn trust(comparison: &Comparison) -> Vec<String> {
-    let totals = &comparison.totals;
+    let study = &comparison.study;
     let mut points = vec![
         format!(
             "{}, A and B alternate, order by seed {}; {}",
-            figure::counted(comparison.blocks, "block"),
-            comparison.seed,
-            accounting::totals(totals)
+            value::count(study.blocks, "block"),
+            study.seed,
+            accounting::totals(&study.totals)
         ),
-        format!("{} requests in usable trials", number::count(totals.requests)),
-        "intervals and verdicts are over blocks, not requests; MDE: the smallest change that this many blocks detect \
-         with 80 % power"
-            .to_owned(),
+        format!("{} requests in usable trials", number::count(study.totals.requests)),
+        measuring::READING.to_owned(),
     ];
-    if comparison.noise.is_none() {
+    if study.noise.is_none() {
         points.push("noise floor of this machine unknown: run `knee calibrate`".to_owned());
     }
-    points.extend(comparison.notes.iter().cloned());
+    points.extend(remarks(comparison));
     points.extend(
-        comparison
+        study
             .lost
             .iter()
             .take(LOST_SHOWN)
             .map(|lost| format!("lost: block {}, {}: {}", lost.block + 1, lost.cell.variant, lost.why)),
     );
-    let more = comparison.lost.len().saturating_sub(LOST_SHOWN);
+    let more = study.lost.len().saturating_sub(LOST_SHOWN);
     if more > 0 {
         points.push(format!("lost: {} more; see the trials", number::count(more as u64)));
     }
@@ -186,14 +273,15 @@ fn trust(comparison: &Comparison) -> Vec<String> {
 
 fn trials(comparison: &Comparison) -> Table {
     let mut table = table(["block", "side", "attempt", "validity", "requests", "figures", "warnings"]);
-    table.rows.extend(comparison.trials.iter().map(|entry| {
+    table.rows.extend(comparison.study.trials.iter().map(|entry| {
         let trial = &entry.trial;
         let position = [(trial.block + 1).to_string(), trial.variant.clone(), trial.attempt.to_string()];
         let rest = match &entry.result {
             TrialResult::Measured(measured) => {
                 let known = comparison.metrics.iter().filter_map(|line| {
-                    let figure = measured.figures.get(&line.metric)?;
-                    Some(format!("{} {}", line.metric, figure::figure(line.metric, figure.value)))
+                    let metric = line.effect.metric;
+                    let figure = measured.figures.get(&metric)?;
+                    Some(format!("{metric} {}", value::figure(metric, figure.value)))
                 });
                 let figures: Vec<String> = known.filter(|_| measured.validity != Validity::Invalid).collect();
                 [
@@ -255,7 +343,7 @@ fn pairs(pair: &RecordPair) -> Table {
     let cell = |pair: &MetricPair, figure: Option<Figure>| {
         figure.map_or("–".to_owned(), |figure| {
             let least = if figure.at_least { "≥ " } else { "" };
-            format!("{least}{}", figure::figure(pair.metric, figure.value))
+            format!("{least}{}", value::figure(pair.metric, figure.value))
         })
     };
     table.rows.extend(pair.metrics.iter().map(|pair| {
@@ -263,7 +351,7 @@ fn pairs(pair: &RecordPair) -> Table {
             pair.metric.to_string(),
             cell(pair, pair.a),
             cell(pair, pair.b),
-            pair.change.map_or("–".to_owned(), |change| figure::change(pair.metric, change)),
+            pair.change.map_or("–".to_owned(), |change| value::change(pair.metric, change)),
             pair.noise.map_or("–".to_owned(), |noise| either_way(pair.metric, noise)),
             match pair.within_noise {
                 Some(true) => "within noise".to_owned(),
@@ -307,7 +395,7 @@ pub fn calibration(calibration: &Calibration, machine: &str, notes: &[String]) -
     }));
     let mut points = vec![
         "noise floor: how much noise alone changes the mean of this many blocks; margins below 1.5 times the floor are refused".to_owned(),
-        "deviation: standard deviation of the logarithm of the ratio (for errors: of the arcsine of the square root of the share)".to_owned(),
+        "deviation: standard deviation of the logarithm of the ratio (for errors: of the difference of the shares)".to_owned(),
     ];
     points.extend(calibration.suspicious.iter().map(|metric| {
         format!("{metric}: the A/A test found a difference; chance does so once in 20 tests, but if it repeats, this machine favours one side")

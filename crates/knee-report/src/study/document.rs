@@ -3,13 +3,14 @@
 //! Does not know whether it becomes text or Markdown.
 
 use knee_study::definition::Cell;
-use knee_study::metric::Metric;
-use knee_study::study::{ClaimVerdict, Conclusion, Effect, GrowthResult, Relation, wording};
+use knee_study::metric::{Metric, Unit};
+use knee_study::study::{Conclusion, GrowthResult};
 
 use super::block::{Block, Document, Table};
 use super::plot::{Plot, PlotKind};
 use super::provenance::Provenance;
-use super::{accounting, bound, figure, measuring, switches};
+use super::value::{self, UNKNOWN};
+use super::{accounting, bound, headline, measuring, notes, switches, words};
 use crate::number;
 
 impl Document {
@@ -18,8 +19,9 @@ impl Document {
         let pictures = Pictures { folder: provenance.plots.as_deref(), plots };
         let mut blocks = Vec::new();
         blocks.extend(conclusion.question.clone().map(Block::Paragraph));
-        blocks.push(Block::List(in_short(conclusion)));
-        section(&mut blocks, "Claims", claims(conclusion));
+        blocks.extend(in_short(conclusion));
+        section(&mut blocks, "Published claims", claims(conclusion, false));
+        section(&mut blocks, "Goals", claims(conclusion, true));
         for (workload, _) in &conclusion.workloads {
             section(&mut blocks, &format!("Switches: {workload}"), switches::table(conclusion, workload));
         }
@@ -104,38 +106,15 @@ fn section(blocks: &mut Vec<Block>, heading: &str, table: Table) {
     }
 }
 
-/// The summary: claims, the effect of all steps together, and the number of trials by validity.
-fn in_short(conclusion: &Conclusion) -> Vec<String> {
-    let count = |verdict: ClaimVerdict| {
-        let number = conclusion.claims.iter().filter(|claim| claim.verdict == verdict).count();
-        (number > 0).then(|| format!("{number} {}", verdict.name()))
-    };
-    let verdicts =
-        [ClaimVerdict::Confirmed, ClaimVerdict::Refuted, ClaimVerdict::Undecided, ClaimVerdict::Untestable];
-    let counts: Vec<String> = verdicts.into_iter().filter_map(count).collect();
-    let mut sentences = Vec::new();
-    if !counts.is_empty() {
-        let claims = figure::counted(conclusion.claims.len(), "claim");
-        sentences.push(format!("{claims}: {}.", counts.join(", ")));
-    }
-    sentences.extend(whole_way(conclusion).map(|effect| {
-        let (from, to, metric) = (&effect.from.variant, &effect.to.variant, effect.metric);
-        let change = effect.change.map_or_else(String::new, |change| {
-            let level = conclusion.confidence();
-            format!(" {},", wording::estimate(metric, &change, level, effect.n_blocks))
-        });
-        let needed =
-            effect.blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
-        let verdict = wording::verdict(metric, effect.verdict, effect.margin, conclusion.quick);
-        format!("{to} vs {from}, {}: {metric}{change} {verdict}{needed}.", effect.to.workload)
-    }));
-    sentences.extend(switches::in_short(conclusion));
-    sentences.extend(growing(conclusion));
-    if sentences.is_empty() {
-        sentences.push("Nothing was compared yet.".to_owned());
-    }
-    sentences.push(format!("Data: {}.", accounting::totals(&conclusion.totals)));
-    sentences
+/// The answer: the decisive comparison, how far the data can be trusted, and what else the study shows.
+fn in_short(conclusion: &Conclusion) -> Vec<Block> {
+    let lead = headline::lead(conclusion);
+    let mut points = vec![headline::trust(conclusion)];
+    points.extend(headline::points(conclusion));
+    points.extend(switches::in_short(conclusion));
+    points.extend(growing(conclusion));
+    let lead = if lead.is_empty() { None } else { Some(Block::Lead(lead)) };
+    lead.into_iter().chain([Block::List(points)]).collect()
 }
 
 /// How the first metric grows in each variant, under the first workload.
@@ -154,7 +133,7 @@ fn growing(conclusion: &Conclusion) -> Option<String> {
     let variants: Vec<String> = conclusion.growth.iter().filter(alike).map(variant).collect();
     let (metric, workload) = (first.metric, &first.workload);
     let figure =
-        if metric.more_is_better() { format!("time per request (1 / {metric})") } else { metric.to_string() };
+        if metric.unit() == Unit::PerSecond { format!("time per request (1 / {metric})") } else { metric.to_string() };
     Some(format!(
         "Growth of {figure}, {workload}, from {} to {} (exponent): {}.",
         ends[0],
@@ -168,26 +147,19 @@ fn growth_class(growth: &GrowthResult) -> String {
     format!("{}{}", growth.class.name(), if growth.sure { "" } else { "?" })
 }
 
-/// The effect of everything together by the first metric, under the first workload.
-fn whole_way(conclusion: &Conclusion) -> Option<&Effect> {
-    let first = conclusion.metrics.first()?;
-    let measured = || {
-        conclusion
-            .effects
-            .iter()
-            .filter(|effect| effect.primary && effect.metric == *first && effect.n_blocks > 0)
-    };
-    let workload = &measured().next()?.to.workload;
-    let whole = |effect: &&Effect| matches!(effect.relation, Relation::SinceFirst | Relation::Whole);
-    let here = || measured().filter(|effect| effect.to.workload == *workload);
-    here().rfind(whole).or_else(|| here().next())
-}
-
-fn claims(conclusion: &Conclusion) -> Table {
-    let mut table = Table::new(["claim", "statement", "verdict", "why"]);
-    let rows = conclusion.claims.iter();
+/// Claims with their results: those that were published, or the study's own goals.
+fn claims(conclusion: &Conclusion, goals: bool) -> Table {
+    let mut table = Table::new([if goals { "goal" } else { "claim" }, "statement", "verdict", "why"]);
+    let rows = conclusion.claims.iter().filter(|claim| claim.goal == goals);
     table.rows.extend(rows.map(|claim| {
-        vec![claim.id.clone(), claim.text.clone(), claim.verdict.name().to_owned(), claim.why.clone()]
+        let mark = claim.changed_after.map_or_else(String::new, |began| {
+            // An older version stored no times.
+            let of = if began.as_nanos() > 0 { format!(" of {}", measuring::date(began)) } else { String::new() };
+            format!(" (changed after the data{of})")
+        });
+        let verdict = words::claim(claim.verdict).to_owned();
+        let why = words::why(claim, conclusion.confidence());
+        vec![claim.id.clone(), format!("{}{mark}", claim.text), verdict, why]
     }));
     table
 }
@@ -217,7 +189,7 @@ fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
     table.columns.extend(metrics.iter().map(Metric::to_string));
     for variant in &conclusion.variants {
         let figure = |metric: &Metric| {
-            find(&variant.name, *metric).map_or("–".to_owned(), |row| figure::spread(*metric, &row.spread))
+            find(&variant.name, *metric).map_or(UNKNOWN.to_owned(), value::row)
         };
         let figures: Vec<String> = metrics.iter().map(figure).collect();
         if figures.iter().any(|figure| figure != "–") {
@@ -240,12 +212,12 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
         "published",
         "notes",
     ]);
-    table.columns[4] = figure::interval_heading(conclusion.confidence());
+    table.columns[4] = value::interval_heading(conclusion.confidence());
     let here = conclusion.effects.iter().filter(|effect| effect.to.workload == workload);
     table.rows.extend(here.map(|effect| {
         let metric = effect.metric;
         let change =
-            |change: Option<f64>| change.map_or("–".to_owned(), |change| figure::change(metric, change));
+            |change: Option<f64>| change.map_or(UNKNOWN.to_owned(), |change| value::change(metric, change));
         let from = if effect.from.workload == workload {
             effect.from.variant.clone()
         } else {
@@ -256,12 +228,12 @@ fn effects(conclusion: &Conclusion, workload: &str) -> Table {
             effect.to.variant.clone(),
             metric.to_string(),
             change(effect.change.map(|range| range.estimate)),
-            effect.change.map_or("–".to_owned(), |range| figure::interval(metric, &range)),
-            figure::verdict(effect, conclusion.quick),
-            figure::needed(effect.blocks_needed),
+            value::interval(metric, effect.change.as_ref()),
+            words::verdict_of(effect),
+            value::needed(effect.blocks_needed),
             change(effect.mde),
             change(effect.published),
-            effect.notes.join("; "),
+            words::reasons(effect),
         ]
     }));
     table
@@ -275,7 +247,7 @@ fn growth(conclusion: &Conclusion) -> Table {
             .points
             .iter()
             .map(|(size, value)| {
-                format!("{}: {}", number::count(*size), figure::figure(growth.metric, *value))
+                format!("{}: {}", number::count(*size), value::figure(growth.metric, *value))
             })
             .collect();
         let end = |end: Option<f64>| end.map_or("?".to_owned(), |end| number::fixed(end, 2));
@@ -307,8 +279,8 @@ fn published(conclusion: &Conclusion) -> Table {
             published.published.cell.variant.clone(),
             published.published.cell.workload.clone(),
             metric.to_string(),
-            figure::figure(metric, published.published.value),
-            published.measured.map_or("–".to_owned(), |measured| figure::spread(metric, &measured)),
+            value::figure(metric, published.published.value),
+            published.measured.map_or("–".to_owned(), |measured| value::spread(metric, &measured)),
             published.ratio.map_or("–".to_owned(), |ratio| number::fixed(ratio, 2)),
         ]
     }));
@@ -320,17 +292,15 @@ fn trust(conclusion: &Conclusion) -> Vec<String> {
     let mut points = vec![
         format!(
             "{}, order by seed {}; {}",
-            figure::counted(conclusion.blocks, "block"),
+            value::count(conclusion.blocks, "block"),
             conclusion.seed,
             accounting::totals(totals)
         ),
         format!("{} requests in usable trials", number::count(totals.requests)),
-        "intervals and verdicts are over blocks, not requests; MDE: the smallest change that this many blocks detect \
-         with 80 % power"
-            .to_owned(),
+        measuring::READING.to_owned(),
     ];
     points.extend(unknown(conclusion));
-    points.extend(conclusion.notes.iter().cloned());
+    points.extend(notes(conclusion));
     points.extend(conclusion.lost.iter().map(|lost| {
         format!("lost: block {}, {}, {}: {}", lost.block + 1, lost.cell.variant, lost.cell.workload, lost.why)
     }));
@@ -343,7 +313,7 @@ fn unknown(conclusion: &Conclusion) -> Option<String> {
     let totals = &conclusion.totals;
     (totals.steady_unknown > 0).then(|| {
         format!(
-            "{} of {} usable trials are too short to check whether the service was steady (20 intervals of 1 s)",
+            "{} of {} usable trials are too short to check whether the service was steady (10 intervals of 1 s)",
             number::count(totals.steady_unknown as u64),
             number::count((totals.valid + totals.suspect) as u64)
         )

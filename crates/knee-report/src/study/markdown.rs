@@ -56,6 +56,7 @@ fn blocks<'a>(blocks: &'a [Block], level: &'a str) -> impl Iterator<Item = Strin
 fn block(block: &Block, level: &str) -> String {
     match block {
         Block::Heading(heading) => format!("{level} {}\n", escaped(heading)),
+        Block::Lead(lead) => format!("**{}**\n", escaped(lead)),
         Block::Paragraph(paragraph) => format!("{}\n", escaped(paragraph)),
         Block::List(points) => {
             let points: Vec<String> = points.iter().map(|point| format!("- {}", escaped(point))).collect();

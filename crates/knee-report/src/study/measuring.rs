@@ -9,9 +9,14 @@ use knee_core::unit::Nanos;
 use knee_study::study::{Conclusion, Placement, TrialResult};
 
 use super::block::Block;
-use super::figure;
+use super::value;
 use super::provenance::{Provenance, Session};
 use crate::number;
+
+/// How to read intervals and the minimum detectable effect.
+pub(super) const READING: &str = "intervals and verdicts are over blocks, not requests; percentiles are those of the \
+    requests of all blocks, where one that failed is slower than each that succeeded; MDE: the smallest change that this \
+    many blocks detect with 80 % power, after correction";
 
 /// The section.
 pub(super) fn section(conclusion: &Conclusion, provenance: &Provenance) -> Vec<Block> {
@@ -25,8 +30,8 @@ pub(super) fn section(conclusion: &Conclusion, provenance: &Provenance) -> Vec<B
     points.extend(unavailable(conclusion));
     points.push(format!(
         "{} in {}; each block runs every variant and workload once, in an order by seed {}",
-        figure::counted(conclusion.trials.len(), "trial"),
-        figure::counted(conclusion.blocks, "block"),
+        value::count(conclusion.trials.len(), "trial"),
+        value::count(conclusion.blocks, "block"),
         conclusion.seed
     ));
     points.extend(margins(conclusion));
@@ -51,6 +56,11 @@ fn point(session: &Session, provenance: &Provenance) -> String {
 fn day(wall: Nanos) -> String {
     let time = jiff::Timestamp::from_nanosecond(i128::from(wall.as_nanos())).unwrap_or_default();
     time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// The day, in universal time.
+pub(super) fn date(wall: Nanos) -> String {
+    day(wall).chars().take("2026-01-01".len()).collect()
 }
 
 fn program(build: &Build) -> String {
@@ -79,7 +89,7 @@ fn placements(conclusion: &Conclusion) -> Vec<String> {
     let several = known.len() > 1;
     let written = known.into_iter().map(|(cpus, trials)| {
         let parts: Vec<String> = cpus.iter().map(|(part, cpus)| format!("{part} on {cpus}")).collect();
-        let count = if several { format!(" ({})", figure::counted(trials, "trial")) } else { String::new() };
+        let count = if several { format!(" ({})", value::count(trials, "trial")) } else { String::new() };
         format!("CPUs: {}{count}", parts.join(", "))
     });
     written.collect()
@@ -92,7 +102,7 @@ fn weights(conclusion: &Conclusion) -> Vec<String> {
         .filter_map(|placement| placement.generator_cpu_weight)
         .for_each(|weight| *known.entry(weight).or_default() += 1);
     let written = known.into_iter().map(|(weight, trials)| {
-        let trials = figure::counted(trials, "trial");
+        let trials = value::count(trials, "trial");
         format!("the generator had {weight} times the CPU weight of others, in {trials}")
     });
     written.collect()
@@ -102,8 +112,8 @@ fn weights(conclusion: &Conclusion) -> Vec<String> {
 fn margins(conclusion: &Conclusion) -> Option<String> {
     let mut known: Vec<(String, Vec<&str>)> = Vec::new();
     for effect in &conclusion.effects {
-        let change = figure::change(effect.metric, effect.margin);
-        let (margin, name) = (change.trim_start_matches('+').to_owned(), effect.metric.name());
+        let change = value::unsigned(effect.metric, effect.margin);
+        let (margin, name) = (change, effect.metric.name());
         match known.iter_mut().find(|(text, _)| *text == margin) {
             Some((_, names)) if names.contains(&name) => {}
             Some((_, names)) => names.push(name),
@@ -122,7 +132,7 @@ fn unavailable(conclusion: &Conclusion) -> Vec<String> {
         placement.unavailable.iter().for_each(|entry| *known.entry(entry).or_default() += 1);
     }
     let written = known.into_iter().map(|((what, why), trials)| {
-        format!("unavailable on this machine, in {}: {what}: {why}", figure::counted(trials, "trial"))
+        format!("unavailable on this machine, in {}: {what}: {why}", value::count(trials, "trial"))
     });
     written.collect()
 }

@@ -2,13 +2,13 @@
 //!
 //! Shows the results of the comparisons side by side, ordered by the gain of the last step; does not judge.
 
-use knee_study::metric::Metric;
+use knee_study::metric::{Direction, Metric};
 use knee_study::statistics::location;
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect, Relation};
 
 use super::block::Table;
-use super::figure;
+use super::{value, words};
 use crate::number;
 
 /// The two comparisons of a switch by one metric under one workload.
@@ -45,7 +45,7 @@ impl<'a> SwitchEffect<'a> {
     fn gain(&self) -> f64 {
         let Some(last) = self.last.filter(|last| !last.differences.is_empty()) else { return f64::MIN };
         let gain = location::mean(&last.differences);
-        if last.metric.more_is_better() { gain } else { -gain }
+        if last.metric.direction() == Direction::More { gain } else { -gain }
     }
 }
 
@@ -84,12 +84,11 @@ pub(super) fn table(conclusion: &Conclusion, workload: &str) -> Table {
 }
 
 fn cell(effect: Option<&Effect>) -> String {
-    let Some((effect, range)) = effect.and_then(|effect| Some((effect, effect.change?))) else {
-        return "–".to_owned();
-    };
+    let Some(effect) = effect.filter(|effect| effect.change.is_some()) else { return value::UNKNOWN.to_owned() };
     let metric = effect.metric;
-    let change = figure::change(metric, range.estimate);
-    format!("{change} ({}), {}", figure::interval(metric, &range), effect.verdict.name())
+    let change = effect.change.map_or_else(String::new, |range| value::change(metric, range.estimate));
+    let interval = value::interval(metric, effect.change.as_ref());
+    format!("{change} ({interval}), {}", words::verdict_of(effect))
 }
 
 /// Which switches make the best variant faster, and which have no effect; nothing if the study is not an ablation.
@@ -101,12 +100,13 @@ pub(super) fn in_short(conclusion: &Conclusion) -> Option<String> {
         let found = worths.iter().filter(|worth| wanted(worth.is(verdict)));
         found.map(|worth| worth.switch).collect::<Vec<_>>()
     };
+    let (better, worse) = (words::verdict(metric, Verdict::Better), words::verdict(metric, Verdict::Worse));
     let parts = [
-        ("faster alone and as the last step", those(Verdict::Faster, |is| is == [true, true])),
-        ("faster alone only", those(Verdict::Faster, |is| is == [true, false])),
-        ("faster as the last step only", those(Verdict::Faster, |is| is == [false, true])),
-        ("slower alone", those(Verdict::Slower, |[alone, _]| alone)),
-        ("slower as the last step", those(Verdict::Slower, |[_, last]| last)),
+        (format!("{better} alone and as the last step"), those(Verdict::Better, |is| is == [true, true])),
+        (format!("{better} alone only"), those(Verdict::Better, |is| is == [true, false])),
+        (format!("{better} as the last step only"), those(Verdict::Better, |is| is == [false, true])),
+        (format!("{worse} alone"), those(Verdict::Worse, |[alone, _]| alone)),
+        (format!("{worse} as the last step"), those(Verdict::Worse, |[_, last]| last)),
     ];
     let named: Vec<String> = parts
         .iter()

@@ -21,11 +21,15 @@ pub fn text(document: &Document, columns: usize, palette: Palette) -> String {
 }
 
 fn position(block: &Block, columns: usize, palette: Palette, lines: &mut Vec<String>) {
-    if matches!(block, Block::Heading(_) | Block::Paragraph(_) | Block::Code(_)) {
+    if matches!(block, Block::Heading(_) | Block::Lead(_) | Block::Paragraph(_) | Block::Code(_)) {
         lines.push(String::new());
     }
     match block {
         Block::Heading(heading) => lines.push(palette.paint(Tone::Strong, &clean::line(heading))),
+        Block::Lead(lead) => {
+            let wrapped = wrap_words("", &clean::line(lead), columns);
+            lines.extend(wrapped.iter().map(|line| palette.paint(Tone::Strong, line)));
+        }
         Block::Paragraph(paragraph) => lines.extend(wrap_words("", &clean::line(paragraph), columns)),
         Block::List(points) => {
             lines.extend(points.iter().flat_map(|point| wrap_words("  - ", &clean::line(point), columns)));

@@ -98,6 +98,8 @@ fn conclusion() -> Conclusion {
             },
             steady: None,
             kept_up: None,
+            times: None,
+            responses: None,
             record: None,
             placement: Placement {
                 cpus: cpus.map(|(part, cpus)| (part.to_owned(), cpus.to_owned())).into(),
@@ -201,6 +203,8 @@ fn of_p50(nanos: f64) -> TrialResult {
         warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
+        times: None,
+        responses: None,
         record: None,
         placement: Placement::default(),
     })
@@ -339,6 +343,8 @@ fn what_others_wrote_cannot_break_out_of_a_picture_or_a_name_of_a_file() {
             warnings: Vec::new(),
             steady: None,
             kept_up: None,
+            times: None,
+            responses: None,
             record: None,
             placement: Placement::default(),
         };

@@ -10,7 +10,7 @@ use super::lookup::{Known, in_order, look_in, written};
 use super::problem::Finder;
 use super::raw::{self, Text};
 use super::{Cell, Claim, Expectation, Published, Test, plan};
-use crate::metric::{Metric, Unit};
+use crate::metric::{Direction, Metric, Scale, Unit};
 
 /// All claims, in the order of the file. Claims without a valid test are noted and left out.
 pub(super) fn claims(raw: BTreeMap<Text, raw::Claim>, known: &Known, finder: &mut Finder<'_>) -> Vec<Claim> {
@@ -19,9 +19,9 @@ pub(super) fn claims(raw: BTreeMap<Text, raw::Claim>, known: &Known, finder: &mu
         if raw.text.get_ref().trim().is_empty() {
             finder.note(raw.text.span(), format!("claim `{}` has no text", id.get_ref()), "");
         }
-        let text = raw.text.get_ref().clone();
+        let (text, goal) = (raw.text.get_ref().clone(), raw.goal.unwrap_or(false));
         if let Some(test) = test(&id, raw, known, finder) {
-            claims.push(Claim { id: id.into_inner(), text, test });
+            claims.push(Claim { id: id.into_inner(), text, goal, test });
         }
     }
     claims
@@ -29,46 +29,107 @@ pub(super) fn claims(raw: BTreeMap<Text, raw::Claim>, known: &Known, finder: &mu
 
 fn test(id: &Text, raw: raw::Claim, known: &Known, finder: &mut Finder<'_>) -> Option<Test> {
     if let Some(reason) = raw.untestable {
-        let tested =
-            raw.expect.is_some() || raw.below.is_some() || raw.above.is_some() || raw.workload.is_some();
+        let tested = raw.expect.is_some()
+            || raw.change.is_some()
+            || raw.below.is_some()
+            || raw.above.is_some()
+            || raw.workload.is_some();
         if tested || reason.trim().is_empty() {
             let what = format!("claim `{}` needs either a test or a reason in `untestable`", id.get_ref());
             finder.note(id.span(), what, "");
         }
         return Some(Test::Untestable(reason));
     }
-    let (Some(variant), Some(workload), Some(metric)) = (raw.variant, raw.workload, raw.metric) else {
+    let (Some(variant), Some(workload), Some(metric)) = (&raw.variant, &raw.workload, &raw.metric) else {
         let what = format!("claim `{}` needs `variant`, `workload` and `metric`", id.get_ref());
         finder.note(id.span(), what, "give all three, or `untestable = \"why\"`");
         return None;
     };
-    let variant_known = look_in("variant", &variant, &known.variants, finder);
-    let workload_known = look_in("workload", &workload, &known.workloads, finder);
-    let metric = plan::metric(&metric, finder)?;
+    let variant_known = look_in("variant", variant, &known.variants, finder);
+    let workload_known = look_in("workload", workload, &known.workloads, finder);
+    let metric = plan::metric(metric, finder)?;
     if !variant_known || !workload_known {
         return None;
     }
-    let cell = Cell { variant: variant.into_inner(), workload: workload.into_inner() };
-    match (raw.expect, raw.below.is_some() || raw.above.is_some()) {
-        (Some(expect), false) => {
+    let cell = Cell { variant: variant.get_ref().clone(), workload: workload.get_ref().clone() };
+    misplaced(&raw, finder);
+    match (raw.expect, &raw.change, raw.below.is_some() || raw.above.is_some()) {
+        (Some(expect), None, false) => {
             let from = other_side(id, &cell, raw.against, raw.against_workload, known, finder)?;
+            has_direction(id, metric, expect, finder);
             let at_least = raw.at_least.and_then(|factor| self::factor(&factor, metric, expect, finder));
             Some(Test::Comparison { from, to: cell, metric, expect, at_least })
         }
-        (None, true) => {
-            if let Some(factor) = raw.at_least {
-                finder.note(factor.span(), "`at_least` belongs to `expect`", "");
-            }
+        (None, Some(change), false) => {
+            let change = self::change(change, metric, finder);
+            let within = raw.within.and_then(|within| plan::share("within", &within, finder));
+            let from = other_side(id, &cell, raw.against, raw.against_workload, known, finder)?;
+            Some(Test::Change { from, to: cell, metric, change: change?, within })
+        }
+        (None, None, true) => {
             let below = raw.below.and_then(|bound| figure(metric, &bound, finder));
             let above = raw.above.and_then(|bound| figure(metric, &bound, finder));
-            Some(Test::Bound { cell, metric, below, above })
+            let testable = raw.testable.map(Spanned::into_inner);
+            Some(Test::Bound { cell, metric, below, above, testable })
         }
         _ => {
-            let what = format!("claim `{}` needs either `expect` or a bound", id.get_ref());
+            let what = format!("claim `{}` needs one of `expect`, `change` and a bound", id.get_ref());
             finder.note(id.span(), what, "`expect = \"faster\"` against another variant, or `below = \"…\"`");
             None
         }
     }
+}
+
+/// Keys that do nothing in the test of a claim.
+fn misplaced(raw: &raw::Claim, finder: &mut Finder<'_>) {
+    if let Some(factor) = raw.at_least.as_ref().filter(|_| raw.expect.is_none()) {
+        finder.note(factor.span(), "`at_least` belongs to `expect`", "");
+    }
+    if let Some(within) = raw.within.as_ref().filter(|_| raw.change.is_none()) {
+        finder.note(within.span(), "`within` belongs to `change`", "");
+    }
+    let bound = raw.below.is_some() || raw.above.is_some();
+    if let Some(reason) = raw.testable.as_ref().filter(|reason| !bound || reason.get_ref().trim().is_empty()) {
+        finder.note(
+            reason.span(),
+            "`testable` gives the reason why a published bound can be tested on this machine",
+            "leave it out where there is no bound",
+        );
+    }
+}
+
+/// A metric without a better side cannot be faster.
+fn has_direction(id: &Text, metric: Metric, expect: Expectation, finder: &mut Finder<'_>) {
+    let judged = matches!(expect, Expectation::Faster | Expectation::Slower);
+    if judged && metric.direction() == Direction::None {
+        let what = format!("more {metric} is neither better nor worse");
+        finder.note(id.span(), what, "write `expect = \"more\"` or `expect = \"less\"`");
+    }
+}
+
+/// `2x`, `+34%`, or for shares `-2.5 points`.
+fn change(text: &Text, metric: Metric, finder: &mut Finder<'_>) -> Option<f64> {
+    let trimmed = text.get_ref().trim();
+    let number = |suffix: &str| {
+        let number = trimmed.strip_suffix(suffix)?.trim().trim_start_matches('+');
+        number.parse::<f64>().ok().filter(|number| number.is_finite())
+    };
+    let change = match metric.scale() {
+        Scale::Difference => number("points").map(|points| points / 100.0).filter(|change| change.abs() <= 1.0),
+        Scale::Ratio => number("x")
+            .filter(|factor| *factor > 0.0)
+            .map(|factor| factor - 1.0)
+            .or_else(|| number("%").map(|percent| percent / 100.0))
+            .filter(|change| *change > -1.0),
+    };
+    if change.is_none() {
+        let hint = match metric.scale() {
+            Scale::Difference => "as in \"-2.5 points\"",
+            Scale::Ratio => "as in \"2x\" or \"-34%\"",
+        };
+        finder.note(text.span(), format!("`{trimmed}` is not a change of {metric}"), hint);
+    }
+    change
 }
 
 /// What the claim's side is compared with.
@@ -109,7 +170,7 @@ fn factor(text: &Text, metric: Metric, expect: Expectation, finder: &mut Finder<
             "as in \"2x\" or \"1.25x\"",
         );
     } else if expect == Expectation::Same {
-        finder.note(text.span(), "`at_least` belongs to `faster` and `slower`", "");
+        finder.note(text.span(), "`at_least` does not belong to `same`", "");
     } else if metric.unit() == Unit::Share {
         finder.note(
             text.span(),

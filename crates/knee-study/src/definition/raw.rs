@@ -45,6 +45,7 @@ pub(super) struct Switch {
     pub env: Option<Text>,
     pub argument: Option<Text>,
     pub service: Option<Text>,
+    pub affects: Option<Vec<Text>>,
 }
 
 #[derive(Deserialize)]
@@ -124,6 +125,10 @@ pub(super) struct Claim {
     pub against_workload: Option<Text>,
     pub expect: Option<super::Expectation>,
     pub at_least: Option<Text>,
+    pub change: Option<Text>,
+    pub within: Option<Spanned<fixture::Setting>>,
+    pub testable: Option<Text>,
+    pub goal: Option<bool>,
     pub below: Option<Spanned<fixture::Setting>>,
     pub above: Option<Spanned<fixture::Setting>>,
 }

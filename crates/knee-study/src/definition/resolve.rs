@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use knee_core::fixture::Declaration;
 
-use super::lookup::{Known, check_value, in_order, service, written};
+use super::lookup::{Known, check_value, in_order, lookup, service, written};
 use super::problem::Finder;
 use super::raw::{self, Document, Text};
 use super::{Definition, DesignKind, Passed, Switch, claim, plan, variant, workload};
@@ -28,7 +28,9 @@ pub(super) fn definition(
         finder.note(document.title.span(), "a study needs a title", "");
     }
     let mut known = Known { fixture, switches: BTreeMap::new(), variants: Vec::new(), workloads: Vec::new() };
-    known.switches = switches(document.switches, &known, finder);
+    let named: Vec<Text> = document.workloads.keys().cloned().collect();
+    let named: Vec<&str> = named.iter().map(|name| name.get_ref().as_str()).collect();
+    known.switches = switches(document.switches, &known, &named, finder);
     let variants = variant::variants(document.variants, &known, finder);
     let workloads = workload::workloads(document.workloads, &known, finder, exists);
     known.variants = variants.iter().map(|variant| variant.name.clone()).collect();
@@ -61,6 +63,7 @@ pub(super) fn definition(
 fn switches(
     raw: BTreeMap<Text, raw::Switch>,
     known: &Known,
+    workloads: &[&str],
     finder: &mut Finder<'_>,
 ) -> BTreeMap<String, Switch> {
     let mut switches = BTreeMap::new();
@@ -89,7 +92,11 @@ fn switches(
         };
         let service = service(raw.service, name.span(), known, finder);
         let text = raw.text.unwrap_or_default();
-        switches.insert(name.into_inner(), Switch { text, default, values, passed, service });
+        let affects = raw.affects.map(|names| {
+            let here = names.iter().filter(|name| lookup("workload", name, workloads.iter().copied(), finder));
+            here.map(|name| name.get_ref().clone()).collect()
+        });
+        switches.insert(name.into_inner(), Switch { text, default, values, passed, service, affects });
     }
     switches
 }

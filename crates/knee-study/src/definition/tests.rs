@@ -168,7 +168,7 @@ fn every_mistake_is_named_with_its_line_and_column() {
         ),
         ("\"p95\", \"errors\"]", "\"p96\", \"errors\"]", "there is no metric `p96`, study.toml:56:23"),
         ("below = \"0.1%\"", "below = \"fast\"", "`fast` is not a figure for errors"),
-        ("below = \"0.1%\"", "", "claim `C1` needs either `expect` or a bound, study.toml:58:9"),
+        ("below = \"0.1%\"", "", "claim `C1` needs one of `expect`, `change` and a bound, study.toml:58:9"),
         ("against = \"stock\"", "", "claim `C2` does not say what it is compared with, study.toml:65:9"),
         ("at_least = \"2x\"", "at_least = \"0.5x\"", "`0.5x` is not a factor above 1"),
         ("goodput = \"40.87/s\"", "rat = \"40.87/s\"", "there is no metric `rat`"),

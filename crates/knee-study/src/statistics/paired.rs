@@ -96,13 +96,6 @@ impl Paired {
         }
         Self::new(rest)
     }
-
-    /// Blocks whose removal, one at a time, changes the result of `read` (the jackknife of Quenouille and Tukey).
-    pub fn moved_by<R: PartialEq>(&self, read: impl Fn(&Self) -> R) -> Vec<usize> {
-        let all = read(self);
-        let differs = |position: &usize| self.without(*position).is_some_and(|rest| read(&rest) != all);
-        (0..self.n_blocks()).filter(differs).collect()
-    }
 }
 
 #[cfg(test)]
@@ -133,15 +126,5 @@ mod tests {
         assert!(!interval.excludes(0.0) && !interval.within(100.0));
         assert!(Paired::new(vec![]).is_none());
         assert!(Paired::new(vec![f64::NEG_INFINITY]).is_none());
-    }
-
-    #[test]
-    fn a_block_that_carries_the_effect_alone_is_named() {
-        let excludes = |paired: &Paired| paired.interval(0.05).excludes(0.0);
-        let calm = vec![0.10, 0.11, 0.09, 0.10, 0.12, 0.11, 0.10, 0.09];
-        assert!(Paired::new(calm.clone()).unwrap().moved_by(excludes).is_empty());
-        let mut broken = calm;
-        broken[3] = -0.35;
-        assert_eq!(Paired::new(broken).unwrap().moved_by(excludes), [3]);
     }
 }

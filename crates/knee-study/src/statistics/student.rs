@@ -16,6 +16,15 @@ pub fn quantile(probability: f64, freedom: usize) -> f64 {
     }
 }
 
+/// Probability that a t-distributed variable is as far from 0 as `t`, on either side. 0 for an infinite `t`, 1 without
+/// a degree of freedom.
+pub fn two_sided_p(t: f64, freedom: usize) -> f64 {
+    if t.is_infinite() && freedom > 0 {
+        return 0.0;
+    }
+    StudentsT::new(0.0, 1.0, freedom as f64).map_or(1.0, |distribution| 2.0 * distribution.cdf(-t.abs()))
+}
+
 /// The value below which a standard normal variable stays with probability `probability` (above 0, below 1).
 pub fn normal_quantile(probability: f64) -> f64 {
     Normal::new(0.0, 1.0).map_or(f64::NAN, |distribution| distribution.inverse_cdf(probability))
@@ -34,6 +43,16 @@ mod tests {
             let found = quantile(probability, freedom);
             assert!((found - expected).abs() < 6e-4, "t({probability}, {freedom}) = {found}, not {expected}");
         }
+    }
+
+    #[test]
+    fn a_quantile_has_its_own_probability_beyond_it() {
+        for freedom in [1, 5, 9, 40] {
+            let p = two_sided_p(-quantile(0.975, freedom), freedom);
+            assert!((p - 0.05).abs() < 1e-9, "{freedom}: {p}");
+        }
+        assert!(two_sided_p(f64::INFINITY, 7) <= 0.0);
+        assert!((two_sided_p(3.0, 0) - 1.0).abs() < 1e-12);
     }
 
     #[test]

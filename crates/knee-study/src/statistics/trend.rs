@@ -19,6 +19,20 @@ fn score_variance(series: &[f64]) -> f64 {
     (part(series.len() as f64) - ties) / 18.0
 }
 
+/// Whether a series rises or falls, by a two-sided test that finds a trend in independent values with probability
+/// `alpha` at most (Mann, Econometrica 13, 1945; the normal approximation with its correction for continuity, good from
+/// ten values on).
+pub fn has_trend(series: &[f64], alpha: f64) -> bool {
+    let mut score = 0_i64;
+    for (position, first) in series.iter().enumerate() {
+        for later in &series[position + 1..] {
+            score += i64::from(later > first) - i64::from(later < first);
+        }
+    }
+    let reach = student::normal_quantile(1.0 - alpha / 2.0) * score_variance(series).sqrt();
+    score.abs() as f64 - 1.0 > reach
+}
+
 /// A slope with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slope {
@@ -79,6 +93,15 @@ mod tests {
         let series = [23.0, 24.0, 29.0, 6.0, 29.0, 24.0, 24.0, 29.0, 23.0];
         // n = 9: 9*8*23 = 1656; ties 3 of 24, 3 of 29: 2 * 3*2*11 = 132; 2 of 23: 2*1*9 = 18.
         assert!((score_variance(&series) - (1656.0 - 150.0) / 18.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_step_and_a_line_have_a_trend_and_waves_have_none() {
+        let step: Vec<f64> = (0..20).map(|position| if position < 10 { 5.0 } else { 1.0 }).collect();
+        assert!(has_trend(&step, 0.05));
+        assert!(has_trend(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0], 0.05));
+        let wave: Vec<f64> = (0..20).map(|position| f64::from(position % 2)).collect();
+        assert!(!has_trend(&wave, 0.05) && !has_trend(&[3.0; 20], 0.05));
     }
 
     #[test]

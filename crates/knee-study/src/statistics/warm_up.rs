@@ -1,43 +1,45 @@
-//! Where the warm-up of a series ends: MSER-5.
+//! Where the warm-up of a series ends: MSER, and a test whether the series keeps rising or falling.
 //!
-//! Does not cut anything; it returns where to cut. For a trend in the rest see [`super::trend`].
+//! Does not cut anything; it returns where to cut.
 
 use super::location::mean;
+use super::trend::has_trend;
 
-/// Number of values that are averaged to one point.
-const BATCH: usize = 5;
+/// Fewest values for a statement.
+pub const VALUES_MIN: usize = 10;
 
-/// Fewest points for a cut.
-const POINTS_MIN: usize = 4;
+/// Chance of calling independent noise unsteady: that of a two-sided test of its trend. MSER must agree, so it is less.
+const ALPHA: f64 = 0.04;
 
 /// Where a series becomes steady.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarmUp {
-    /// This many values at the start (0 or more, a multiple of five) are warm-up.
+    /// This many values at the start (0 or more) are warm-up.
     Until(usize),
-    /// The best place to cut lies in the last half or at its edge: the series never settles.
+    /// The best place to cut is the middle of the series, and the series has a trend: it never settles.
     NeverSteady,
     /// The series is too short to tell.
     TooShort,
 }
 
-/// How many values to cut off at the start so that the mean of the rest has the smallest standard error.
+/// How many values to cut off at the start so that the mean of the rest has the smallest standard error (White, Cobb
+/// and Spratt, "A comparison of five steady-state truncation heuristics", Winter Simulation Conference 2000). Values are
+/// figures of consecutive intervals, such as medians per second: each is a batch of its own, so they are not batched
+/// again.
 ///
-/// The standard error is computed over means of five values (White, Cobb
-/// and Spratt, "A comparison of five steady-state truncation heuristics", Winter Simulation Conference 2000). Values
-/// are figures of consecutive intervals, such as medians per second. Fewer than five values left at the end are
-/// ignored.
+/// Of independent noise, the smallest standard error often lies in the middle by chance. A series is therefore called
+/// unsteady only if it also has a trend.
 pub fn cut(series: &[f64]) -> WarmUp {
-    let points: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
-    if points.len() < POINTS_MIN {
+    if series.len() < VALUES_MIN {
         return WarmUp::TooShort;
     }
-    let half = points.len() / 2;
+    let half = series.len() / 2;
     let best = (0..=half)
-        .map(|cut| (cut, statistic(&points[cut..])))
+        .map(|cut| (cut, statistic(&series[cut..])))
         // On equal terms the earliest cut: nothing is thrown away without a reason.
         .fold((0, f64::INFINITY), |best, next| if next.1 < best.1 { next } else { best });
-    if best.0 == half { WarmUp::NeverSteady } else { WarmUp::Until(best.0 * BATCH) }
+    let late = best.0 + series.len().div_ceil(10) >= half;
+    if late && has_trend(series, ALPHA) { WarmUp::NeverSteady } else { WarmUp::Until(best.0) }
 }
 
 /// The squared standard error, up to a constant.
@@ -49,6 +51,7 @@ fn statistic(points: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
     /// A little noise that repeats.
     fn noise(position: usize) -> f64 {
@@ -59,26 +62,41 @@ mod tests {
     fn a_warm_up_is_cut_where_it_ends() {
         let series: Vec<f64> =
             (0..60).map(|position| if position < 10 { 50.0 } else { 10.0 } + noise(position)).collect();
-        assert_eq!(cut(&series), WarmUp::Until(10));
+        // The value after the warm-up is the lowest of the noise.
+        assert!(matches!(cut(&series), WarmUp::Until(10..=11)), "{:?}", cut(&series));
     }
 
     #[test]
-    fn a_steady_series_keeps_most_of_itself() {
-        let flat = vec![7.0; 40];
-        assert_eq!(cut(&flat), WarmUp::Until(0));
+    fn a_steady_series_keeps_all_of_itself() {
+        assert_eq!(cut(&[7.0; 40]), WarmUp::Until(0));
     }
 
     #[test]
     fn a_series_that_keeps_falling_is_never_steady() {
-        let series: Vec<f64> = (0..60).map(|position| 100.0 - f64::from(position)).collect();
-        assert_eq!(cut(&series), WarmUp::NeverSteady);
+        for seconds in [10, 20, 60] {
+            let series: Vec<f64> = (0..seconds).map(|position| 100.0 - f64::from(position)).collect();
+            assert_eq!(cut(&series), WarmUp::NeverSteady, "{seconds}");
+        }
         let late: Vec<f64> = (0..60).map(|position| if position < 30 { 50.0 } else { 10.0 }).collect();
         assert_eq!(cut(&late), WarmUp::NeverSteady);
     }
 
     #[test]
     fn a_short_series_says_nothing() {
-        assert_eq!(cut(&[1.0; 19]), WarmUp::TooShort);
+        assert_eq!(cut(&[1.0; VALUES_MIN - 1]), WarmUp::TooShort);
         assert_eq!(cut(&[]), WarmUp::TooShort);
+    }
+
+    #[test]
+    fn independent_noise_is_rarely_called_unsteady_however_short_the_trial() {
+        let mut random = Random::new(7);
+        for seconds in [10, 20, 30, 60] {
+            let unsteady = (0..2_000).filter(|_| {
+                let series: Vec<f64> = (0..seconds).map(|_| (0.1 * random.normal()).exp()).collect();
+                cut(&series) == WarmUp::NeverSteady
+            });
+            let unsteady = unsteady.count();
+            assert!(unsteady <= 100, "seed 7, {seconds} s: {unsteady} of 2,000");
+        }
     }
 }

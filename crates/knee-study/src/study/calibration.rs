@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Refusal, wording};
+use super::Refusal;
 use crate::definition::{Definition, Design};
-use crate::metric::{Metric, Unit};
+use crate::metric::Metric;
 use crate::statistics::student;
 use crate::statistics::verdict::ALPHA;
 
@@ -43,12 +43,12 @@ impl Calibration {
 
     /// The smallest useful margin, as users state it.
     pub fn least_margin(&self, metric: Metric, blocks: usize) -> Option<f64> {
-        Some(as_change(metric, self.floor(metric, blocks)? * ABOVE_NOISE))
+        Some(metric.as_change(self.floor(metric, blocks)? * ABOVE_NOISE))
     }
 
-    /// [`Calibration::floor`] as users state a change: for a share, a distance from 0; otherwise relative.
+    /// [`Calibration::floor`] as users state a change: of a share in points, otherwise relative.
     pub fn change(&self, metric: Metric, blocks: usize) -> Option<f64> {
-        self.floor(metric, blocks).map(|floor| as_change(metric, floor))
+        self.floor(metric, blocks).map(|floor| metric.as_change(floor))
     }
 
     /// The largest distance between two consecutive runs of the same service in 19 of 20 cases, on the scale of the
@@ -59,20 +59,6 @@ impl Calibration {
         let one_more = (1.0 + 1.0 / self.blocks.max(1) as f64).sqrt();
         let reach = student::quantile(1.0 - ALPHA / 2.0, freedom) * deviation * one_more;
         reach.is_finite().then_some(reach)
-    }
-
-    /// Its sentence in the report of a study with this many blocks and these metrics.
-    pub(super) fn words(&self, metrics: &[Metric], blocks: usize) -> String {
-        let floors = metrics.iter().filter_map(|metric| {
-            let change = self.change(*metric, blocks)?;
-            Some(format!("{metric} {}", wording::change(*metric, change).replace('+', "±")))
-        });
-        let floors: Vec<String> = floors.collect();
-        if floors.is_empty() {
-            return format!("noise floor of this machine ({}): not measured for these metrics", self.of);
-        }
-        let over = wording::count(blocks, "block");
-        format!("noise floor of this machine over {over} ({}): {}", self.of, floors.join(", "))
     }
 
     /// Refuses requested margins that are within the noise.
@@ -89,14 +75,6 @@ impl Calibration {
             }
         }
         Ok(())
-    }
-}
-
-/// Converts a value above 0 on the scale of the differences to a change.
-fn as_change(metric: Metric, position: f64) -> f64 {
-    match metric.unit() {
-        Unit::Share => metric.unscaled(position),
-        _ => position.exp_m1(),
     }
 }
 
@@ -121,13 +99,5 @@ mod tests {
         assert_eq!(known.of_one(Metric::Goodput), None, "what was not measured is not known");
         assert_eq!(known.floor(Metric::P50, 1), None, "one block shows no noise");
         assert_eq!(Calibration { blocks: 1, ..known }.of_one(Metric::P50), None);
-    }
-
-    #[test]
-    fn a_report_names_the_noise_of_what_it_judges_by() {
-        let words = calibration().words(&[Metric::P50, Metric::Goodput], 10);
-        assert_eq!(words, "noise floor of this machine over 10 blocks (a server): p50 ±3.6 %");
-        let words = calibration().words(&[Metric::Goodput], 10);
-        assert_eq!(words, "noise floor of this machine (a server): not measured for these metrics");
     }
 }

@@ -1,15 +1,19 @@
-//! Claims: confirmed, refuted, undecided, or not to be tested here.
+//! Claims: confirmed, refuted, undecided, open, or not testable here, and what each result rests on.
 //!
-//! Does not measure anything; it reads effects and figures.
+//! Does not measure anything and has no words; it reads effects and figures, so that a claim never contradicts the effect
+//! it is about.
 
+use knee_core::unit::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::usable::UsableTrials;
-use super::{Effect, Entry, Figure, Study, effect, measured, wording};
+use super::estimate::Estimate;
+use super::times::ResponseTimes;
+use super::usable::{self, UsableTrials};
+use super::{Effect, Entry, Study, contrast};
 use crate::definition::{Cell, Claim, Expectation, Test};
-use crate::metric::{Metric, Unit};
-use crate::statistics::paired::Paired;
-use crate::statistics::sign_flip;
+use crate::estimand::{Estimand, Missing};
+use crate::metric::{Metric, Scale, Unit};
+use crate::statistics::share::Counted;
 use crate::statistics::verdict::{ALPHA, Verdict};
 
 /// Result of a claim.
@@ -22,20 +26,10 @@ pub enum ClaimVerdict {
     Refuted,
     /// The measurements do not decide it.
     Undecided,
+    /// A variant that it is about has no valid trial.
+    Open,
     /// No measurement here can decide it.
     Untestable,
-}
-
-impl ClaimVerdict {
-    /// The words shown.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Confirmed => "confirmed",
-            Self::Refuted => "refuted",
-            Self::Undecided => "undecided",
-            Self::Untestable => "not testable",
-        }
-    }
 }
 
 /// A claim and its result.
@@ -45,10 +39,140 @@ pub struct ClaimResult {
     pub id: String,
     /// The statement.
     pub text: String,
+    /// Whether it is a goal of this study; otherwise it was published.
+    pub goal: bool,
     /// What became of it.
     pub verdict: ClaimVerdict,
     /// Why, with the figures.
-    pub why: String,
+    pub basis: Basis,
+    /// If its test was added or changed after trials were run: when the last trials before the change began, since the
+    /// Unix epoch.
+    pub changed_after: Option<Nanos>,
+}
+
+/// What the result of a claim rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Basis {
+    /// Nothing here can test it.
+    Untestable {
+        /// Why.
+        reason: String,
+    },
+    /// It is a figure of another machine.
+    OtherHardware {
+        /// Of what.
+        metric: Metric,
+    },
+    /// There is no valid trial.
+    NoValidTrial {
+        /// Of this variant and workload.
+        cell: Cell,
+        /// Why.
+        absence: Absence,
+    },
+    /// There are valid trials, and no estimate.
+    Missing {
+        /// By what.
+        metric: Metric,
+        /// The sides.
+        cells: Vec<Cell>,
+        /// Why.
+        missing: Missing,
+    },
+    /// A comparison.
+    Change {
+        /// The first side.
+        from: Cell,
+        /// The second side.
+        to: Cell,
+        /// By what.
+        metric: Metric,
+        /// The measured change.
+        change: Estimate,
+        /// Blocks of both.
+        n_blocks: usize,
+        /// The verdict of the comparison.
+        effect: Verdict,
+        /// The claimed size of the change, if the claim has one.
+        claimed: Option<ClaimedSize>,
+        /// Number of blocks that would decide; only of an undecided claim.
+        blocks_needed: Option<usize>,
+    },
+    /// What one variant measured.
+    Level {
+        /// Variant and workload.
+        cell: Cell,
+        /// Of what.
+        metric: Metric,
+        /// The figure with its 95 % interval.
+        level: Estimate,
+        /// Whether it is a lower bound.
+        at_least: bool,
+        /// Blocks.
+        n_blocks: usize,
+        /// Claimed upper bound.
+        below: Option<f64>,
+        /// Claimed lower bound.
+        above: Option<f64>,
+        /// Why a published figure can be tested on this machine.
+        testable: Option<String>,
+    },
+    /// Requests that took longer than a limit, or did not succeed.
+    Counted {
+        /// Variant and workload.
+        cell: Cell,
+        /// The limit, in nanoseconds.
+        limit: f64,
+        /// Requests above it.
+        above: u64,
+        /// All requests.
+        of: u64,
+        /// The share that is above the limit with 95 % confidence at most.
+        at_most: f64,
+    },
+}
+
+/// Why a variant has no valid trial of a workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Absence {
+    /// It was lost.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+    /// The options of the study leave it out.
+    NotTakingPart,
+    /// No trial was run yet.
+    NotRun,
+    /// No trial is usable.
+    NoneUsable {
+        /// How many there are.
+        trials: usize,
+        /// Why the last one is not.
+        why: String,
+    },
+    /// The usable ones are all suspect.
+    AllSuspect {
+        /// How many there are.
+        trials: usize,
+    },
+}
+
+/// The claimed size of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimedSize {
+    /// This factor or more, in the claimed direction.
+    AtLeast(f64),
+    /// This change: of shares the difference, otherwise `to / from - 1`; and how far from it the claim still holds.
+    About {
+        /// The change.
+        change: f64,
+        /// The margin around it.
+        within: f64,
+    },
 }
 
 /// All claims of a study, in the order of its file.
@@ -58,183 +182,204 @@ pub(super) fn all(study: &Study, effects: &[Effect]) -> Vec<ClaimResult> {
 }
 
 fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &Claim) -> ClaimResult {
-    let (verdict, why) = match &claim.test {
-        Test::Untestable(reason) => (ClaimVerdict::Untestable, reason.clone()),
-        Test::Comparison { from, to, metric, expect, at_least } => {
-            let found = effects
-                .iter()
-                .find(|effect| (&effect.from, &effect.to, &effect.metric) == (from, to, metric));
-            match found.filter(|effect| effect.n_blocks > 0) {
-                Some(effect) => compared(study, effect, *expect, *at_least),
-                None => (ClaimVerdict::Undecided, absent(study, usable, &[from, to], *metric)),
-            }
+    let absent = claim.test.cells().into_iter().find_map(|cell| Some((cell, absence(study, cell)?)));
+    let (verdict, basis) = match (&claim.test, absent) {
+        (Test::Untestable(reason), _) => (ClaimVerdict::Untestable, Basis::Untestable { reason: reason.clone() }),
+        (Test::Bound { metric, testable: None, .. }, _) if !claim.goal && is_of_hardware(*metric) => {
+            (ClaimVerdict::Untestable, Basis::OtherHardware { metric: *metric })
         }
-        Test::Bound { cell, metric, below, above } => bounded(study, usable, cell, *metric, (*below, *above)),
+        (_, Some((cell, absence))) => {
+            (ClaimVerdict::Open, Basis::NoValidTrial { cell: cell.clone(), absence })
+        }
+        (Test::Bound { cell, metric: Metric::Max, below: Some(limit), above: None, .. }, None) => {
+            counted(usable, cell, *limit)
+        }
+        (Test::Bound { .. }, None) => bounded(study, usable, &claim.test),
+        (Test::Comparison { .. } | Test::Change { .. }, None) => compared(effects, &claim.test),
     };
-    ClaimResult { id: claim.id.clone(), text: claim.text.clone(), verdict, why }
+    let changed_after = study.changed_claims().get(&claim.id).copied();
+    ClaimResult { id: claim.id.clone(), text: claim.text.clone(), goal: claim.goal, verdict, basis, changed_after }
 }
 
-/// Why there is no basis for a judgement.
-fn absent(study: &Study, usable: &UsableTrials<'_>, cells: &[&Cell], metric: Metric) -> String {
-    for cell in cells {
-        if let Some(reason) = study.lost.get(&cell.variant) {
-            return format!("variant {} was lost: {reason}", cell.variant);
-        }
-        if !study.lineup.variants.iter().any(|variant| variant.name == cell.variant) {
-            return format!("variant {} did not take part", cell.variant);
-        }
+/// Whether a figure depends on the machine: times, rates and sizes do; shares and counts per request hardly.
+const fn is_of_hardware(metric: Metric) -> bool {
+    matches!(metric.unit(), Unit::Time | Unit::PerSecond | Unit::Bytes)
+}
+
+/// Why a cell has no valid trial; `None` if it has one.
+fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
+    let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
+    if tried.iter().any(|entry| entry.is_valid()) {
+        return None;
     }
-    for cell in cells {
-        let tried: Vec<&Entry> = study.entries.iter().filter(|entry| entry.trial.is_of(cell)).collect();
-        if let Some(last) = tried.last().filter(|_| tried.iter().all(|entry| entry.usable().is_none())) {
-            let trials = wording::count(tried.len(), "trial");
-            let why = super::usable::why(&last.result);
-            return format!("{}, {}: {trials}, none usable: {why}", cell.variant, cell.workload);
-        }
+    if let Some(reason) = study.lost.get(&cell.variant) {
+        return Some(Absence::Lost { reason: reason.clone() });
     }
-    let small = |cell: &&Cell| {
-        let why = measured::too_few(metric, usable.largest(cell))?;
-        Some(format!("{}, {}: {why}", cell.variant, cell.workload))
+    if !study.lineup.variants.iter().any(|variant| variant.name == cell.variant) {
+        return Some(Absence::NotTakingPart);
+    }
+    let Some(last) = tried.last() else { return Some(Absence::NotRun) };
+    let suspect = tried.iter().filter(|entry| entry.usable().is_some()).count();
+    Some(match suspect {
+        0 => Absence::NoneUsable { trials: tried.len(), why: usable::why(&last.result) },
+        trials => Absence::AllSuspect { trials },
+    })
+}
+
+/// A claim about a comparison.
+fn compared(effects: &[Effect], test: &Test) -> (ClaimVerdict, Basis) {
+    let Some((from, to, metric)) = test.compared() else { return nothing(test, Missing::NoBlock) };
+    let found =
+        effects.iter().find(|effect| (&effect.from, &effect.to, effect.metric) == (from, to, metric));
+    let Some((effect, change)) = found.and_then(|effect| Some((effect, effect.change?))) else {
+        return nothing(test, found.and_then(|effect| effect.missing).unwrap_or(Missing::NoBlock));
     };
-    cells.iter().find_map(small).unwrap_or_else(|| "no block measured this metric".to_owned())
-}
-
-/// The figure of a single block, without an interval.
-fn alone(cell: &Cell, metric: Metric, figure: Figure) -> String {
-    let least = if figure.at_least { "at least " } else { "" };
-    let value = wording::figure(metric, figure.value);
-    format!("{metric}, {}, {}: {least}{value} (1 block); a verdict needs 2", cell.variant, cell.workload)
-}
-
-/// The fewest blocks that can show any difference: with fewer, chance alone can produce the most extreme result of the
-/// exact test.
-fn least_blocks(study: &Study) -> usize {
-    let quick = study.options.quick;
-    let together = if quick { 1 } else { study.definition.design.metrics.len().max(1) };
-    let level = if quick { ALPHA } else { effect::alpha(study) };
-    (2..64).find(|blocks| sign_flip::least_p(*blocks) * (together as f64) < level).unwrap_or(64)
-}
-
-fn compared(
-    study: &Study,
-    effect: &Effect,
-    expect: Expectation,
-    at_least: Option<f64>,
-) -> (ClaimVerdict, String) {
-    let verdict = match (expect, effect.verdict) {
-        // All that a quick study says by "same" is that there is no large change.
-        (_, Verdict::Same) if study.options.quick => ClaimVerdict::Undecided,
-        (_, Verdict::Undecided) => ClaimVerdict::Undecided,
-        (Expectation::Same, Verdict::Same) => ClaimVerdict::Confirmed,
-        (Expectation::Same, _) if effect.within_margin => ClaimVerdict::Confirmed,
-        (Expectation::Faster, Verdict::Faster) | (Expectation::Slower, Verdict::Slower) => {
-            ClaimVerdict::Confirmed
+    let (verdict, claimed) = match test {
+        Test::Change { change, within, .. } => {
+            let within = within.unwrap_or(effect.margin);
+            (by_size(effect, *change, within), Some(ClaimedSize::About { change: *change, within }))
         }
-        _ => ClaimVerdict::Refuted,
+        Test::Comparison { expect, at_least: Some(factor), .. } => {
+            (by_factor(effect, *expect, *factor), Some(ClaimedSize::AtLeast(*factor)))
+        }
+        Test::Comparison { expect, .. } => (by_direction(effect, *expect), None),
+        Test::Untestable(_) | Test::Bound { .. } => (ClaimVerdict::Undecided, None),
     };
-    let verdict = match at_least {
-        Some(factor) => by_factor(study, effect, expect, factor, verdict),
-        None => verdict,
+    let open = verdict == ClaimVerdict::Undecided && effect.verdict == Verdict::Undecided;
+    let basis = Basis::Change {
+        from: from.clone(),
+        to: to.clone(),
+        metric,
+        change,
+        n_blocks: effect.n_blocks,
+        effect: effect.verdict,
+        claimed,
+        blocks_needed: effect.blocks_needed.filter(|_| open),
     };
-    (verdict, sentence(study, effect, at_least, verdict))
+    (verdict, basis)
+}
+
+fn nothing(test: &Test, missing: Missing) -> (ClaimVerdict, Basis) {
+    let cells = test.cells().into_iter().cloned().collect();
+    let metric = test.metric().unwrap_or(Metric::Goodput);
+    (ClaimVerdict::Undecided, Basis::Missing { metric, cells, missing })
+}
+
+/// The result of the effect, in the terms of the claim.
+fn by_direction(effect: &Effect, expect: Expectation) -> ClaimVerdict {
+    let rises = effect.change.is_some_and(|change| change.estimate > 0.0);
+    let holds = match (expect, effect.verdict) {
+        (_, Verdict::Undecided) => return ClaimVerdict::Undecided,
+        (Expectation::Same, verdict) => verdict == Verdict::Same || effect.within_margin,
+        (_, Verdict::Same) => false,
+        (Expectation::Faster, verdict) => verdict == Verdict::Better,
+        (Expectation::Slower, verdict) => verdict == Verdict::Worse,
+        (Expectation::More, _) => rises,
+        (Expectation::Less, _) => !rises,
+    };
+    if holds { ClaimVerdict::Confirmed } else { ClaimVerdict::Refuted }
+}
+
+/// Both ends of the interval of an effect, on the scale of its metric; infinite where nothing bounds it.
+fn ends(effect: &Effect) -> (f64, f64) {
+    let scaled = |end: Option<f64>, open: f64| end.map_or(open, |end| scaled_change(effect.metric, end));
+    let change = effect.change.unwrap_or(Estimate { estimate: 0.0, low: None, high: None });
+    (scaled(change.low, f64::NEG_INFINITY), scaled(change.high, f64::INFINITY))
+}
+
+fn scaled_change(metric: Metric, change: f64) -> f64 {
+    match metric.scale() {
+        Scale::Difference => change,
+        Scale::Ratio => change.ln_1p(),
+    }
 }
 
 /// A factor is reached if the whole interval is beyond it, and missed if no part of it is.
-fn by_factor(
-    study: &Study,
-    effect: &Effect,
-    expect: Expectation,
-    factor: f64,
-    otherwise: ClaimVerdict,
-) -> ClaimVerdict {
-    let Some(paired) = Paired::new(effect.differences.clone()) else { return ClaimVerdict::Undecided };
-    let interval = paired.interval(effect::alpha(study));
-    let rising = effect.metric.more_is_better() == (expect == Expectation::Faster);
-    let (least, most) = if rising { (interval.low, interval.high) } else { (-interval.high, -interval.low) };
-    match otherwise {
+fn by_factor(effect: &Effect, expect: Expectation, factor: f64) -> ClaimVerdict {
+    let (low, high) = ends(effect);
+    let rising = match expect {
+        Expectation::More => true,
+        Expectation::Less => false,
+        better => (effect.metric.direction() == crate::metric::Direction::More) == (better == Expectation::Faster),
+    };
+    let (least, most) = if rising { (low, high) } else { (-high, -low) };
+    match by_direction(effect, expect) {
         ClaimVerdict::Confirmed if least >= factor.ln() => ClaimVerdict::Confirmed,
         _ if most < factor.ln() => ClaimVerdict::Refuted,
-        ClaimVerdict::Confirmed => ClaimVerdict::Undecided,
-        other => other,
+        ClaimVerdict::Refuted => ClaimVerdict::Refuted,
+        _ => ClaimVerdict::Undecided,
     }
 }
 
-/// The measurement, in words. Omits the block estimate of decided claims.
-fn sentence(study: &Study, effect: &Effect, at_least: Option<f64>, claim: ClaimVerdict) -> String {
-    let open = claim == ClaimVerdict::Undecided;
-    let few = effect.verdict == Verdict::Undecided && effect.n_blocks < least_blocks(study);
-    let found = match effect.verdict {
-        Verdict::Undecided if !open => String::new(),
-        _ => format!(
-            ", {}",
-            wording::verdict(effect.metric, effect.verdict, effect.margin, study.options.quick)
-        ),
-    };
-    let change = effect.change.map_or_else(String::new, |change| {
-        let confidence = effect::confidence(study);
-        let change = wording::estimate(effect.metric, &change, confidence, effect.n_blocks);
-        format!(": {change}{found}")
-    });
-    let claimed = at_least.map_or_else(String::new, |factor| format!("; claimed: {factor}×"));
-    let needed = match (effect.verdict, effect.blocks_needed) {
-        _ if !open => String::new(),
-        _ if few => format!("; a verdict needs {} blocks", least_blocks(study)),
-        (Verdict::Undecided, Some(blocks)) => format!("; ~{blocks} blocks needed"),
-        (Verdict::Undecided, None) => "; no practical number of blocks decides it".to_owned(),
-        _ => String::new(),
-    };
-    format!("{}, {}{change}{claimed}{needed}", effect.metric, sides(effect))
-}
-
-/// Both sides of an effect: `best vs stock, index`.
-fn sides(effect: &Effect) -> String {
-    let (from, to) = (&effect.from, &effect.to);
-    let versus = |from: &str, to: &str| if from == to { to.to_owned() } else { format!("{to} vs {from}") };
-    format!("{}, {}", versus(&from.variant, &to.variant), versus(&from.workload, &to.workload))
-}
-
-/// A claim about one cell: compares the interval of the mean of its blocks with the bound.
-fn bounded(
-    study: &Study,
-    usable: &UsableTrials<'_>,
-    cell: &Cell,
-    metric: Metric,
-    (below, above): (Option<f64>, Option<f64>),
-) -> (ClaimVerdict, String) {
-    let figures = usable.figures(cell, metric);
-    let at_least = figures.iter().any(|(_, figure)| figure.at_least);
-    let positions: Vec<f64> = figures.iter().filter_map(|(_, figure)| metric.scaled(figure.value)).collect();
-    let Some(paired) = Paired::new(positions).filter(|paired| paired.n_blocks() > 1) else {
-        let why = match figures.first() {
-            Some((_, figure)) => alone(cell, metric, *figure),
-            None => absent(study, usable, &[cell], metric),
-        };
-        return (ClaimVerdict::Undecided, why);
-    };
-    let interval = paired.interval(ALPHA);
-    let (low, mut high) = (metric.unscaled(interval.low), metric.unscaled(interval.high));
-    if metric.unit() == Unit::Share && paired.mean() <= 0.0 {
-        // None in n: with 95 % fewer than 3 in n (Hanley and Lippman-Hand, JAMA 249, 1983).
-        high = high.max(3.0 / usable.requests(cell).max(3) as f64);
+/// A size is confirmed if all of the interval lies within the margin around it, and refuted if none of it does.
+fn by_size(effect: &Effect, change: f64, within: f64) -> ClaimVerdict {
+    let (low, high) = ends(effect);
+    let claimed = scaled_change(effect.metric, change);
+    let margin = effect.metric.scaled_margin(within);
+    match effect.verdict {
+        _ if high < claimed - margin || low > claimed + margin => ClaimVerdict::Refuted,
+        Verdict::Undecided => ClaimVerdict::Undecided,
+        _ if low >= claimed - margin && high <= claimed + margin => ClaimVerdict::Confirmed,
+        _ => ClaimVerdict::Undecided,
     }
-    let under = |bound: f64| if high < bound && !at_least { 1 } else { -i32::from(low >= bound) };
-    let over = |bound: f64| if low > bound { 1 } else { -i32::from(high <= bound && !at_least) };
+}
+
+/// A claim about one cell: compares the interval of its figure with the bound.
+fn bounded(study: &Study, usable: &UsableTrials<'_>, test: &Test) -> (ClaimVerdict, Basis) {
+    let Test::Bound { cell, metric, below, above, testable } = test else {
+        return nothing(test, Missing::NoBlock);
+    };
+    let measure = study.measure_of(&cell.workload);
+    let level: Estimand = match contrast::level(usable, cell, *metric, measure) {
+        Ok(level) => level,
+        Err(missing) => return nothing(test, missing),
+    };
+    let interval = level.interval(ALPHA);
+    let end = |end: f64| end.is_finite().then(|| metric.unscaled(end));
+    let found = Estimate {
+        estimate: metric.unscaled(level.estimate()),
+        low: end(interval.low),
+        high: end(interval.high),
+    };
+    let least = found.low.unwrap_or(f64::NEG_INFINITY);
+    let most = found.high.unwrap_or(f64::INFINITY);
+    let under = |bound: f64| if most < bound { 1 } else { -i32::from(least >= bound) };
+    let over = |bound: f64| if least > bound { 1 } else { -i32::from(most <= bound) };
     let held = [below.map(under), above.map(over)];
     let verdict = match held.iter().flatten().min() {
         Some(-1) => ClaimVerdict::Refuted,
         Some(1) => ClaimVerdict::Confirmed,
         _ => ClaimVerdict::Undecided,
     };
-    let written = |value: f64| wording::figure(metric, value);
-    let claimed = [("below", below), ("above", above)]
-        .map(|(word, bound)| bound.map(|bound| format!("{word} {}", written(bound))).unwrap_or_default());
-    let bounds = claimed.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join(" and ");
-    let range = format!(
-        "{} (95 % CI {} to {}, {})",
-        written(metric.unscaled(paired.mean())),
-        written(low),
-        written(high),
-        wording::count(paired.n_blocks(), "block")
-    );
-    (verdict, format!("{metric}, {}, {}: {range}; claimed: {bounds}", cell.variant, cell.workload))
+    let basis = Basis::Level {
+        cell: cell.clone(),
+        metric: *metric,
+        level: found,
+        at_least: level.censored() != crate::estimand::Censored::No,
+        n_blocks: level.blocks().len(),
+        below: *below,
+        above: *above,
+        testable: testable.clone(),
+    };
+    (verdict, basis)
+}
+
+/// A claim about every request: one above the limit refutes it.
+fn counted(usable: &UsableTrials<'_>, cell: &Cell, limit: f64) -> (ClaimVerdict, Basis) {
+    let mut counted = Counted::default();
+    for trial in usable.of_cell(cell) {
+        // The greatest time is exact, unlike the buckets.
+        let max = trial.figures.get(&Metric::Max);
+        let slower = trial.times.as_ref().map_or(0, |times| times.slower_than(limit));
+        let failed = trial.times.as_ref().map_or(0, ResponseTimes::unsuccessful);
+        let exceeded = failed > 0 || max.is_none_or(|max| max.value > limit || max.at_least);
+        let above = if exceeded { slower.max(1) } else { 0 };
+        counted = counted.plus(Counted { failed: above, of: trial.requests });
+    }
+    // One-sided at 5 %, as the upper end of an interval at 10 %.
+    let at_most = counted.interval(2.0 * ALPHA).high;
+    let verdict = if counted.failed > 0 { ClaimVerdict::Refuted } else { ClaimVerdict::Confirmed };
+    let basis =
+        Basis::Counted { cell: cell.clone(), limit, above: counted.failed, of: counted.of, at_most };
+    (verdict, basis)
 }

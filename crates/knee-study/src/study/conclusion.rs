@@ -4,19 +4,22 @@
 
 use std::collections::BTreeMap;
 
+use knee_core::estimate::samples_needed;
+use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
 pub use super::usable::{LostBlock, Spread};
 
+use super::times::{MergedTimes, ResponseTimes};
 use super::usable::UsableTrials;
 use super::{
-    Bound, Calibration, ClaimResult, Effect, Entry, GrowthResult, Relation, Study, TrialResult, bound, claim,
-    effect, growth, wording,
+    Bound, Calibration, ClaimResult, Effect, Entry, Figure, GrowthResult, Headline, Measured, Relation, Study,
+    TrialResult, bound, claim, effect, growth,
 };
 use crate::definition::{Cell, DesignKind, Published};
 use crate::metric::Metric;
-use crate::statistics::sign_flip;
+use crate::statistics::power::Level;
 use crate::statistics::verdict::{ALPHA, Verdict};
 
 /// What a study showed.
@@ -30,18 +33,24 @@ pub struct Conclusion {
     pub source: Option<String>,
     /// How the variants were compared.
     pub kind: DesignKind,
-    /// Whether it was a quick one, which reports only large changes.
+    /// Whether it was a quick one, with few and short trials.
     pub quick: bool,
     /// Whether nothing was left to run.
     pub over: bool,
+    /// Trials left, without later repeats and an extension.
+    #[serde(default)]
+    pub left: usize,
     /// Whether it doubled its blocks because a verdict was undecided.
     pub extended: bool,
     /// The seed of every order and every arrival.
     pub seed: u64,
     /// Blocks planned.
     pub blocks: usize,
-    /// Chance of a false verdict in each comparison, all its metrics together.
+    /// Chance of a false verdict in each comparison, all its metrics together, and among the primary comparisons of the
+    /// study.
     pub alpha: f64,
+    /// The fewest blocks that can show a difference.
+    pub least_blocks: usize,
     /// The metrics that get verdicts.
     pub metrics: Vec<Metric>,
     /// The variants, in the order of the study.
@@ -52,6 +61,10 @@ pub struct Conclusion {
     pub timeline: Vec<Row>,
     /// Every comparison by every metric.
     pub effects: Vec<Effect>,
+    /// The primary comparisons, the decisive one first.
+    pub headline: Headline,
+    /// Comparisons whose sides cannot differ.
+    pub controls: Controls,
     /// How figures grow with the amount of data.
     pub growth: Vec<GrowthResult>,
     /// Results of the claims.
@@ -65,10 +78,21 @@ pub struct Conclusion {
     pub lost: Vec<LostBlock>,
     /// What became of the trials.
     pub totals: Totals,
-    /// Notes for the reader.
-    pub notes: Vec<String>,
+    /// The machine's noise, if it is known.
+    pub noise: Option<Calibration>,
+    /// Measured time of the trials of workloads that were lengthened after the first block.
+    pub lengthened: BTreeMap<String, Nanos>,
     /// Every trial with its measurement.
     pub trials: Vec<Entry>,
+}
+
+/// Negative controls: A/A tests, and comparisons of switches that do not affect the workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Controls {
+    /// Comparisons of two sides that cannot differ, with at least one metric measured.
+    pub comparisons: usize,
+    /// Those in which some metric got a verdict of a difference: all of them are false.
+    pub different: usize,
 }
 
 /// A variant of a study.
@@ -95,6 +119,12 @@ pub struct Row {
     pub metric: Metric,
     /// Values of the blocks.
     pub spread: Spread,
+    /// Of a percentile: that of the requests of all blocks together, if they are enough.
+    #[serde(default)]
+    pub merged: Option<Figure>,
+    /// Of a percentile, if some requests did not succeed: that of the successful ones alone. It gets no verdict.
+    #[serde(default)]
+    pub successes: Option<f64>,
 }
 
 /// A published figure beside the measured one.
@@ -131,10 +161,9 @@ pub struct Totals {
 }
 
 impl Conclusion {
-    /// The confidence level of all intervals; `None` for a quick study, which divides its level among the measured
-    /// metrics.
-    pub fn confidence(&self) -> Option<f64> {
-        (!self.quick).then_some(1.0 - self.alpha)
+    /// The confidence level of all intervals.
+    pub const fn confidence(&self) -> f64 {
+        1.0 - self.alpha
     }
 
     /// The noise of its A/A test, with the caller's description of the measurement; `None` if it had no A/A test.
@@ -145,7 +174,7 @@ impl Conclusion {
             let known = calibration.deviations.entry(effect.metric).or_default();
             *known = known.max(effect.deviation);
             calibration.blocks = calibration.blocks.max(effect.n_blocks);
-            let different = effect.verdict != Verdict::Same && effect.p_adjusted < ALPHA;
+            let different = effect.verdict != Verdict::Same && effect.p_adjusted < ALPHA && effect.p_exact < ALPHA;
             if different && !calibration.suspicious.contains(&effect.metric) {
                 calibration.suspicious.push(effect.metric);
             }
@@ -161,21 +190,29 @@ pub(super) fn draw(study: &Study) -> Conclusion {
     let effects = effect::all(study);
     let claims = claim::all(study, &effects);
     let totals = totals(&study.entries);
-    let mut conclusion = Conclusion {
+    let lengthened = definition.workloads.iter().filter_map(|workload| {
+        Some((workload.name.clone(), study.lengthened(&workload.name)?))
+    });
+    let alpha = effect::alpha(study);
+    Conclusion {
         title: definition.title.clone(),
         question: definition.question.clone(),
         source: definition.source.clone(),
         kind: design.kind,
         quick: study.options.quick,
         over: study.is_over(),
+        left: study.remaining(),
         extended: study.extended,
         seed: design.seed,
         blocks: study.blocks,
-        alpha: effect::alpha(study),
+        alpha,
+        least_blocks: Level { alpha, tests: 1 }.least_blocks(),
         metrics: design.metrics.clone(),
         variants: variants(study),
         workloads: definition.workloads.iter().map(|load| (load.name.clone(), load.text.clone())).collect(),
         timeline: timeline(study, &usable),
+        headline: Headline::of(&effects),
+        controls: controls(&effects),
         effects,
         growth: growth::all(study),
         claims,
@@ -187,11 +224,19 @@ pub(super) fn draw(study: &Study) -> Conclusion {
         totals,
         bounds: bound::all(study, &usable),
         lost: usable.lost,
-        notes: Vec::new(),
+        noise: study.calibration.clone(),
+        lengthened: lengthened.collect(),
         trials: study.entries.clone(),
-    };
-    conclusion.notes = notes(study, &conclusion);
-    conclusion
+    }
+}
+
+fn controls(effects: &[Effect]) -> Controls {
+    let mut pairs: BTreeMap<(&Cell, &Cell), bool> = BTreeMap::new();
+    for effect in effects.iter().filter(|effect| effect.inert && effect.n_blocks > 0) {
+        *pairs.entry((&effect.from, &effect.to)).or_default() |= effect.verdict.is_difference();
+    }
+    let different = pairs.values().filter(|different| **different).count();
+    Controls { comparisons: pairs.len(), different }
 }
 
 fn variants(study: &Study) -> Vec<VariantSummary> {
@@ -219,13 +264,34 @@ fn timeline(study: &Study, usable: &UsableTrials<'_>) -> Vec<Row> {
         for variant in &study.lineup.variants {
             let cell = Cell { variant: variant.name.clone(), workload: workload.name.clone() };
             for metric in Metric::ALL {
-                if let Some(spread) = usable.spread(&cell, metric) {
-                    rows.push(Row { cell: cell.clone(), metric, spread });
-                }
+                rows.extend(row(usable, &cell, metric));
             }
         }
     }
     rows
+}
+
+/// A metric of a cell, if any trial measured it, or all of them together did.
+fn row(usable: &UsableTrials<'_>, cell: &Cell, metric: Metric) -> Option<Row> {
+    let times: Vec<&ResponseTimes> =
+        metric.quantile().map_or_else(Vec::new, |_| usable.of_cell(cell).filter_map(|trial| trial.times.as_ref()).collect());
+    let whole = MergedTimes::of(times.clone());
+    let quantile = |times: &MergedTimes| {
+        let q = metric.quantile().filter(|q| times.requests() >= samples_needed(*q))?;
+        times.quantile(q)
+    };
+    let merged = quantile(&whole).filter(|_| usable.of_cell(cell).all(|trial: &Measured| trial.times.is_some()));
+    let alone = |figure: Figure| Spread {
+        n_blocks: times.len(),
+        median: figure.value,
+        low: figure.value,
+        high: figure.value,
+        at_least: figure.at_least,
+    };
+    let spread = usable.spread(cell, metric).or_else(|| merged.map(alone))?;
+    let failed = whole.unsuccessful() > 0;
+    let successes = merged.filter(|_| failed).and_then(|_| quantile(&whole.successes()));
+    Some(Row { cell: cell.clone(), metric, spread, merged, successes: successes.map(|figure| figure.value) })
 }
 
 fn against_published(usable: &UsableTrials<'_>, published: &Published) -> PublishedResult {
@@ -253,69 +319,4 @@ fn totals(entries: &[Entry]) -> Totals {
         }
     }
     totals
-}
-
-fn notes(study: &Study, conclusion: &Conclusion) -> Vec<String> {
-    let mut notes = Vec::new();
-    if !conclusion.over {
-        let left = wording::count(study.remaining(), "trial");
-        notes.push(format!("unfinished: {left} left; the results can change"));
-    }
-    if conclusion.quick {
-        notes.push("quick study: detects only changes of 25 % or more (errors: 5 points)".to_owned());
-    }
-    let tests = study.definition.design.metrics.len();
-    if !conclusion.quick && sign_flip::least_p(study.blocks) * tests as f64 >= conclusion.alpha {
-        let blocks = wording::count(study.blocks, "block");
-        let metrics = wording::count(tests, "metric");
-        notes.push(format!("{blocks} cannot decide {metrics}: use more blocks or fewer metrics"));
-    }
-    for variant in &conclusion.variants {
-        if let Some(reason) = &variant.lost {
-            notes.push(format!("variant {} was lost: {reason}", variant.name));
-        }
-    }
-    let lost = conclusion.lost.len();
-    if lost > 0 {
-        notes.push(format!("{} lost: both attempts failed", wording::count(lost, "trial")));
-    }
-    if conclusion.totals.suspect > 0 {
-        notes.push(format!("{} suspect; they count", wording::count(conclusion.totals.suspect, "trial")));
-    }
-    if conclusion.totals.unsteady > 0 {
-        let unsteady = wording::count(conclusion.totals.unsteady, "trial");
-        notes.push(format!("{unsteady} measured an unsteady service: try a longer warm-up"));
-    }
-    notes.extend(
-        study.calibration.as_ref().map(|noise| noise.words(&study.definition.design.metrics, study.blocks)),
-    );
-    notes.extend(chance(conclusion));
-    notes
-}
-
-/// Notes on the expected number of false verdicts among all comparisons, and on the result of the A/A test.
-fn chance(conclusion: &Conclusion) -> Vec<String> {
-    let mut notes = Vec::new();
-    let mut pairs: Vec<_> = conclusion
-        .effects
-        .iter()
-        .filter(|effect| effect.primary && effect.n_blocks > 0)
-        .map(|e| (&e.from, &e.to))
-        .collect();
-    pairs.dedup();
-    if pairs.len() > 10 {
-        let expected = pairs.len() as f64 * 0.05;
-        notes.push(format!("{} comparisons: expect up to {expected:.0} false positives", pairs.len()));
-    }
-    let twins: Vec<&Effect> = conclusion
-        .effects
-        .iter()
-        .filter(|effect| effect.relation == Relation::Aa && effect.n_blocks > 0)
-        .collect();
-    let wrong = twins.iter().filter(|twin| matches!(twin.verdict, Verdict::Faster | Verdict::Slower)).count();
-    if !twins.is_empty() {
-        let tests = wording::count(twins.len(), "test");
-        notes.push(format!("A/A test: different in {wrong} of {tests}"));
-    }
-    notes
 }

@@ -1,18 +1,20 @@
-//! Effects: the change from one side of a comparison to the other, with its interval and verdict.
+//! Effects: the change from one side of a comparison to the other, with its interval, its verdict and the reasons.
 //!
-//! Does not choose the comparisons; see [`super::lineup`].
+//! Does not choose the comparisons (see [`super::lineup`]), does not calculate (see [`crate::estimand`]) and has no words.
 
 use serde::{Deserialize, Serialize};
 
 use super::estimate::Estimate;
-use super::lineup::Pairing;
+use super::lineup::{Pairing, Relation};
 use super::usable::UsableTrials;
-use super::{Relation, Study, wording};
+use super::{Study, contrast};
 use crate::definition::Cell;
-use crate::metric::{Metric, Unit};
-use crate::statistics::paired::Paired;
-use crate::statistics::verdict::{self, Rule, Verdict};
-use crate::statistics::{holm, location, power, sign_flip};
+use crate::estimand::{Censored, Contrast, Estimand, Missing, Rule};
+use crate::metric::{Metric, Scale, Unit};
+use crate::statistics::holm;
+use crate::statistics::paired::ConfidenceInterval;
+use crate::statistics::power::Level;
+use crate::statistics::verdict::{self, Verdict};
 
 /// Equivalence margin when none is given.
 const MARGIN: f64 = 0.05;
@@ -20,14 +22,11 @@ const MARGIN: f64 = 0.05;
 /// The same for shares: an error budget of one in a thousand.
 const MARGIN_OF_SHARES: f64 = 0.001;
 
-/// The smallest change that a quick study detects.
-const MARGIN_QUICK: f64 = 0.25;
+/// A change that reports call large: what an undecided study can still exclude.
+const LARGE: f64 = 0.25;
 
 /// The same for shares.
-const MARGIN_QUICK_OF_SHARES: f64 = 0.05;
-
-/// Skewness beyond which reports also show a robust estimate.
-const SKEWED: f64 = 1.0;
+const LARGE_OF_SHARES: f64 = 0.05;
 
 /// One comparison by one metric.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,10 +39,18 @@ pub struct Effect {
     pub relation: Relation,
     /// By what.
     pub metric: Metric,
+    /// How blocks become one change; `None` without an estimate.
+    pub contrast: Option<Contrast>,
+    /// Which figures are lower bounds only.
+    pub censored: Censored,
+    /// Why there is no estimate.
+    pub missing: Option<Missing>,
     /// Blocks in which both sides were measured.
     pub n_blocks: usize,
     /// The verdict on `to`.
     pub verdict: Verdict,
+    /// What belongs beside the verdict.
+    pub reasons: Vec<Reason>,
     /// The change from `from` to `to`; `None` without a block.
     pub change: Option<Estimate>,
     /// The change by the Hodges-Lehmann estimate, which is robust against single outliers.
@@ -52,17 +59,21 @@ pub struct Effect {
     pub margin: f64,
     /// Whether all of the interval is within the margin: a difference that is certain, and small.
     pub within_margin: bool,
-    /// Minimum detectable effect of this many blocks; `None` below two blocks.
+    /// Minimum detectable effect of this many blocks by the rule of the verdict; `None` if they detect none.
     pub mde: Option<f64>,
-    /// Estimated number of blocks for a verdict. Only if undecided, and `None` if no practical number suffices.
+    /// Number of blocks that would decide. Only if undecided, and `None` if there is no estimate.
     pub blocks_needed: Option<usize>,
-    /// Exact two-sided p of no difference.
+    /// Two-sided p of no difference by Student's test.
     pub p: f64,
-    /// The same after Holm's correction for the metrics of this comparison.
+    /// The same after Holm's correction for the tests that it is corrected with.
     pub p_adjusted: f64,
-    /// Standard deviation of the blocks' differences, on the scale of the differences.
+    /// Two-sided p of no difference by the exact test.
+    pub p_exact: f64,
+    /// How many tests it is corrected with.
+    pub tests: usize,
+    /// Standard deviation of the blocks' contributions, on the scale of the metric.
     pub deviation: f64,
-    /// The difference of each block, on that scale (for ratios the natural logarithm).
+    /// The contribution of each block to the change, on that scale (for ratios the natural logarithm).
     pub differences: Vec<f64>,
     /// The blocks of those.
     pub blocks: Vec<usize>,
@@ -70,25 +81,78 @@ pub struct Effect {
     pub moved_by: Vec<usize>,
     /// The published change, if figures of both sides were published.
     pub published: Option<f64>,
-    /// Whether it is one of the study's main comparisons.
+    /// Whether it is one of the study's primary comparisons, which are corrected together: a comparison of the design by
+    /// the first metric.
     pub primary: bool,
-    /// Notes.
-    pub notes: Vec<String>,
+    /// Whether the two sides cannot differ: an A/A test, or switches that do not affect the workload. A negative control.
+    pub inert: bool,
+}
+
+/// What belongs beside a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Reason {
+    /// With fewer blocks than these, chance alone can produce the most extreme result.
+    TooFewBlocks {
+        /// The fewest that give a verdict of a difference.
+        needed: usize,
+    },
+    /// The interval excludes no change, but so many tests find one like it by chance.
+    Corrected {
+        /// How many are corrected together.
+        tests: usize,
+    },
+    /// Undecided, but all of the interval is within a large change.
+    NotLarge {
+        /// That change.
+        change: f64,
+    },
+    /// The difference is certain, and smaller than the margin.
+    WithinMargin,
+    /// Some figure is a lower bound: requests did not succeed.
+    LowerBound {
+        /// Of which side.
+        side: Censored,
+    },
+    /// Some blocks lie far to one side.
+    Skewed {
+        /// The robust estimate of the change.
+        robust: f64,
+    },
+    /// Without one of these blocks, the verdict changes.
+    DependsOn {
+        /// From 0.
+        blocks: Vec<usize>,
+    },
+    /// Blocks vary over twice as much as at calibration.
+    NoisierThanCalibrated,
+    /// Trials of an older version have no times that could be merged, so the percentiles of each block are compared.
+    NotMerged,
 }
 
 impl Effect {
     /// Whether `to` is certainly worse, with a point estimate beyond the margin: a reason for a pipeline to stop.
-    /// Compares on the scale of the differences, so that falling rates and rising times are treated alike.
+    /// Compares on the scale of the metric, so that falling rates and rising times are treated alike.
     pub fn is_regression(&self) -> bool {
-        self.verdict == Verdict::Slower
-            && location::mean(&self.differences).abs() > self.metric.scaled_margin(self.margin)
+        self.verdict == Verdict::Worse && self.distance() > self.metric.scaled_margin(self.margin)
+    }
+
+    /// How far the estimate is from no change, on the scale of the metric; 0 without an estimate.
+    pub fn distance(&self) -> f64 {
+        self.change.map_or(0.0, |change| match self.metric.scale() {
+            Scale::Difference => change.estimate.abs(),
+            Scale::Ratio => change.estimate.ln_1p().abs(),
+        })
     }
 }
 
 /// All effects of a study, in the order of its comparisons.
 pub(super) fn all(study: &Study) -> Vec<Effect> {
     let usable = UsableTrials::of(&study.entries);
-    study.lineup.pairings.iter().flat_map(|pairing| of_pairing(study, &usable, pairing)).collect()
+    let mut found: Vec<Comparison<'_>> =
+        study.lineup.pairings.iter().flat_map(|pairing| Comparison::all(study, &usable, pairing)).collect();
+    correct_together(&mut found);
+    found.into_iter().map(|comparison| comparison.effect(study)).collect()
 }
 
 /// The level of the tests of a study.
@@ -96,176 +160,183 @@ pub(super) const fn alpha(study: &Study) -> f64 {
     if study.can_extend() { verdict::ALPHA_OF_TWO } else { verdict::ALPHA }
 }
 
-/// The confidence level of all intervals; `None` for a quick study, which divides its level among the measured metrics.
-pub(super) fn confidence(study: &Study) -> Option<f64> {
-    (!study.options.quick).then(|| 1.0 - alpha(study))
-}
-
 /// The equivalence margin, as users state it.
 pub(super) fn margin(study: &Study, metric: Metric) -> f64 {
-    let share = metric.unit() == Unit::Share;
-    if study.options.quick {
-        return if share { MARGIN_QUICK_OF_SHARES } else { MARGIN_QUICK };
-    }
     if let Some(margin) = study.definition.design.margin_of(metric) {
         return margin;
     }
-    let margin = if share { MARGIN_OF_SHARES } else { MARGIN };
+    let margin = if metric.unit() == Unit::Share { MARGIN_OF_SHARES } else { MARGIN };
     let least = study.calibration.as_ref().and_then(|known| known.least_margin(metric, study.blocks));
     margin.max(least.unwrap_or_default())
 }
 
-/// The effects of one comparison: its metrics are tested together.
-fn of_pairing(study: &Study, usable: &UsableTrials<'_>, pairing: &Pairing) -> Vec<Effect> {
-    let compared: Vec<Compared> =
-        pairing.metrics.iter().map(|metric| Compared::new(usable, pairing, *metric)).collect();
-    let p_values: Vec<f64> = compared
-        .iter()
-        .filter_map(|compared| compared.paired.as_ref())
-        .map(|paired| sign_flip::p_value(paired.differences(), study.definition.design.seed))
-        .collect();
-    let mut tested = p_values.iter().copied().zip(holm::adjust(&p_values));
-    let together = p_values.len();
-    let mut effects = Vec::new();
-    for compared in compared {
-        let measured = compared.paired.clone().zip(compared.paired.as_ref().and_then(|_| tested.next()));
-        effects.push(match measured {
-            Some((paired, p)) => judged(study, pairing, &compared, &paired, p, together),
-            None => unmeasured(study, pairing, compared.metric),
-        });
-    }
-    effects
-}
-
-/// One metric of a comparison, block by block.
-struct Compared {
+/// One metric of a pairing, before its verdict.
+struct Comparison<'a> {
+    pairing: &'a Pairing,
     metric: Metric,
-    paired: Option<Paired>,
-    blocks: Vec<usize>,
-    /// Mean value of `from` on the scale of the differences.
-    level: f64,
-    at_least: bool,
+    found: Result<Estimand, Missing>,
+    primary: bool,
+    p: f64,
+    p_adjusted: f64,
+    tests: usize,
 }
 
-impl Compared {
-    fn new(usable: &UsableTrials<'_>, pairing: &Pairing, metric: Metric) -> Self {
-        let (mut blocks, mut levels, mut differences, mut at_least) =
-            (Vec::new(), Vec::new(), Vec::new(), false);
-        for (block, from) in usable.figures(&pairing.from, metric) {
-            let Some(to) = usable.figure(block, &pairing.to, metric) else { continue };
-            if let (Some(before), Some(after)) = (metric.scaled(from.value), metric.scaled(to.value)) {
-                blocks.push(block);
-                levels.push(before);
-                differences.push(after - before);
-                at_least |= from.at_least || to.at_least;
-            }
+impl<'a> Comparison<'a> {
+    /// The metrics of one pairing, which are corrected together.
+    fn all(study: &Study, usable: &UsableTrials<'_>, pairing: &'a Pairing) -> Vec<Self> {
+        let measure = study.measure_of(&pairing.to.workload);
+        let found: Vec<_> = pairing
+            .metrics
+            .iter()
+            .map(|metric| contrast::change(usable, (&pairing.from, &pairing.to), *metric, measure))
+            .collect();
+        let p: Vec<f64> = found.iter().map(|found| found.as_ref().map_or(1.0, Estimand::p)).collect();
+        let tests = found.iter().filter(|found| found.is_ok()).count();
+        let measured: Vec<f64> =
+            found.iter().zip(&p).filter(|(found, _)| found.is_ok()).map(|(_, p)| *p).collect();
+        let mut adjusted = holm::adjust(&measured).into_iter();
+        let first = study.definition.design.metrics.first();
+        let comparisons = pairing.metrics.iter().zip(found).zip(p).map(|((metric, found), p)| Self {
+            pairing,
+            metric: *metric,
+            p_adjusted: if found.is_ok() { adjusted.next().unwrap_or(1.0) } else { 1.0 },
+            found,
+            primary: Some(metric) == first && pairing.is_of_design() && !pairing.inert,
+            p,
+            tests,
+        });
+        comparisons.collect()
+    }
+
+    fn effect(self, study: &Study) -> Effect {
+        let level = Level { alpha: alpha(study), tests: self.tests.max(1) };
+        let rule = Rule { level, margin: self.metric.scaled_margin(margin(study, self.metric)) };
+        let bare = self.bare(study);
+        match self.found {
+            Ok(estimand) => judged(study, &estimand, &rule, bare),
+            Err(missing) => Effect { missing: Some(missing), ..bare },
         }
-        let level = if levels.is_empty() { 0.0 } else { location::mean(&levels) };
-        Self { metric, paired: Paired::new(differences), blocks, level, at_least }
     }
 
-    /// Converts a value on the scale of the differences to a change.
-    fn change(&self, difference: f64) -> f64 {
-        match self.metric.unit() {
-            Unit::Share => self.metric.unscaled(self.level + difference) - self.metric.unscaled(self.level),
-            _ => difference.exp_m1(),
+    /// The effect without what the blocks say.
+    fn bare(&self, study: &Study) -> Effect {
+        let (pairing, metric) = (self.pairing, self.metric);
+        Effect {
+            from: pairing.from.clone(),
+            to: pairing.to.clone(),
+            relation: pairing.relation.clone(),
+            metric,
+            contrast: None,
+            censored: Censored::No,
+            missing: None,
+            n_blocks: 0,
+            verdict: Verdict::Undecided,
+            reasons: Vec::new(),
+            change: None,
+            robust_change: None,
+            margin: margin(study, metric),
+            within_margin: false,
+            mde: None,
+            blocks_needed: None,
+            p: self.p,
+            p_adjusted: self.p_adjusted,
+            p_exact: 1.0,
+            tests: self.tests,
+            deviation: 0.0,
+            differences: Vec::new(),
+            blocks: Vec::new(),
+            moved_by: Vec::new(),
+            published: published(study, pairing, metric),
+            primary: self.primary,
+            inert: pairing.inert,
         }
     }
+}
 
-    fn bounded(&self, difference: f64) -> Option<f64> {
-        difference.is_finite().then(|| self.change(difference))
+/// Corrects the primary comparisons together, on top of the correction within each.
+fn correct_together(comparisons: &mut [Comparison<'_>]) {
+    let mut primary: Vec<&mut Comparison<'_>> =
+        comparisons.iter_mut().filter(|comparison| comparison.primary && comparison.found.is_ok()).collect();
+    let p: Vec<f64> = primary.iter().map(|comparison| comparison.p).collect();
+    for (comparison, adjusted) in primary.iter_mut().zip(holm::adjust(&p)) {
+        comparison.p_adjusted = comparison.p_adjusted.max(adjusted);
+        comparison.tests = comparison.tests.max(p.len());
     }
 }
 
-fn rule(study: &Study, metric: Metric, together: usize) -> Rule {
-    // A quick study has too few blocks for Holm's correction of the exact test, so its intervals are wider instead.
-    let quick = study.options.quick;
-    let alpha = if quick { verdict::ALPHA / together.max(1) as f64 } else { alpha(study) };
-    Rule {
-        alpha,
-        margin: metric.scaled_margin(margin(study, metric)),
-        large_only: quick,
-        more_is_better: metric.more_is_better(),
-    }
-}
-
-fn judged(
-    study: &Study,
-    pairing: &Pairing,
-    compared: &Compared,
-    paired: &Paired,
-    (p, p_adjusted): (f64, f64),
-    together: usize,
-) -> Effect {
-    let (metric, rule) = (compared.metric, rule(study, compared.metric, together));
-    let certain = if study.options.quick { f64::from(p >= verdict::ALPHA) } else { p_adjusted };
-    let verdict = verdict::read(paired, certain, &rule);
-    let interval = paired.interval(rule.alpha);
-    let moved = paired.moved_by(|paired| verdict::by_interval(paired, &rule));
-    let moved = if verdict == Verdict::Undecided && moved.len() > 1 { Vec::new() } else { moved };
-    let mde = power::mde(paired.deviation(), paired.n_blocks(), rule.alpha);
+fn judged(study: &Study, estimand: &Estimand, rule: &Rule, bare: Effect) -> Effect {
+    let metric = bare.metric;
+    let p_exact = estimand.exact_p(study.definition.design.seed);
+    let verdict = estimand.verdict(bare.p_adjusted, p_exact, rule);
+    let interval = estimand.interval(rule.level.alpha);
+    let moved = estimand.moved_by(rule);
+    let moved_by = if verdict == Verdict::Undecided && moved.len() > 1 { Vec::new() } else { moved };
+    let bounded = |end: f64| end.is_finite().then(|| metric.as_change(end));
+    let undecided = verdict == Verdict::Undecided;
     let mut effect = Effect {
-        n_blocks: paired.n_blocks(),
+        contrast: Some(estimand.contrast()),
+        censored: estimand.censored(),
+        n_blocks: estimand.blocks().len(),
         verdict,
         change: Some(Estimate {
-            estimate: compared.change(paired.mean()),
-            low: compared.bounded(interval.low),
-            high: compared.bounded(interval.high),
+            estimate: metric.as_change(estimand.estimate()),
+            low: bounded(interval.low),
+            high: bounded(interval.high),
         }),
-        robust_change: Some(compared.change(location::hodges_lehmann(paired.differences()))),
+        robust_change: Some(metric.as_change(estimand.robust())),
         within_margin: interval.within(rule.margin),
-        mde: mde.is_finite().then(|| match metric.unit() {
-            Unit::Share => metric.unscaled(mde),
-            _ => mde.exp_m1(),
-        }),
-        blocks_needed: if verdict == Verdict::Undecided { needed(paired, &rule, together) } else { None },
-        p,
-        p_adjusted,
-        deviation: paired.deviation(),
-        differences: paired.differences().to_vec(),
-        moved_by: moved.into_iter().map(|position| compared.blocks[position]).collect(),
-        blocks: compared.blocks.clone(),
-        ..unmeasured(study, pairing, metric)
+        mde: estimand.mde(rule).map(|mde| metric.as_change(mde)),
+        blocks_needed: if undecided { estimand.blocks_needed(rule) } else { None },
+        p_exact,
+        deviation: estimand.deviation(),
+        differences: estimand.contributions().to_vec(),
+        blocks: estimand.blocks().to_vec(),
+        moved_by,
+        ..bare
     };
-    effect.notes = notes(study, compared, paired, &effect);
+    effect.reasons = reasons(study, estimand, rule, &interval, &effect);
     effect
 }
 
-/// An effect without data.
-fn unmeasured(study: &Study, pairing: &Pairing, metric: Metric) -> Effect {
-    Effect {
-        from: pairing.from.clone(),
-        to: pairing.to.clone(),
-        relation: pairing.relation.clone(),
-        metric,
-        n_blocks: 0,
-        verdict: Verdict::Undecided,
-        change: None,
-        robust_change: None,
-        margin: margin(study, metric),
-        within_margin: false,
-        mde: None,
-        blocks_needed: None,
-        p: 1.0,
-        p_adjusted: 1.0,
-        deviation: 0.0,
-        differences: Vec::new(),
-        blocks: Vec::new(),
-        moved_by: Vec::new(),
-        published: published(study, pairing, metric),
-        primary: !matches!(pairing.relation, Relation::Claim | Relation::Aa),
-        notes: vec!["no block measured both sides".to_owned()],
+fn reasons(
+    study: &Study,
+    estimand: &Estimand,
+    rule: &Rule,
+    interval: &ConfidenceInterval,
+    effect: &Effect,
+) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let undecided = effect.verdict == Verdict::Undecided;
+    let needed = rule.level.least_blocks();
+    if undecided && effect.n_blocks < needed {
+        reasons.push(Reason::TooFewBlocks { needed });
+    } else if undecided && interval.excludes(0.0) {
+        reasons.push(Reason::Corrected { tests: effect.tests });
     }
-}
-
-/// Estimated number of blocks for a verdict: enough to detect the distance to the nearer of the two possible verdicts,
-/// and enough for the exact test to become significant.
-fn needed(paired: &Paired, rule: &Rule, together: usize) -> Option<usize> {
-    let distance = paired.mean().abs().max(rule.margin - paired.mean().abs());
-    let by_spread = power::blocks_needed(paired.deviation(), distance, rule.alpha)?;
-    let speaks = |n_blocks: &usize| sign_flip::least_p(*n_blocks) * (together.max(1) as f64) < rule.alpha;
-    let least = (2..power::BLOCKS_MAX).find(speaks)?;
-    Some(by_spread.max(least).max(paired.n_blocks() + 1))
+    let large = if effect.metric.unit() == Unit::Share { LARGE_OF_SHARES } else { LARGE };
+    if undecided && study.options.quick && interval.within(effect.metric.scaled_margin(large)) {
+        reasons.push(Reason::NotLarge { change: large });
+    }
+    if effect.within_margin && effect.verdict.is_difference() {
+        reasons.push(Reason::WithinMargin);
+    }
+    if effect.censored != Censored::No {
+        reasons.push(Reason::LowerBound { side: effect.censored });
+    }
+    if estimand.is_skewed() {
+        reasons.push(Reason::Skewed { robust: effect.robust_change.unwrap_or_default() });
+    }
+    if !effect.moved_by.is_empty() {
+        reasons.push(Reason::DependsOn { blocks: effect.moved_by.clone() });
+    }
+    let stored = study.calibration.as_ref().and_then(|known| known.deviations.get(&effect.metric));
+    if stored.is_some_and(|stored| *stored > 0.0 && estimand.deviation() > 2.0 * stored) {
+        reasons.push(Reason::NoisierThanCalibrated);
+    }
+    if effect.metric.quantile().is_some() && estimand.contrast() == Contrast::PerBlock {
+        reasons.push(Reason::NotMerged);
+    }
+    reasons
 }
 
 fn published(study: &Study, pairing: &Pairing, metric: Metric) -> Option<f64> {
@@ -277,31 +348,8 @@ fn published(study: &Study, pairing: &Pairing, metric: Metric) -> Option<f64> {
             .next()
     };
     let (from, to) = (figure(&pairing.from)?, figure(&pairing.to)?);
-    match metric.unit() {
-        Unit::Share => Some(to - from),
-        _ => (from > 0.0).then(|| to / from - 1.0),
+    match metric.scale() {
+        Scale::Difference => Some(to - from),
+        Scale::Ratio => (from > 0.0).then(|| to / from - 1.0),
     }
-}
-
-fn notes(study: &Study, compared: &Compared, paired: &Paired, effect: &Effect) -> Vec<String> {
-    let mut notes = Vec::new();
-    if compared.at_least {
-        notes.push("lower bound: requests were given up before they ended".to_owned());
-    }
-    if paired.n_blocks() >= 5 && location::skewness(paired.differences()).abs() > SKEWED {
-        let robust = wording::change(effect.metric, effect.robust_change.unwrap_or_default());
-        notes.push(format!("skewed blocks; robust estimate {robust}"));
-    }
-    if !effect.moved_by.is_empty() {
-        let blocks: Vec<String> = effect.moved_by.iter().map(|block| (block + 1).to_string()).collect();
-        notes.push(format!("without block {} the verdict changes", blocks.join(" or ")));
-    }
-    if effect.within_margin && matches!(effect.verdict, Verdict::Faster | Verdict::Slower) {
-        notes.push("significant, but within the margin".to_owned());
-    }
-    let stored = study.calibration.as_ref().and_then(|known| known.deviations.get(&effect.metric));
-    if stored.is_some_and(|stored| *stored > 0.0 && paired.deviation() > 2.0 * stored) {
-        notes.push("blocks vary over twice as much as at calibration".to_owned());
-    }
-    notes
 }

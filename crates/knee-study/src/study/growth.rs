@@ -96,7 +96,7 @@ fn of(usable: &UsableTrials<'_>, series: &Series, workload: &str, metric: Metric
         let figure = usable.figure(block, &cell(variant), metric)?;
         Some(((*size as f64).ln(), metric.scaled(figure.value)?))
     };
-    let sign = if metric.more_is_better() { -1.0 } else { 1.0 };
+    let sign = if metric.unit() == Unit::PerSecond { -1.0 } else { 1.0 };
     let (mut slopes, mut lasts) = (Vec::new(), Vec::new());
     for block in usable.blocks(&cell(&series.members.first()?.1)) {
         let Some(points) =

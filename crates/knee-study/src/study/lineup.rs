@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Options, Refusal};
-use crate::definition::{Cell, Definition, Design, DesignKind, Test, Variant};
+use crate::definition::{Cell, Definition, Design, DesignKind, Load, Variant};
 use crate::metric::Metric;
 
 /// Variants and comparisons of a study.
@@ -25,6 +25,15 @@ pub(crate) struct Pairing {
     pub relation: Relation,
     /// The metrics that are tested together.
     pub metrics: Vec<Metric>,
+    /// Whether the two sides cannot differ.
+    pub inert: bool,
+}
+
+impl Pairing {
+    /// Whether the design asks for it, and not a claim or an A/A test alone.
+    pub(super) const fn is_of_design(&self) -> bool {
+        !matches!(self.relation, Relation::Claim | Relation::Aa)
+    }
 }
 
 /// One variant at growing amounts of data.
@@ -75,6 +84,7 @@ impl Lineup {
                     to: Cell { variant: to.clone(), workload: workload.name.clone() },
                     relation: relation.clone(),
                     metrics: design.metrics.clone(),
+                    inert: false,
                 }));
             }
         }
@@ -84,6 +94,9 @@ impl Lineup {
             return Err(Refusal::NothingToCompare(left.join(", ")));
         }
         claimed(definition, &variants, &mut pairings);
+        for pairing in &mut pairings {
+            pairing.inert = cannot_differ(definition, &variants, &pairing.from, &pairing.to);
+        }
         Ok(Self { variants, pairings, series })
     }
 }
@@ -99,9 +112,29 @@ fn aa_lineup(definition: &Definition, name: &str) -> Result<Lineup, Refusal> {
         to: Cell { variant: again(variant).name, workload: workload.name.clone() },
         relation: Relation::Aa,
         metrics: definition.design.metrics.clone(),
+        inert: true,
     };
     let pairings = definition.workloads.iter().map(pairing).collect();
     Ok(Lineup { variants, pairings, series: Vec::new() })
+}
+
+/// Whether two sides are the same service under the same workload: they differ in nothing, or only in switches that
+/// are declared not to affect it.
+fn cannot_differ(definition: &Definition, variants: &[Variant], from: &Cell, to: &Cell) -> bool {
+    let find = |cell: &Cell| variants.iter().find(|variant| variant.name == cell.variant);
+    let (Some(one), Some(other)) = (find(from), find(to)) else { return false };
+    let built = |variant: &Variant| (variant.env.clone(), variant.command.clone(), variant.revision.clone());
+    // The caller of a comparison knows what A and B are.
+    let here = definition.workload(&to.workload).is_some_and(|workload| workload.load != Load::OfCaller);
+    if !here || from.workload != to.workload || built(one) != built(other) {
+        return false;
+    }
+    let mut differing =
+        one.switches.iter().filter(|(name, value)| other.switches.get(*name) != Some(*value));
+    differing.all(|(name, _)| {
+        let affects = definition.switches.get(name).and_then(|switch| switch.affects.as_ref());
+        affects.is_some_and(|affects| !affects.contains(&to.workload))
+    })
 }
 
 fn unknown(name: &str, variants: &[Variant]) -> Refusal {
@@ -247,14 +280,14 @@ fn related(design: &Design, declared: &[Variant], variants: &[Variant]) -> Vec<(
 /// Adds the comparisons that claims ask for and the design does not have.
 fn claimed(definition: &Definition, variants: &[Variant], pairings: &mut Vec<Pairing>) {
     for claim in &definition.claims {
-        let Test::Comparison { from, to, metric, .. } = &claim.test else { continue };
+        let Some((from, to, metric)) = claim.test.compared() else { continue };
         let here = |cell: &Cell| variants.iter().any(|variant| variant.name == cell.variant);
         let had = pairings
             .iter()
-            .any(|pairing| (&pairing.from, &pairing.to) == (from, to) && pairing.metrics.contains(metric));
+            .any(|pairing| (&pairing.from, &pairing.to) == (from, to) && pairing.metrics.contains(&metric));
         if here(from) && here(to) && !had {
-            let (from, to, metrics) = (from.clone(), to.clone(), vec![*metric]);
-            pairings.push(Pairing { from, to, relation: Relation::Claim, metrics });
+            let (from, to, metrics) = (from.clone(), to.clone(), vec![metric]);
+            pairings.push(Pairing { from, to, relation: Relation::Claim, metrics, inert: false });
         }
     }
 }

@@ -1,16 +1,20 @@
 //! From a finished run to the figures that a study compares.
 //!
 //! Uses the run's own figures. Does not judge and does not inspect processes. A percentile that the sample does not
-//! support is absent.
+//! support is absent. In the response times an unsuccessful request ranks slower than each successful one.
 
 use std::collections::BTreeMap;
 
-use knee_core::estimate::{Distribution, Quantile, samples_needed};
+use knee_core::estimate::samples_needed;
+use knee_core::histogram::Histogram;
+use knee_core::outcome::Outcome;
 use knee_core::record::Run;
 use knee_core::unit::Nanos;
 
+use super::times::ResponseTimes;
 use super::{Figure, Measured, Placement, TrialWarning};
 use crate::metric::Metric;
+use crate::statistics::share::Counted;
 use crate::statistics::warm_up::{self, WarmUp};
 use crate::sweep::StepResult;
 
@@ -31,40 +35,16 @@ pub struct Spent {
 /// trial are not a backlog. A judgement.
 const KEEPS_UP: f64 = 0.95;
 
-/// The percentiles that are compared.
-const QUANTILES: [(Metric, f64); 5] = [
-    (Metric::P50, 0.5),
-    (Metric::P90, 0.9),
-    (Metric::P95, 0.95),
-    (Metric::P99, 0.99),
-    (Metric::P99_9, 0.999),
-];
-
 impl Measured {
     /// The measurement of a run, in a study's terms. `record` is the name of its record, if it was saved.
     pub fn of(run: &Run, spent: Spent, record: Option<String>) -> Self {
-        let tally = run.measured.all();
-        let response = Distribution::response(&tally);
         let books = run.measured.accounting();
-        let mut figures: BTreeMap<Metric, Figure> = BTreeMap::new();
-        for (metric, q) in QUANTILES {
-            match response.quantile(q) {
-                Quantile::Value(value) => drop(figures.insert(metric, Figure::from(value.as_nanos() as f64))),
-                Quantile::AtLeast(value) => {
-                    figures.insert(metric, Figure { value: value.as_nanos() as f64, at_least: true });
-                }
-                Quantile::TooFew { .. } => {}
-            }
-        }
-        let bounded = response.bounds().count() > 0;
-        if let Some(mean) = response.all().mean() {
-            figures.insert(Metric::Mean, Figure { value: mean, at_least: bounded });
-        }
-        if let Some(max) = response.all().max() {
-            figures.insert(Metric::Max, Figure { value: max.as_nanos() as f64, at_least: bounded });
-        }
+        let tally = run.measured.all();
+        let ok = &tally.outcomes[Outcome::Ok as usize].response;
+        let mut figures = response_times(ok, books.planned);
         let window = StepResult::of(run, 1.0);
         figures.insert(Metric::Goodput, Figure::from(window.goodput));
+        figures.insert(Metric::Throughput, Figure::from(window.achieved));
         figures.insert(Metric::Errors, Figure::from(window.failed()));
         let planned = books.planned;
         // Not those that came due in it: where answers take longer than the window, others end there.
@@ -79,6 +59,8 @@ impl Measured {
         Self {
             figures,
             requests: planned,
+            times: Some(ResponseTimes::of(ok, planned.saturating_sub(ok.count()))),
+            responses: Some(responses(&window)),
             validity: run.validity.validity,
             warnings: run
                 .validity
@@ -94,16 +76,38 @@ impl Measured {
     }
 }
 
-/// Why trials of up to `requests` requests have no figure for `metric`, if known.
-pub(super) fn too_few(metric: Metric, requests: u64) -> Option<String> {
-    let (_, q) = QUANTILES.into_iter().find(|(known, _)| *known == metric)?;
-    let needed = samples_needed(q);
-    (requests < needed)
-        .then(|| format!("{metric} needs {needed} requests per trial, the largest trial has {requests}"))
+/// Figures of the response times of `planned` requests, of which those in `ok` succeeded. A figure that the others
+/// decide is a lower bound: they took longer than the slowest success.
+fn response_times(ok: &Histogram, planned: u64) -> BTreeMap<Metric, Figure> {
+    let mut figures = BTreeMap::new();
+    let (Some(mean), Some(max)) = (ok.mean(), ok.max()) else { return figures };
+    let max = max.as_nanos() as f64;
+    let unsuccessful = planned.saturating_sub(ok.count());
+    let at_least = unsuccessful > 0;
+    for metric in Metric::ALL {
+        let Some(q) = metric.quantile().filter(|q| planned >= samples_needed(*q)) else { continue };
+        let rank = (q * planned as f64).ceil();
+        // Half a rank less, so that rounding does not pass on to the next.
+        let value = ok.quantile((rank - 0.5) / ok.count() as f64).filter(|_| rank <= ok.count() as f64);
+        let bound = Figure { value: max, at_least: true };
+        figures.insert(metric, value.map_or(bound, |value| Figure::from(value.as_nanos() as f64)));
+    }
+    let all = planned.max(1) as f64;
+    let mean = (mean * ok.count() as f64 + max * unsuccessful as f64) / all;
+    figures.insert(Metric::Mean, Figure { value: mean, at_least });
+    figures.insert(Metric::Max, Figure { value: max, at_least });
+    figures
 }
 
-/// Whether the medians of the intervals became steady, by MSER-5 over the whole intervals between warm-up and end. It
-/// needs twenty intervals, so a trial of less than twenty seconds is too short and gives `None`.
+/// The responses within the window, and the errors among them.
+fn responses(window: &StepResult) -> Counted {
+    let count = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| window.books.count(*outcome)).sum::<u64>();
+    let failed = count(&[Outcome::HttpError, Outcome::TransportError, Outcome::Timeout]);
+    Counted { failed, of: failed + count(&[Outcome::Ok]) }
+}
+
+/// Whether the medians of the intervals became steady, over the whole intervals between warm-up and end. It needs ten
+/// intervals, so a trial of less than ten seconds is too short and gives `None`.
 fn steady(run: &Run) -> Option<bool> {
     // Beyond the window answers still come in, of fewer and fewer requests.
     let end = Nanos(run.head.measured_from.as_nanos() + run.window().as_nanos());
@@ -198,12 +202,37 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_of_few_requests_is_absent_and_says_how_many_it_takes() {
+    fn a_percentile_of_few_requests_is_absent_and_its_times_are_stored() {
         let measured = Measured::of(&slow(), Spent::default(), None);
         assert!(measured.figures.contains_key(&Metric::P50) && !measured.figures.contains_key(&Metric::P99));
-        let why = too_few(Metric::P99, measured.requests).unwrap();
-        assert_eq!(why, "p99 needs 10000 requests per trial, the largest trial has 300");
-        assert_eq!(too_few(Metric::P50, measured.requests), None);
-        assert_eq!(too_few(Metric::Goodput, 0), None);
+        assert_eq!(measured.times.unwrap().requests(), 300);
+        assert_eq!(measured.responses, Some(Counted { failed: 0, of: 300 }));
+    }
+
+    /// 900 answers of 1, 2, … us, and as many failures at once as are left of `planned`.
+    fn with_failures(planned: u64) -> BTreeMap<Metric, Figure> {
+        let mut ok = Histogram::new();
+        (1..=900).for_each(|micros| ok.record(Nanos::from_micros(micros)));
+        response_times(&ok, planned)
+    }
+
+    #[test]
+    fn a_fast_failure_improves_no_percentile_and_no_mean() {
+        let (clean, failing) = (with_failures(900), with_failures(1_800));
+        let p50 = |figures: &BTreeMap<Metric, Figure>| figures[&Metric::P50];
+        assert!((p50(&clean).value / 450e3 - 1.0).abs() < 0.002 && !p50(&clean).at_least);
+        // The 900th of 1,800 is the slowest success; the 901st failed.
+        assert!((p50(&failing).value / 900e3 - 1.0).abs() < 0.002 && !p50(&failing).at_least);
+        let more = with_failures(1_802);
+        assert!(p50(&more).at_least && (p50(&more).value - 900e3).abs() < 1.0, "{more:?}");
+        let mean = |figures: &BTreeMap<Metric, Figure>| figures[&Metric::Mean];
+        // (450.5 + 900) / 2 us at least.
+        assert!((mean(&failing).value - 675.25e3).abs() < 1.0 && mean(&failing).at_least);
+        assert!(!mean(&clean).at_least && !clean[&Metric::Max].at_least && failing[&Metric::Max].at_least);
+    }
+
+    #[test]
+    fn without_a_success_there_is_no_time() {
+        assert!(response_times(&Histogram::new(), 5_000).is_empty());
     }
 }

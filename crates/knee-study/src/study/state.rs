@@ -4,16 +4,24 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use knee_core::estimate::samples_needed;
 use knee_core::unit::Nanos;
 
 use super::calibration::Calibration;
 use super::lineup::Lineup;
 use super::trial::{Entry, Options, Trial};
-use crate::definition::{Definition, Variant, Workload};
+use crate::definition::{Definition, Load, Variant, Workload};
+use crate::metric::Metric;
 
 /// Longest trial of a quick study, and its longest warm-up.
 const MEASURE_QUICK: Nanos = Nanos::from_secs(2);
 const SETTLE_QUICK: Nanos = Nanos::from_secs(1);
+
+/// How many times the declared time a trial lasts at most.
+const LONGER_MAX: f64 = 6.0;
+
+/// Requests of a trial beyond those that are needed, as a factor: rates vary.
+const MARGIN_OF_PILOT: f64 = 1.2;
 
 /// A study under way.
 #[derive(Clone, Debug)]
@@ -30,6 +38,8 @@ pub struct Study {
     pub(super) entries: Vec<Entry>,
     /// Variants that no longer take part, each with the reason.
     pub(super) lost: BTreeMap<String, String>,
+    /// Claims that were changed after trials were run, and when the last session before that began.
+    pub(super) changed: BTreeMap<String, Nanos>,
 }
 
 impl Study {
@@ -95,11 +105,59 @@ impl Study {
         if self.options.quick { whole.min(SETTLE_QUICK) } else { whole }
     }
 
-    /// Measured time of a trial; scripts end by their own options.
+    /// Measured time of a trial; scripts end by their own options. The first block is the pilot: if a percentile that the
+    /// study asks for needs more requests than it had, later trials of the workload are longer.
     pub fn measure(&self, trial: &Trial) -> Nanos {
-        let own = self.workload_of(trial).and_then(|workload| workload.measure);
+        if trial.block == 0 { self.declared(&trial.workload) } else { self.measure_of(&trial.workload) }
+    }
+
+    /// Measured time of the trials of a workload after the pilot.
+    pub(super) fn measure_of(&self, workload: &str) -> Nanos {
+        self.lengthened(workload).unwrap_or_else(|| self.declared(workload))
+    }
+
+    fn declared(&self, workload: &str) -> Nanos {
+        let own = self.definition.workload(workload).and_then(|workload| workload.measure);
         let whole = own.unwrap_or(self.definition.design.measure);
         if self.options.quick { whole.min(MEASURE_QUICK) } else { whole }
+    }
+
+    /// The measured time that gives every variant enough requests, if that is more than was declared, and at most
+    /// [`LONGER_MAX`] times as much. Quick studies stay short, scripts end by their own options, and a comparison takes
+    /// the time that its caller knows.
+    pub(super) fn lengthened(&self, workload: &str) -> Option<Nanos> {
+        let request = matches!(self.definition.workload(workload)?.load, Load::Request(_));
+        if self.options.quick || !request {
+            return None;
+        }
+        let needed = self.requests_needed(workload)?.div_ceil(self.blocks.max(1) as u64);
+        let pilot = self.entries.iter().filter(|entry| entry.trial.block == 0 && entry.trial.workload == workload);
+        let fewest = pilot.filter_map(|entry| Some(entry.usable()?.requests)).min()?;
+        let factor = MARGIN_OF_PILOT * needed as f64 / fewest.max(1) as f64;
+        let declared = self.declared(workload);
+        let longer = declared.as_secs_f64() * factor.min(LONGER_MAX);
+        (factor > MARGIN_OF_PILOT).then(|| Nanos::from_secs_f64(longer.ceil()))
+    }
+
+    /// Requests of a variant over all blocks that the percentiles of the study and of its claims take.
+    fn requests_needed(&self, workload: &str) -> Option<u64> {
+        let claims = self.definition.claims.iter();
+        let claimed = claims.filter(|claim| claim.test.cells().iter().any(|cell| cell.workload == workload));
+        let metrics = self.definition.design.metrics.iter().copied();
+        let asked = metrics.chain(claimed.filter_map(|claim| claim.test.metric()));
+        asked.filter_map(Metric::quantile).map(samples_needed).max()
+    }
+
+    /// The claims whose tests were added or changed after trials were run, by name: when the last session before the
+    /// change began, since the Unix epoch.
+    pub const fn changed_claims(&self) -> &BTreeMap<String, Nanos> {
+        &self.changed
+    }
+
+    /// The same study with claims that were changed after trials were run.
+    #[must_use]
+    pub fn with_changed_claims(self, changed: BTreeMap<String, Nanos>) -> Self {
+        Self { changed, ..self }
     }
 
     pub(super) const fn can_extend(&self) -> bool {

@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
+use super::times::ResponseTimes;
 use crate::definition::Cell;
 use crate::metric::Metric;
+use crate::statistics::share::Counted;
 
 /// The caller's options of a study.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,6 +113,14 @@ pub struct Measured {
     pub figures: BTreeMap<Metric, Figure>,
     /// Requests measured.
     pub requests: u64,
+    /// Response times of its requests, for percentiles of several trials together; `None` in trials that an older
+    /// version stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<ResponseTimes>,
+    /// The responses, and how many of them are errors: those behind [`Metric::Errors`]. `None` in trials that an older
+    /// version stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub responses: Option<Counted>,
     /// Whether the measurement can be trusted.
     #[serde(alias = "state")]
     pub validity: Validity,
@@ -131,6 +141,14 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// The responses and the errors among them; for trials that an older version stored, from the share of errors.
+    pub(super) fn counted(&self) -> Counted {
+        self.responses.unwrap_or_else(|| {
+            let share = self.figures.get(&Metric::Errors).map_or(0.0, |share| share.value.clamp(0.0, 1.0));
+            Counted { failed: (share * self.requests as f64).round() as u64, of: self.requests }
+        })
+    }
+
     /// The messages of its warnings in one text.
     pub fn messages(&self) -> String {
         self.warnings.iter().map(|warning| warning.message.as_str()).collect::<Vec<_>>().join("; ")
@@ -241,6 +259,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether it is a valid measurement.
+    pub(super) fn is_valid(&self) -> bool {
+        self.usable().is_some_and(|measured| measured.validity == Validity::Valid)
+    }
+
     /// Its measurement, if usable.
     pub fn usable(&self) -> Option<&Measured> {
         match &self.result {

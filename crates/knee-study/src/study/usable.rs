@@ -52,24 +52,15 @@ impl<'a> UsableTrials<'a> {
         self.usable.get(&(block, cell.clone()))?.figures.get(&metric).copied()
     }
 
+    /// The trial of a cell in one block.
+    pub(super) fn trial(&self, block: usize, cell: &Cell) -> Option<&'a Measured> {
+        self.usable.get(&(block, cell.clone())).copied()
+    }
+
     /// A metric of a cell in every block that has it, in the order of the blocks.
     pub(super) fn figures(&self, cell: &Cell, metric: Metric) -> Vec<(usize, Figure)> {
         let here = self.usable.iter().filter(|((_, position), _)| position == cell);
         here.filter_map(|((block, _), measured)| Some((*block, *measured.figures.get(&metric)?))).collect()
-    }
-
-    /// Requests of a cell over all blocks.
-    pub(super) fn requests(&self, cell: &Cell) -> u64 {
-        self.usable
-            .iter()
-            .filter(|((_, position), _)| position == cell)
-            .map(|(_, measured)| measured.requests)
-            .sum()
-    }
-
-    /// Requests of the largest trial of a cell; 0 if none is usable.
-    pub(super) fn largest(&self, cell: &Cell) -> u64 {
-        self.of_cell(cell).map(|measured| measured.requests).max().unwrap_or(0)
     }
 
     /// Median, minimum and maximum figure of a cell, and whether any of them is a lower bound.

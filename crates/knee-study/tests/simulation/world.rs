@@ -1,25 +1,26 @@
 //! A world of which the truth is known: two services on one machine, and what studies of them conclude.
 //!
-//! Response times of one run follow each other (an autoregression on their logarithms), runs differ from each other,
-//! and the machine drifts. Shared by the test and by the example that runs the whole grid.
+//! Response times of one run follow each other (an autoregression on their logarithms), runs differ from each other, the
+//! machine drifts, some runs stall, and some requests fail. Studies go through the same code as real ones: only the
+//! trials are arithmetic.
 
-use knee_study::design;
+use std::collections::BTreeMap;
+
+use knee_core::validity::Validity;
+use knee_study::definition::Definition;
+use knee_study::metric::Metric;
 use knee_study::random::Random;
-use knee_study::statistics::paired::Paired;
-use knee_study::statistics::verdict::{self, Rule, Verdict};
-use knee_study::statistics::{holm, sign_flip};
-
-/// Requests of a round.
-const REQUESTS: usize = 300;
-
-/// Figures taken of a round: mean, median, 90th and 95th percentile.
-pub const METRICS: usize = 4;
+use knee_study::statistics::share::Counted;
+use knee_study::statistics::verdict::Verdict;
+use knee_study::study::{
+    Effect, Figure, Measured, MergedTimes, Options, Placement, ResponseTimes, Study, Trial, TrialResult,
+};
 
 /// Spread of the logarithm of a response time within a run.
 const SPREAD: f64 = 0.35;
 
-/// What counts as no difference.
-pub const MARGIN: f64 = 0.05;
+/// Metrics that are the same on both sides in every world.
+pub const UNTOUCHED: [Metric; 3] = [Metric::CpuPerRequest, Metric::StoreCpuPerRequest, Metric::Memory];
 
 /// The shape of the noise of single requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,99 +42,161 @@ pub struct World {
     pub drift: f64,
     /// Noise of single requests.
     pub tail: Tail,
+    /// Requests of a run.
+    pub requests: usize,
+    /// Share of the requests that fail, at once and fast.
+    pub errors: f64,
+    /// Spread of the share of errors between runs, relative to it: 0 where requests fail independently.
+    pub bursts: f64,
+    /// Share of the runs that stall: a tenth of the requests, each ten times as slow.
+    pub stalls: f64,
+    /// Share of the requests that are given up before they end.
+    pub censored: f64,
     /// Blocks of a study.
     pub blocks: usize,
+    /// Whether percentiles of single trials are compared instead of merged ones, as for trials of older versions.
+    pub per_trial: bool,
     /// Whether an undecided study goes on once for as many blocks again.
     pub extend: bool,
 }
 
-/// How studies of one world came out, as counts of all of them.
+/// A machine at its best.
+pub const CALM: World = World {
+    phi: 0.0,
+    run: 0.01,
+    drift: 0.0,
+    tail: Tail::Light,
+    requests: 300,
+    errors: 0.0,
+    bursts: 0.0,
+    stalls: 0.0,
+    censored: 0.0,
+    blocks: 10,
+    per_trial: false,
+    extend: false,
+};
+
+/// How the second service differs from the first.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Truth {
+    /// By how much its responses are slower, as a share.
+    pub slower: f64,
+    /// How much more of its requests fail, as a share of all.
+    pub errors: f64,
+}
+
+/// How studies of one world came out by one metric.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
-    /// Studies.
-    pub studies: usize,
-    /// Tests of single metrics that called the services different, over all metrics.
-    pub rejected: usize,
-    /// Studies in which any metric did after Holm's correction.
-    pub any: usize,
-    /// Intervals of the mean that held the truth. Only that of the mean response time: its truth is known.
-    pub covered: usize,
-    /// Studies that found the second service slower by the median alone.
-    pub found: usize,
-    /// Studies that found it faster by the median alone.
-    pub wrong_way: usize,
-    /// Verdicts of `same` by the median alone.
+    /// Studies with an estimate.
+    pub measured: usize,
+    /// Verdicts of a difference, whichever.
+    pub different: usize,
+    /// Verdicts of a difference in the true direction: slower, or more errors.
+    pub worse: usize,
+    /// Verdicts of `same`.
     pub same: usize,
-    /// Sum of the standard deviations of the differences of medians.
+    /// Intervals that hold the truth.
+    pub covered: usize,
+    /// Sum of the widths of the intervals, on the scale of the metric; of those that have two ends.
+    pub width: f64,
+    /// Sum of the minimum detectable effects, on the scale of the metric.
+    pub mde: f64,
+    /// Sum of the standard deviations of the blocks' contributions.
     pub deviation: f64,
-    /// Sum of blocks that were run.
+    /// Sum of the blocks.
     pub blocks: usize,
 }
 
-impl Outcome {
+/// How studies of one world came out.
+#[derive(Clone, Debug, Default)]
+pub struct Outcomes {
+    /// Studies.
+    pub studies: usize,
+    /// Studies in which any metric got a verdict of a difference.
+    pub any: usize,
+    /// By metric.
+    pub by: BTreeMap<Metric, Outcome>,
+}
+
+impl Outcomes {
     /// A count as a share of the studies.
     pub fn share(&self, count: usize) -> f64 {
-        count as f64 / self.studies as f64
+        count as f64 / self.studies.max(1) as f64
     }
 }
 
-/// Runs `studies` studies of a world, each once with every one of `slower`: by how much the second service is
-/// slower, as a share. Whatever the noise, a slower service only stretches it, so one run serves all.
-pub fn studies(world: &World, slower: &[f64], studies: usize, seed: u64) -> Vec<Outcome> {
-    let mut outcomes = vec![Outcome { studies, ..Outcome::default() }; slower.len()];
+/// Runs `studies` studies of a world by these metrics.
+pub fn studies(world: &World, truth: Truth, metrics: &[Metric], studies: usize, seed: u64) -> Outcomes {
+    let mut outcomes = Outcomes { studies, ..Outcomes::default() };
     for study in 0..studies {
         let seed = seed.wrapping_mul(1_000_003).wrapping_add(study as u64);
-        let mut machine = Machine { random: Random::new(seed), level: 0.0, spare: None };
-        let blocks = if world.extend { 2 * world.blocks } else { world.blocks };
-        let noise = machine.blocks(world, seed, blocks);
-        for (slower, outcome) in slower.iter().zip(&mut outcomes) {
-            one(world, seed, &noise, slower.ln_1p(), outcome);
+        let effects = one(world, truth, metrics, seed);
+        outcomes.any += usize::from(effects.iter().any(|effect| effect.verdict.is_difference()));
+        for effect in &effects {
+            outcomes.by.entry(effect.metric).or_default().add(effect, truth);
         }
     }
     outcomes
 }
 
-/// One study with the difference `truth` on top of its noise.
-fn one(world: &World, seed: u64, noise: &[Vec<f64>; METRICS], truth: f64, outcome: &mut Outcome) {
-    let alpha = if world.extend { verdict::ALPHA_OF_TWO } else { verdict::ALPHA };
-    let rule = Rule { alpha, margin: MARGIN.ln_1p(), large_only: false, more_is_better: false };
-    let look = |blocks: usize| {
-        let differences =
-            noise.each_ref().map(|noise| noise[..blocks].iter().map(|noise| noise + truth).collect());
-        judge(&differences, &rule, seed)
-    };
-    let (mut blocks, mut judged) = (world.blocks, look(world.blocks));
-    if world.extend && judged.iter().any(|(_, _, verdict)| *verdict == Verdict::Undecided) {
-        blocks *= 2;
-        judged = look(blocks);
+impl Outcome {
+    fn add(&mut self, effect: &Effect, truth: Truth) {
+        let Some(change) = effect.change else { return };
+        let metric = effect.metric;
+        let scaled = |change: f64| if metric == Metric::Errors { change } else { change.ln_1p() };
+        let true_value = match metric {
+            Metric::Errors => truth.errors,
+            Metric::Goodput => -truth.slower.ln_1p(),
+            _ => truth.slower.ln_1p(),
+        };
+        let low = change.low.map_or(f64::NEG_INFINITY, scaled);
+        let high = change.high.map_or(f64::INFINITY, scaled);
+        self.measured += 1;
+        self.different += usize::from(effect.verdict.is_difference());
+        self.worse += usize::from(effect.verdict == Verdict::Worse);
+        self.same += usize::from(effect.verdict == Verdict::Same);
+        self.covered += usize::from(low <= true_value && true_value <= high);
+        self.width += if (high - low).is_finite() { high - low } else { 0.0 };
+        self.mde += effect.mde.map_or(0.0, scaled);
+        self.deviation += effect.deviation;
+        self.blocks += effect.n_blocks;
     }
-    outcome.blocks += blocks;
-    outcome.rejected +=
-        judged.iter().filter(|(paired, p, _)| *p < alpha && paired.interval(alpha).excludes(0.0)).count();
-    outcome.any += usize::from(judged.iter().any(|(_, _, v)| matches!(v, Verdict::Faster | Verdict::Slower)));
-    // The truth of the mean is the ratio alone: both sides have the same noise.
-    outcome.covered += usize::from(judged[0].0.interval(verdict::ALPHA).holds(truth));
-    // One metric alone, as a study with one metric would have it.
-    let (median, p, _) = &judged[1];
-    outcome.deviation += median.deviation();
-    match verdict::read(median, *p, &rule) {
-        Verdict::Slower => outcome.found += 1,
-        Verdict::Faster => outcome.wrong_way += 1,
-        Verdict::Same => outcome.same += 1,
-        Verdict::Undecided => {}
+
+    /// The share of the intervals that hold the truth.
+    pub fn coverage(&self) -> f64 {
+        self.covered as f64 / self.measured.max(1) as f64
+    }
+
+    /// The mean width of the intervals.
+    pub fn mean_width(&self) -> f64 {
+        self.width / self.measured.max(1) as f64
     }
 }
 
-/// Each metric with its p before, and its verdict after Holm's correction.
-fn judge(differences: &[Vec<f64>; METRICS], rule: &Rule, seed: u64) -> Vec<(Paired, f64, Verdict)> {
-    let p: Vec<f64> = differences.iter().map(|differences| sign_flip::p_value(differences, seed)).collect();
-    let adjusted = holm::adjust(&p);
-    let each = differences.iter().zip(p).zip(adjusted).filter_map(|((differences, p), adjusted)| {
-        let paired = Paired::new(differences.clone())?;
-        let verdict = verdict::read(&paired, adjusted, rule);
-        Some((paired, p, verdict))
-    });
-    each.collect()
+/// The effects of one study.
+fn one(world: &World, truth: Truth, metrics: &[Metric], seed: u64) -> Vec<Effect> {
+    let mut study = Study::new(definition(world, metrics, seed), Options::default(), None).unwrap();
+    let mut machine = Machine { random: Random::new(seed), level: 0.0, spare: None };
+    while let Some(trial) = study.next() {
+        let result = machine.trial(world, truth, &trial);
+        study.record_result(&trial, result).unwrap();
+    }
+    study.conclude().effects
+}
+
+fn definition(world: &World, metrics: &[Metric], seed: u64) -> Definition {
+    let names: Vec<String> = metrics.iter().map(|metric| format!("\"{metric}\"")).collect();
+    let (metrics, extend, blocks) = (names.join(", "), world.extend, world.blocks.max(8));
+    let text = format!(
+        "title = \"a world\"\n[service.main]\naddress = \"http://127.0.0.1:1\"\n[switches.side]\ndefault = \"a\"\nenv = \"SIDE\"\n\
+         [variants.a]\n[variants.b]\nextends = \"a\"\nswitches = {{ side = \"b\" }}\n[workloads.load]\npath = \"/\"\n\
+         [design]\nkind = \"pairs\"\nblocks = {blocks}\nmetrics = [{metrics}]\nextend = {extend}\nseed = {}\n",
+        seed >> 1
+    );
+    let mut definition = Definition::read(&text, "study.toml", &|_| true).unwrap();
+    definition.design.blocks = world.blocks;
+    definition
 }
 
 /// The machine that everything runs on.
@@ -145,39 +208,57 @@ struct Machine {
 }
 
 impl Machine {
-    /// Differences of two identical services, by metric and block.
-    fn blocks(&mut self, world: &World, seed: u64, blocks: usize) -> [Vec<f64>; METRICS] {
-        let mut differences: [Vec<f64>; METRICS] = Default::default();
-        for block in 0..blocks {
-            let mut figures = [[0.0; METRICS]; 2];
-            for variant in design::order(seed, block, 2) {
-                figures[variant] = self.round(world);
-            }
-            for metric in 0..METRICS {
-                differences[metric].push((figures[1][metric] / figures[0][metric]).ln());
+    /// What a trial measures.
+    fn trial(&mut self, world: &World, truth: Truth, trial: &Trial) -> TrialResult {
+        let (slower, more) = if trial.variant == "b" { (truth.slower, truth.errors) } else { (0.0, 0.0) };
+        self.level += world.drift * self.normal();
+        let stalls = self.random.fraction() < world.stalls;
+        let stalled = if stalls { 10.0 } else { 1.0 };
+        let level = (self.level + world.run * self.normal()).exp() * (1.0 + slower) * 1e6 * stalled;
+        let requests = if stalls { world.requests / 10 } else { world.requests };
+        let burst = (world.bursts * self.normal() - world.bursts * world.bursts / 2.0).exp();
+        let share = ((world.errors + more) * burst).min(1.0);
+        let times = self.times(world, level, requests);
+        let (mut ok, mut failed, mut given_up) = (Vec::with_capacity(requests), 0, 0);
+        for time in times {
+            let chance = self.random.fraction();
+            if chance < share {
+                failed += 1;
+            } else if chance > 1.0 - world.censored {
+                given_up += 1;
+            } else {
+                ok.push(time);
             }
         }
-        differences
+        let mut measured = measured(&ok, failed, given_up);
+        if world.per_trial {
+            let times = measured.times.take().unwrap();
+            let merged = MergedTimes::of([&times]);
+            for metric in [Metric::P50, Metric::P95, Metric::P99] {
+                measured.figures.extend(merged.quantile(metric.quantile().unwrap()).map(|figure| (metric, figure)));
+            }
+        }
+        // Metrics that the truth does not touch.
+        for metric in UNTOUCHED {
+            measured.figures.insert(metric, Figure::from(1e5 * (0.05 * self.normal()).exp()));
+        }
+        TrialResult::Measured(measured)
     }
 
-    /// One half-round: mean, median, p90 and p95 of its response times.
-    fn round(&mut self, world: &World) -> [f64; METRICS] {
-        self.level += world.drift * self.normal();
-        let baseline = (self.level + world.run * self.normal()).exp();
+    /// Response times in nanoseconds.
+    fn times(&mut self, world: &World, level: f64, requests: usize) -> Vec<f64> {
         let innovation = SPREAD * (1.0 - world.phi * world.phi).sqrt();
         let mut state = SPREAD * self.normal();
-        let mut times: Vec<f64> = Vec::with_capacity(REQUESTS);
-        for _ in 0..REQUESTS {
-            state = world.phi * state + innovation * self.normal();
-            let mut time = baseline * state.exp();
-            if world.tail == Tail::Pareto && self.random.fraction() < 0.02 {
-                time += baseline * self.random.fraction().powf(-1.0 / 2.1);
-            }
-            times.push(time);
-        }
-        times.sort_unstable_by(f64::total_cmp);
-        let at = |share: f64| times[((share * REQUESTS as f64).ceil() as usize).clamp(1, REQUESTS) - 1];
-        [times.iter().sum::<f64>() / REQUESTS as f64, at(0.5), at(0.9), at(0.95)]
+        (0..requests)
+            .map(|_| {
+                state = world.phi * state + innovation * self.normal();
+                let mut time = level * state.exp();
+                if world.tail == Tail::Pareto && self.random.fraction() < 0.02 {
+                    time += level * self.random.fraction().powf(-1.0 / 2.1);
+                }
+                time
+            })
+            .collect()
     }
 
     /// Both values of Box and Muller, one after the other.
@@ -189,5 +270,29 @@ impl Machine {
         let (sine, cosine) = (std::f64::consts::TAU * self.random.fraction()).sin_cos();
         self.spare = Some(radius * sine);
         radius * cosine
+    }
+}
+
+fn measured(ok: &[f64], failed: u64, given_up: u64) -> Measured {
+    let requests = ok.len() as u64 + failed + given_up;
+    let responses = Counted { failed, of: ok.len() as u64 + failed };
+    let mut figures = BTreeMap::from([(Metric::Errors, Figure::from(responses.share()))]);
+    let mean = ok.iter().sum::<f64>() / ok.len().max(1) as f64;
+    if !ok.is_empty() {
+        // Users who do not pause.
+        figures.insert(Metric::Goodput, Figure::from(1e9 / mean));
+        figures.insert(Metric::Mean, Figure { value: mean, at_least: failed + given_up > 0 });
+    }
+    Measured {
+        figures,
+        requests,
+        times: Some(ResponseTimes::of_values(ok, failed + given_up)),
+        responses: Some(responses),
+        validity: Validity::Valid,
+        warnings: Vec::new(),
+        steady: None,
+        kept_up: None,
+        record: None,
+        placement: Placement::default(),
     }
 }

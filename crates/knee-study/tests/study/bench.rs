@@ -98,6 +98,8 @@ pub fn result(figures: &[(Metric, f64)]) -> TrialResult {
         warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
+        times: None,
+        responses: None,
         record: None,
         placement: Placement::default(),
     })

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use knee_study::definition::Variant;
+use knee_core::validity::Validity;
+use knee_study::definition::{Definition, Variant};
 use knee_study::metric::Metric;
+use knee_study::statistics::share::Counted;
 use knee_study::statistics::verdict::Verdict;
+use knee_study::estimand::{Contrast, Missing};
 use knee_study::study::{
-    Calibration, ClaimVerdict, Conclusion, Effect, GrowthClass, Options, Refusal, Relation, Study,
-    TrialResult,
+    Absence, Basis, Calibration, ClaimVerdict, Conclusion, Effect, GrowthClass, Options, Reason, Refusal,
+    Relation, ResponseTimes, Study, TrialResult,
 };
 
-use crate::bench::{around, definition, invalid, result, run, study, study_with};
+use crate::bench::{HEAD, around, definition, invalid, result, run, study, study_with};
 
 const LADDER: &str = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\", \"goodput\", \"errors\"]\n";
 
@@ -32,14 +35,14 @@ fn effect<'a>(conclusion: &'a Conclusion, from: &str, to: &str, metric: Metric) 
 fn a_ladder_tells_the_step_that_helped_from_the_one_that_did_not() {
     let conclusion = run(study(LADDER), |trial, variant, _| around(trial, planted(variant), 0.015));
     let step = effect(&conclusion, "stock", "fine", Metric::P50);
-    assert_eq!((step.verdict, &step.relation), (Verdict::Faster, &Relation::Step));
+    assert_eq!((step.verdict, &step.relation), (Verdict::Better, &Relation::Step));
     let change = step.change.unwrap();
     assert!(change.low.unwrap() < -0.2 && -0.2 < change.high.unwrap(), "{change:?}");
-    assert_eq!(effect(&conclusion, "stock", "fine", Metric::Goodput).verdict, Verdict::Faster, "more of it");
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::Goodput).verdict, Verdict::Better, "more of it");
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::Errors).verdict, Verdict::Same);
     assert_eq!(effect(&conclusion, "fine", "cached", Metric::P50).verdict, Verdict::Same);
     let since = effect(&conclusion, "stock", "cached", Metric::P50);
-    assert_eq!((since.verdict, &since.relation), (Verdict::Faster, &Relation::SinceFirst));
+    assert_eq!((since.verdict, &since.relation), (Verdict::Better, &Relation::SinceFirst));
 }
 
 #[test]
@@ -59,7 +62,7 @@ fn one_block_that_moves_the_verdict_is_named() {
     });
     let step = effect(&conclusion, "stock", "fine", Metric::P50);
     assert_eq!(step.moved_by, [6]);
-    assert!(step.notes.iter().any(|note| note == "without block 7 the verdict changes"), "{:?}", step.notes);
+    assert!(step.reasons.contains(&Reason::DependsOn { blocks: vec![6] }), "{:?}", step.reasons);
 }
 
 #[test]
@@ -78,26 +81,54 @@ fn an_ablation_says_what_each_switch_is_worth_alone_and_at_the_end() {
         let effect = effect(&conclusion, from, to, Metric::P50);
         (effect.verdict, effect.relation.clone())
     };
-    assert_eq!(verdict("stock", "cached"), (Verdict::Faster, Relation::Whole));
-    assert_eq!(verdict("stock", "stock + cache"), (Verdict::Faster, Relation::Added("cache".to_owned())));
+    assert_eq!(verdict("stock", "cached"), (Verdict::Better, Relation::Whole));
+    assert_eq!(verdict("stock", "stock + cache"), (Verdict::Better, Relation::Added("cache".to_owned())));
     assert_eq!(verdict("cached - cache", "cached"), (Verdict::Same, Relation::Removed("cache".to_owned())));
-    assert_eq!(verdict("cached - lock", "cached"), (Verdict::Faster, Relation::Removed("lock".to_owned())));
+    assert_eq!(verdict("cached - lock", "cached"), (Verdict::Better, Relation::Removed("lock".to_owned())));
 }
 
 #[test]
-fn a_quick_study_tells_large_changes_only() {
-    let quick = |millis: f64| {
+fn a_quick_study_says_what_it_found_and_calls_nothing_the_same_that_it_cannot_exclude() {
+    let quick = |millis: f64, spread: f64| {
         let options = Options { quick: true, ..Options::default() };
         let conclusion = run(study_with(LADDER, options, None), |trial, variant, _| {
-            around(trial, if variant.switches["lock"] == "fine" { millis } else { 10.0 }, 0.015)
+            around(trial, if variant.switches["lock"] == "fine" { millis } else { 10.0 }, spread)
         });
         assert_eq!(conclusion.blocks, 6);
-        assert!(conclusion.notes.iter().any(|note| note.starts_with("quick study: detects only changes")));
-        effect(&conclusion, "stock", "fine", Metric::P50).verdict
+        effect(&conclusion, "stock", "fine", Metric::P50).clone()
     };
-    assert_eq!(quick(5.0), Verdict::Faster);
-    assert_eq!(quick(9.0), Verdict::Same, "10 % is no large change");
-    assert_eq!(quick(8.0), Verdict::Undecided, "about at the limit");
+    assert_eq!(quick(5.0, 0.015).verdict, Verdict::Better);
+    assert_eq!(quick(9.0, 0.01).verdict, Verdict::Better, "10 % is certain, and is said");
+    let open = quick(10.0, 0.06);
+    assert_eq!(open.verdict, Verdict::Undecided);
+    assert!(open.reasons.contains(&Reason::NotLarge { change: 0.25 }), "{:?}", open.reasons);
+}
+
+#[test]
+fn a_quick_study_answers_a_claim_as_it_answers_the_comparison() {
+    let claims = r#"
+[claims.same]
+text = "the cache does nothing"
+workload = "list"
+metric = "p50"
+variant = "cached"
+against = "fine"
+expect = "same"
+
+[claims.faster]
+text = "the cache helps"
+workload = "list"
+metric = "p50"
+variant = "cached"
+against = "fine"
+expect = "faster"
+"#;
+    let options = Options { quick: true, ..Options::default() };
+    let study = study_with(&format!("{LADDER}{claims}"), options, None);
+    let conclusion = run(study, |trial, variant, _| around(trial, planted(variant), 0.005));
+    assert_eq!(effect(&conclusion, "fine", "cached", Metric::P50).verdict, Verdict::Same);
+    let found: Vec<_> = conclusion.claims.iter().map(|claim| claim.verdict).collect();
+    assert_eq!(found, [ClaimVerdict::Confirmed, ClaimVerdict::Refuted]);
 }
 
 /// One claim of every kind.
@@ -157,6 +188,39 @@ workload = "create"
 metric = "p50"
 variant = "fine"
 below = "5ms"
+testable = "the work is a sleep of fixed length"
+
+[claims.machine]
+text = "it answered in 5 ms"
+workload = "create"
+metric = "p50"
+variant = "fine"
+below = "5ms"
+
+[claims.goal]
+text = "it answers in 20 ms here"
+goal = true
+workload = "create"
+metric = "p50"
+variant = "fine"
+below = "20ms"
+
+[claims.about]
+text = "a fine lock saves a fifth"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+change = "-20%"
+
+[claims.half]
+text = "a fine lock halves the time"
+workload = "list"
+metric = "p50"
+variant = "fine"
+against = "stock"
+change = "0.5x"
+within = "20%"
 
 [claims.elsewhere]
 text = "the runtime did it"
@@ -176,6 +240,10 @@ fn every_kind_of_claim_comes_out_as_it_should() {
         ("same", ClaimVerdict::Confirmed),
         ("clean", ClaimVerdict::Confirmed),
         ("bound", ClaimVerdict::Refuted),
+        ("machine", ClaimVerdict::Untestable),
+        ("goal", ClaimVerdict::Confirmed),
+        ("about", ClaimVerdict::Confirmed),
+        ("half", ClaimVerdict::Refuted),
         ("elsewhere", ClaimVerdict::Untestable),
     ];
     assert_eq!(found, expected, "{:#?}", conclusion.claims);
@@ -192,13 +260,13 @@ fn a_claim_of_a_tenfold_change_is_decided_where_it_is_open_whether_there_is_any_
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Undecided);
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Refuted, "{claim:?}");
-    assert!(claim.why.ends_with(" blocks); claimed: 10×"), "{}", claim.why);
+    assert!(matches!(claim.basis, Basis::Change { blocks_needed: None, .. }), "{claim:?}");
 }
 
 #[test]
 fn a_claim_of_no_errors_needs_enough_requests() {
     let claim = "\n[claims.clean]\ntext = \"none\"\nworkload = \"list\"\nmetric = \"errors\"\nvariant = \"fine\"\nbelow = \"0.001%\"\n";
-    // None of 100,000: with 95 % fewer than 3 in 100,000, and not fewer than 1 in 100,000.
+    // None of 100,000: with 97.5 % fewer than 3.7 in 100,000, and not fewer than 1 in 100,000.
     let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, _, _| around(trial, 10.0, 0.01));
     assert_eq!(conclusion.claims[0].verdict, ClaimVerdict::Undecided, "{:?}", conclusion.claims[0]);
 }
@@ -294,7 +362,7 @@ fn identical_variants_are_rarely_called_different_all_the_way_through() {
     let wrong = (0..studies).filter(|seed| {
         let rest = format!("[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p50\"]\nseed = {seed}\n");
         let conclusion = run(study(&rest), |trial, _, _| around(trial, 10.0, 0.03));
-        matches!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Faster | Verdict::Slower)
+        matches!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Better | Verdict::Worse)
     });
     // 5 % of 200 with three standard deviations: 10 + 9.
     let wrong = wrong.count();
@@ -308,8 +376,9 @@ fn an_a_a_on_request_runs_the_base_twice_and_decides_nothing_else() {
     });
     let twin = effect(&conclusion, "stock", "stock again", Metric::P50);
     assert_eq!(twin.relation, Relation::Aa);
-    assert!(!matches!(twin.verdict, Verdict::Faster | Verdict::Slower));
-    assert!(conclusion.notes.iter().any(|note| note.starts_with("A/A test: different in 0 of")));
+    assert!(!matches!(twin.verdict, Verdict::Better | Verdict::Worse));
+    assert!(twin.inert && !twin.primary);
+    assert_eq!((conclusion.controls.comparisons, conclusion.controls.different), (2, 0), "one per workload");
 }
 
 #[test]
@@ -318,18 +387,23 @@ fn a_metric_that_no_trial_has_is_said_to_be_missing() {
     let conclusion = run(study(rest), |trial, _, _| result(&[(Metric::P50, 1e6 + trial.number as f64)]));
     let missing = effect(&conclusion, "stock", "fine", Metric::P99);
     assert_eq!((missing.n_blocks, missing.verdict), (0, Verdict::Undecided));
-    assert_eq!(missing.notes, ["no block measured both sides"]);
+    assert_eq!(missing.missing, Some(Missing::NoBlock));
     assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Same);
 }
 
 #[test]
 fn a_claim_on_a_percentile_that_trials_are_too_short_for_says_so() {
     let rest = "[design]\nkind = \"ladder\"\nmetrics = [\"p50\"]\n
-[claims.tail]\ntext = \"a short tail\"\nvariant = \"fine\"\nworkload = \"list\"\nmetric = \"p99.9\"\nbelow = \"1s\"\n";
+[claims.tail]\ntext = \"a short tail\"\nvariant = \"fine\"\nworkload = \"list\"\nmetric = \"p99.9\"\nbelow = \"1s\"\ngoal = true\n";
     let conclusion = run(study(rest), |trial, _, _| result(&[(Metric::P50, 1e6 + trial.number as f64)]));
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Undecided);
-    assert_eq!(claim.why, "fine, list: p99.9 needs 100000 requests per trial, the largest trial has 10000");
+    // 10 blocks of 10,000 requests, in which single trials are all that is known.
+    let Basis::Missing { missing: Missing::TooFew { requests, needed, measure }, .. } = claim.basis else {
+        panic!("{claim:?}")
+    };
+    assert_eq!((requests, needed), (100_000, 1_000_000));
+    assert!(measure.is_some_and(|measure| measure.as_secs_f64() > 49.0), "{measure:?}");
 }
 
 #[test]
@@ -342,7 +416,7 @@ fn a_conclusion_can_be_drawn_at_any_time_and_stored() {
         study.record_result(&trial, around(&trial, 10.0, 0.01)).unwrap();
     }
     let conclusion = study.conclude();
-    assert_eq!(conclusion.notes[0], "unfinished: 53 trials left; the results can change");
+    assert_eq!(conclusion.left, 53);
     let stored = serde_json::to_string(&conclusion).unwrap();
     assert_eq!(serde_json::from_str::<Conclusion>(&stored).unwrap().effects.len(), conclusion.effects.len());
 }
@@ -356,6 +430,7 @@ variant = "stock"
 workload = "list"
 metric = "p50"
 below = "20ms"
+goal = true
 
 [claims.change]
 text = "fine locks are faster"
@@ -370,21 +445,25 @@ expect = "faster"
     let conclusion = run(study_with(&text, options, None), |_, variant, _| {
         result(&[(Metric::P50, planted(variant) * 1e6), (Metric::Goodput, 100.0)])
     });
-    let why: Vec<&str> = conclusion.claims.iter().map(|claim| claim.why.as_str()).collect();
-    assert_eq!(why[0], "p50, stock, list: 10.0 ms (1 block); a verdict needs 2");
-    // 2 metrics at 5 %: 2 * 2/2^7 = 0.031, and 0.063 with a block less.
-    assert!(why[1].ends_with("(1 block), undecided; a verdict needs 7 blocks"), "{}", why[1]);
-    assert!(!why[1].contains('?'), "{}", why[1]);
+    let [bound, change] = &conclusion.claims[..] else { panic!() };
+    assert!(matches!(bound.basis, Basis::Level { n_blocks: 1, level, .. } if level.low.is_none()), "{bound:?}");
+    assert!(matches!(change.basis, Basis::Change { n_blocks: 1, change, .. } if change.low.is_none()));
     assert!(conclusion.claims.iter().all(|claim| claim.verdict == ClaimVerdict::Undecided));
+    // 2 / 2^6 is below 0.05, and 2 / 2^5 is not.
+    let step = effect(&conclusion, "stock", "fine", Metric::P50);
+    assert!(step.reasons.contains(&Reason::TooFewBlocks { needed: 6 }), "{:?}", step.reasons);
 }
 
 #[test]
 fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
-    let claim = "\n[claims.C]\ntext = \"quick\"\nvariant = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"20ms\"\n";
+    let claim = "\n[claims.C]\ntext = \"quick\"\nvariant = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\nbelow = \"20ms\"\ngoal = true\n";
     let options = Options { blocks: Some(1), ..Options::default() };
     let study = study_with(&format!("{LADDER}{claim}"), options, None);
     let conclusion = run(study, |_, _, _| invalid("the generator was late"));
-    assert_eq!(conclusion.claims[0].why, "stock, list: 2 trials, none usable: the generator was late");
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Open);
+    let absence = Absence::NoneUsable { trials: 2, why: "the generator was late".to_owned() };
+    assert!(matches!(&claim.basis, Basis::NoValidTrial { absence: found, .. } if *found == absence), "{claim:?}");
 }
 
 #[test]
@@ -408,4 +487,182 @@ fn the_cpus_bound_the_throughput_of_a_variant_and_a_study_says_how_close_it_gets
     // 2 CPUs / 200 us = 10,000 a second, of which 5,000 ended.
     assert!((bound.limit - 10_000.0).abs() < 1e-6 && (bound.reached - 0.5).abs() < 1e-9, "{bound:?}");
     assert_eq!((bound.by.len(), bound.cpus, bound.n_blocks), (3, 2, 10));
+}
+
+/// A valid trial with these response times in milliseconds, and this many requests that failed at once.
+fn with_times(millis: &[f64], failed: u64) -> TrialResult {
+    let nanos: Vec<f64> = millis.iter().map(|millis| millis * 1e6).collect();
+    let greatest = nanos.iter().copied().fold(0.0, f64::max);
+    let TrialResult::Measured(mut measured) = result(&[(Metric::Max, greatest)]) else { panic!() };
+    measured.requests = nanos.len() as u64 + failed;
+    measured.times = Some(ResponseTimes::of_values(&nanos, failed));
+    TrialResult::Measured(measured)
+}
+
+const PERCENTILES: &str = "[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p95\"]\nblocks = 8\n";
+
+#[test]
+fn a_slow_trial_with_few_requests_stays_in_the_percentile_of_its_variant() {
+    let conclusion = run(study(PERCENTILES), |trial, variant, _| {
+        // Users who wait: where each response takes ten times as long, there are a tenth of the requests.
+        let slow = variant.name == "fine" && trial.block % 2 == 0;
+        let (requests, level) = if slow { (60, 100.0) } else { (600, 10.0) };
+        let times: Vec<f64> =
+            (0..requests).map(|request| level * (1.0 + 0.5 * f64::from(request) / f64::from(requests))).collect();
+        with_times(&times, 0)
+    });
+    let found = effect(&conclusion, "stock", "fine", Metric::P95);
+    assert_eq!((found.n_blocks, found.contrast), (8, Some(Contrast::Merged)), "{found:?}");
+    // 240 of 2,640 requests of `fine` take 100 ms or more: its p95 is among them, and no trial alone has enough.
+    assert!(found.change.unwrap().estimate > 5.0, "{found:?}");
+    assert_ne!(found.verdict, Verdict::Better);
+}
+
+#[test]
+fn a_percentile_that_all_trials_together_are_too_short_for_says_which_length_would_do() {
+    let conclusion = run(study(PERCENTILES), |_, _, _| with_times(&[10.0; 100], 0));
+    let found = effect(&conclusion, "stock", "fine", Metric::P95);
+    let Some(Missing::TooFew { requests: 800, needed: 2_000, measure: Some(measure) }) = found.missing else {
+        panic!("{found:?}")
+    };
+    assert!(measure.as_secs_f64() >= 5.0 * 2.5, "{measure}");
+    assert_eq!(found.verdict, Verdict::Undecided);
+}
+
+#[test]
+fn trials_get_longer_after_the_first_block_if_a_percentile_needs_it() {
+    let mut study = study(PERCENTILES);
+    let mut lengths = Vec::new();
+    while let Some(trial) = study.next() {
+        lengths.push((trial.block, study.measure(&trial).as_secs_f64()));
+        study.record_result(&trial, with_times(&[10.0; 100], 0)).unwrap();
+    }
+    // 2,000 requests over 8 blocks are 250 per trial: three times 5 s with a fifth to spare.
+    let expected = |block: usize| if block == 0 { 5.0 } else { 15.0 };
+    assert!(lengths.iter().all(|(block, seconds)| (seconds - expected(*block)).abs() < 0.1), "{lengths:?}");
+    assert_eq!(study.conclude().lengthened.len(), 2, "both workloads");
+}
+
+#[test]
+fn a_lower_bound_decides_only_what_it_can() {
+    // Half of the requests of `fine` fail: its p95 is above every success.
+    let against = |stock: f64| {
+        let conclusion = run(study(PERCENTILES), |_, variant, _| {
+            if variant.name == "fine" { with_times(&[20.0; 500], 500) } else { with_times(&[stock; 1_000], 0) }
+        });
+        effect(&conclusion, "stock", "fine", Metric::P95).verdict
+    };
+    assert_eq!(against(10.0), Verdict::Worse, "20 ms or more are more than 10 ms");
+    assert_eq!(against(40.0), Verdict::Undecided, "20 ms or more can be less or more than 40 ms");
+}
+
+const SLOWEST: &str = "\n[claims.all]\ntext = \"no request takes more than 250 ms\"\nvariant = \"fine\"\nworkload = \"list\"\n\
+                       metric = \"max\"\nbelow = \"250ms\"\ngoal = true\n";
+
+#[test]
+fn one_request_above_a_limit_refutes_that_there_is_none() {
+    let with = |slowest: f64, failed: u64| {
+        let study = study(&format!("{PERCENTILES}{SLOWEST}"));
+        let conclusion = run(study, |trial, _, _| {
+            let mut times = vec![16.0; 1_000];
+            if trial.block == 3 {
+                times.push(slowest);
+            }
+            with_times(&times, if trial.block == 5 { failed } else { 0 })
+        });
+        let claim = conclusion.claims[0].clone();
+        let Basis::Counted { above, of, at_most, .. } = claim.basis else { panic!("{claim:?}") };
+        (claim.verdict, above, of, at_most)
+    };
+    let (verdict, above, of, at_most) = with(249.9, 0);
+    assert_eq!((verdict, above, of), (ClaimVerdict::Confirmed, 0, 8_001));
+    assert!((at_most - 3.0 / 8_001.0).abs() < 1e-6, "the rule of three: {at_most}");
+    assert_eq!(with(300.0, 0).1, 1);
+    assert_eq!(with(300.0, 0).0, ClaimVerdict::Refuted);
+    assert_eq!(with(249.9, 2).0, ClaimVerdict::Refuted, "a request that failed did not end in time");
+}
+
+#[test]
+fn a_claim_is_open_where_every_trial_of_a_variant_is_suspect() {
+    let claim = "\n[claims.C]\ntext = \"faster\"\nvariant = \"fine\"\nagainst = \"stock\"\nworkload = \"list\"\nmetric = \"p50\"\n\
+                 expect = \"faster\"\n";
+    let conclusion = run(study(&format!("{LADDER}{claim}")), |trial, variant, _| {
+        let TrialResult::Measured(mut measured) = around(trial, planted(variant), 0.01) else { panic!() };
+        if variant.name == "fine" {
+            measured.validity = Validity::Suspect;
+        }
+        TrialResult::Measured(measured)
+    });
+    assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Better, "the effect is shown");
+    let claim = &conclusion.claims[0];
+    assert_eq!(claim.verdict, ClaimVerdict::Open);
+    let Basis::NoValidTrial { cell, absence: Absence::AllSuspect { trials: 10 } } = &claim.basis else {
+        panic!("{claim:?}")
+    };
+    assert_eq!(cell.variant, "fine");
+}
+
+#[test]
+fn a_switch_that_does_not_affect_a_workload_is_a_negative_control_there() {
+    let text = HEAD.replace("default = \"coarse\"", "default = \"coarse\"\naffects = [\"create\"]");
+    let definition = Definition::read(&format!("{text}{LADDER}"), "study.toml", &|_| true).unwrap();
+    let study = Study::new(definition, Options::default(), None).unwrap();
+    // A machine that favours `fine` even where it is the same service.
+    let conclusion = run(study, |trial, variant, _| around(trial, planted(variant), 0.01));
+    let of = |workload: &str| {
+        let mut effects = conclusion.effects.iter();
+        effects.find(|e| e.to.variant == "fine" && e.to.workload == workload && e.metric == Metric::P50).unwrap()
+    };
+    assert!(of("list").inert && !of("list").primary && !of("create").inert);
+    assert_eq!((conclusion.controls.comparisons, conclusion.controls.different), (1, 1), "its false verdict counts");
+}
+
+#[test]
+fn the_primary_comparisons_of_a_study_are_corrected_together() {
+    let conclusion = run(study(LADDER), |trial, variant, _| around(trial, planted(variant), 0.02));
+    let primary: Vec<_> = conclusion.effects.iter().filter(|effect| effect.primary).collect();
+    // Two steps and one since the first, under two workloads, by the first metric.
+    assert_eq!(primary.len(), 6);
+    assert!(primary.iter().all(|effect| effect.metric == Metric::P50 && effect.tests == 6), "{primary:#?}");
+    let goodput = effect(&conclusion, "stock", "fine", Metric::Goodput);
+    assert_eq!((goodput.primary, goodput.tests), (false, 3));
+}
+
+#[test]
+fn the_headline_is_the_step_that_changed_most_and_not_the_last_variant() {
+    let text = format!("{LADDER}order = [\"stock\", \"fine\", \"cached\"]\n");
+    // The fine lock does all of it, the cache nothing.
+    let conclusion = run(study(&text), |trial, variant, _| around(trial, planted(variant) / 4.0 * 2.0, 0.01));
+    let first = &conclusion.effects[conclusion.headline.decided[0]];
+    assert_eq!((first.from.variant.as_str(), first.to.variant.as_str()), ("stock", "fine"));
+    let others: Vec<&str> =
+        conclusion.headline.others.iter().map(|index| conclusion.effects[*index].to.variant.as_str()).collect();
+    assert_eq!(others, ["cached", "cached"], "one per workload");
+}
+
+#[test]
+fn a_change_of_errors_is_in_points_wherever_the_variants_are() {
+    for level in [0.0, 0.01, 0.5, 0.885] {
+        let conclusion = run(study(LADDER), |trial, variant, _| {
+            let noise = [0.01, -0.02, 0.015, 0.0, -0.01, 0.005, 0.02, -0.015, 0.008, -0.003][trial.block];
+            let share = if variant.name == "fine" { level * (1.0 + noise) } else { 0.0 };
+            let TrialResult::Measured(mut measured) = result(&[(Metric::Errors, share)]) else { panic!() };
+            let failed = (share * 10_000.0).round() as u64;
+            measured.responses = Some(Counted { failed, of: 10_000 });
+            TrialResult::Measured(measured)
+        });
+        let found = effect(&conclusion, "stock", "fine", Metric::Errors);
+        let change = found.change.unwrap();
+        let (low, high) = (change.low.unwrap(), change.high.unwrap());
+        assert!((change.estimate - level).abs() < 0.002, "{found:?}");
+        assert!(low < change.estimate && change.estimate < high, "no interval is a point: {change:?}");
+        if level > 0.0 {
+            assert!(low > 0.98 * level - 0.001 && high < 1.02 * level + 0.001, "{change:?}");
+            assert_eq!(found.verdict, Verdict::Worse);
+        } else {
+            // 3.7 in 100,000 either way.
+            assert!(high < 5e-5 && low > -5e-5, "{change:?}");
+            assert_eq!(found.verdict, Verdict::Same);
+        }
+    }
 }

@@ -12,7 +12,7 @@ use knee_driver::calibration::{DAYS, SavedCalibration};
 use knee_engine::control::{Control, Request};
 use knee_engine::host;
 use knee_report::json;
-use knee_report::study::comparison as shown;
+use knee_report::study::{comparison as shown, notes};
 use knee_study::compare::A;
 use knee_study::study::{Options, Study};
 
@@ -78,7 +78,7 @@ pub fn calibrate(args: &CalibrateArgs, narrate: fn(&str)) -> Result<Exit, Failed
     };
     let kept = SavedCalibration::new(clock::wall(), build(), host::machine(), calibration);
     let path = shelf.keep(&kept).map_err(driver_failed)?;
-    let rendered = rendered(&kept, conclusion.notes, &path, &args.output);
+    let rendered = rendered(&kept, notes(&conclusion), &path, &args.output);
     sink.write(rendered.as_bytes()).map_err(failed)?;
     Ok(Exit::Ok)
 }

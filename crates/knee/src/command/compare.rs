@@ -84,7 +84,7 @@ fn driven(args: &CompareArgs, sides: [Side; 2], narrate: fn(&str)) -> Result<Exi
     let fault = drive(&mut study, driver, &control, args.output.quiet, narrate)?;
     let comparison = Comparison::of(&study, load);
     let fault = match fault {
-        Some(fault) if comparison.totals.trials == 0 => return Err(fault),
+        Some(fault) if comparison.study.totals.trials == 0 => return Err(fault),
         Some((problem, exit)) => {
             narrate(&problem.to_string());
             Some(exit)
@@ -131,7 +131,7 @@ pub(super) fn render(document: &Document, output: &CompareOutputFlags) -> String
 
 /// Exit code of a comparison: the lack of a valid result has precedence over the way it ended.
 fn exit_of(comparison: &Comparison, interrupted: bool) -> Exit {
-    let compared = comparison.metrics.iter().any(|line| line.n_blocks > 0);
+    let compared = comparison.metrics.iter().any(|line| line.effect.n_blocks > 0);
     match () {
         () if interrupted => Exit::Interrupted,
         () if !compared => Exit::Invalid,

@@ -9,7 +9,7 @@ use knee_study::metric::{Metric, Unit};
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
 use crate::number;
-use crate::study::figure;
+use crate::study::value;
 
 /// Most ticks of an axis: more would touch in a narrow panel.
 const TICKS: usize = 5;
@@ -91,7 +91,7 @@ pub(super) fn place_of_change(metric: Metric, change: f64) -> f64 {
 pub(super) fn of_figures(metric: Metric, positions: &[f64]) -> Option<Axis> {
     let written = |value: f64| match metric.unit() {
         Unit::PerSecond => short(value),
-        _ => figure::figure(metric, value),
+        _ => value::figure(metric, value),
     };
     Axis::around(positions, |from, to| match metric.unit() {
         Unit::Share => linear(from, to).into_iter().map(|tick| (tick, written(tick))).collect(),

@@ -2,7 +2,7 @@
 //!
 //! Does not choose what is compared; rows are in the order of the conclusion, grouped by why they are compared.
 
-use knee_study::metric::{Metric, Unit};
+use knee_study::metric::{Direction, Metric, Unit};
 use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Conclusion, Effect, Relation};
 use plotters::prelude::*;
@@ -10,7 +10,7 @@ use plotters::prelude::*;
 use super::axis::{self, Axis};
 use super::canvas::{self, Area, BAND, BLUE, Chart, Drawn, FAINT, GREEN, ORANGE, PANELS, Row, Rows};
 use crate::number;
-use crate::study::figure;
+use crate::study::{value, words};
 
 /// Pixels for the change and the verdict beside a panel.
 const WORDS: u32 = 136;
@@ -128,8 +128,12 @@ fn panel(
     effects: &[(usize, &Effect)],
 ) -> Drawn {
     let Some(axis) = axis(metric, effects) else { return Ok(()) };
-    let better = if metric.more_is_better() { "right is better" } else { "left is better" };
-    let mut chart = layout.panel(area, position, &axis, &format!("change of {metric} ({better})"))?;
+    let better = match metric.direction() {
+        Direction::More => " (right is better)",
+        Direction::Less => " (left is better)",
+        Direction::None => "",
+    };
+    let mut chart = layout.panel(area, position, &axis, &format!("change of {metric}{better}"))?;
     let at = |change: f64| axis.held(axis::place_of_change(metric, change)).0;
     let top = rows as f64;
     if let Some((_, first)) = effects.first() {
@@ -141,9 +145,9 @@ fn panel(
     chart.draw_series([PathElement::new(vec![(at(0.0), 0.0), (at(0.0), top)], FAINT.stroke_width(1))])?;
     for (row, effect) in effects {
         interval(&mut chart, &axis, effect, layout.position(*row))?;
-        let change = effect.change.map_or_else(String::new, |range| figure::change(metric, range.estimate));
+        let change = effect.change.map_or_else(String::new, |range| value::change(metric, range.estimate));
         layout.word(area, position, *row, (0, &change.replace(" points", " pt")), colour(effect.verdict))?;
-        layout.word(area, position, *row, (VERDICT, effect.verdict.name()), colour(effect.verdict))?;
+        layout.word(area, position, *row, (VERDICT, words::verdict(metric, effect.verdict)), colour(effect.verdict))?;
     }
     Ok(())
 }
@@ -182,9 +186,9 @@ fn interval(chart: &mut Chart<'_, '_>, axis: &Axis, effect: &Effect, y: f64) -> 
 
 const fn colour(verdict: Verdict) -> RGBColor {
     match verdict {
-        Verdict::Faster => GREEN,
-        Verdict::Slower => ORANGE,
-        Verdict::Same => BLUE,
+        Verdict::Better => GREEN,
+        Verdict::Worse => ORANGE,
+        Verdict::Same | Verdict::More | Verdict::Less => BLUE,
         Verdict::Undecided => FAINT,
     }
 }

@@ -4,14 +4,14 @@
 //! ratios are what is compared. Does not draw shares: a share of errors is one number, and its table has it.
 
 use knee_study::definition::Cell;
-use knee_study::metric::{Metric, Unit};
+use knee_study::metric::{Direction, Metric, Unit};
 use knee_study::study::{Conclusion, Spread};
 use plotters::prelude::*;
 
 use super::axis;
 use super::canvas::{self, Area, BLUE, Drawn, INK, ORANGE, PANELS, Row, Rows};
 use crate::number;
-use crate::study::figure;
+use crate::study::value;
 
 /// Pixels for the words beside a panel: a figure, the ratio measured, the ratio published.
 const WORDS: u32 = 166;
@@ -100,7 +100,11 @@ fn panel(area: &Area<'_>, layout: &Rows<'_>, position: usize, line: &Line) -> Dr
         ends.chain(known.and_then(published)).collect::<Vec<f64>>()
     });
     let Some(axis) = axis::of_figures(metric, &positions.collect::<Vec<f64>>()) else { return Ok(()) };
-    let direction = if metric.more_is_better() { "more is better" } else { "less is better" };
+    let direction = match metric.direction() {
+        Direction::More => "more is better",
+        Direction::Less => "less is better",
+        Direction::None => "neither more nor less is better",
+    };
     let unit = if metric.unit() == Unit::PerSecond { ", requests/s" } else { "" };
     let mut chart = layout.panel(area, position, &axis, &format!("{metric}{unit} ({direction})"))?;
     for (row, (measured, known)) in line.variants.iter().enumerate() {
@@ -140,7 +144,7 @@ fn words(area: &Area<'_>, layout: &Rows<'_>, position: usize, line: &Line, ancho
             continue;
         };
         let least = if spread.at_least { "≥ " } else { "" };
-        let text = format!("{least}{}", figure::figure(line.metric, spread.median));
+        let text = format!("{least}{}", value::figure(line.metric, spread.median));
         layout.word(area, position, row, (0, &text), INK)?;
         let times = |value: f64, of: f64| format!("×{}", significant(value / of));
         if let Some(baseline) = baseline.0.filter(|baseline| baseline.median > 0.0 && row != first) {

@@ -6,6 +6,7 @@ use knee_core::unit::Nanos;
 use knee_core::validity::Validity;
 use knee_study::compare::{Asked, B, variant};
 use knee_study::metric::Metric;
+use knee_study::statistics::verdict::Verdict;
 use knee_study::study::{Calibration, Figure, Measured, Placement, Trial, TrialResult, TrialWarning};
 
 use super::*;
@@ -41,6 +42,8 @@ fn measured(trial: &Trial, millis: f64) -> TrialResult {
         warnings: Vec::new(),
         steady: Some(true),
         kept_up: None,
+        times: None,
+        responses: None,
         record: None,
         placement: Placement::default(),
     })
@@ -62,14 +65,14 @@ fn b_takes(millis: f64) -> Comparison {
 #[test]
 fn a_side_that_is_slower_by_more_than_the_margin_has_an_exit_code_of_its_own() {
     for (millis, verdict, exit) in [
-        (1.5, "slower", Exit::Slower),
-        (0.5, "faster", Exit::Ok),
-        (1.0, "same", Exit::Ok),
+        (1.5, Verdict::Worse, Exit::Slower),
+        (0.5, Verdict::Better, Exit::Ok),
+        (1.0, Verdict::Same, Exit::Ok),
         // For certain, and by less than the margin.
-        (1.02, "slower", Exit::Ok),
+        (1.02, Verdict::Worse, Exit::Ok),
     ] {
         let comparison = b_takes(millis);
-        assert_eq!(comparison.verdict.name(), verdict, "{millis}");
+        assert_eq!(comparison.verdict, verdict, "{millis}");
         assert_eq!(exit_of(&comparison, false), exit, "{millis}");
         assert_eq!(exit_of(&comparison, true), Exit::Interrupted, "what was asked for is not there");
     }
@@ -88,10 +91,10 @@ fn a_comparison_without_a_usable_block_shows_nothing_and_says_so() {
         result => result,
     });
     assert_eq!(exit_of(&comparison, false), Exit::Invalid);
-    let totals = comparison.totals;
-    assert_eq!((totals.trials, totals.invalid, comparison.lost.len()), (40, 40, 20), "each was tried twice");
+    let (totals, lost) = (comparison.study.totals, comparison.study.lost.len());
+    assert_eq!((totals.trials, totals.invalid, lost), (40, 40, 20), "each was tried twice");
     let text = markdown(&shown::comparison(&comparison));
-    assert!(text.contains("No block has both sides"), "{text}");
+    assert!(text.contains("no block has both sides"), "{text}");
 }
 
 #[test]
@@ -108,8 +111,8 @@ fn the_noise_of_the_machine_widens_the_margin_and_is_reported() {
     // t(0.975, 9) 2.262 * 0.2 / sqrt(10) = 0.143; of the margin one and a half times that.
     let floor = line.noise_floor.unwrap();
     assert!((floor - 0.143_f64.exp_m1()).abs() < 0.001, "{floor}");
-    assert!((line.margin - 0.2146_f64.exp_m1()).abs() < 0.001, "{}", line.margin);
-    assert_eq!(comparison.verdict.name(), "slower", "the ten per cent are there in every block");
+    assert!((line.effect.margin - 0.2146_f64.exp_m1()).abs() < 0.001, "{}", line.effect.margin);
+    assert_eq!(comparison.verdict, Verdict::Worse, "the ten per cent are there in every block");
     assert_eq!(
         exit_of(&comparison, false),
         Exit::Ok,
@@ -130,7 +133,36 @@ fn a_documents_first_line_is_the_verdict_and_names_that_steer_markdown_do_not() 
     let mut comparison = b_takes(1.5);
     comparison.b = "http://b/<script>|x".to_owned();
     let text = markdown(&shown::comparison(&comparison));
-    assert!(text.starts_with("# B vs A: goodput slower\n"), "{text}");
+    assert!(text.starts_with("# B vs A: goodput slower, p50 slower\n"), "{text}");
     assert!(text.contains("http://b/&lt;script&gt;\\|x"), "{text}");
-    assert!(text.contains("Worse by more than the margin: goodput, p50."), "{text}");
+    assert!(text.contains("Worse by more than the margin: goodput, p50 (exit code 121)."), "{text}");
+}
+
+#[test]
+fn nothing_is_ruled_out_where_nothing_is_decided() {
+    let noisy = study(vec![Metric::Goodput, Metric::P50], Some(0.05), None);
+    let comparison = compared(noisy, |trial| {
+        measured(trial, 1.0 + 0.4 * ((trial.number * 7 % 5) as f64) * f64::from(u8::from(trial.block % 2 == 0)))
+    });
+    assert_eq!(comparison.verdict, Verdict::Undecided);
+    let text = markdown(&shown::comparison(&comparison));
+    assert!(text.contains("Not decided") && text.contains("beyond the margin of 5.0 % is not ruled out"), "{text}");
+    assert!(text.contains("A regression is not ruled out: goodput, p50."), "{text}");
+    assert!(!text.contains("No metric is worse"), "{text}");
+}
+
+#[test]
+fn a_title_names_the_metric_that_got_worse_even_if_the_first_did_not() {
+    let study = study(vec![Metric::Goodput, Metric::P50], Some(0.05), None);
+    let comparison = compared(study, |trial| {
+        let TrialResult::Measured(mut found) = measured(trial, 1.0) else { panic!() };
+        if trial.variant == B {
+            found.figures.entry(Metric::P50).and_modify(|figure| figure.value *= 1.5);
+        }
+        TrialResult::Measured(found)
+    });
+    assert_eq!(comparison.verdict, Verdict::Same);
+    let text = markdown(&shown::comparison(&comparison));
+    assert!(text.starts_with("# B vs A: p50 slower\n"), "{text}");
+    assert_eq!(exit_of(&comparison, false), Exit::Slower);
 }

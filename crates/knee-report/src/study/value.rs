@@ -1,12 +1,10 @@
-//! Formats figures and changes for sentences and table cells: three digits, a unit, a sign.
+//! Formats figures, changes and intervals of metrics: three digits, a unit, a sign.
 //!
-//! The study's own sentences and all reports use it. Does not lay out tables.
+//! Does not know verdicts; see [`super::words`].
 
 use knee_core::unit::Nanos;
-
-use super::estimate::Estimate;
-use crate::metric::{Metric, Unit};
-use crate::statistics::verdict::Verdict;
+use knee_study::metric::{Metric, Unit};
+use knee_study::study::{Estimate, Row, Spread};
 
 /// A figure with its unit.
 pub fn figure(metric: Metric, value: f64) -> String {
@@ -98,24 +96,68 @@ pub fn ends(metric: Metric, estimate: &Estimate) -> Option<String> {
     Some(format!("{} to {}", end(estimate.low), end(estimate.high)))
 }
 
-/// A change with its confidence interval and its n: `-4.8 % (95 % CI -27.1 % to +24.4 %, 8 blocks)`. Omits the `level`
-/// of the interval if it is not the same for all: in a quick study it depends on the number of measured metrics.
-pub fn estimate(metric: Metric, estimate: &Estimate, level: Option<f64>, n_blocks: usize) -> String {
+/// A change with its confidence interval and its n: `-4.8 % (95 % CI -27.1 % to +24.4 %, 8 blocks)`.
+pub fn estimate(metric: Metric, estimate: &Estimate, level: f64, n_blocks: usize) -> String {
     let blocks = count(n_blocks, "block");
-    let level = level.map_or_else(String::new, |level| format!("{:.0} % ", level * 100.0));
-    let interval =
-        ends(metric, estimate).map_or(blocks.clone(), |ends| format!("{level}CI {ends}, {blocks}"));
+    let interval = ends(metric, estimate)
+        .map_or_else(|| blocks.clone(), |ends| format!("{:.0} % CI {ends}, {blocks}", level * 100.0));
     format!("{} ({interval})", change(metric, estimate.estimate))
 }
 
-/// A verdict in a sentence. A quick study never calls two sides the same: it detects large changes only.
-pub fn verdict(metric: Metric, verdict: Verdict, margin: f64, quick: bool) -> String {
-    match verdict {
-        Verdict::Same if quick => {
-            format!("no change of {} or more", change(metric, margin).trim_start_matches('+'))
-        }
-        verdict => verdict.name().to_owned(),
+/// The interval of a change as a cell.
+pub fn interval(metric: Metric, estimate: Option<&Estimate>) -> String {
+    estimate.and_then(|estimate| ends(metric, estimate)).unwrap_or_else(|| UNKNOWN.to_owned())
+}
+
+/// About how many blocks an undecided effect needs, as a cell.
+pub fn needed(blocks: Option<usize>) -> String {
+    blocks.map_or_else(|| UNKNOWN.to_owned(), |blocks| format!("~{blocks}"))
+}
+
+/// A change without its sign, for what has both signs.
+pub fn either_way(metric: Metric, change: f64) -> String {
+    format!("± {}", unsigned(metric, change))
+}
+
+/// A change without its sign, as in "a change of 5.0 % or more".
+pub fn unsigned(metric: Metric, change: f64) -> String {
+    self::change(metric, change).trim_start_matches(['+', '-']).to_owned()
+}
+
+/// The heading of a column of confidence intervals.
+pub fn interval_heading(level: f64) -> String {
+    format!("{:.0} % CI", level * 100.0)
+}
+
+/// What a cell shows for something unknown.
+pub const UNKNOWN: &str = "–";
+
+/// The figure of a cell with the lowest and the highest block: of percentiles that of all blocks together, otherwise the
+/// median of the blocks. Where requests failed, the percentile of the successful ones is beside it.
+pub fn row(row: &Row) -> String {
+    let figure = |value: f64, at_least: bool| {
+        format!("{}{}", if at_least { "≥ " } else { "" }, figure(row.metric, value))
+    };
+    let middle = row.merged.map_or_else(
+        || figure(row.spread.median, row.spread.at_least),
+        |merged| figure(merged.value, merged.at_least),
+    );
+    let range = range(row.metric, &row.spread);
+    let alone = row.successes.map(|value| format!("; ok only: {}", figure(value, false))).unwrap_or_default();
+    format!("{middle}{range}{alone}")
+}
+
+/// The median of blocks, with the lowest and the highest.
+pub fn spread(metric: Metric, spread: &Spread) -> String {
+    let least = if spread.at_least { "≥ " } else { "" };
+    format!("{least}{}{}", figure(metric, spread.median), range(metric, spread))
+}
+
+fn range(metric: Metric, spread: &Spread) -> String {
+    if spread.n_blocks < 2 || spread.low >= spread.high {
+        return String::new();
     }
+    format!(" ({} – {})", figure(metric, spread.low), figure(metric, spread.high))
 }
 
 /// A number of things.
@@ -164,10 +206,10 @@ mod tests {
     fn an_estimate_has_its_interval_and_its_blocks() {
         let found = Estimate { estimate: -0.048, low: Some(-0.271), high: Some(0.244) };
         assert_eq!(
-            estimate(Metric::Goodput, &found, Some(0.95), 8),
+            estimate(Metric::Goodput, &found, 0.95, 8),
             "-4.8 % (95 % CI -27.1 % to +24.4 %, 8 blocks)"
         );
         let one = Estimate { low: None, high: None, ..found };
-        assert_eq!(estimate(Metric::Goodput, &one, Some(0.95), 1), "-4.8 % (1 block)");
+        assert_eq!(estimate(Metric::Goodput, &one, 0.95, 1), "-4.8 % (1 block)");
     }
 }

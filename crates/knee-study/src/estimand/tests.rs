@@ -1,0 +1,100 @@
+//! Estimands: verdicts by the rule, intervals of shares, bounds, power.
+
+use super::*;
+use crate::statistics::verdict::ALPHA;
+
+const RULE: Rule = Rule { level: Level { alpha: ALPHA, tests: 1 }, margin: 0.048_79 };
+
+/// Ten blocks around `mean` that vary by about `spread`.
+fn blocks(metric: Metric, mean: f64, spread: f64) -> Estimand {
+    let shape = [-1.3, 0.4, 1.1, -0.2, 0.9, -1.0, 0.3, -0.6, 1.2, -0.8];
+    let contributions = shape.iter().map(|position| mean + spread * position).collect();
+    Estimand::new(metric, Contrast::PerBlock, (0..10).collect(), contributions).unwrap()
+}
+
+fn verdict(estimand: &Estimand) -> Verdict {
+    estimand.verdict(estimand.p(), estimand.exact_p(0), &RULE)
+}
+
+#[test]
+fn a_verdict_has_the_direction_of_its_metric() {
+    for (metric, mean, spread, expected) in [
+        (Metric::P50, 0.10, 0.03, Verdict::Worse),
+        (Metric::P50, -0.10, 0.03, Verdict::Better),
+        (Metric::Goodput, 0.10, 0.03, Verdict::Better),
+        (Metric::Memory, 0.10, 0.03, Verdict::Worse),
+        (Metric::Throughput, 0.10, 0.03, Verdict::More),
+        (Metric::GeneratorCpuPerRequest, -0.10, 0.03, Verdict::Less),
+        (Metric::P50, 0.002, 0.02, Verdict::Same),
+        (Metric::P50, 0.03, 0.10, Verdict::Undecided),
+        // Certain, and within the margin: by its direction.
+        (Metric::P50, 0.02, 0.002, Verdict::Worse),
+    ] {
+        assert_eq!(verdict(&blocks(metric, mean, spread)), expected, "{metric} {mean} {spread}");
+    }
+}
+
+#[test]
+fn a_p_that_does_not_survive_the_correction_decides_nothing() {
+    let found = blocks(Metric::P50, 0.10, 0.03);
+    assert_eq!(found.verdict(0.06, 0.001, &RULE), Verdict::Undecided);
+    assert_eq!(found.verdict(0.001, 0.06, &RULE), Verdict::Undecided, "nor one of the exact test");
+}
+
+#[test]
+fn a_lower_bound_on_one_side_leaves_the_interval_open_there() {
+    let slow = blocks(Metric::P95, 0.10, 0.03).censored_by(Censored::To);
+    assert!(slow.interval(ALPHA).high.is_infinite());
+    assert_eq!(verdict(&slow), Verdict::Worse, "it is this slow at least");
+    assert_eq!(verdict(&blocks(Metric::P95, -0.10, 0.03).censored_by(Censored::To)), Verdict::Undecided);
+    assert_eq!(verdict(&blocks(Metric::P95, -0.10, 0.03).censored_by(Censored::From)), Verdict::Better);
+    assert_eq!(verdict(&blocks(Metric::P95, 0.0, 0.001).censored_by(Censored::Both)), Verdict::Undecided);
+}
+
+/// Blocks of 1,000 requests per side without any error.
+fn clean(n_blocks: usize) -> Estimand {
+    let counted = Counted { failed: 0, of: 1_000 * n_blocks as u64 };
+    let found = Estimand::new(Metric::Errors, Contrast::PerBlock, (0..n_blocks).collect(), vec![0.0; n_blocks]);
+    found.unwrap().counted(Counts::Change { from: counted, to: counted })
+}
+
+#[test]
+fn blocks_without_errors_bound_the_change_of_their_share_by_their_requests() {
+    let margin = Rule { margin: 0.001, ..RULE };
+    let ten = clean(10);
+    // 1 - 0.025^(1/10,000) = 0.0369 %; one-sided 0.03 %, which is within the margin of 0.1 points.
+    let interval = ten.interval(ALPHA);
+    assert!((interval.high - 3.688e-4).abs() < 1e-6 && (interval.low + 3.688e-4).abs() < 1e-6, "{interval:?}");
+    assert_eq!(ten.verdict(1.0, 1.0, &margin), Verdict::Same);
+    assert_eq!(clean(2).verdict(1.0, 1.0, &margin), Verdict::Undecided, "3 in 2,000 are above 0.1 points");
+}
+
+#[test]
+fn errors_that_were_never_seen_have_a_minimum_detectable_effect() {
+    let mde = clean(10).mde(&Rule { margin: 0.001, ..RULE }).unwrap();
+    // About an error per block of 1,000.
+    assert!((0.0005..0.003).contains(&mde), "{mde}");
+    assert_eq!(clean(5).mde(&RULE), None, "five blocks decide nothing");
+}
+
+#[test]
+fn the_minimum_detectable_effect_grows_with_the_number_of_tests() {
+    let found = blocks(Metric::P50, 0.0, 0.05);
+    let of = |tests: usize| found.mde(&Rule { level: Level { tests, ..RULE.level }, ..RULE }).unwrap();
+    assert!(of(1) < of(4) && of(4) < of(20), "{} {} {}", of(1), of(4), of(20));
+}
+
+#[test]
+fn blocks_needed_are_more_than_there_are_or_unknown() {
+    let noisy = blocks(Metric::P50, 0.03, 0.10);
+    assert!(noisy.blocks_needed(&RULE).is_some_and(|needed| needed > 10));
+    assert_eq!(blocks(Metric::P50, 0.04, 0.02).blocks_needed(&RULE), None, "these are enough, and it is close");
+}
+
+#[test]
+fn a_block_that_carries_the_effect_alone_is_named() {
+    let mut contributions = vec![0.10, 0.11, 0.09, 0.10, 0.12, 0.11, 0.10, 0.09];
+    contributions[3] = -0.35;
+    let found = Estimand::new(Metric::P50, Contrast::PerBlock, (10..18).collect(), contributions).unwrap();
+    assert_eq!(found.moved_by(&RULE), [13]);
+}
