@@ -1,8 +1,12 @@
-//! Writes the small record from which the fixture of the current format version was made.
+//! Writes the small records from which the fixtures of the current format version were made.
 //!
 //! ```text
-//! cargo run -p knee-core --example fixture > crates/knee-core/tests/fixtures/v1.knee
+//! cargo run -p knee-core --example fixture > crates/knee-core/tests/fixtures/v2.knee
+//! cargo run -p knee-core --example fixture later > crates/knee-core/tests/fixtures/v2-later.knee
 //! ```
+//!
+//! The second one is what a later program could write: with an outcome, a phase and a fault that this version does not
+//! know, and with frames of kinds that are reserved.
 //!
 //! Run it only for a new version of the format: the fixture of a released version is never
 //! written again, because it stands for the files that people have. Does not measure anything.
@@ -11,7 +15,7 @@ use std::io::{self, Write};
 
 use knee_core::generator::{GeneratorSample, WorkerSample};
 use knee_core::interval::Interval;
-use knee_core::outcome::{Fault, Outcome};
+use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use knee_core::record::format::{Note, Writer};
 use knee_core::record::run::RunBuilder;
@@ -26,12 +30,19 @@ const RATE: u64 = 200;
 const SECONDS: (u64, u64, u64) = (1, 4, 1);
 
 fn main() -> io::Result<()> {
+    let later = std::env::args().nth(1).is_some_and(|argument| argument == "later");
     let head = head();
     let mut writer = Writer::new(Vec::new(), &head)?;
     let mut builder = RunBuilder::new(head);
     for second in 0..SECONDS.0 + SECONDS.1 + SECONDS.2 {
-        let interval = interval(second);
+        let mut interval = interval(second);
+        if later && interval.measured.accounting().planned > 0 {
+            shed(interval.measured.endpoint_mut(EndpointId(0)));
+        }
         writer.interval(&interval)?;
+        if later {
+            writer.sink_mut().extend(observation(second));
+        }
         builder.add(&interval);
         if second == 2 {
             let text = "the disk is nearly full".to_owned();
@@ -143,6 +154,25 @@ fn answer(endpoint: &mut EndpointTally, second: u64, count: u64) {
     endpoint.bytes_sent += count * 80;
     endpoint.bytes_received += count * 200;
     endpoint.bytes_body += count * 42;
+}
+
+/// Three requests that end in a way that no version knows yet.
+fn shed(endpoint: &mut EndpointTally) {
+    endpoint.planned += 3;
+    let unknown = &mut endpoint.unknown;
+    unknown.outcome_mut("shed").times.response.record_many(Nanos::from_millis(1), 3);
+    unknown.phase_mut("queue").times.record_many(Nanos::from_micros(700), 3);
+    unknown.note_fault("overloaded", Some(Blame::Server), 3, Some("come back later"));
+}
+
+/// A frame of the kind that is reserved for observations.
+fn observation(second: u64) -> Vec<u8> {
+    let content = zstd::bulk::compress(&[0x81, 0xa2, b'a', b't', second as u8], 3).unwrap_or_default();
+    let body = [&[9], &content[..]].concat();
+    let mut frame = (body.len() as u32).to_le_bytes().to_vec();
+    frame.extend(crc32fast::hash(&body).to_le_bytes());
+    frame.extend(body);
+    frame
 }
 
 fn give_up(endpoint: &mut EndpointTally, outcome: Outcome, fault: Fault) {

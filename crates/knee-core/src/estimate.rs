@@ -4,7 +4,7 @@
 
 use crate::histogram::{HIGHEST, Histogram, rank};
 use crate::outcome::Outcome;
-use crate::tally::EndpointTally;
+use crate::tally::{EndpointTally, OutcomeTally};
 use crate::unit::Nanos;
 
 /// Samples that must lie above a quantile before it is published.
@@ -48,22 +48,22 @@ pub struct Distribution {
 impl Distribution {
     /// Response times (done - due) of every outcome.
     pub fn response(tally: &EndpointTally) -> Self {
-        Self::of(tally, |outcome| &outcome.response, &Outcome::ALL)
+        Self::of_all(tally, |outcome| &outcome.response)
     }
 
     /// Service times (done - sent) of every outcome; requests never sent have none.
     pub fn service(tally: &EndpointTally) -> Self {
-        Self::of(tally, |outcome| &outcome.service, &Outcome::ALL)
+        Self::of_all(tally, |outcome| &outcome.service)
     }
 
     /// Response times of the requests that ended in `Ok`.
     pub fn response_ok(tally: &EndpointTally) -> Self {
-        Self::of(tally, |outcome| &outcome.response, &[Outcome::Ok])
+        Self::exact(&tally.outcomes[Outcome::Ok as usize].response)
     }
 
     /// Service times of the requests that ended in `Ok`.
     pub fn service_ok(tally: &EndpointTally) -> Self {
-        Self::of(tally, |outcome| &outcome.service, &[Outcome::Ok])
+        Self::exact(&tally.outcomes[Outcome::Ok as usize].service)
     }
 
     /// Lags (sent - due) of every request that was sent.
@@ -76,17 +76,12 @@ impl Distribution {
         Self { all: histogram.clone(), bounds: Histogram::new() }
     }
 
-    fn of(
-        tally: &EndpointTally,
-        time: impl Fn(&crate::tally::OutcomeTally) -> &Histogram,
-        outcomes: &[Outcome],
-    ) -> Self {
+    fn of_all(tally: &EndpointTally, time: impl Fn(&OutcomeTally) -> &Histogram) -> Self {
         let mut distribution = Self::default();
-        for outcome in outcomes {
-            let histogram = time(&tally.outcomes[*outcome as usize]);
-            distribution.all.merge(histogram);
-            if outcome.is_lower_bound() {
-                distribution.bounds.merge(histogram);
+        for (is_lower_bound, outcome) in tally.outcomes() {
+            distribution.all.merge(time(outcome));
+            if is_lower_bound {
+                distribution.bounds.merge(time(outcome));
             }
         }
         distribution

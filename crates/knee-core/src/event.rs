@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::interval::Interval;
-use crate::record::{Head, Run};
+use crate::record::Head;
 
 /// Something that happened to a run.
 #[derive(Clone, Debug)]
@@ -23,5 +23,5 @@ pub enum Event {
     /// A problem of this program, not of the target, such as a full disk.
     Warning(String),
     /// The run is over.
-    Ended(Arc<Run>),
+    Ended,
 }

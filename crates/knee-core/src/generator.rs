@@ -13,6 +13,9 @@ use crate::unit::Nanos;
 pub struct GeneratorSample {
     /// One entry per worker thread.
     pub workers: Vec<WorkerSample>,
+    /// The thread that merges the intervals of the workers and writes the record. Absent in records of earlier versions.
+    #[serde(default)]
+    pub collector: Option<WorkerSample>,
     /// Scheduling periods in which a CPU quota stopped this process, and all periods. Of the cgroup that was stopped
     /// most: its own or one above it.
     pub throttled: Option<(u64, u64)>,

@@ -2,7 +2,7 @@
 //!
 //! Does not sum intervals up; see [`crate::record::run`].
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::generator::GeneratorSample;
 use crate::plan::{Endpoint, EndpointId};
@@ -10,7 +10,7 @@ use crate::tally::{Concurrency, Tally};
 use crate::unit::Nanos;
 
 /// What one interval measured, all workers together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
     /// Start and end on the run's clock.
     pub from: Nanos,

@@ -33,7 +33,12 @@ impl Outcome {
     pub const ALL: [Self; 6] =
         [Self::Ok, Self::HttpError, Self::TransportError, Self::Timeout, Self::Unsent, Self::Censored];
 
-    /// The name used in JSON, CSV and text.
+    /// The outcome of this name; `None` if this version does not know it.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
+    /// The name used in records, JSON, CSV and text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -69,7 +74,12 @@ impl Blame {
     /// Every party, in the order in which errors are printed.
     pub const ALL: [Self; 4] = [Self::Generator, Self::Network, Self::Protocol, Self::Server];
 
-    /// The name used in JSON and text.
+    /// The party of this name; `None` if this version does not know it.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|blame| blame.name() == name)
+    }
+
+    /// The name used in records, JSON and text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Generator => "generator",
@@ -109,7 +119,12 @@ macro_rules! faults {
                 match self { $(Self::$variant => Blame::$blame,)* }
             }
 
-            /// The name used in JSON and CSV.
+            /// The fault of this name; `None` if this version does not know it.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().find(|fault| fault.name() == name).copied()
+            }
+
+            /// The name used in records, JSON and CSV.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }

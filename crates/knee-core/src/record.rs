@@ -141,6 +141,8 @@ pub struct Point {
     pub planned: u64,
     /// Requests that ended, by outcome, in the order of [`crate::outcome::Outcome::ALL`].
     pub by_outcome: [u64; 6],
+    /// Requests that ended in a way that this version does not know.
+    pub unknown: u64,
     /// Response time at 50, 90, 99 % and the maximum, over all that ended; `None` without any.
     pub response: Option<[Nanos; 4]>,
     /// Service time, likewise.
@@ -187,7 +189,7 @@ impl From<&GeneratorSample> for GeneratorPoint {
 impl Point {
     /// Requests that ended.
     pub fn ended(&self) -> u64 {
-        self.by_outcome.iter().fold(0, |sum, count| count.saturating_add(sum))
+        self.by_outcome.iter().fold(self.unknown, |sum, count| count.saturating_add(sum))
     }
 
     /// `count` per second over this interval; `None` if it has no width.

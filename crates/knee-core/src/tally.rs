@@ -6,8 +6,19 @@
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
-use crate::outcome::{Fault, Outcome};
+use crate::outcome::{Blame, Fault, Outcome};
 use crate::plan::EndpointId;
+
+mod examples;
+mod stored;
+mod times;
+mod unknown;
+
+pub use examples::EXAMPLES_MAX;
+pub use times::OutcomeTally;
+pub use unknown::{
+    UNKNOWN_FAULTS_MAX, UNKNOWN_REST, UNKNOWN_TIMES_MAX, Unknown, UnknownFault, UnknownOutcome, UnknownPhase,
+};
 
 /// The phases of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,7 +43,12 @@ impl Phase {
     /// Every phase, in the order in which they happen.
     pub const ALL: [Self; 6] = [Self::Dns, Self::Connect, Self::Tls, Self::Send, Self::Wait, Self::Receive];
 
-    /// The name used in JSON, CSV and text.
+    /// The phase of this name; `None` if this version does not know it.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.name() == name)
+    }
+
+    /// The name used in records, JSON, CSV and text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dns => "dns",
@@ -45,18 +61,8 @@ impl Phase {
     }
 }
 
-/// Both times of the requests with one outcome.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OutcomeTally {
-    /// done - due. For timeout, unsent and censored requests a lower bound. Its count is the
-    /// number of requests with this outcome.
-    pub response: Histogram,
-    /// done - sent. Missing for requests that were never sent.
-    pub service: Histogram,
-}
-
 /// What was counted for one endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointTally {
     /// Requests that came due.
     pub planned: u64,
@@ -65,11 +71,9 @@ pub struct EndpointTally {
     /// By phase, in the order of [`Phase::ALL`].
     pub phases: [Histogram; 6],
     /// Send delay: sent - due.
-    #[serde(rename = "lag")]
     pub send_delay: Histogram,
     /// Generator lag: the part of the send delay that is the load generator's own, without the wait
     /// for a free connection and without opening one.
-    #[serde(rename = "own_lag")]
     pub generator_lag: Histogram,
     /// Complete responses by status code, ascending.
     pub status: Vec<(u16, u64)>,
@@ -88,22 +92,19 @@ pub struct EndpointTally {
     /// Redirects followed; they are part of their request, not requests of their own.
     pub redirects: u64,
     /// Redirects not followed because they lead to a host or port that is not under load.
-    #[serde(default)]
     pub redirects_refused: u64,
     /// Responses followed by bytes that no request asked for; their connection was closed.
     pub surplus: u64,
     /// Responses that can belong to other requests, because bytes that no request asked for came on their connection.
-    #[serde(default)]
     pub doubtful: u64,
     /// The different bodies of complete responses.
     pub bodies: BodyTally,
+    /// What a later version counted. Empty in every run of this version.
+    pub unknown: Unknown,
 }
 
-/// Most example messages kept per fault.
-pub const EXAMPLES_MAX: usize = 3;
-
 /// One kind of fault, with a bounded sample of its messages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultTally {
     /// The kind.
     pub fault: Fault,
@@ -117,7 +118,7 @@ pub struct FaultTally {
 pub const BODIES_MAX: usize = 64;
 
 /// Which different bodies were seen, by checksum and length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct BodyTally {
     /// CRC-32 and length of each, ascending; at most [`BODIES_MAX`].
     pub seen: Vec<(u32, u64)>,
@@ -165,12 +166,7 @@ impl EndpointTally {
         };
         let tally = &mut self.faults[place];
         tally.count = tally.count.saturating_add(count);
-        if let Some(example) = example
-            && tally.examples.len() < EXAMPLES_MAX
-            && !tally.examples.iter().any(|known| known == example)
-        {
-            tally.examples.push(example.to_owned());
-        }
+        examples::keep(&mut tally.examples, example);
     }
 
     /// How many requests had this outcome.
@@ -178,9 +174,29 @@ impl EndpointTally {
         self.outcomes[outcome as usize].response.count()
     }
 
+    /// The times of every outcome, and whether they are lower bounds; those that this version does not know come last.
+    pub fn outcomes(&self) -> impl Iterator<Item = (bool, &OutcomeTally)> {
+        let known = Outcome::ALL.into_iter().map(Outcome::is_lower_bound).zip(&self.outcomes);
+        known.chain(self.unknown.outcomes.iter().map(|outcome| (outcome.lower_bound, &outcome.times)))
+    }
+
+    /// How many requests failed because of `blame`.
+    pub fn failed_by(&self, blame: Blame) -> u64 {
+        let known = self.faults.iter().filter(|tally| tally.fault.blame() == blame);
+        let unknown = self.unknown.faults.iter().filter(|tally| tally.blame == Some(blame));
+        known
+            .map(|tally| tally.count)
+            .chain(unknown.map(|tally| tally.count))
+            .fold(0, |sum, count| count.saturating_add(sum))
+    }
+
     /// The request accounting of this endpoint alone.
     pub fn accounting(&self) -> Accounting {
-        Accounting { planned: self.planned, by_outcome: Outcome::ALL.map(|outcome| self.count(outcome)) }
+        Accounting {
+            planned: self.planned,
+            by_outcome: Outcome::ALL.map(|outcome| self.count(outcome)),
+            unknown: self.unknown.requests(),
+        }
     }
 
     /// Adds everything `other` counted. Like every merge here it saturates instead of wrapping,
@@ -209,19 +225,22 @@ impl EndpointTally {
         self.surplus = self.surplus.saturating_add(other.surplus);
         self.doubtful = self.doubtful.saturating_add(other.doubtful);
         self.bodies.merge(&other.bodies);
+        self.unknown.merge(&other.unknown);
     }
 
     /// Every histogram.
     fn histograms(&self) -> impl Iterator<Item = &Histogram> {
         let outcomes = self.outcomes.iter().flat_map(|outcome| [&outcome.response, &outcome.service]);
-        outcomes.chain(&self.phases).chain([&self.send_delay, &self.generator_lag])
+        let known = outcomes.chain(&self.phases).chain([&self.send_delay, &self.generator_lag]);
+        known.chain(self.unknown.histograms())
     }
 
     /// Every histogram.
     fn histograms_mut(&mut self) -> impl Iterator<Item = &mut Histogram> {
         let outcomes =
             self.outcomes.iter_mut().flat_map(|outcome| [&mut outcome.response, &mut outcome.service]);
-        outcomes.chain(&mut self.phases).chain([&mut self.send_delay, &mut self.generator_lag])
+        let known = outcomes.chain(&mut self.phases).chain([&mut self.send_delay, &mut self.generator_lag]);
+        known.chain(self.unknown.histograms_mut())
     }
 
     /// Makes every histogram coarser; see [`Histogram::coarsen`].
@@ -233,7 +252,8 @@ impl EndpointTally {
     pub fn heap_bytes(&self) -> usize {
         let histograms: usize = self.histograms().map(Histogram::heap_bytes).sum();
         let lists = self.faults.capacity() * size_of::<FaultTally>();
-        histograms + lists + self.bodies.seen.capacity() * size_of::<(u32, u64)>()
+        let lists = lists + self.bodies.seen.capacity() * size_of::<(u32, u64)>();
+        histograms + lists + self.unknown.heap_bytes()
     }
 
     /// Forgets everything and keeps the memory, for the next interval.
@@ -243,6 +263,7 @@ impl EndpointTally {
         self.faults.clear();
         self.bodies.seen.clear();
         self.bodies.more = false;
+        self.unknown.clear();
         (self.planned, self.bytes_sent, self.bytes_received, self.bytes_body) = (0, 0, 0, 0);
         (self.connections, self.resent, self.surplus, self.doubtful) = (0, 0, 0, 0);
         (self.redirects, self.redirects_refused) = (0, 0);
@@ -250,7 +271,7 @@ impl EndpointTally {
 }
 
 /// What was counted in one window of time, by endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
     /// By [`EndpointId`]; endpoints without a request can be missing at the end.
     pub endpoints: Vec<EndpointTally>,
@@ -317,12 +338,14 @@ impl Tally {
 }
 
 /// Request accounting: every planned request has exactly one outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
     /// Requests that came due.
     pub planned: u64,
     /// How they ended, in the order of [`Outcome::ALL`].
     pub by_outcome: [u64; 6],
+    /// Requests with outcomes that this version does not know: a later version wrote their record.
+    pub unknown: u64,
 }
 
 impl Accounting {
@@ -333,7 +356,7 @@ impl Accounting {
 
     /// Requests that have ended.
     pub fn ended(&self) -> u64 {
-        self.by_outcome.iter().fold(0, |sum, count| count.saturating_add(sum))
+        self.by_outcome.iter().fold(self.unknown, |sum, count| count.saturating_add(sum))
     }
 
     /// Adds another's counts.
@@ -342,6 +365,7 @@ impl Accounting {
         for (mine, theirs) in self.by_outcome.iter_mut().zip(other.by_outcome) {
             *mine = mine.saturating_add(theirs);
         }
+        self.unknown = self.unknown.saturating_add(other.unknown);
     }
 
     /// Planned minus ended: zero at the end of a run, the requests in flight before that.

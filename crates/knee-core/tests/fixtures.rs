@@ -3,7 +3,7 @@
 //! `examples/fixture.rs` has made them; what it counts is worked out beside each expectation.
 
 use knee_core::estimate::{Distribution, Quantile};
-use knee_core::outcome::{Fault, Outcome};
+use knee_core::outcome::{Blame, Fault, Outcome};
 use knee_core::record::Ending;
 use knee_core::record::run::{Reading, read};
 use knee_core::unit::Nanos;
@@ -11,11 +11,24 @@ use knee_core::validity::Validity;
 
 const V1: &[u8] = include_bytes!("fixtures/v1.knee");
 const V1_TRUNCATED: &[u8] = include_bytes!("fixtures/v1-truncated.knee");
+const V2: &[u8] = include_bytes!("fixtures/v2.knee");
+const V2_LATER: &[u8] = include_bytes!("fixtures/v2-later.knee");
 
 #[test]
 fn version_1_is_read_with_all_its_numbers() {
-    let Reading { run, notes, damage } = read(V1).unwrap();
-    assert!(damage.is_none());
+    assert_eq!(V1[8..12], [1, 0, 0, 0]);
+    assert_all_numbers(V1);
+}
+
+#[test]
+fn version_2_is_read_with_all_its_numbers() {
+    assert_eq!(V2[8..12], [2, 0, 0, 0]);
+    assert_all_numbers(V2);
+}
+
+fn assert_all_numbers(record: &[u8]) {
+    let Reading { run, notes, damage, skipped } = read(record).unwrap();
+    assert!(damage.is_none() && skipped.is_empty());
     assert_eq!(run.ending, Ending::Completed);
     assert_eq!(run.head.title, "http://127.0.0.1:8080/");
     assert_eq!(run.head.machine.memory_bytes, Some(8 << 30));
@@ -72,4 +85,26 @@ fn version_1_without_its_end_is_read_up_to_its_last_whole_interval() {
     assert_eq!((books.count(Outcome::Censored), books.difference()), (2, 0));
     assert_eq!(run.validity.validity, Validity::Suspect);
     assert_eq!(run.validity.warnings[0].code, "truncated");
+}
+
+#[test]
+fn a_record_of_a_later_program_is_read_with_what_this_one_does_not_know() {
+    let (known, later) = (read(V2).unwrap().run, read(V2_LATER).unwrap());
+    assert!(later.damage.is_none());
+    let run = later.run;
+    let books = run.measured.accounting();
+    // 4 s with 3 more requests each.
+    assert_eq!((books.planned, books.unknown, books.difference()), (812, 12, 0));
+    assert_eq!(books.by_outcome, known.measured.accounting().by_outcome);
+    let all = run.measured.all();
+    let [shed] = &all.unknown.outcomes[..] else { panic!("{:?}", all.unknown) };
+    assert_eq!((shed.name.as_str(), shed.times.response.count()), ("shed", 12));
+    assert_eq!((all.unknown.phases[0].name.as_str(), all.unknown.phases[0].times.count()), ("queue", 12));
+    let fault = &all.unknown.faults[0];
+    assert_eq!((fault.name.as_str(), fault.blame, fault.count), ("overloaded", Some(Blame::Server), 12));
+    assert_eq!(Distribution::response(&all).summary().n, 812);
+    assert_eq!((later.skipped[0].kind, later.skipped[0].frames), (9, 6));
+    assert_eq!(run.validity.validity, Validity::Valid);
+    let told = run.validity.notes.last().unwrap();
+    assert!(told.ends_with("fault `overloaded` (12 requests), 6 frames with observations"), "{told}");
 }

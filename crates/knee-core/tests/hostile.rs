@@ -16,8 +16,15 @@ use knee_core::record::run::read;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 
-const RECORD: &[u8] = include_bytes!("fixtures/v1.knee");
-const ROUNDS: u32 = 5_000;
+/// One of each version, and one with what this version does not know.
+const RECORDS: [&[u8]; 3] = [
+    include_bytes!("fixtures/v1.knee"),
+    include_bytes!("fixtures/v2.knee"),
+    include_bytes!("fixtures/v2-later.knee"),
+];
+
+/// How often each of them is changed.
+const ROUNDS: u32 = 1_500;
 
 fn random() -> ChaCha8Rng {
     let given = std::env::var("KNEE_SEED").ok().and_then(|seed| seed.parse().ok());
@@ -71,31 +78,37 @@ fn survive(bytes: &[u8]) -> bool {
 #[test]
 fn thousands_of_damaged_files_are_read_without_a_panic() {
     let mut random = random();
-    let record = packed(&contents());
-    for _ in 0..ROUNDS {
-        let mut bytes = record.clone();
-        mutate(&mut random, &mut bytes);
-        survive(&bytes);
+    for record in RECORDS {
+        let record = packed(record, &contents(record));
+        for _ in 0..ROUNDS {
+            let mut bytes = record.clone();
+            mutate(&mut random, &mut bytes);
+            survive(&bytes);
+        }
     }
 }
 
-/// Frames of the fixture, unpacked: kind and content. Of the six intervals only the first (which
+/// Frames of a fixture, unpacked: kind and content. Of the six intervals only the first (which
 /// is all warm-up) and the second, to be quick.
-fn contents() -> Vec<(u8, Vec<u8>)> {
+fn contents(record: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut frames: Vec<(u8, Vec<u8>)> = Vec::new();
-    let mut rest = &RECORD[12..];
+    let mut rest = &record[12..];
     while let Some((prefix, more)) = rest.split_first_chunk::<8>() {
         let length = u32::from_le_bytes([prefix[0], prefix[1], prefix[2], prefix[3]]) as usize;
         let (frame, after) = more.split_at(length);
         frames.push((frame[0], zstd::decode_all(&frame[1..]).unwrap()));
         rest = after;
     }
-    frames.drain(3..frames.len() - 1);
+    let mut intervals = 0;
+    frames.retain(|(kind, _)| {
+        intervals += u32::from(*kind == 2);
+        *kind != 2 || intervals <= 2
+    });
     frames
 }
 
-fn packed(frames: &[(u8, Vec<u8>)]) -> Vec<u8> {
-    let mut bytes = RECORD[..12].to_vec();
+fn packed(record: &[u8], frames: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let mut bytes = record[..12].to_vec();
     for (kind, content) in frames {
         let mut frame = vec![*kind];
         frame.extend(zstd::bulk::compress(content, 1).unwrap());
@@ -109,13 +122,15 @@ fn packed(frames: &[(u8, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn thousands_of_forged_contents_with_right_checksums_are_read_without_a_panic() {
     let mut random = random();
-    let frames = contents();
-    let mut reached = 0;
-    for _ in 0..ROUNDS {
-        let mut forged = frames.clone();
-        let place = below(&mut random, forged.len());
-        mutate(&mut random, &mut forged[place].1);
-        reached += u32::from(survive(&packed(&forged)));
+    for record in RECORDS {
+        let frames = contents(record);
+        let mut reached = 0;
+        for _ in 0..ROUNDS {
+            let mut forged = frames.clone();
+            let place = below(&mut random, forged.len());
+            mutate(&mut random, &mut forged[place].1);
+            reached += u32::from(survive(&packed(record, &forged)));
+        }
+        assert!(reached > ROUNDS / 2, "the forgeries get past the head: {reached}");
     }
-    assert!(reached > ROUNDS / 2, "the forgeries get past the head: {reached}");
 }

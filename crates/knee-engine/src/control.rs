@@ -1,6 +1,6 @@
-//! Stopping a run from outside (a signal, a key, a screen) and reading its clock.
+//! Stopping a run from outside (a signal, a key, a screen), noting something in its record, and reading its clock.
 //!
-//! Does not handle signals; the binary does and calls this.
+//! Does not handle signals; the binary does and calls this. Does not write records.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,12 @@ use knee_core::clock::MonotonicClock;
 pub struct Control {
     level: Arc<AtomicU8>,
     clock: Arc<Mutex<Option<MonotonicClock>>>,
+    /// Lines that are not in the record yet.
+    notes: Arc<Mutex<Vec<String>>>,
 }
+
+/// Most notes that wait for the end of an interval; further ones are dropped.
+const NOTES_MAX: usize = 100;
 
 /// What a run was asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +44,20 @@ impl Control {
     /// Stops the run within 100 ms.
     pub fn abort(&self) {
         self.level.fetch_max(2, Ordering::Relaxed);
+    }
+
+    /// Adds a line to the record, with the time at which the interval in progress ends. For what happens to a run from
+    /// outside. Does nothing if the run is not saved.
+    pub fn note(&self, text: impl Into<String>) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        if notes.len() < NOTES_MAX {
+            notes.push(text.into());
+        }
+    }
+
+    /// Takes the lines that are not in the record yet.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Takes the clock of the latest run; it reads zero at the start of the load. `None` before the load starts, and

@@ -30,13 +30,15 @@ impl Sampler {
         Self { last: first.clone(), first }
     }
 
-    /// The changes since the last call (or the start), without the workers, which sample themselves.
+    /// The changes since the last call (or the start), without workers and collector, which sample
+    /// themselves.
     /// `connections_open` is the number of connections that are open to all targets together.
     pub fn sample(&mut self, connections_open: u64) -> GeneratorSample {
         let now = platform::read();
         let before = &self.last;
         let sample = GeneratorSample {
             workers: Vec::new(),
+            collector: None,
             throttled: most_throttled(&now.throttled, &before.throttled),
             steal: share(now.cpu_times, before.cpu_times, |times| times.steal),
             host_busy: share(now.cpu_times, before.cpu_times, |times| times.busy),

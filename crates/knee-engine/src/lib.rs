@@ -11,6 +11,10 @@
 
 pub mod run;
 
+pub mod collector;
+
+pub mod journal;
+
 pub mod worker;
 
 pub mod executor;

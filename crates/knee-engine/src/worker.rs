@@ -63,7 +63,7 @@ pub struct UserContext {
 }
 
 /// One worker's share of one interval.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct IntervalReport {
     /// Number of the interval, from 0.
     pub index: u64,

@@ -12,7 +12,7 @@ use crate::view::reading::Reading;
 use crate::{View, clean};
 
 /// The names of the columns.
-pub const HEADER: [&str; 31] = [
+pub const HEADER: [&str; 32] = [
     "from_s",
     "to_s",
     "warm_up",
@@ -43,6 +43,7 @@ pub const HEADER: [&str; 31] = [
     "host_busy",
     "steal",
     "resident_bytes",
+    "unknown",
     "title",
 ];
 
@@ -85,6 +86,7 @@ fn row(moment: &Moment, title: &str) -> Vec<String> {
         number(point.generator.host_busy),
         number(point.generator.steal),
         point.generator.resident_bytes.map_or_else(String::new, |bytes| bytes.to_string()),
+        point.unknown.to_string(),
         title.to_owned(),
     ]);
     row

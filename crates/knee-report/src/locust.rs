@@ -305,6 +305,9 @@ fn errors(tally: &EndpointTally) -> Vec<(String, u64)> {
         add("an unexpected status".to_owned(), http);
     }
     tally.faults.iter().for_each(|fault| add(fault.fault.sentence().to_owned(), fault.count));
+    let unknown = &tally.unknown;
+    unknown.faults.iter().for_each(|fault| add(format!("`{}`", fault.name), fault.count));
+    unknown.outcomes.iter().for_each(|one| add(format!("`{}`", one.name), one.times.response.count()));
     add("no response when the run ended".to_owned(), tally.count(Outcome::Censored));
     add("not sent".to_owned(), tally.count(Outcome::Unsent));
     add("no answer".to_owned(), u64::MAX);

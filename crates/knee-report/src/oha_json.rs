@@ -14,6 +14,7 @@
 //!
 //! This layout has no field for the validity; the JSON of [`crate::json`] has one.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use knee_core::tally::Phase;
@@ -43,7 +44,7 @@ struct Document {
     rps: Rps,
     details: Details,
     status_code_distribution: BTreeMap<String, u64>,
-    error_distribution: BTreeMap<&'static str, u64>,
+    error_distribution: BTreeMap<Cow<'static, str>, u64>,
 }
 
 impl Document {
@@ -59,7 +60,7 @@ impl Document {
             rps: Rps::of(view),
             details: Details::of(view),
             status_code_distribution: total.status.iter().map(|(c, n)| (c.to_string(), *n)).collect(),
-            error_distribution: total.errors.iter().map(|e| (e.fault.sentence(), e.count)).collect(),
+            error_distribution: total.errors.iter().map(|e| (e.sentence(), e.count)).collect(),
         }
     }
 }

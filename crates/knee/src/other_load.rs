@@ -18,10 +18,13 @@ const FILE: &str = "knee-load.lock";
 
 /// The report.
 const NOTE: &str =
-    "note: another knee measures on this machine at the same time; each result includes the other's load";
+    "another knee measures on this machine at the same time; each result includes the other's load";
 
 /// Whether this process has a [`Presence`]: its own trials are not another load.
 static PRESENT: AtomicBool = AtomicBool::new(false);
+
+/// Whether another load was reported.
+static REPORTED: AtomicBool = AtomicBool::new(false);
 
 /// Marks this process as one that measures, until it is dropped.
 #[derive(Debug)]
@@ -39,17 +42,27 @@ impl Presence {
         let file = if nested { None } else { open(&std::env::temp_dir().join(FILE)) };
         let reported = file.as_ref().is_some_and(enter);
         if reported {
-            narrate(NOTE);
+            report(narrate);
         }
         Self { file, reported, narrate }
     }
+}
+
+fn report(narrate: fn(&str)) {
+    REPORTED.store(true, Ordering::Relaxed);
+    narrate(&format!("note: {NOTE}"));
+}
+
+/// What a record of this process should say about other loads.
+pub fn note() -> Option<&'static str> {
+    REPORTED.load(Ordering::Relaxed).then_some(NOTE)
 }
 
 impl Drop for Presence {
     fn drop(&mut self) {
         let Some(file) = &self.file else { return };
         if !self.reported && is_shared(file) {
-            (self.narrate)(NOTE);
+            report(self.narrate);
         }
         PRESENT.store(false, Ordering::Relaxed);
     }

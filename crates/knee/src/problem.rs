@@ -6,6 +6,8 @@ use std::fmt;
 
 use knee_report::clean;
 
+pub use knee_engine::journal::reason;
+
 /// A problem that prevents a command from starting, found before any load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problem {
@@ -32,16 +34,6 @@ impl fmt::Display for Problem {
         }
         Ok(())
     }
-}
-
-/// Why an operation of the system failed, without the number of the error.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let mut text = text.split(" (os error").next().unwrap_or_default().to_owned();
-    if let Some(first) = text.get_mut(..1) {
-        first.make_ascii_lowercase();
-    }
-    text
 }
 
 /// `text` with everything escaped that acts on a terminal instead of being seen, line breaks too:

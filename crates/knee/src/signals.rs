@@ -27,7 +27,15 @@ pub struct Watch {
 ///
 /// When the system does not let the signals be caught.
 pub fn watch(control: Control) -> io::Result<Watch> {
-    listen(move |count| if count == 1 { control.stop() } else { control.abort() })
+    listen(move |count, name| {
+        if count == 1 {
+            control.note(format!("{name}: no new requests are sent"));
+            control.stop();
+        } else {
+            control.note(format!("{name}: requests in flight are cut off"));
+            control.abort();
+        }
+    })
 }
 
 /// Number of signals that a script has received. Clones share the count.
@@ -48,14 +56,15 @@ impl Count {
 ///
 /// When the system does not let the signals be caught.
 pub fn watch_script(control: Control, seen: Count) -> io::Result<Watch> {
-    listen(move |count| {
+    listen(move |count, name| {
         seen.0.store(count, Ordering::Relaxed);
+        control.note(format!("{name}: the load of the script ends at once"));
         control.abort();
     })
 }
 
-/// Calls `each` with the number of each signal, from 1; the third ends the process.
-fn listen(each: impl Fn(usize) + Send + 'static) -> io::Result<Watch> {
+/// Calls `each` with the number of each signal, from 1, and its name; the third ends the process.
+fn listen(each: impl Fn(usize, &str) + Send + 'static) -> io::Result<Watch> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let handle = signals.handle();
     let thread = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -64,7 +73,7 @@ fn listen(each: impl Fn(usize) + Send + 'static) -> io::Result<Watch> {
                 // The run does not end; three signals mean that the process must.
                 let _ = emulate_default_handler(signal);
             }
-            each(count);
+            each(count, if signal == SIGINT { "SIGINT" } else { "SIGTERM" });
         }
     })?;
     Ok(Watch { handle, thread: Some(thread) })

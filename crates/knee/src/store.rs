@@ -127,7 +127,9 @@ impl Store {
     ///
     /// When the folder or the file cannot be written.
     pub fn create(&self, started: Nanos, host: &str) -> Result<NewRecord, Problem> {
+        let missing: Vec<&Path> = self.folder.ancestors().take_while(|folder| !folder.exists()).collect();
         private_file::create_folder(&self.folder).map_err(|error| unwritable(&self.folder, &error))?;
+        missing.into_iter().for_each(sync_folder_of);
         let stem = stem(started, host);
         for number in 1..=SAME_NAME_MAX {
             let name =
@@ -238,7 +240,8 @@ fn create_new(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// Waits until the name of a new file is on the disk: without its name, a synced record is lost with the power.
+/// Waits until the name of a new file or folder is on the disk: without its name, a synced record is lost with the
+/// power.
 fn sync_folder_of(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // Not every file system can do that; the record is then as safe as it can be there.

@@ -14,6 +14,7 @@ use crate::unit::Nanos;
 mod error;
 mod frames;
 mod msgpack;
+mod parts;
 mod reader;
 mod stored;
 mod unfit;
@@ -21,7 +22,7 @@ mod window;
 mod writer;
 
 pub use error::ReadError;
-pub use reader::Reader;
+pub use reader::{Reader, Skipped};
 pub use stored::{ENDPOINTS_MAX, Period, StoredInterval};
 pub use unfit::Unfit;
 pub use writer::Writer;
@@ -31,19 +32,35 @@ pub use writer::Writer;
 pub const MAGIC: [u8; 8] = *b"\x89KNEE\r\n\x1a";
 
 /// The version of the format that is written. Every version up to it is read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Most bytes of a frame (kind and payload), and most bytes its payload can unpack to. Enough for an interval with
 /// about 6,000 busy endpoints. What a reader keeps of all frames together has a limit of its own; see
 /// [`MEMORY_MAX`](super::run::MEMORY_MAX).
 pub const FRAME_BYTES_MAX: usize = 64 << 20;
 
-/// What kind of frame this is, as written. Readers skip kinds they do not know.
+/// What kind of frame this is, as written.
 mod kind {
     pub(super) const HEAD: u8 = 1;
     pub(super) const INTERVAL: u8 = 2;
     pub(super) const NOTE: u8 = 3;
     pub(super) const TAIL: u8 = 4;
+
+    /// From this kind on, a frame changes what the others mean: a reader that does not know it refuses the record. All
+    /// other kinds only add something, and a reader that does not know them passes over them. Since version 2.
+    pub(super) const REQUIRED: u8 = 128;
+
+    /// What a kind holds that is reserved and that this version neither writes nor shows.
+    pub(super) const fn reserved(kind: u8) -> Option<&'static str> {
+        Some(match kind {
+            5 => "k6 metrics",
+            6 => "clock offsets",
+            7 => "agents",
+            8 => "shares of agents",
+            9 => "observations",
+            _ => return None,
+        })
+    }
 }
 
 /// How the last note of a record begins whose writer could not go on; the reason follows.

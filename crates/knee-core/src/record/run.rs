@@ -24,6 +24,7 @@ mod part;
 mod reading;
 mod series;
 mod total;
+mod unknown;
 
 pub use memory::MEMORY_MAX;
 pub use reading::{NOTES_MAX, Reading, read, read_within};

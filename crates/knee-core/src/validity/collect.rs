@@ -106,7 +106,7 @@ impl Collector {
             area_residual: relative_difference(concurrency.area, concurrency.clipped),
             ..Load::default()
         };
-        let longest = all.outcomes.iter().filter_map(|tally| tally.service.max()).max().unwrap_or_default();
+        let longest = all.outcomes().filter_map(|(_, tally)| tally.service.max()).max().unwrap_or_default();
         self.steady.describe(&mut load, plan, self.watch.whole, longest);
         let mut generator = self.watch.generator();
         generator.lag = quantiles(&all.generator_lag);
@@ -129,20 +129,18 @@ fn requests(measured: &Tally, all: &EndpointTally) -> Requests {
     let mut response = Histogram::new();
     let mut service = Histogram::new();
     let mut answered = Histogram::new();
-    for outcome in Outcome::ALL {
-        let tally = &all.outcomes[outcome as usize];
+    for (_, tally) in all.outcomes() {
         response.merge(&tally.response);
         service.merge(&tally.service);
-        if matches!(outcome, Outcome::Ok | Outcome::HttpError) {
-            answered.merge(&tally.service);
-        }
+    }
+    for outcome in [Outcome::Ok, Outcome::HttpError] {
+        answered.merge(&all.outcomes[outcome as usize].service);
     }
     let answered_p99 = answered.quantile(0.99);
     let censored = &all.outcomes[Outcome::Censored as usize].response;
-    let generators = all.faults.iter().filter(|tally| tally.fault.blame() == Blame::Generator);
     let mut requests = Requests {
         accounting: measured.accounting(),
-        generator_faults: generators.fold(0, |sum, tally| tally.count.saturating_add(sum)),
+        generator_faults: all.failed_by(Blame::Generator),
         response: quantiles(&response),
         service: quantiles(&service),
         answered_p99,
@@ -306,6 +304,7 @@ struct Watch {
     whole: u64,
     saturated: u64,
     cpu_max: Option<f64>,
+    collector_max: Option<f64>,
     /// By worker.
     run_delay: Vec<Mean>,
     loop_lag: Option<LoopLag>,
@@ -358,10 +357,13 @@ impl Watch {
     /// CPU use counts in whole intervals only: a short one shows the start and end of the run, not the load.
     fn add_whole(&mut self, sample: &GeneratorSample) {
         self.whole += 1;
+        let collector = sample.collector.map(|thread| thread.cpu);
+        self.collector_max = [self.collector_max, collector].into_iter().flatten().reduce(f64::max);
         if let Some(busiest) = sample.busiest() {
             self.cpu_max = Some(self.cpu_max.map_or(busiest, |max| max.max(busiest)));
-            // Workers that share fewer CPUs than they are saturate those, and none of them alone.
-            let all: f64 = sample.workers.iter().map(|worker| worker.cpu).sum();
+            // Threads that share fewer CPUs than they are saturate those, and none of them alone.
+            let threads = sample.workers.iter().chain(&sample.collector);
+            let all: f64 = threads.map(|thread| thread.cpu).sum();
             let of_all = all / f64::from(self.cores.max(1));
             self.saturated += u64::from(busiest.max(of_all) > SATURATED);
         }
@@ -375,6 +377,7 @@ impl Watch {
             paused: self.loop_lag.as_ref().map_or(Nanos::ZERO, |seen| seen.paused),
             stall: self.stall,
             worker_cpu_max: self.cpu_max,
+            collector_cpu_max: self.collector_max,
             worker_cpu_saturated: self.cpu_max.map(|_| self.saturated as f64 / self.whole as f64),
             run_delay: self.run_delay.iter().map(Mean::value).reduce(f64::max),
             throttled: self.throttled,

@@ -120,8 +120,10 @@ pub struct Generator {
     pub stall: Nanos,
     /// Highest share of a CPU that any worker used in any whole interval.
     pub worker_cpu_max: Option<f64>,
-    /// Share of the intervals in which a worker used over 90 % of its CPU, or all workers together over 90 % of the
-    /// CPUs that they can use.
+    /// The same of the collector, which merges the workers' intervals and writes the record.
+    pub collector_cpu_max: Option<f64>,
+    /// Share of the intervals in which a worker used over 90 % of its CPU, or workers and collector together over 90 %
+    /// of the CPUs that they can use.
     pub worker_cpu_saturated: Option<f64>,
     /// Highest share of the run that a worker waited for a CPU.
     pub run_delay: Option<f64>,

@@ -81,6 +81,15 @@ pub fn run(plan: &Plan, target: Target) -> Outcomes {
 }
 
 pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outcomes {
+    run_in_intervals(plan, target, signal).0
+}
+
+/// The same with the intervals of each worker.
+pub fn run_in_intervals(
+    plan: &Plan,
+    target: Target,
+    signal: Option<StopSignal>,
+) -> (Outcomes, Vec<Vec<IntervalReport>>) {
     let mut world = World::new();
     let control = Control::new();
     let target = Rc::new(target);
@@ -136,7 +145,8 @@ pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outc
     }
     world.run_until(|| left.get() == 0);
     assert_eq!(left.get(), 0, "the run never ended");
-    sum_up(&log, &shares.borrow(), world.timer.now())
+    let shares = shares.take();
+    (sum_up(&log, &shares, world.timer.now()), shares)
 }
 
 fn sum_up(log: &Log, shares: &[Vec<IntervalReport>], ended: Nanos) -> Outcomes {

@@ -1,6 +1,6 @@
 //! Laws that hold for every plan against every target, in thousands of random runs.
 //!
-//! A failing run prints its seed; `KNEE_SIM_SEED=<seed>` runs only that one.
+//! A failing run prints its seed; `KNEE_SIM_SEED=<seed>` runs only that one. `KNEE_SIM_RUNS=100000` is the long form.
 
 use knee_core::plan::{Executor, Plan, Stop};
 use knee_core::schedule::{Arrivals, Curve, Schedule, Stage};
@@ -13,30 +13,41 @@ use crate::target::Target;
 
 const RUNS: u64 = 3_000;
 
-#[test]
-fn the_laws_hold_for_thousands_of_random_runs() {
-    let alone = std::env::var("KNEE_SIM_SEED").ok().map(|seed| seed.parse().expect("a number"));
-    let seeds = alone.map_or(0..RUNS, |seed: u64| seed..seed + 1);
+/// Runs `one_run` with each of `runs` seeds, or with as many as the long form asks for, or with a single one.
+pub fn with_seeds(runs: u64, one_run: fn(u64)) {
+    let number = |name| std::env::var(name).ok().map(|number| number.parse().expect("a number"));
+    let alone: Option<u64> = number("KNEE_SIM_SEED");
+    let seeds = alone.map_or(0..number("KNEE_SIM_RUNS").unwrap_or(runs), |seed| seed..seed + 1);
     for seed in seeds {
         let result = std::panic::catch_unwind(|| one_run(seed));
         assert!(result.is_ok(), "seed {seed}: rerun with KNEE_SIM_SEED={seed}");
     }
 }
 
+#[test]
+fn the_laws_hold_for_thousands_of_random_runs() {
+    with_seeds(RUNS, one_run);
+}
+
 fn one_run(seed: u64) {
     let mut random = SmallRng::seed_from_u64(seed);
     let plan = random_plan(&mut random);
-    let signal = match random.random_range(0..6) {
-        0 => Some(StopSignal::Stop(Nanos(random.random_range(0..3_000_000_000)))),
-        1 => Some(StopSignal::Abort(Nanos(random.random_range(0..3_000_000_000)))),
-        _ => None,
-    };
+    let signal = random_signal(&mut random);
     let unhurried = signal.is_none();
     if std::env::var_os("KNEE_SIM_SEED").is_some() {
         println!("{plan:#?}");
     }
     let outcomes = run_with(&plan, random_target(&mut random), signal);
     check(&plan, &outcomes, unhurried);
+}
+
+/// None in most runs.
+pub fn random_signal(random: &mut SmallRng) -> Option<StopSignal> {
+    match random.random_range(0..6) {
+        0 => Some(StopSignal::Stop(Nanos(random.random_range(0..3_000_000_000)))),
+        1 => Some(StopSignal::Abort(Nanos(random.random_range(0..3_000_000_000)))),
+        _ => None,
+    }
 }
 
 /// Checks every law. `unhurried`: no signal ended the run before its plan.
@@ -67,7 +78,7 @@ fn check(plan: &Plan, outcomes: &Outcomes, unhurried: bool) {
     }
 }
 
-fn random_plan(random: &mut SmallRng) -> Plan {
+pub fn random_plan(random: &mut SmallRng) -> Plan {
     let level = |random: &mut SmallRng| f64::from(random.random_range(1..12_u32));
     let curve = |scale: f64, random: &mut SmallRng| Curve {
         start: level(random) * scale,
@@ -96,7 +107,7 @@ fn random_plan(random: &mut SmallRng) -> Plan {
     plan
 }
 
-fn random_target(random: &mut SmallRng) -> Target {
+pub fn random_target(random: &mut SmallRng) -> Target {
     let mut target = Target::serves_in(Nanos(random.random_range(0..300_000_000)));
     if random.random() {
         let from = millis(random.random_range(0..2_000));

@@ -1,12 +1,14 @@
 //! Runs on simulated time: executors, recorder and request accounting of the real engine against
 //! scripted targets, with exact expectations and no tolerances.
 //!
-//! `world` is the clock and its tasks, `target` responds, `harness` runs a plan through both.
+//! `world` is the clock and its tasks, `target` responds, `harness` runs a plan through both. `disk` is a disk that
+//! fails, `records` writes simulated runs to it.
 
 #![allow(missing_docs, reason = "a test binary")]
 #![allow(clippy::expect_used, reason = "whatever fails here fails the test")]
 #![allow(clippy::print_stdout, reason = "a run that is looked at alone shows its plan")]
 
+mod disk;
 mod harness;
 mod target;
 mod world;
@@ -15,5 +17,6 @@ mod closed;
 mod dial;
 mod laws;
 mod open;
+mod records;
 mod stopping;
 mod terms;

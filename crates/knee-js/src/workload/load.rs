@@ -99,6 +99,9 @@ impl Load {
         let first = stopped.is_none();
         stopped.get_or_insert(why);
         drop(stopped);
+        if first {
+            self.control.note("the script ended the load");
+        }
         self.control.abort();
         first
     }

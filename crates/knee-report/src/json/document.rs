@@ -7,9 +7,10 @@ mod diagnostics;
 
 mod interval;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use knee_core::outcome::Outcome;
+use knee_core::outcome::{Blame, Outcome};
 use knee_core::plan::Plan;
 use knee_core::record::{Build, Ending, Machine};
 use knee_core::tally::Phase;
@@ -40,7 +41,7 @@ pub struct Document<'v> {
     validity: Validity,
     warnings: Vec<Warning<'v>>,
     notes: &'v [String],
-    requests: Requests,
+    requests: Requests<'v>,
     scheduled_requests_per_s: Option<f64>,
     goodput_per_s: Option<f64>,
     duration_s: f64,
@@ -53,14 +54,14 @@ pub struct Document<'v> {
     send_delay_ms: Summary,
     generator_lag_ms: Summary,
     ok_only: OkOnly,
-    phases_ms: Phases,
+    phases_ms: Phases<'v>,
     status: BTreeMap<String, u64>,
     errors: Vec<Error<'v>>,
     bytes: Bytes,
     connections: Connections,
     bodies: Bodies,
     endpoints: Vec<Endpoint<'v>>,
-    warm_up: WarmUp,
+    warm_up: WarmUp<'v>,
     diagnostics: Diagnostics,
     build: &'v Build,
     machine: &'v Machine,
@@ -94,7 +95,7 @@ impl<'v> Document<'v> {
             send_delay_ms: Summary::of(&total.send_delay),
             generator_lag_ms: Summary::of(&total.generator_lag),
             ok_only: OkOnly::of(total),
-            phases_ms: Phases::of(&total.phases),
+            phases_ms: Phases::of(total),
             status: status(total),
             errors: errors(total),
             bytes: Bytes::of(total),
@@ -133,7 +134,7 @@ impl<'v> Warning<'v> {
 
 /// Outcomes of the requests of a part of the run.
 #[derive(Debug, Serialize)]
-struct Requests {
+struct Requests<'v> {
     planned: u64,
     ok: u64,
     http_error: u64,
@@ -141,10 +142,13 @@ struct Requests {
     timeout: u64,
     unsent: u64,
     censored: u64,
+    /// Outcomes that this version does not know, under the names that the record gives them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unknown: BTreeMap<&'v str, u64>,
 }
 
-impl Requests {
-    fn of(part: &RequestStats) -> Self {
+impl<'v> Requests<'v> {
+    fn of(part: &'v RequestStats) -> Self {
         let count = |outcome| part.books.count(outcome);
         Self {
             planned: part.books.planned,
@@ -154,6 +158,7 @@ impl Requests {
             timeout: count(Outcome::Timeout),
             unsent: count(Outcome::Unsent),
             censored: count(Outcome::Censored),
+            unknown: part.unknown_outcomes.iter().map(|(name, count)| (name.as_str(), *count)).collect(),
         }
     }
 }
@@ -224,18 +229,22 @@ impl OkOnly {
 }
 
 #[derive(Debug, Serialize)]
-struct Phases {
+struct Phases<'v> {
     dns: Summary,
     connect: Summary,
     tls: Summary,
     send: Summary,
     wait: Summary,
     receive: Summary,
+    /// Phases that this version does not know, under the names that the record gives them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unknown: BTreeMap<&'v str, Summary>,
 }
 
-impl Phases {
-    fn of(phases: &[TimeSummary; 6]) -> Self {
-        let of = |phase| Summary::of(&phases[phase as usize]);
+impl<'v> Phases<'v> {
+    fn of(part: &'v RequestStats) -> Self {
+        let of = |phase| Summary::of(&part.phases[phase as usize]);
+        let unknown = part.unknown_phases.iter();
         Self {
             dns: of(Phase::Dns),
             connect: of(Phase::Connect),
@@ -243,6 +252,7 @@ impl Phases {
             send: of(Phase::Send),
             wait: of(Phase::Wait),
             receive: of(Phase::Receive),
+            unknown: unknown.map(|(name, times)| (name.as_str(), Summary::of(times))).collect(),
         }
     }
 }
@@ -253,11 +263,11 @@ fn status(part: &RequestStats) -> BTreeMap<String, u64> {
 
 #[derive(Debug, Serialize)]
 struct Error<'v> {
-    fault: &'static str,
-    blame: &'static str,
-    outcome: &'static str,
+    fault: &'v str,
+    blame: Option<&'static str>,
+    outcome: Option<&'static str>,
     count: u64,
-    sentence: &'static str,
+    sentence: Cow<'static, str>,
     examples: &'v [String],
 }
 
@@ -268,11 +278,11 @@ fn errors(part: &RequestStats) -> Vec<Error<'_>> {
 impl<'v> Error<'v> {
     fn of(error: &'v request_stats::Error) -> Self {
         Self {
-            fault: error.fault.name(),
-            blame: error.blame().name(),
-            outcome: error.outcome().name(),
+            fault: error.name(),
+            blame: error.blame().map(Blame::name),
+            outcome: error.outcome().map(Outcome::name),
             count: error.count,
-            sentence: error.fault.sentence(),
+            sentence: error.sentence(),
             examples: &error.examples,
         }
     }
@@ -313,7 +323,7 @@ impl Connections {
 #[derive(Debug, Serialize)]
 struct Endpoint<'v> {
     name: &'v str,
-    requests: Requests,
+    requests: Requests<'v>,
     response_time_ms: Summary,
     service_time_ms: Summary,
     ok_only: OkOnly,
@@ -340,16 +350,16 @@ impl<'v> Endpoint<'v> {
 }
 
 #[derive(Debug, Serialize)]
-struct WarmUp {
-    requests: Requests,
+struct WarmUp<'v> {
+    requests: Requests<'v>,
     response_time_ms: Summary,
     service_time_ms: Summary,
     bytes: Bytes,
     connections: Connections,
 }
 
-impl WarmUp {
-    fn of(part: &RequestStats) -> Self {
+impl<'v> WarmUp<'v> {
+    fn of(part: &'v RequestStats) -> Self {
         Self {
             requests: Requests::of(part),
             response_time_ms: Summary::of(&part.response),

@@ -50,6 +50,8 @@ fn books(view: &View) -> Vec<String> {
             sign = "+";
         }
     }
+    let unknown = view.total.unknown_outcomes.iter();
+    pieces.extend(unknown.map(|(name, requests)| format!("+ {} {name}", count(*requests))));
     let difference = books.difference();
     if difference != 0 {
         pieces.push(format!("({difference:+} not accounted for)"));
@@ -234,11 +236,11 @@ pub fn errors(view: &View, style: &Style) -> Vec<String> {
     let mut lines = vec![heading("Errors", "and who is to blame", style)];
     let widest = errors.iter().map(|error| count(error.count).len()).max().unwrap_or(0);
     for error in errors {
-        let tone = if error.blame() == Blame::Generator { Tone::Bad } else { Tone::Warn };
-        let blame = style.palette.paint(tone, &left(error.blame().name(), 9));
+        let tone = if error.blame() == Some(Blame::Generator) { Tone::Bad } else { Tone::Warn };
+        let blame = style.palette.paint(tone, &left(error.blame().map_or("–", Blame::name), 9));
         let number = super::ink::right(&count(error.count), widest);
         let indent = 2 + 9 + 2 + widest + 2;
-        let sentence = cut(error.fault.sentence(), style.width.saturating_sub(indent));
+        let sentence = cut(&error.sentence(), style.width.saturating_sub(indent));
         lines.push(format!("  {blame}  {number}  {sentence}"));
         for example in &error.examples {
             let example = cut(&clean::line(example), style.width.saturating_sub(indent + 2));

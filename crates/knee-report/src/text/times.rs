@@ -144,8 +144,12 @@ fn above_zero(figure: Reading, scale: Scale) -> String {
 /// read is received in zero time.
 pub fn phases(view: &View, style: &Style) -> Vec<String> {
     let took_time = |times: &TimeSummary| times.max.nanos().is_some_and(|max| max > 0.0);
-    let phases: Vec<_> =
-        Phase::ALL.iter().zip(&view.total.phases).filter(|(_, times)| took_time(times)).collect();
+    let mut phases: Vec<(&str, &TimeSummary)> = Vec::new();
+    for (phase, times) in Phase::ALL.into_iter().zip(&view.total.phases) {
+        phases.push((phase.name(), times));
+    }
+    phases.extend(view.total.unknown_phases.iter().map(|(name, times)| (name.as_str(), times)));
+    phases.retain(|(_, times)| took_time(times));
     if phases.is_empty() {
         return Vec::new();
     }
@@ -160,10 +164,10 @@ pub fn phases(view: &View, style: &Style) -> Vec<String> {
     let least = phases.iter().map(|(_, times)| times.typical()).reduce(f64::min).unwrap_or(0.0);
     let decimals = Scale::new(unit, least).decimals.min(3);
     let scale = Scale { unit, decimals };
-    for (phase, times) in phases {
+    for (name, times) in phases {
         let figure = |figure| Cell::from(above_zero(figure, scale));
         table.row(vec![
-            phase.name().into(),
+            name.into(),
             figure(times.mean),
             figure(times.percentiles[0]),
             figure(times.max),

@@ -40,7 +40,9 @@ impl Moment {
     pub fn of(point: &Point) -> Self {
         let count = |outcome: Outcome| point.by_outcome[outcome as usize];
         let ended = point.ended();
-        let bounded = Outcome::ALL.iter().any(|outcome| outcome.is_lower_bound() && count(*outcome) > 0);
+        let is_bound = |outcome: &Outcome| outcome.is_lower_bound() && count(*outcome) > 0;
+        // Of outcomes that are not known, a point does not say whether their times are lower bounds.
+        let bounded = point.unknown > 0 || Outcome::ALL.iter().any(is_bound);
         let sent = ended.saturating_sub(count(Outcome::Unsent));
         let ok = count(Outcome::Ok);
         Self {

@@ -2,6 +2,8 @@
 //!
 //! Has no rates, because a tally has no time span.
 
+use std::borrow::Cow;
+
 use knee_core::estimate::Distribution;
 use knee_core::histogram::Histogram;
 use knee_core::outcome::{Blame, Fault, Outcome};
@@ -31,6 +33,10 @@ pub struct RequestStats {
     pub phases: [TimeSummary; 6],
     /// Complete responses by status code, ascending.
     pub status: Vec<(u16, u64)>,
+    /// Requests by outcomes that this version does not know, by name.
+    pub unknown_outcomes: Vec<(String, u64)>,
+    /// Phases that this version does not know, by name.
+    pub unknown_phases: Vec<(String, TimeSummary)>,
     /// Faults, by who is to blame and then the most frequent first.
     pub errors: Vec<Error>,
     /// Bytes handed to the kernel, heads included, before TLS.
@@ -55,22 +61,53 @@ pub struct RequestStats {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The kind.
-    pub fault: Fault,
+    pub kind: ErrorKind,
     /// How often.
     pub count: u64,
     /// Its messages. They are foreign text and must pass through [`crate::clean`] before they are shown.
     pub examples: Vec<String>,
 }
 
+/// What kind of fault it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// One of this version.
+    Known(Fault),
+    /// One of a later version, by its name, with the party that its record blames.
+    Unknown(String, Option<Blame>),
+}
+
 impl Error {
-    /// Who caused it.
-    pub const fn blame(&self) -> Blame {
-        self.fault.blame()
+    /// Its name.
+    pub const fn name(&self) -> &str {
+        match &self.kind {
+            ErrorKind::Known(fault) => fault.name(),
+            ErrorKind::Unknown(name, _) => name.as_str(),
+        }
     }
 
-    /// The outcome of requests with this fault.
-    pub const fn outcome(&self) -> Outcome {
-        self.fault.outcome()
+    /// What happened, for people; no full stop.
+    pub fn sentence(&self) -> Cow<'static, str> {
+        match &self.kind {
+            ErrorKind::Known(fault) => fault.sentence().into(),
+            ErrorKind::Unknown(name, _) => format!("`{name}`, which this version does not know").into(),
+        }
+    }
+
+    /// Who caused it; `None` if that is not known.
+    pub const fn blame(&self) -> Option<Blame> {
+        match &self.kind {
+            ErrorKind::Known(fault) => Some(fault.blame()),
+            ErrorKind::Unknown(_, blame) => *blame,
+        }
+    }
+
+    /// The outcome of requests with this fault; `None` if that is not known.
+    pub const fn outcome(&self) -> Option<Outcome> {
+        match &self.kind {
+            ErrorKind::Known(fault) => Some(fault.outcome()),
+            ErrorKind::Unknown(..) => None,
+        }
     }
 }
 
@@ -93,6 +130,18 @@ impl RequestStats {
             send_delay: exact(&tally.send_delay),
             generator_lag: exact(&tally.generator_lag),
             phases: Phase::ALL.map(|phase| exact(&tally.phases[phase as usize])),
+            unknown_outcomes: tally
+                .unknown
+                .outcomes
+                .iter()
+                .map(|outcome| (outcome.name.clone(), outcome.times.response.count()))
+                .collect(),
+            unknown_phases: tally
+                .unknown
+                .phases
+                .iter()
+                .map(|phase| (phase.name.clone(), exact(&phase.times)))
+                .collect(),
             status: tally.status.clone(),
             errors: errors(tally),
             bytes_sent: tally.bytes_sent,
@@ -114,16 +163,25 @@ impl RequestStats {
 
 /// The least time of the requests whose times are lower bounds.
 fn least_bound(tally: &EndpointTally, times: fn(&OutcomeTally) -> &Histogram) -> Option<Nanos> {
-    let bounds = Outcome::ALL.iter().filter(|outcome| outcome.is_lower_bound());
-    bounds.filter_map(|outcome| times(&tally.outcomes[*outcome as usize]).min()).min()
+    let bounds = tally.outcomes().filter(|(is_lower_bound, _)| *is_lower_bound);
+    bounds.filter_map(|(_, outcome)| times(outcome).min()).min()
 }
 
 fn errors(tally: &EndpointTally) -> Vec<Error> {
-    let mut errors: Vec<Error> = tally
-        .faults
-        .iter()
-        .map(|fault| Error { fault: fault.fault, count: fault.count, examples: fault.examples.clone() })
-        .collect();
-    errors.sort_by_key(|error| (error.blame(), std::cmp::Reverse(error.count), error.fault));
+    let known = tally.faults.iter().map(|fault| Error {
+        kind: ErrorKind::Known(fault.fault),
+        count: fault.count,
+        examples: fault.examples.clone(),
+    });
+    let unknown = tally.unknown.faults.iter().map(|fault| Error {
+        kind: ErrorKind::Unknown(fault.name.clone(), fault.blame),
+        count: fault.count,
+        examples: fault.examples.clone(),
+    });
+    let mut errors: Vec<Error> = known.chain(unknown).collect();
+    errors.sort_by(|one, other| {
+        let rank = |error: &Error| (error.blame().is_none(), error.blame(), std::cmp::Reverse(error.count));
+        rank(one).cmp(&rank(other)).then_with(|| one.kind.cmp(&other.kind))
+    });
     errors
 }

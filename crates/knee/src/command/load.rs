@@ -3,6 +3,7 @@
 //! The order matters: errors in the command line are found before the first request, and the record is saved before
 //! anything is printed.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -17,16 +18,17 @@ use knee_engine::control::Control;
 use knee_engine::host;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::tls;
+use knee_engine::journal::FileJournal;
 use knee_engine::requests::RequestSet;
 use knee_engine::run::{self, HttpConfig, Listeners};
 
 use super::failed::{Failed, failed, refused};
-use super::journal::{self, FileJournal, Record};
+use super::journal::{self, Record};
 use super::{INCOMPLETE, INCOMPLETE_TRIAL, build, render, why_invalid};
 use crate::args::{Format, LoadArgs};
 use crate::exit::Exit;
 use crate::live::{self, Live};
-use crate::other_load::Presence;
+use crate::other_load::{self, Presence};
 use crate::problem::{Problem, on_one_line};
 use crate::settings::{self, Load, Surroundings, proxy, target};
 use crate::signals;
@@ -124,6 +126,9 @@ fn take_as(
     narrate: fn(&str),
 ) -> Result<Taken, Failed> {
     let head = head(load);
+    if let Some(note) = other_load::note() {
+        control.note(note);
+    }
     let (journal, record) = journal(kind, load, &head, narrate)?.unzip();
     let run = measure(load, head, way, journal, control, narrate)?;
     Ok(Taken { run, record })
@@ -135,7 +140,7 @@ fn journal(
     load: &Load,
     head: &Head,
     narrate: fn(&str),
-) -> Result<Option<(FileJournal, Record)>, Failed> {
+) -> Result<Option<(FileJournal<File>, Record)>, Failed> {
     let host = load.targets.first().map_or_else(|| "unix".to_owned(), target::Target::place);
     let (named, store) =
         (load.output.record.as_deref(), Store::of_process().map(|store| store.of_kind(kind)));
@@ -147,7 +152,7 @@ fn measure(
     load: &Load,
     head: Head,
     way: &HttpConfig,
-    journal: Option<FileJournal>,
+    journal: Option<FileJournal<File>>,
     control: &Control,
     narrate: fn(&str),
 ) -> Result<Run, Failed> {

@@ -7,6 +7,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use knee_core::record::Run;
+use knee_core::record::format::ReadError;
 use knee_core::record::run::read;
 
 mod list;
@@ -60,7 +61,13 @@ pub(super) fn open(path: &Path, narrate: fn(&str)) -> Result<Run, Problem> {
     };
     let file = File::open(path).map_err(|error| named(reason(&error), "check its permissions"))?;
     let reading = read(BufReader::new(file)).map_err(|error| {
-        named(error.to_string(), "give the file of a saved run; `knee report --list` lists them")
+        let hint = match error {
+            ReadError::Version(_) | ReadError::Later { .. } => {
+                "use the version of knee that wrote it, or a later one"
+            }
+            _ => "give the file of a saved run; `knee report --list` lists them",
+        };
+        named(error.to_string(), hint)
     })?;
     for note in &reading.notes {
         narrate(&format!("note: at {}: {}", note.at, on_one_line(&note.text)));

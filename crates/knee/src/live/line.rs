@@ -26,7 +26,7 @@ pub fn run(unit: Option<Unit>, events: &Receiver<Event>, mut say: impl FnMut(&st
             Event::Stopping { interrupted: true } => "interrupted: waiting for requests in flight".to_owned(),
             Event::Stopping { interrupted: false } => continue,
             Event::Warning(text) => format!("warning: {}", on_one_line(&text)),
-            Event::Ended(_) => break,
+            Event::Ended => break,
         };
         say(&line);
     }
@@ -39,7 +39,7 @@ pub fn warnings(events: &Receiver<Event>) -> Vec<String> {
     for event in events {
         match event {
             Event::Warning(text) => warnings.push(text),
-            Event::Ended(_) => break,
+            Event::Ended => break,
             _ => {}
         }
     }

@@ -108,7 +108,7 @@ fn show(
 fn take_events(screen: &mut Screen, events: &Receiver<Event>, now: Nanos) -> bool {
     loop {
         match events.try_recv() {
-            Ok(Event::Ended(_)) | Err(TryRecvError::Disconnected) => return false,
+            Ok(Event::Ended) | Err(TryRecvError::Disconnected) => return false,
             Ok(event) => screen.handle(&event, now),
             Err(TryRecvError::Empty) => return true,
         }
@@ -130,8 +130,14 @@ fn take_input(screen: &mut Screen, input: &Input, control: &Control) {
 /// The first time asks the run to stop, the second time at once.
 fn quit(control: &Control) {
     match control.request() {
-        Request::Run => control.stop(),
-        Request::Stop | Request::Abort => control.abort(),
+        Request::Run => {
+            control.note("a key: no new requests are sent");
+            control.stop();
+        }
+        Request::Stop | Request::Abort => {
+            control.note("a key: requests in flight are cut off");
+            control.abort();
+        }
     }
 }
 

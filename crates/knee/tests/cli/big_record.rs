@@ -1,11 +1,15 @@
 //! Records that ask for much memory: malicious ones of a few kilobytes, and those of long runs with many endpoints.
 //!
+//! Version 1 has outcomes and phases as lists, version 2 by names, which can be as many as a file likes.
+//!
 //! Every command here runs with a limit of 512 MiB on its data. A process that asks for more dies.
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use crate::program::{Finished, Home};
-use crate::record::{INTERVAL, NOTE, frame, head, packed, record};
+use crate::record::{INTERVAL, NOTE, TAIL, frame, head, packed, record, record_of};
 
 /// `value` with a list of `count` times `item` in the place of the text `LIST`.
 fn with_list(value: &Value, count: u32, item: &Value) -> Vec<u8> {
@@ -37,6 +41,31 @@ fn endpoint(histogram: &Value) -> Value {
         "planned": 6 * count, "outcomes": vec![&both; 6], "phases": vec![histogram; 6], "lag": histogram,
         "own_lag": histogram, "status": [[200, count], [503, count]],
     })
+}
+
+/// The same in the form of version 2, and with further outcomes, phases and faults under these names. Each fault has an
+/// `example` of this length.
+fn endpoint_of_names(histogram: &Value, names: &[String], example: usize) -> Value {
+    let both = json!({ "response": histogram, "service": histogram, "lower_bound": true });
+    let known = |names: [&str; 6], value: &Value| names.map(|name| (name.to_owned(), value.clone()));
+    let outcomes = ["ok", "http_error", "transport_error", "timeout", "unsent", "censored"];
+    let mut outcomes: BTreeMap<_, _> = known(outcomes, &both).into();
+    let mut phases: BTreeMap<_, _> =
+        known(["dns", "connect", "tls", "send", "wait", "receive"], histogram).into();
+    outcomes.extend(names.iter().map(|name| (name.clone(), both.clone())));
+    phases.extend(names.iter().map(|name| (name.clone(), histogram.clone())));
+    let example = "x".repeat(example);
+    let fault =
+        |name: &String| json!({ "fault": name, "blame": "server", "count": 1, "examples": [example] });
+    let count = histogram["count"].as_u64().unwrap();
+    json!({
+        "planned": (6 + names.len() as u64) * count, "outcomes": outcomes, "phases": phases, "lag": histogram,
+        "own_lag": histogram, "status": [[200, count]], "faults": names.iter().map(fault).collect::<Vec<_>>(),
+    })
+}
+
+fn names(numbers: std::ops::Range<u64>) -> Vec<String> {
+    numbers.map(|number| format!("name_{number}")).collect()
 }
 
 fn interval(second: u64, endpoints: u32, endpoint: &Value) -> Vec<u8> {
@@ -79,6 +108,56 @@ fn a_malicious_record_is_refused_before_it_fills_the_memory() {
     let workers = json!({ "from": 1, "to": 2, "instrument": { "workers": "LIST", "wall_drift_ns": 0 } });
     let workers = with_list(&workers, 3_000_000, &json!([0.5, null]));
     assert_refused(&record(&plain, &vec![frame(INTERVAL, &workers); 10]), "values in");
+}
+
+#[test]
+fn a_malicious_record_of_version_2_is_refused_before_it_fills_the_memory() {
+    let record = |head: &[u8], frames: &[Vec<u8>]| record_of(2, head, frames);
+    let plain = packed(&head());
+    let one = endpoint_of_names(&histogram(5, 1, 0), &names(0..2), 10);
+    assert_refused(&record(&plain, &[interval(0, 30_000, &one)]), "30000 endpoints");
+    assert_refused(&record(&plain, &[interval(0, 9_999, &one)]), "endpoints in 0 intervals");
+    let wide = endpoint_of_names(&histogram(5, 2_000, 15), &names(0..8), 10);
+    assert_refused(&record(&plain, &[interval(0, 400, &wide)]), "a frame that unpacks to more than");
+    let mut planned = head();
+    planned["plan"]["endpoints"] = json!("LIST");
+    let planned = with_list(&planned, 3_000_000, &json!({ "name": "x" }));
+    assert_refused(&record(&planned, &[]), "at byte 12");
+    let tail = json!({
+        "ending": "completed", "intervals": 0,
+        "truth": { "state": "valid", "reasons": [], "notes": [], "figures": { "books": "LIST" } },
+    });
+    assert_refused(&record(&plain, &[frame(TAIL, &with_list(&tail, 3_000_000, &json!(1)))]), "values in");
+}
+
+#[test]
+fn names_without_end_count_together_and_frames_without_end_are_skipped() {
+    let home = Home::new();
+    // Other names in each interval, more in each than are kept apart.
+    let times = histogram(5, 20, 200);
+    let mut frames: Vec<_> = (0..40)
+        .map(|second| {
+            let endpoint = endpoint_of_names(&times, &names(second * 100..(second + 1) * 100), 5_000);
+            interval(second, 4, &endpoint)
+        })
+        .collect();
+    // Optional frames that are never unpacked: 64 MiB each, and many small ones.
+    frames.extend(vec![frame(9, &vec![0; (64 << 20) + 100]); 4]);
+    frames.extend(vec![frame(77, b""); 20_000]);
+    let bytes = record_of(2, &packed(&head()), &frames);
+    for format in ["text", "json"] {
+        let finished = reported(&home, &bytes, format);
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{format}");
+    }
+    let run: Value = serde_json::from_str(&std::fs::read_to_string(home.path("result")).unwrap()).unwrap();
+    let unknown = &run["requests"]["unknown"];
+    assert_eq!(run["requests"]["planned"], 40 * 4 * 106 * 20);
+    assert_eq!(unknown.as_object().unwrap().len(), 8, "{unknown}");
+    let counted: u64 = unknown.as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(counted, 40 * 4 * 100 * 20);
+    let notes = run["notes"].to_string();
+    assert!(notes.contains("4 frames with observations, 20000 frames of kind 77"), "{notes}");
+    assert!(notes.contains("outcome `others` ("), "{notes}");
 }
 
 #[test]

@@ -4,32 +4,52 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use knee_core::record::format::ReadError;
+use knee_core::record::run::read;
+use knee_core::record::{Ending, Run};
+use knee_core::unit::Nanos;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use rustix::process::Signal;
 
 use crate::program::{Home, number};
+use crate::record::{HEAD, INTERVAL, TAIL};
 use crate::server::Server;
 
-/// How many runs are killed.
-const RUNS: u64 = 30;
+/// How many runs are killed; `KNEE_CLI_KILLS=500` is the long form.
+const RUNS: u64 = 20;
+
+/// Most of them at the same time.
+const AT_ONCE: u64 = 25;
+
+/// At how many places a record is cut, and how often it is damaged.
+const POINTS: usize = 500;
 
 /// Requests per second of each.
 const RATE: u64 = 40;
 
-#[test]
-fn a_run_killed_at_any_moment_loses_at_most_the_interval_in_progress() {
+fn random() -> ChaCha8Rng {
     let seed = std::env::var("KNEE_CLI_SEED").ok().map(|seed| seed.parse().unwrap());
     let seed: u64 = seed.unwrap_or(knee_core::clock::wall().0);
     println!("KNEE_CLI_SEED={seed}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let runs: Vec<_> = (0..RUNS)
-        .map(|_| {
-            let moment = Duration::from_micros(random.next_u64() % 4_000_000);
-            thread::spawn(move || killed_after(moment))
-        })
-        .collect();
-    let reported: u64 = runs.into_iter().map(|run| run.join().unwrap()).sum();
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+#[test]
+fn a_run_killed_at_any_moment_loses_at_most_the_interval_in_progress() {
+    let mut random = random();
+    let mut left = std::env::var("KNEE_CLI_KILLS").ok().map_or(RUNS, |runs| runs.parse().unwrap());
+    let mut reported = 0;
+    while left > 0 {
+        let runs: Vec<_> = (0..left.min(AT_ONCE))
+            .map(|_| {
+                let moment = Duration::from_micros(random.next_u64() % 4_000_000);
+                thread::spawn(move || killed_after(moment))
+            })
+            .collect();
+        left -= runs.len() as u64;
+        reported += runs.into_iter().map(|run| run.join().unwrap()).sum::<u64>();
+    }
     assert!(reported > 0, "every run was killed in its first interval");
 }
 
@@ -76,4 +96,102 @@ fn check(home: &Home, record: &PathBuf, reported: u64, sent: u64) {
         .sum();
     assert_eq!(planned, ended, "every request has exactly one outcome");
     assert!(number(&run, "/requests/ok") <= sent, "nothing is counted that the server did not see");
+}
+
+/// The record of a real run of four seconds.
+fn whole() -> Vec<u8> {
+    let (home, server) = (Home::new(), Server::start());
+    let line = "-q 200 -z 4s -c 4 --workers 2 --record whole.knee";
+    let finished = home.knee(line).arg(server.url("/")).run();
+    assert!(finished.stdout.contains("800 planned = 800 ok"), "{}", finished.stdout);
+    std::fs::read(home.path("whole.knee")).unwrap()
+}
+
+/// Kind and end of each frame.
+fn frames(record: &[u8]) -> Vec<(u8, usize)> {
+    let (mut frames, mut start) = (Vec::new(), 12);
+    while let Some(length) = record.get(start..).and_then(|rest| rest.first_chunk()) {
+        let end = start + 8 + u32::from_le_bytes(*length) as usize;
+        frames.push((record[start + 8], end));
+        start = end;
+    }
+    frames
+}
+
+fn points(run: &Run) -> Vec<(Nanos, u64)> {
+    run.series.iter().map(|point| (point.from, point.planned)).collect()
+}
+
+#[test]
+fn a_record_cut_at_any_of_hundreds_of_points_has_every_whole_interval() {
+    let (record, mut random) = (whole(), random());
+    let frames = frames(&record);
+    let all = points(&read(&*record).unwrap().run);
+    // Around each border of a frame, and in each byte of its length and checksum; the rest is chance.
+    let ends = frames.iter().map(|(_, end)| *end).chain([0, 8, 12]);
+    let mut cuts: Vec<usize> =
+        ends.flat_map(|end| end.saturating_sub(2)..=end + 9).filter(|cut| *cut <= record.len()).collect();
+    while cuts.len() < POINTS {
+        cuts.push(random.next_u64() as usize % record.len());
+    }
+    for cut in cuts {
+        let bytes = &record[..cut];
+        let whole = |kind: u8| frames.iter().filter(|(one, end)| *one == kind && *end <= cut).count();
+        let reading = match read(bytes) {
+            Ok(reading) => reading,
+            Err(ReadError::NotARecord) => {
+                assert_eq!(cut, 0);
+                continue;
+            }
+            Err(ReadError::NoHead) => {
+                assert_eq!(whole(HEAD), 0, "cut at {cut}");
+                continue;
+            }
+            Err(error) => panic!("cut at {cut}: {error}"),
+        };
+        let (intervals, run) = (whole(INTERVAL), &reading.run);
+        assert!(reading.damage.is_none(), "cut at {cut}: {:?}", reading.damage);
+        assert_eq!(points(run), all[..intervals], "cut at {cut}");
+        assert_eq!(run.ending == Ending::Completed, whole(TAIL) == 1, "cut at {cut}");
+        assert_eq!(run.measured.accounting().difference(), 0, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_record_damaged_in_any_of_hundreds_of_ways_loses_one_frame_and_says_so() {
+    let (record, mut random) = (whole(), random());
+    let frames = frames(&record);
+    let starts: Vec<usize> = [12].into_iter().chain(frames.iter().map(|(_, end)| *end)).collect();
+    let all = points(&read(&*record).unwrap().run);
+    for round in 0..POINTS {
+        let mut bytes = record.clone();
+        let mut below = |limit: usize| random.next_u64() as usize % limit;
+        // Behind the head, without which there is no record.
+        let place = match round % 3 {
+            // A bit of a length.
+            0 => starts[1 + below(frames.len() - 1)] + below(4),
+            // Any bit.
+            1 => frames[0].1 + below(record.len() - frames[0].1),
+            // Bytes too many: at the end, or in the middle.
+            _ => {
+                let place = if below(2) == 0 {
+                    record.len()
+                } else {
+                    frames[0].1 + below(record.len() - frames[0].1)
+                };
+                let more: Vec<u8> = (0..1 + below(600)).map(|_| 1 + below(255) as u8).collect();
+                bytes.splice(place..place, more);
+                place
+            }
+        };
+        if round % 3 < 2 {
+            bytes[place] ^= 1 << below(8);
+        }
+        let reading = read(&*bytes).unwrap_or_else(|error| panic!("at {place}: {error}"));
+        assert!(reading.damage.is_some(), "at {place}: nothing was noticed");
+        let found = points(&reading.run);
+        assert!(found.len() + 1 >= all.len(), "at {place}: {} of {}", found.len(), all.len());
+        assert!(found.iter().all(|point| all.contains(point)), "at {place}: an interval is wrong");
+        assert_eq!(reading.run.validity.warnings.iter().filter(|one| one.code == "damaged").count(), 1);
+    }
 }

@@ -23,6 +23,7 @@ mod cut_off;
 mod demo;
 mod flags;
 mod hostile_text;
+mod later;
 mod main_path;
 mod modules;
 mod own_faults;

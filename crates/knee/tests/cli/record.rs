@@ -9,7 +9,7 @@ pub const INTERVAL: u8 = 2;
 pub const NOTE: u8 = 3;
 pub const TAIL: u8 = 4;
 
-/// A frame of version 1.
+/// A frame, the same in every version.
 pub fn frame(kind: u8, content: &[u8]) -> Vec<u8> {
     let mut body = vec![kind];
     body.extend(zstd::bulk::compress(content, 3).unwrap());
@@ -27,7 +27,12 @@ pub fn head() -> Value {
 
 /// A record of version 1 with this head and these frames.
 pub fn record(head: &[u8], frames: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = V1[..12].to_vec();
+    record_of(1, head, frames)
+}
+
+/// The same of any version.
+pub fn record_of(version: u32, head: &[u8], frames: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = [&V1[..8], &version.to_le_bytes()].concat();
     bytes.extend(frame(HEAD, head));
     bytes.extend(frames.concat());
     bytes

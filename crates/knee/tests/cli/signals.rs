@@ -54,6 +54,9 @@ fn one_signal_ends_the_run_in_order() {
         let run = finished.ended_as_it_says(&home);
         assert_eq!(run["ending"], "interrupted");
         assert!(!reasons(&run).contains(&"truncated"), "the record has its end");
+        let name = if signal == Signal::INT { "SIGINT" } else { "SIGTERM" };
+        let told = home.knee("report last").run();
+        assert!(told.stderr.contains(&format!("s: {name}: no new requests are sent")), "{}", told.stderr);
         // What was in flight has finished, and every request that the server saw is accounted for.
         assert_eq!(number(&run, "/requests/ok"), server.count() as u64);
         assert_eq!(number(&run, "/requests/planned"), server.count() as u64);

@@ -17,6 +17,14 @@ pub enum ReadError {
     /// Written by a later version of the program, which can read it.
     #[error("the record has format version {0}, and this program reads versions up to {VERSION}")]
     Version(u32),
+    /// It is a part of something, or has frames that change what the others mean. Only a later version can read it.
+    #[error("this version cannot read {what}, at byte {offset}")]
+    Later {
+        /// Where the frame begins.
+        offset: u64,
+        /// What it is.
+        what: String,
+    },
     /// The writer was killed before it had written the head: nothing was measured.
     #[error("the record ends before its first frame is complete: nothing was measured")]
     NoHead,
@@ -50,9 +58,10 @@ impl ReadError {
     /// Where in the file the error is, if it is at a place.
     pub const fn offset(&self) -> Option<u64> {
         match self {
-            Self::Damaged { offset } | Self::Content { offset, .. } | Self::Memory { offset, .. } => {
-                Some(*offset)
-            }
+            Self::Damaged { offset }
+            | Self::Later { offset, .. }
+            | Self::Content { offset, .. }
+            | Self::Memory { offset, .. } => Some(*offset),
             Self::Io(_) | Self::NotARecord | Self::Version(_) | Self::NoHead => None,
         }
     }

@@ -23,6 +23,10 @@ const SEARCHED_BYTES_MAX: usize = 1 << 30;
 /// A last frame that ends in so many zeros was not written to its end: its content does not look like that.
 const HOLE: [u8; 8] = [0; 8];
 
+/// Disks write this many bytes together, and file systems no fewer. A last frame that has only zeros behind such a
+/// border was not written to its end either, however few they are.
+const SECTOR: u64 = 512;
+
 /// The result of reading on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
@@ -132,7 +136,9 @@ impl<R: Read> Frames<R> {
         if body.len() < length {
             return Ok(Found::Torn);
         }
-        let unwritten = body.ends_with(&HOLE) && self.window.is_void_after(PREFIX + length)?;
+        let behind_border = (self.start + (PREFIX + length) as u64) % SECTOR;
+        let hole = HOLE.get(..behind_border as usize).filter(|hole| !hole.is_empty()).unwrap_or(&HOLE);
+        let unwritten = body.ends_with(hole) && self.window.is_void_after(PREFIX + length)?;
         Ok(if unwritten { Found::Void } else { Found::Damaged })
     }
 

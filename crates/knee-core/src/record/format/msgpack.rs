@@ -68,6 +68,12 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Whether the next value is a list.
+    pub fn is_list(&self) -> bool {
+        let mut copy = *self;
+        matches!(copy.start(), Ok(Start::List(_)))
+    }
+
     /// A list of exactly `length` values, which follow.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 //! Trusts nothing: limits lengths, compares checksums, checks contents by their types. Does not repair, but goes on
 //! behind a damaged frame if it finds the next one.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 
 use serde::de::DeserializeOwned;
@@ -13,7 +14,7 @@ use super::msgpack::{DECODED_BYTES_MAX, Values};
 use super::stored::StoredInterval;
 use super::unfit::Unfit;
 use super::window::Window;
-use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind};
+use super::{FRAME_BYTES_MAX, Frame, MAGIC, VERSION, kind, parts};
 use crate::record::Head;
 
 /// Largest zstd window that a payload can ask for, as log2 of bytes. Writers use 2 MiB at the most.
@@ -30,15 +31,29 @@ enum State {
     Ended,
 }
 
+/// Frames of one kind that this version does not know, which were passed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// The kind, as written.
+    pub kind: u8,
+    /// How many.
+    pub frames: u64,
+    /// What they hold, if the kind is reserved.
+    pub what: Option<&'static str>,
+}
+
 /// Reads one record, frame after frame. Needs the memory of two frames: one packed, one unpacked.
 pub struct Reader<R: Read> {
     frames: Frames<R>,
+    version: u32,
     head: Head,
     state: State,
     /// Whether the tail was read and all before it was as it was written.
     complete: bool,
     /// Length of the last payload that was unpacked.
     content_bytes: usize,
+    /// How many frames were passed over, by kind.
+    skipped: BTreeMap<u8, u64>,
 }
 
 impl<R: Read> Reader<R> {
@@ -48,7 +63,7 @@ impl<R: Read> Reader<R> {
     /// Any [`ReadError`].
     pub fn new(source: R) -> Result<Self, ReadError> {
         let mut window = Window::new(source);
-        read_start(&mut window)?;
+        let version = read_start(&mut window)?;
         let mut frames = Frames::new(window);
         match frames.next()? {
             Step::Frame(kind::HEAD) => {}
@@ -56,8 +71,14 @@ impl<R: Read> Reader<R> {
             Step::Damaged(offset) => return Err(ReadError::Damaged { offset }),
             Step::End => return Err(ReadError::NoHead),
         }
-        let (head, content_bytes) = content(&frames)?;
-        Ok(Self { frames, head, state: State::Open, complete: true, content_bytes })
+        let content = unpacked(&frames, DECODED_BYTES_MAX)?;
+        let unfit = |unfit| ReadError::of(unfit, frames.start(), DECODED_BYTES_MAX);
+        if let Some(what) = parts::of_several(&content).map_err(unfit)? {
+            return Err(ReadError::Later { offset: frames.start(), what: what.to_owned() });
+        }
+        let head = Values::new(&content).decode().map_err(unfit)?;
+        let (state, content_bytes) = (State::Open, content.len());
+        Ok(Self { frames, version, head, state, complete: true, content_bytes, skipped: BTreeMap::new() })
     }
 
     /// What was known before the first request.
@@ -69,7 +90,8 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// `Damaged` and `Content` for bytes that are no frame, or none that can be understood. They were passed over, and
-    /// reading can go on: the next call returns what is behind them. After `Io` and `Memory` nothing more is read.
+    /// reading can go on: the next call returns what is behind them. After `Io`, `Memory` and `Later` nothing more is
+    /// read.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, ReadError> {
         let result = match self.state {
             State::Open => self.read_known(),
@@ -77,7 +99,10 @@ impl<R: Read> Reader<R> {
             State::Ended => return Ok(None),
         };
         self.complete &= result.is_ok();
-        if matches!(result, Ok(None) | Err(ReadError::Io(_) | ReadError::Memory { .. })) {
+        if matches!(
+            result,
+            Ok(None) | Err(ReadError::Io(_) | ReadError::Memory { .. } | ReadError::Later { .. })
+        ) {
             self.state = State::Ended;
         }
         result
@@ -91,6 +116,16 @@ impl<R: Read> Reader<R> {
     /// How far whole frames were read.
     pub const fn offset(&self) -> u64 {
         self.frames.end()
+    }
+
+    /// The frames of kinds that this version does not know, until here, by kind.
+    pub fn skipped(&self) -> impl Iterator<Item = Skipped> {
+        let of = |(kind, frames): (&u8, &u64)| Skipped {
+            kind: *kind,
+            frames: *frames,
+            what: kind::reserved(*kind),
+        };
+        self.skipped.iter().map(of)
     }
 
     /// How many bytes the content of the last frame takes, unpacked.
@@ -121,14 +156,18 @@ impl<R: Read> Reader<R> {
                     self.state = State::Ended;
                     return Err(ReadError::Damaged { offset: self.frames.start() });
                 }
-                // A kind of a later program that keeps this version: not for us.
-                _ => {}
+                kind if self.version > 1 && kind >= kind::REQUIRED => {
+                    let what = format!("frames of kind {kind}, on which others depend");
+                    return Err(ReadError::Later { offset: self.frames.start(), what });
+                }
+                // A kind of a later program that only adds something.
+                kind => *self.skipped.entry(kind).or_default() += 1,
             }
         }
     }
 
     fn read_interval(&self) -> Result<Frame, ReadError> {
-        let interval = unpack(self.frames.payload(), FRAME_BYTES_MAX).and_then(StoredInterval::parse);
+        let interval = StoredInterval::parse(unpacked(&self.frames, FRAME_BYTES_MAX)?);
         let unfit = |unfit| ReadError::of(unfit, self.frames.start(), FRAME_BYTES_MAX);
         Ok(Frame::Interval(Box::new(interval.map_err(unfit)?)))
     }
@@ -143,14 +182,15 @@ impl<R: Read> Reader<R> {
     }
 
     fn content<T: DeserializeOwned>(&mut self) -> Result<T, ReadError> {
-        let (content, bytes) = content(&self.frames)?;
-        self.content_bytes = bytes;
-        Ok(content)
+        let content = unpacked(&self.frames, DECODED_BYTES_MAX)?;
+        self.content_bytes = content.len();
+        let unfit = |unfit| ReadError::of(unfit, self.frames.start(), DECODED_BYTES_MAX);
+        Values::new(&content).decode().map_err(unfit)
     }
 }
 
-/// Checks magic and version.
-fn read_start(window: &mut Window<impl Read>) -> Result<(), ReadError> {
+/// Checks magic and version; returns the version.
+fn read_start(window: &mut Window<impl Read>) -> Result<u32, ReadError> {
     let start = window.peek(MAGIC.len() + 4)?;
     let (magic, version) = start.split_at(start.len().min(MAGIC.len()));
     if magic.is_empty() || !MAGIC.starts_with(magic) {
@@ -161,14 +201,12 @@ fn read_start(window: &mut Window<impl Read>) -> Result<(), ReadError> {
         return Err(ReadError::Version(version));
     }
     window.pass(MAGIC.len() + 4);
-    Ok(())
+    Ok(version)
 }
 
-/// Unpacks and decodes the last frame; with it, the number of unpacked bytes.
-fn content<T: DeserializeOwned>(frames: &Frames<impl Read>) -> Result<(T, usize), ReadError> {
-    let content = unpack(frames.payload(), DECODED_BYTES_MAX)
-        .and_then(|bytes| Ok((Values::new(&bytes).decode()?, bytes.len())));
-    content.map_err(|unfit| ReadError::of(unfit, frames.start(), DECODED_BYTES_MAX))
+/// The content of the last frame, at most `limit` bytes.
+fn unpacked(frames: &Frames<impl Read>, limit: usize) -> Result<Vec<u8>, ReadError> {
+    unpack(frames.payload(), limit).map_err(|unfit| ReadError::of(unfit, frames.start(), limit))
 }
 
 /// Unpacks a payload, to at most `limit` bytes.

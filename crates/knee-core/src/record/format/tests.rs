@@ -1,10 +1,13 @@
 //! What a reader of records can rely on, and what it must survive.
 
 use super::*;
+use crate::histogram::Histogram;
 use crate::interval::Interval;
+use crate::outcome::{Blame, Fault};
 use crate::plan::{Endpoint, EndpointId, Executor, Plan, Scenario, Stop};
 use crate::record::{Build, Ending, Head, Machine, Tail};
 use crate::schedule::Curve;
+use crate::tally::{BodyTally, EndpointTally, OutcomeTally, Unknown};
 use crate::validity::{Diagnostics, Validity, ValidityReport};
 
 fn head() -> Head {
@@ -92,6 +95,11 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A frame of this kind and content.
+fn packed(kind: u8, content: &serde_json::Value) -> Vec<u8> {
+    frame(kind, &zstd::bulk::compress(&rmp_serde::to_vec_named(content).unwrap(), 3).unwrap())
+}
+
 #[test]
 fn what_was_written_is_read_back_equal() {
     let (bytes, _) = record();
@@ -103,6 +111,83 @@ fn what_was_written_is_read_back_equal() {
     assert_eq!(stored.unpacked(), interval(1));
     assert!(matches!(&frames[3], Frame::Note(note) if note.text == "the disk is nearly full"));
     assert_eq!(frames[4], Frame::Tail(Box::new(tail(3))));
+}
+
+/// A tally in which everything is counted at least once, each count another one.
+fn everything() -> EndpointTally {
+    let mut times = 0;
+    let mut next = || {
+        times += 1;
+        let mut histogram = Histogram::new();
+        histogram.record_many(Nanos(1_000 + times), times);
+        histogram
+    };
+    let mut both = || OutcomeTally { response: next(), service: next() };
+    let outcomes = std::array::from_fn(|_| both());
+    let mut unknown = Unknown::default();
+    unknown.outcome_mut("shed").times = both();
+    unknown.outcome_mut("given_up").times = both();
+    unknown.outcome_mut("given_up").lower_bound = true;
+    unknown.phase_mut("queue").times = next();
+    unknown.note_fault("overloaded", Some(Blame::Server), 3, Some("come back later"));
+    let mut tally = EndpointTally {
+        planned: 900,
+        outcomes,
+        phases: std::array::from_fn(|_| next()),
+        send_delay: next(),
+        generator_lag: next(),
+        status: vec![(200, 7), (503, 8)],
+        faults: Vec::new(),
+        bytes_sent: 101,
+        bytes_received: 102,
+        bytes_body: 103,
+        connections: 104,
+        resent: 105,
+        redirects: 106,
+        redirects_refused: 107,
+        surplus: 108,
+        doubtful: 109,
+        bodies: BodyTally { seen: vec![(1, 2), (3, 4)], more: true },
+        unknown,
+    };
+    for fault in Fault::ALL {
+        tally.note_fault(*fault, 5, Some(fault.sentence()));
+    }
+    tally
+}
+
+#[test]
+fn everything_that_an_endpoint_can_count_is_read_back_equal() {
+    let mut interval = interval(0);
+    *interval.warm_up.endpoint_mut(EndpointId(1)) = everything();
+    *interval.measured.endpoint_mut(EndpointId(2)) = everything();
+    let mut writer = Writer::new(Vec::new(), &head()).unwrap();
+    writer.interval(&interval).unwrap();
+    let (frames, _, error) = read(&writer.into_sink()).unwrap();
+    assert!(error.is_none(), "{error:?}");
+    let Frame::Interval(stored) = &frames[0] else { panic!("{:?}", frames[0]) };
+    assert_eq!(stored.unpacked(), interval);
+    let accounting: Vec<_> = stored.accounting(Period::Measured).copied().collect();
+    assert_eq!(accounting[2], everything().accounting());
+    assert_eq!(accounting[2].unknown, 13 + 15);
+}
+
+#[test]
+fn a_name_that_could_act_on_a_terminal_is_no_name() {
+    for name in ["", "\u{1b}[2J", "a b", "Shed", &"x".repeat(65)] {
+        let [outcome, fault] = [
+            serde_json::json!({ "outcomes": { name: {} } }),
+            serde_json::json!({ "faults": [{ "fault": name, "count": 1, "examples": [] }] }),
+        ];
+        let phase = serde_json::json!({ "phases": { name: {} } });
+        for endpoint in [outcome, fault, phase] {
+            let interval = serde_json::json!({ "from": 0, "to": 1, "measured": { "endpoints": [endpoint] } });
+            let (mut bytes, ends) = record();
+            bytes.splice(ends[1]..ends[1], packed(kind::INTERVAL, &interval));
+            let error = read(&bytes).unwrap().2.unwrap().to_string();
+            assert!(error.ends_with("a name is no word of lower-case letters"), "{error}");
+        }
+    }
 }
 
 #[test]
@@ -206,13 +291,56 @@ fn a_file_full_of_possible_beginnings_of_frames_is_read_in_reasonable_time() {
 }
 
 #[test]
-fn a_kind_of_a_later_program_is_skipped() {
+fn kinds_of_a_later_program_that_only_add_something_are_skipped_and_counted() {
     let (mut bytes, ends) = record();
-    let later = frame(200, b"whatever it might mean");
-    bytes.splice(ends[2]..ends[2], later);
-    let (frames, complete, _) = read(&bytes).unwrap();
-    assert!(complete);
+    for kind in [9, 127, 5, 9] {
+        bytes.splice(ends[2]..ends[2], frame(kind, b"whatever it might mean"));
+    }
+    let (frames, complete, error) = read(&bytes).unwrap();
+    assert!(complete && error.is_none());
     assert_eq!(frames.len(), 5);
+    let mut reader = Reader::new(&*bytes).unwrap();
+    while reader.next_frame().unwrap().is_some() {}
+    let skipped: Vec<_> =
+        reader.skipped().map(|Skipped { kind, frames, what }| (kind, frames, what)).collect();
+    assert_eq!(skipped, [(5, 1, Some("k6 metrics")), (9, 2, Some("observations")), (127, 1, None)]);
+}
+
+#[test]
+fn kinds_of_a_later_program_that_change_what_others_mean_are_refused() {
+    for kind in [kind::REQUIRED, 200, 255] {
+        let (mut bytes, ends) = record();
+        bytes.splice(ends[2]..ends[2], frame(kind, b"whatever it might mean"));
+        let (frames, complete, error) = read(&bytes).unwrap();
+        assert!(!complete && frames.len() == 1);
+        let text = format!(
+            "this version cannot read frames of kind {kind}, on which others depend, at byte {}",
+            ends[2]
+        );
+        assert_eq!(error.unwrap().to_string(), text);
+        // Version 1 promised that any kind can be skipped.
+        bytes[8] = 1;
+        assert!(read(&bytes).unwrap().1);
+    }
+}
+
+#[test]
+fn a_part_of_a_run_on_several_machines_is_not_taken_for_the_whole() {
+    let mut head = serde_json::to_value(head()).unwrap();
+    let record = |head: &serde_json::Value| [&record().0[..12], &packed(kind::HEAD, head)].concat();
+    for (field, what) in [("segment", "one agent's part of a run"), ("fleet", "a run on several machines")] {
+        head[field] = serde_json::json!({ "index": 0, "of": 2 });
+        for version in [1, 2] {
+            let mut bytes = record(&head);
+            bytes[8] = version;
+            let error = read(&bytes).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("this version cannot read {what}")), "{error}");
+            assert!(error.ends_with("at byte 12"), "{error}");
+        }
+        // An optional value that is missing.
+        head[field] = serde_json::Value::Null;
+        assert!(read(&record(&head)).is_ok());
+    }
 }
 
 #[test]
@@ -235,8 +363,8 @@ fn a_field_of_a_later_program_is_skipped() {
 #[test]
 fn a_later_version_and_another_kind_of_file_are_distinguished() {
     let (mut bytes, _) = record();
-    bytes[8] = 2;
-    assert!(matches!(read(&bytes), Err(ReadError::Version(2))));
+    bytes[8] = 3;
+    assert!(matches!(read(&bytes), Err(ReadError::Version(3))));
     bytes[8] = 0;
     assert!(matches!(read(&bytes), Err(ReadError::Version(0))));
     assert!(matches!(read(b"{\"results\": []}"), Err(ReadError::NotARecord)));
@@ -280,7 +408,7 @@ fn a_histogram_whose_values_lie_outside_of_its_ends_is_an_error() {
         bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &payload));
         let error = read(&bytes).unwrap().2.unwrap().to_string();
         assert!(error.ends_with("a histogram contradicts itself"), "{error}");
-        assert!(serde_json::from_value::<crate::histogram::Histogram>(times).is_err());
+        assert!(serde_json::from_value::<Histogram>(times).is_err());
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Writer<W: Write> {
     payload: Vec<u8>,
     frame: Vec<u8>,
     intervals: u64,
+    /// Bytes of all whole frames.
+    length: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -36,7 +38,7 @@ impl<W: Write> Writer<W> {
     pub fn new(sink: W, head: &Head) -> io::Result<Self> {
         let compressor = Compressor::new(LEVEL)?;
         let (packed, payload, frame) = (Vec::new(), Vec::new(), Vec::new());
-        let mut writer = Self { sink, compressor, packed, payload, frame, intervals: 0 };
+        let mut writer = Self { sink, compressor, packed, payload, frame, intervals: 0, length: 0 };
         let mut start = MAGIC.to_vec();
         start.extend(VERSION.to_le_bytes());
         writer.write(&start, kind::HEAD, head)?;
@@ -64,6 +66,16 @@ impl<W: Write> Writer<W> {
     /// How many intervals were written: what [`Tail::intervals`] must say.
     pub const fn intervals(&self) -> u64 {
         self.intervals
+    }
+
+    /// How many bytes the frames take that were written whole.
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// What the record is written to. Nothing but whole frames must be written to it.
+    pub const fn sink_mut(&mut self) -> &mut W {
+        &mut self.sink
     }
 
     /// Ends the record. Nothing must be written after that.
@@ -110,6 +122,8 @@ impl<W: Write> Writer<W> {
         let body = start.len() + PREFIX;
         let checksum = crc32fast::hash(&self.frame[body..]);
         self.frame[body - 4..body].copy_from_slice(&checksum.to_le_bytes());
-        self.sink.write_all(&self.frame)
+        self.sink.write_all(&self.frame)?;
+        self.length += self.frame.len() as u64;
+        Ok(())
     }
 }

@@ -4,10 +4,11 @@
 
 use std::io::Read;
 
-use super::super::format::{Frame, GAVE_UP, Note, ReadError, Reader};
+use super::super::format::{Frame, GAVE_UP, Note, ReadError, Reader, Skipped};
 use super::super::{Run, Tail};
 use super::RunBuilder;
 use super::memory::MEMORY_MAX;
+use super::unknown;
 
 /// Most notes kept per record.
 pub const NOTES_MAX: usize = 1_000;
@@ -24,13 +25,15 @@ pub struct Reading {
     pub notes: Vec<Note>,
     /// The first place that could not be read; `run` has everything else.
     pub damage: Option<ReadError>,
+    /// Frames of kinds that this version does not know, by kind.
+    pub skipped: Vec<Skipped>,
 }
 
 /// Reads a whole record from a buffered source. The run takes at most [`MEMORY_MAX`], whatever the record.
 ///
 /// # Errors
-/// If not even the head can be read (see [`Reader::new`]), and if the record needs more memory. Other errors are in
-/// [`Reading::damage`].
+/// If not even the head can be read (see [`Reader::new`]), if the record needs more memory, and if only a later version
+/// can read it. Other errors are in [`Reading::damage`].
 pub fn read(source: impl Read) -> Result<Reading, ReadError> {
     read_within(source, MEMORY_MAX)
 }
@@ -66,7 +69,7 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
                 tail = Some(*read);
             }
             Ok(None) => break,
-            Err(error @ ReadError::Memory { .. }) => return Err(error),
+            Err(error @ (ReadError::Memory { .. } | ReadError::Later { .. })) => return Err(error),
             Err(error) => {
                 builder.note_damage(error.offset().unwrap_or(offset));
                 damage.get_or_insert(error);
@@ -74,7 +77,10 @@ pub fn read_within(source: impl Read, bytes: usize) -> Result<Reading, ReadError
         }
         offset = reader.offset();
     }
-    Ok(Reading { run: finish(builder, tail, damage.as_ref()), notes, damage })
+    let skipped: Vec<Skipped> = reader.skipped().collect();
+    let mut run = finish(builder, tail, damage.as_ref());
+    run.validity.notes.extend(unknown::note(&run, &skipped));
+    Ok(Reading { run, notes, damage, skipped })
 }
 
 fn finish(builder: RunBuilder, tail: Option<Tail>, damage: Option<&ReadError>) -> Run {

@@ -76,6 +76,7 @@ impl Point {
         for (mine, theirs) in self.by_outcome.iter_mut().zip(next.by_outcome) {
             *mine = mine.saturating_add(theirs);
         }
+        self.unknown = self.unknown.saturating_add(next.unknown);
         self.response = higher(self.response, next.response);
         self.service = higher(self.service, next.service);
         self.generator_lag_p99 = self.generator_lag_p99.max(next.generator_lag_p99);

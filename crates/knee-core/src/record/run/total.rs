@@ -32,7 +32,7 @@ impl Total {
         self.accounting.merge(&endpoint.accounting());
         self.generator_lag.merge(&endpoint.generator_lag);
         self.bytes_received = self.bytes_received.saturating_add(endpoint.bytes_received);
-        for outcome in &endpoint.outcomes {
+        for (_, outcome) in endpoint.outcomes() {
             self.response.merge(&outcome.response);
             self.service.merge(&outcome.service);
         }
@@ -46,6 +46,7 @@ impl Total {
             warm_up,
             planned: self.accounting.planned,
             by_outcome: self.accounting.by_outcome,
+            unknown: self.accounting.unknown,
             response: four(&self.response),
             service: four(&self.service),
             generator_lag_p99: self.generator_lag.quantile(0.99),

@@ -45,8 +45,11 @@ mod tests {
 
     #[test]
     fn a_run_without_an_answer_is_invalid_and_one_answer_is_enough() {
-        let books =
-            |answered: u64| Accounting { planned: 10, by_outcome: [0, answered, 10 - answered, 0, 0, 0] };
+        let books = |answered: u64| Accounting {
+            planned: 10,
+            by_outcome: [0, answered, 10 - answered, 0, 0, 0],
+            unknown: 0,
+        };
         assert_eq!(changed("no_answer", |d| d.requests.accounting = books(0)), INVALID);
         assert_eq!(changed("no_answer", |d| d.requests.accounting = books(1)), None);
         assert_eq!(changed("no_answer", |d| d.requests.accounting = Accounting::default()), None);
@@ -57,7 +60,8 @@ mod tests {
         let told = |by_outcome: [u64; 6]| {
             message("no_answer", move |d| {
                 d.load.drops = true;
-                d.requests.accounting = Accounting { planned: by_outcome.iter().sum(), by_outcome };
+                d.requests.accounting =
+                    Accounting { planned: by_outcome.iter().sum(), by_outcome, unknown: 0 };
             })
         };
         assert_eq!(told([0, 0, 0, 0, 25, 0]), "");

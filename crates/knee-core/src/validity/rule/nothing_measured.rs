@@ -49,7 +49,8 @@ mod tests {
         let dropped = |drops| {
             changed("nothing_measured", move |d| {
                 d.load.drops = drops;
-                d.requests.accounting = Accounting { planned: 25, by_outcome: [0, 0, 0, 0, 25, 0] };
+                d.requests.accounting =
+                    Accounting { planned: 25, by_outcome: [0, 0, 0, 0, 25, 0], unknown: 0 };
             })
         };
         assert_eq!(dropped(true), INVALID);

@@ -19,7 +19,7 @@ pub(in super::super) const fn micros([p50, p90, p99, max]: [u64; 4]) -> Quantile
 pub(in super::super) fn healthy() -> Diagnostics {
     Diagnostics {
         requests: Requests {
-            accounting: Accounting { planned: 60_000, by_outcome: [60_000, 0, 0, 0, 0, 0] },
+            accounting: Accounting { planned: 60_000, by_outcome: [60_000, 0, 0, 0, 0, 0], unknown: 0 },
             response: Some(micros([20_000, 30_000, 40_000, 50_000])),
             service: Some(micros([20_000, 30_000, 40_000, 50_000])),
             answered_p99: Some(Nanos::from_millis(40)),

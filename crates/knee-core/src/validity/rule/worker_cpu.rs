@@ -15,7 +15,7 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "worker_cpu";
-    const LOOKS_AT: &'static str = "share of the measured time in which the CPU limited the generator: one worker used over 90 % of a CPU, or all workers together used over 90 % of their CPUs";
+    const LOOKS_AT: &'static str = "share of the measured time in which the CPU limited the generator: one worker used over 90 % of a CPU, or workers and collector together used over 90 % of their CPUs";
     const SUSPECT: &'static str = "10 %";
     const INVALID: &'static str = "50 %";
     const SOURCE: &'static str = "By queueing theory, a task waits about ten times as long as it runs if over 90 % of the CPU is used. For comparison, k6 recommends at most 80 %, and Locust warns at 90 %.";

@@ -61,6 +61,7 @@ struct InFlight {
 #[derive(Debug, Serialize)]
 struct WorkerCpu {
     max: Option<f64>,
+    collector: Option<f64>,
     saturated: Option<f64>,
 }
 
@@ -99,6 +100,7 @@ impl Diagnostics {
             in_flight: InFlight { mean: load.in_flight_mean.and_then(finite), max: load.in_flight_max },
             worker_cpu: WorkerCpu {
                 max: generator.worker_cpu_max.and_then(finite),
+                collector: generator.collector_cpu_max.and_then(finite),
                 saturated: generator.worker_cpu_saturated.and_then(finite),
             },
             run_delay: generator.run_delay.and_then(finite),

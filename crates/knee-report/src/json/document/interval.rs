@@ -30,6 +30,8 @@ struct Interval {
     timeout: u64,
     unsent: u64,
     censored: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    unknown: u64,
     scheduled_requests_per_s: Option<f64>,
     goodput_per_s: Option<f64>,
     response_time_ms: IntervalTimes,
@@ -42,6 +44,12 @@ struct Interval {
     host_busy: Option<f64>,
     steal: Option<f64>,
     resident_bytes: Option<u64>,
+}
+
+/// Only a record of a later version has outcomes that this one does not know.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Serialize)]
@@ -75,6 +83,7 @@ impl Interval {
             timeout: count(Outcome::Timeout),
             unsent: count(Outcome::Unsent),
             censored: count(Outcome::Censored),
+            unknown: point.unknown,
             scheduled_requests_per_s: moment.offered.and_then(finite),
             goodput_per_s: moment.achieved.and_then(finite),
             response_time_ms: IntervalTimes::of(moment.response),

@@ -35,6 +35,7 @@ use crate::command::journal::{self, Record};
 use crate::command::{INCOMPLETE, INCOMPLETE_TRIAL};
 use crate::exit::Exit;
 use crate::live::{self, Live};
+use crate::other_load;
 use crate::problem::{Problem, on_one_line, reason};
 use crate::settings::amount;
 use crate::settings::output::{FPS, Progress};
@@ -349,7 +350,10 @@ impl Job<'_> {
         let live = Live::start(progress, None, events, control.clone()).map_err(|error| unable(&error))?;
         let listeners =
             Listeners { journal: journal.map(|journal| Box::new(journal) as Box<_>), events: vec![sender] };
-        self.lines.detach();
+        if let Some(note) = other_load::note() {
+            control.note(note);
+        }
+        self.lines.detach(control);
         let run = run::run(head, load, &self.way, control, listeners);
         self.lines.attach(narrate);
         let warnings = live.finish();

@@ -17,6 +17,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use knee_core::clock::{self, MonotonicClock};
 use knee_driver::private_file;
+use knee_engine::control::Control;
 use knee_js::program::{LogLevel, LogLine, Narrator};
 use knee_report::clean;
 
@@ -25,7 +26,7 @@ use crate::settings::script::{Log, LogForm, LogTarget};
 
 mod queue;
 
-use queue::Queue;
+use queue::{Pushed, Queue};
 
 /// How long the end of the load waits for a reader that takes no line.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -41,7 +42,7 @@ pub struct Lines {
     /// Lines for the terminal, while a screen is on it.
     held: Mutex<Option<Held>>,
     /// During the load: the lines that wait for their thread.
-    queue: RwLock<Option<Arc<Queue<Whose>>>>,
+    queue: RwLock<Option<(Arc<Queue<Whose>>, Control)>>,
     /// Says when that thread has written everything.
     written: Mutex<Option<Receiver<()>>>,
 }
@@ -140,8 +141,9 @@ impl Lines {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on a thread writes the lines, and a user that says one does not wait for it.
-    pub fn detach(self: &Arc<Self>) {
+    /// From now on a thread writes the lines, and a user that says one does not wait for it. If one is dropped, the
+    /// record of the run says so.
+    pub fn detach(self: &Arc<Self>, control: &Control) {
         let queue = Arc::new(Queue::new());
         let (done, written) = channel();
         let (lines, own) = (self.clone(), queue.clone());
@@ -155,7 +157,7 @@ impl Lines {
         // Without a thread lines are written as before.
         if thread::Builder::new().name("log".to_owned()).spawn(write).is_ok() {
             *self.written.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
-            *self.queue.write().unwrap_or_else(PoisonError::into_inner) = Some(queue);
+            *self.queue.write().unwrap_or_else(PoisonError::into_inner) = Some((queue, control.clone()));
         }
     }
 
@@ -164,7 +166,7 @@ impl Lines {
     pub fn attach(&self, narrate: fn(&str)) {
         let queue = self.queue.write().unwrap_or_else(PoisonError::into_inner).take();
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let (Some(queue), Some(written)) = (queue, written) else { return };
+        let (Some((queue, _)), Some(written)) = (queue, written) else { return };
         queue.close();
         let mut taken = queue.taken();
         while written.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
@@ -204,7 +206,11 @@ impl Lines {
             return;
         }
         match &*self.queue.read().unwrap_or_else(PoisonError::into_inner) {
-            Some(queue) => queue.push(whose, text),
+            Some((queue, control)) => {
+                if queue.push(whose, text) == Pushed::FirstLost {
+                    control.note("lines of the script are dropped: their reader is too slow");
+                }
+            }
             None => self.put(whose, &text),
         }
     }
@@ -416,7 +422,7 @@ mod tests {
         let file = folder.path().join("console");
         let log = Log { console: Some(file.clone()), form: LogForm::Raw, ..Log::default() };
         let lines = Lines::open(&log, |_| ()).unwrap();
-        lines.detach();
+        lines.detach(&Control::new());
         (0..10_000).for_each(|number| lines.console()(&said(&number.to_string())));
         lines.attach(|note| panic!("{note}"));
         lines.console()(&said("after"));

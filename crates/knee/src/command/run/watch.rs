@@ -102,6 +102,7 @@ impl Watched {
             .collect();
         let (_, verdict) = judge(&hasty, |name| self.total.peek(name), elapsed, false);
         if verdict.abort {
+            self.control.note("a threshold with `abortOnFail` ended the load");
             self.control.abort();
         }
         verdict.abort

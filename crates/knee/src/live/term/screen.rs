@@ -122,7 +122,7 @@ impl Screen {
                     self.warnings.push(text.clone());
                 }
             }
-            Event::Ended(_) => {}
+            Event::Ended => {}
         }
     }
 

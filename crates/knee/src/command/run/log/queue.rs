@@ -24,6 +24,17 @@ struct Inner<T> {
     closed: bool,
 }
 
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// It waits.
+    Kept,
+    /// It was dropped, as the first one.
+    FirstLost,
+    /// It was dropped.
+    Lost,
+}
+
 impl<T> Queue<T> {
     /// An empty queue.
     pub fn new() -> Self {
@@ -32,16 +43,17 @@ impl<T> Queue<T> {
     }
 
     /// Adds a line, or drops it if there is no room. Never waits for the writer.
-    pub fn push(&self, place: T, line: String) {
+    pub fn push(&self, place: T, line: String) -> Pushed {
         let mut inner = self.inner();
         if inner.bytes + line.len() > BYTES_MAX {
             inner.lost += 1;
-            return;
+            return if inner.lost == 1 { Pushed::FirstLost } else { Pushed::Lost };
         }
         inner.bytes += line.len();
         inner.lines.push_back((place, line));
         drop(inner);
         self.changed.notify_one();
+        Pushed::Kept
     }
 
     /// The next line, when there is one; `None` after the last of a closed queue.
@@ -105,7 +117,8 @@ mod tests {
     fn lines_that_are_not_read_are_dropped_and_counted() {
         let queue = Queue::new();
         let line = "x".repeat(BYTES_MAX / 2);
-        (0..5).for_each(|_| queue.push((), line.clone()));
+        let pushed: Vec<_> = (0..5).map(|_| queue.push((), line.clone())).collect();
+        assert_eq!(pushed[1..4], [Pushed::Kept, Pushed::FirstLost, Pushed::Lost]);
         assert_eq!(queue.give_up(), 5, "three found no room and two were never read");
     }
 }

@@ -1,0 +1,168 @@
+//! The record of a run as a file that grows during the run.
+//!
+//! Does not know the format (`knee_core::record::format` does) nor where the file lies. Does not repeat a write that
+//! failed: a record with an error ends there and says why.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use knee_core::interval::Interval;
+use knee_core::record::format::{GAVE_UP, Note, Writer};
+use knee_core::record::{Head, Tail};
+use knee_core::unit::Nanos;
+
+/// Receives the intervals of a run, to keep them.
+pub trait Journal {
+    /// Writes one complete interval.
+    ///
+    /// # Errors
+    /// Those of the file. Nothing more is written afterwards.
+    fn interval(&mut self, interval: &Interval) -> io::Result<()>;
+
+    /// Writes a line of text.
+    ///
+    /// # Errors
+    /// As [`Journal::interval`].
+    fn note(&mut self, note: &Note) -> io::Result<()>;
+
+    /// Writes the end of the run, and waits until the whole record is on the disk.
+    ///
+    /// # Errors
+    /// As [`Journal::interval`].
+    fn tail(&mut self, tail: &Tail) -> io::Result<()>;
+}
+
+/// A file that a record is written to.
+pub trait RecordFile: Write {
+    /// Removes everything behind the first `length` bytes; the next write continues there.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+
+    /// Waits until everything is on the disk. What the system has not written yet can still fail, and closing a file
+    /// does not report that.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl RecordFile for File {
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)?;
+        self.seek(SeekFrom::Start(length)).map(drop)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        match self.sync_all() {
+            // Pipes and devices cannot be synced.
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+            synced => synced,
+        }
+    }
+}
+
+/// A record being written. Every frame is passed to the kernel in one piece. So if this process dies, only the
+/// interval in progress is lost. Writing the tail also syncs the record to disk.
+pub struct FileJournal<F: RecordFile> {
+    /// `None` if nothing more can be written.
+    writer: Option<Writer<F>>,
+    /// Where the last whole frame begins and ends.
+    last: (u64, u64),
+    /// End of the last interval, whether it was written or not.
+    now: Nanos,
+    trouble: Trouble,
+}
+
+/// Why a record is incomplete, if it is. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Trouble(Arc<Mutex<Option<String>>>);
+
+impl Trouble {
+    /// The reason in words; `None` if the record is complete.
+    pub fn get(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, error: &io::Error) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| reason(error));
+    }
+}
+
+impl<F: RecordFile> FileJournal<F> {
+    /// Writes the head.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn begin(file: F, head: &Head) -> io::Result<Self> {
+        let writer = Writer::new(file, head)?;
+        let last = (0, writer.length());
+        Ok(Self { writer: Some(writer), last, now: Nanos::ZERO, trouble: Trouble::default() })
+    }
+
+    /// Where to find out later whether the record is complete.
+    pub fn trouble(&self) -> Trouble {
+        self.trouble.clone()
+    }
+
+    /// Writes a frame, or ends the record with the reason why that is impossible.
+    fn write(&mut self, write: impl FnOnce(&mut Writer<F>) -> io::Result<()>) -> io::Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        match write(writer) {
+            Ok(()) => self.last = (self.last.1, writer.length()),
+            Err(error) => {
+                self.give_up(&error);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts off the torn frame and writes the reason into the record. If there is no space for that, the last frame is
+    /// removed: the record is a second shorter, but has the reason.
+    fn give_up(&mut self, error: &io::Error) {
+        self.trouble.set(error);
+        let Some(mut writer) = self.writer.take() else { return };
+        let note = Note { at: self.now, text: format!("{GAVE_UP}{}", reason(error)) };
+        let (begin, end) = self.last;
+        // Without its head it would be no record.
+        let ends = [end, if begin > 0 { begin } else { end }];
+        let noted =
+            ends.into_iter().any(|end| writer.sink_mut().cut(end).and_then(|()| writer.note(&note)).is_ok());
+        if !noted {
+            // A torn frame at the end does no harm: a reader takes it for the end.
+            let _ = writer.sink_mut().cut(end);
+        }
+        // The record has its reason already; a second one would say less.
+        let _ = writer.sink_mut().sync();
+    }
+}
+
+impl<F: RecordFile> Journal for FileJournal<F> {
+    fn interval(&mut self, interval: &Interval) -> io::Result<()> {
+        self.now = interval.to;
+        self.write(|writer| writer.interval(interval))
+    }
+
+    fn note(&mut self, note: &Note) -> io::Result<()> {
+        self.write(|writer| writer.note(note))
+    }
+
+    fn tail(&mut self, tail: &Tail) -> io::Result<()> {
+        self.write(|writer| writer.end(tail))?;
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.sink_mut().sync().inspect_err(|error| self.trouble.set(error))
+    }
+}
+
+/// Why an operation of the system failed, without the number of the error.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let mut text = text.split(" (os error").next().unwrap_or_default().to_owned();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_lowercase();
+    }
+    text
+}
