@@ -444,7 +444,7 @@ fn plain_http(failure: Failure) -> Failure {
         return failure;
     }
     let tls = Some(TlsProblem::PlainHttp);
-    Failure { tls, ..Failure::new(failure.fault, "the server responded with HTTP without TLS") }
+    Failure { tls, ..Failure::new(failure.fault, "the server sent plain HTTP instead of TLS") }
 }
 
 /// Whether this machine has an address from which it can send to `address`.

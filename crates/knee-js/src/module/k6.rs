@@ -52,7 +52,7 @@ fn check<'js>(
         if is_async(&condition) {
             return Err(go_error::throw(
                 &ctx,
-                "check() does not support async functions: await the value first, and check that",
+                "check() does not support async functions: await the value first, then check it",
             ));
         }
         // A promise that a plain function returns is an object like any other, and true, as in k6.
