@@ -160,8 +160,10 @@ struct Found {
     test_modules: Vec<String>,
     /// Whether users read the strings that are found now.
     is_internal: bool,
-    /// Whether the tokens are the variants of an enum.
-    is_enum: bool,
+    /// Whether the tokens are the variants of an enum that lists choices of the command line.
+    is_choice: bool,
+    /// Whether the next enum lists such choices.
+    has_choices: bool,
 }
 
 /// The documentation of the item that comes next.
@@ -223,7 +225,7 @@ impl Found {
                     if !["pub", "crate"].contains(&called.as_str()) {
                         let is_type =
                             ["struct", "enum", "type", "fn", "mod", "use"].contains(&called.as_str());
-                        self.help.extend(documented.take(!is_type && self.is_enum, is_type));
+                        self.help.extend(documented.take(!is_type && self.is_choice, is_type));
                     }
                 }
                 TokenTree::Punct(mark) if mark.as_char() == '#' => {
@@ -256,9 +258,10 @@ impl Found {
                     is_test = false;
                 }
                 TokenTree::Group(group) if before == "enum" && group.delimiter() == Delimiter::Brace => {
-                    let outside = std::mem::replace(&mut self.is_enum, true);
+                    let choices = std::mem::take(&mut self.has_choices);
+                    let outside = std::mem::replace(&mut self.is_choice, choices);
                     self.walk(group.stream());
-                    self.is_enum = outside;
+                    self.is_choice = outside;
                     before.clear();
                 }
                 TokenTree::Group(group) => {
@@ -285,8 +288,11 @@ impl Found {
             false
         } else {
             let name = trees.first().map(ToString::to_string).unwrap_or_default();
+            let text = attribute.to_string();
+            self.has_choices |= text.contains("ValueEnum") || text.contains("Subcommand");
             self.walk_as(FOR_MAINTAINERS.contains(&name.as_str()), attribute);
-            ["arg", "command", "value"].contains(&name.as_str())
+            let is_shown = !text.contains("flatten") && !text.contains("hide = true");
+            is_shown && ["arg", "command", "value"].contains(&name.as_str())
         }
     }
 
@@ -506,8 +512,8 @@ mod tests {
     #[test]
     fn help_is_the_documentation_of_arguments_and_variants() {
         let text = "//! The file.\n\n/// A group.\n#[command(next_help_heading = \"Load\")]\nstruct A {\n    /// An \
-                    argument.\n    #[arg(long)]\n    pub a: bool,\n    /// A field.\n    b: bool,\n}\n/// An \
-                    enum.\nenum B {\n    /// A variant.\n    C,\n}\n/// A function.\nfn f() {}\n";
+                    argument.\n    #[arg(long)]\n    pub a: bool,\n    /// A field.\n    b: bool,\n    /// Flags.\n    #[command(flatten)]\n    c: C,\n}\n/// An \
+                    enum.\n#[derive(ValueEnum)]\nenum B {\n    /// A variant.\n    C,\n}\nenum D {\n    /// An error.\n    E,\n}\n/// A function.\nfn f() {}\n";
         assert_eq!(texts(&of_rust(text).help), ["An argument.", "A variant."]);
     }
 

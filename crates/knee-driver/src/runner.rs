@@ -211,8 +211,9 @@ fn spent(run: &Run, observed: &Observed) -> Spent {
 fn cut_short(window: Nanos, measure: Nanos) -> Option<TrialWarning> {
     let (window, measure) = (window.as_secs_f64(), measure.as_secs_f64());
     (window < measure * 0.95).then(|| {
-        let message =
-            format!("the script's options end it after {window:.1} s, before `measure` ({measure:.1} s)");
+        let message = format!(
+            "the script's options end the script after {window:.1} s, but `measure` is {measure:.1} s"
+        );
         TrialWarning::new(CUT_SHORT.code, message)
     })
 }
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn a_script_that_ends_before_the_declared_time_is_reported_and_one_that_ends_with_it_is_not() {
         let warning = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
-        assert_eq!(warning.message, "the script's options end it after 3.0 s, before `measure` (5.0 s)");
+        assert_eq!(warning.message, "the script's options end the script after 3.0 s, but `measure` is 5.0 s");
         assert_eq!(cut_short(Nanos::from_millis(4_900), Nanos::from_secs(5)), None);
     }
 }

@@ -122,7 +122,7 @@ fn check_service(name: &str, service: &Service) -> Result<(), Error> {
         if !service.command.is_empty() || service.build.is_some() || !service.seed.is_empty() {
             return Err(Error::declared(
                 at("address"),
-                "means that nothing is started; leave out command, build and seed",
+                "means that knee starts no process, so leave out command, build and seed",
             ));
         }
         if ready::authority(address).is_none() {
@@ -182,7 +182,7 @@ fn check_reset(declaration: &Declaration, name: &str, service: &Service) -> Resu
     if let Some(store) = mine.iter().find(|store| own.get(*store) == Some(&true)) {
         return Err(Error::declared(
             at,
-            format!("would empty `{store}`, which knee did not start; use `keep` or `copy`"),
+            format!("would empty `{store}`, but knee did not start this store; use `keep` or `copy`"),
         ));
     }
     let others = declaration
@@ -193,7 +193,7 @@ fn check_reset(declaration: &Declaration, name: &str, service: &Service) -> Resu
         if let Some(store) = stores(other, service).intersection(&mine).next() {
             return Err(Error::declared(
                 at,
-                format!("resets `{store}`, which the reset of `{other}` resets too"),
+                format!("resets `{store}`, but the reset of `{other}` also resets this store"),
             ));
         }
     }
@@ -247,9 +247,9 @@ mod tests {
     fn services_that_wait_for_one_another_are_named_in_their_circle() {
         let text =
             refused(&[("a", service(&["x", "{service.b.url}"])), ("b", service(&["x", "{service.a.url}"]))]);
-        assert_eq!(text, "these services need one another before they can start: a -> b -> a");
+        assert_eq!(text, "these services wait for each other, so none of them can start: a -> b -> a");
         let text = refused(&[("a", service(&["x", "{service.a.url}"]))]);
-        assert_eq!(text, "these services need one another before they can start: a -> a");
+        assert_eq!(text, "these services wait for each other, so none of them can start: a -> a");
         assert_eq!(refused(&[("a", service(&["x", "{service.b.url}"])), ("b", service(&["x"]))]), "");
     }
 
@@ -297,9 +297,9 @@ mod tests {
     #[test]
     fn stores_of_the_users_own_and_of_two_services_are_not_reset() {
         let resets = |text: &str| Service { reset: Reset::Stores, ..service(&["x", text]) };
-        assert!(refused(&[("a", resets("{redis.own.url}"))]).contains("which knee did not start"));
+        assert!(refused(&[("a", resets("{redis.own.url}"))]).contains("but knee did not start this store"));
         let text = refused(&[("a", resets("{postgres.db.url}")), ("b", resets("{postgres.db.port}"))]);
-        assert_eq!(text, "`service.a.reset` resets `postgres.db`, which the reset of `b` resets too");
+        assert_eq!(text, "`service.a.reset` resets `postgres.db`, but the reset of `b` also resets this store");
         assert_eq!(
             refused(&[("a", resets("{postgres.db.url}")), ("b", service(&["{postgres.db.url}"]))]),
             ""

@@ -36,13 +36,13 @@ pub enum Error {
         at: String,
     },
     /// Services that depend on one another in a circle.
-    #[error("these services need one another before they can start: {}", .names.join(" -> "))]
+    #[error("these services wait for each other, so none of them can start: {}", .names.join(" -> "))]
     Cycle {
         /// The names, the first one again at the end.
         names: Vec<String>,
     },
     /// A program is not installed.
-    #[error("{program} is not installed: looked on PATH and in {}", list(.looked))]
+    #[error("{program} is not installed: knee looked on PATH and in {}", list(.looked))]
     ProgramMissing {
         /// What was looked for.
         program: String,
@@ -121,7 +121,7 @@ pub enum Error {
         last_lines: Vec<String>,
     },
     /// A process ended before it was ready, or while it was needed.
-    #[error("{who} ended {} ({exit}){}", if *.at_start { "before it was up" } else { "while it was needed" }, quoted(.last_lines))]
+    #[error("{who} ended {} ({exit}){}", if *.at_start { "before it was ready" } else { "while it was needed" }, quoted(.last_lines))]
     Died {
         /// Which, as "service `main`".
         who: String,
@@ -135,7 +135,7 @@ pub enum Error {
         last_lines: Vec<String>,
     },
     /// A process runs but does not become ready.
-    #[error("{who} was not up after {within_s} s: {waited_for}{}", quoted(.last_lines))]
+    #[error("{who} was not ready after {within_s} s: {waited_for}{}", quoted(.last_lines))]
     NeverReady {
         /// Which, as "service `main`".
         who: String,
@@ -167,7 +167,7 @@ pub enum Error {
         reason: String,
     },
     /// The supervisor is gone or does not answer.
-    #[error("the supervisor of the started processes failed: {0}")]
+    #[error("the supervisor process failed: {0}")]
     Supervisor(String),
     /// The program was asked to stop; everything started is taken down.
     #[error("stopped on request ({0})")]
@@ -178,7 +178,10 @@ impl Error {
     /// An error of the file system; a full disk has a kind of its own.
     pub(crate) fn folder(doing: &'static str, path: &Path, source: io::Error) -> Self {
         if is_full(&source) {
-            return Self::DiskFull { what: format!("the attempt to {doing} this"), path: path.to_owned() };
+            return Self::DiskFull {
+                what: format!("an attempt to {doing} this path"),
+                path: path.to_owned(),
+            };
         }
         Self::Folder { doing, path: path.to_owned(), source }
     }
@@ -228,7 +231,7 @@ impl Error {
             Self::PortTaken { port, .. } => {
                 format!("`ss -ltnp 'sport = :{port}'` shows the process that uses it; with `{{port}}` the fixture picks a free port")
             }
-            Self::Died { log, .. } if log.exists() => format!("its whole output is in {}", log.display()),
+            Self::Died { log, .. } if log.exists() => format!("see its whole output in {}", log.display()),
             Self::NeverReady { .. } => {
                 "the service must listen on the port that `{port}` stands for; raise `ready.within_s` to wait longer"
                     .to_owned()

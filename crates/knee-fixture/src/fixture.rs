@@ -325,7 +325,7 @@ impl Fixture {
     /// Restricts this process, the load generator, to its declared CPUs until the fixture is down.
     fn place_generator(&mut self) -> Result<(), Error> {
         if self.launcher.generator_weight.is_some() && !self.starts_something() {
-            let reason = "nothing is started here that competes with the generator".to_owned();
+            let reason = "knee starts no process that competes with the generator".to_owned();
             self.unavailable.push(Unavailable { what: declaration::GENERATOR_WEIGHT.to_owned(), reason });
         }
         let Some(cpus) = self.declaration.generator.cpus.as_deref() else { return Ok(()) };

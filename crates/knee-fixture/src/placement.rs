@@ -33,7 +33,7 @@ pub(crate) fn outside(group: Option<&Path>, pid: u32, what: &str) -> Option<Unav
     if inside.lines().any(|line| line == pid.to_string()) {
         return None;
     }
-    let reason = "the process could not be moved into its cgroup".to_owned();
+    let reason = "knee could not move the process into its cgroup".to_owned();
     Some(Unavailable { what: what.to_owned(), reason })
 }
 

@@ -66,7 +66,7 @@ impl Sources {
 
     fn check_out(&self, launcher: &Launcher, revision: &str) -> Result<PathBuf, Error> {
         if revision.is_empty() || revision.starts_with('-') {
-            let reason = "it is not the name of a revision".to_owned();
+            let reason = "there is no revision of this name".to_owned();
             return Err(Error::Revision { revision: revision.to_owned(), reason });
         }
         let git = |args: &[&str], folder: &Path| self.git(launcher, revision, args, folder);
@@ -81,8 +81,7 @@ impl Sources {
         if folder.is_dir() {
             return Ok(folder);
         }
-        let reason =
-            "the study's folder does not exist in it, because the folder is not committed there".to_owned();
+        let reason = "this revision does not contain the study's folder".to_owned();
         Err(Error::Revision { revision: revision.to_owned(), reason })
     }
 

@@ -189,5 +189,5 @@ fn gone() -> io::Error {
 }
 
 fn unexpected(answer: &Answer) -> io::Error {
-    io::Error::other(format!("the supervisor answered something else: {answer:?}"))
+    io::Error::other(format!("the supervisor sent an unexpected answer: {answer:?}"))
 }

@@ -200,7 +200,7 @@ impl Program {
         match self.remote.write_lock() {
             Ok(Some(path)) if path.ends_with(lock::NAME) => self.note(format!("updated {}", path.display())),
             Ok(Some(path)) => {
-                let words = "to keep them with the script, copy that file beside it as knee.lock";
+                let words = "to keep the hashes with the script, copy this file into the script's folder as knee.lock";
                 self.note(format!("hashes of remote modules: {}; {words}", path.display()));
             }
             Ok(None) => {}

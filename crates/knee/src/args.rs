@@ -233,7 +233,7 @@ pub struct RequestFlags {
     /// Time limit per request [default: none]
     #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
     pub timeout: Option<String>,
-    /// Neither request nor decode compressed responses
+    /// Do not request or decode compressed responses
     #[arg(long)]
     pub disable_compression: bool,
     /// Size limit of a decoded response body, as in 64m (MiB) [default: 64m]

@@ -17,8 +17,7 @@ use rustix::fs::OFlags;
 const FILE: &str = "knee-load.lock";
 
 /// The report.
-const NOTE: &str =
-    "another knee measures on this machine at the same time; each result includes the other's load";
+const NOTE: &str = "another knee is measuring on this machine; its load changes this result, and your load changes its result";
 
 /// Whether this process has a [`Presence`]: its own trials are not another load.
 static PRESENT: AtomicBool = AtomicBool::new(false);

@@ -18,6 +18,8 @@ pub mod compare;
 
 pub mod connection;
 
+pub mod declared;
+
 mod file;
 
 pub mod form;
@@ -82,30 +84,43 @@ pub fn resolve(args: &LoadArgs, surroundings: &Surroundings) -> Result<Load, Pro
     let http = connection::settings(&flags.connection, &flags.request)?;
     let urls = request::urls(args.url.as_deref(), flags.request.urls_from_file.as_deref())?;
     let (requests, names) = request::requests(&flags.request, &urls)?;
-    let targets = target::targets(&requests, &http, surroundings.resolve)?;
+    let allowed_hosts = flags.amount.allow_hosts.clone();
+    Parts { amount, http, urls, requests, names, allowed_hosts, output, notes }.load(surroundings.resolve)
+}
 
-    let plan = Plan {
-        scenarios: vec![amount.scenario],
-        endpoints: names.into_iter().map(|name| Endpoint { name }).collect(),
-        warm_up: amount.warm_up,
-        grace: amount.grace,
-        request_timeout: http.request_timeout,
-        connect_timeout: http.connect_timeout,
-        workers: amount.workers,
-        interval: amount::INTERVAL,
-    };
-    target::refuse_public(&targets, &plan, &flags.amount.allow_hosts)?;
-    Ok(Load {
-        plan,
-        http,
-        title: request::title(&urls),
-        requests,
-        seed: amount.seed,
-        targets,
-        allowed_hosts: flags.amount.allow_hosts.clone(),
-        output,
-        notes,
-    })
+/// The parts of a load, each resolved by itself.
+struct Parts {
+    amount: amount::Amount,
+    http: Settings,
+    urls: Vec<request::WeightedUrl>,
+    requests: Vec<RequestTemplate>,
+    /// Names of the endpoints.
+    names: Vec<String>,
+    allowed_hosts: Vec<String>,
+    output: output::Output,
+    notes: Vec<String>,
+}
+
+impl Parts {
+    /// Looks up the hosts, and refuses a public host under more than a little load.
+    fn load(self, resolve: target::Resolve) -> Result<Load, Problem> {
+        let Self { amount, http, urls, requests, names, allowed_hosts, output, notes } = self;
+        let targets = target::targets(&requests, &http, resolve)?;
+        let plan = Plan {
+            scenarios: vec![amount.scenario],
+            endpoints: names.into_iter().map(|name| Endpoint { name }).collect(),
+            warm_up: amount.warm_up,
+            grace: amount.grace,
+            request_timeout: http.request_timeout,
+            connect_timeout: http.connect_timeout,
+            workers: amount.workers,
+            interval: amount::INTERVAL,
+        };
+        target::refuse_public(&targets, &plan, &allowed_hosts)?;
+        let title = request::title(&urls);
+        let seed = amount.seed;
+        Ok(Load { plan, http, title, requests, seed, targets, allowed_hosts, output, notes })
+    }
 }
 
 /// Refuses unsupported flags of other tools, and returns notes on those that need no flag here.

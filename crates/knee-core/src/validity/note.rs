@@ -47,7 +47,7 @@ pub const NOTES: &[Note] = &[
     },
     Note {
         code: "small_lag",
-        meaning: "Some requests were sent a little late. Either the generator lag is under 1 ms but large compared with the response time, or only single requests were late. Service times do not contain the lag.",
+        meaning: "Some requests were sent a little late. Either the generator lag is under 1 ms but large compared with the response time, or only a few requests were late. Service times do not contain the lag.",
         text: small_lag,
     },
     Note {
@@ -67,7 +67,7 @@ pub const NOTES: &[Note] = &[
     },
     Note {
         code: "churn",
-        meaning: "knee opened more connections than there are virtual users. If keep-alive is on, the server or a proxy closes connections. Response times contain the time to open connections.",
+        meaning: "knee opened more connections than there are virtual users. If keep-alive is on, the reason is that the server or a proxy closes connections. Response times contain the time to open connections.",
         text: churn,
     },
     Note {
@@ -141,7 +141,7 @@ fn small_lag(diagnostics: &Diagnostics) -> Option<String> {
         ));
     }
     let rare = lag.max > Nanos::from_millis(100) && lag.max > response.p99;
-    rare.then(|| format!("single requests were sent up to {} late", lag.max))
+    rare.then(|| format!("a few requests were sent up to {} late", lag.max))
 }
 
 fn short(diagnostics: &Diagnostics) -> Option<String> {

@@ -219,7 +219,7 @@ fn in_handshake(failure: Failure, is_http: bool) -> Failure {
     match failure.fault {
         _ if is_http && failure.tls == Some(TlsProblem::NotTls) => {
             let tls = Some(TlsProblem::PlainHttp);
-            Failure { tls, ..Failure::new(failure.fault, "the server responded with HTTP without TLS") }
+            Failure { tls, ..Failure::new(failure.fault, "the server sent plain HTTP instead of TLS") }
         }
         // The stream broke before there was one.
         Fault::TlsBroken => Failure { fault: Fault::TlsHandshake, ..failure },

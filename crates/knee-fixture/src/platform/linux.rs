@@ -227,7 +227,7 @@ fn parent_v2() -> Result<PathBuf, String> {
     let parent = if own == mount { own } else { own.parent().unwrap_or(&mount).to_owned() };
     let offered = fs::read_to_string(parent.join("cgroup.subtree_control")).unwrap_or_default();
     if !offered.split_ascii_whitespace().any(|controller| controller == "cpu") {
-        return Err(format!("`{}` hands no CPU shares to the groups below it", parent.display()));
+        return Err(format!("`{}` gives no CPU weights to the groups below it", parent.display()));
     }
     Ok(parent)
 }

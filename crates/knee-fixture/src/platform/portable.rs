@@ -74,7 +74,7 @@ pub(crate) fn pin_process(cpus: &[usize]) -> io::Result<()> {
 
 /// Only Linux has cgroups.
 pub(crate) fn create_group(_name: &str, _bounds: Bounds) -> Result<PathBuf, String> {
-    Err("only Linux can say how processes share CPUs".to_owned())
+    Err("only Linux reports how processes share CPUs".to_owned())
 }
 
 /// There are none.

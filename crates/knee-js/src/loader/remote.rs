@@ -99,7 +99,10 @@ impl Remote {
     fn fetch(&self, url: &Url) -> Result<Vec<u8>, Trouble> {
         let Some(fetch) = &self.settings.fetch else {
             let hint = "run it once without --offline, or save the module beside the script and import that";
-            return Err(Trouble::new(format!("{url} is not in the cache, and fetching is off"), hint));
+            return Err(Trouble::new(
+                format!("{url} is not in the cache, and --offline forbids fetching it"),
+                hint,
+            ));
         };
         let bytes = fetch.fetch(url).map_err(|why| {
             let hint = "save the module beside the script and import it with ./ if there is no network";
@@ -114,7 +117,7 @@ impl Remote {
 
     fn changed(&self, name: &str, expected: Hash, found: Hash) -> Trouble {
         let place = self.lock_path.as_deref().unwrap_or(Path::new(super::lock::NAME)).display();
-        let what = format!("{name} has changed: it is {found}, and {place} says {expected}");
+        let what = format!("{name} has changed: its hash is {found}, but {place} expects {expected}");
         Trouble::new(what, "review the change, then run once with --reload to accept it")
     }
 

@@ -152,7 +152,7 @@ impl Files {
         }
         let name = path.display();
         if path.is_dir() {
-            let hint = format!("write the file that is meant, such as {name}/index.js");
+            let hint = format!("import a file in this folder, such as {name}/index.js");
             return Err(Trouble::new(format!("{name} is a folder and cannot be imported"), hint));
         }
         let read = self.read_if(path, |real| self.is_below(real) || is_script(real));
@@ -247,7 +247,7 @@ fn is_script(path: &Path) -> bool {
 fn missing(path: &Path) -> String {
     let whole = |ending: &&str| PathBuf::from(format!("{}.{ending}", path.display()));
     match SCRIPTS.iter().find(|ending| whole(ending).is_file()) {
-        Some(ending) => format!("write the ending too: {}", whole(ending).display()),
-        None => "check the path of the import; it begins at the file that imports".to_owned(),
+        Some(ending) => format!("add the ending to the name: {}", whole(ending).display()),
+        None => "check the path of the import; it is relative to the importing file".to_owned(),
     }
 }

@@ -193,7 +193,7 @@ impl User for ScriptUser {
     }
 
     fn give_up(&mut self, due: Nanos, at: Nanos) {
-        let endpoint = self.endpoints.id("(iterations that no VU was free for)");
+        let endpoint = self.endpoints.id("(iterations for which no VU was free)");
         self.recorder.borrow_mut().unsent(endpoint, due, at);
         self.load.dropped(&*self.sender.observer, self.id.scenario, 1, at);
     }

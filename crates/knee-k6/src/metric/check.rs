@@ -191,8 +191,8 @@ impl Groups {
             return None;
         }
         Some(format!(
-            "more than {CHECKS_MAX} checks or {GROUPS_MAX} groups: {} checks are counted as `{OTHER}` and {} groups \
-             as the group around them; names should not contain ids",
+            "more than {CHECKS_MAX} checks or {GROUPS_MAX} groups: {} checks count as `{OTHER}`, and {} groups as \
+             part of their parent group; leave ids out of the names",
             self.lumped, self.nested
         ))
     }

@@ -201,7 +201,8 @@ fn capacity_remark(report: &Report) -> String {
             };
             let (passed, of_low) = of(interval.low, Outcome::Pass);
             let (failed, of_high) = of(interval.high, Outcome::Fail);
-            let tried = format!("{passed} of {of_low} passed, {failed} of {of_high} failed");
+            let tried =
+                format!("low end: {passed} of {of_low} passed; high end: {failed} of {of_high} failed");
             if *confirmed { tried } else { format!("{tried}; not confirmed") }
         }
         LevelEstimate::Refused { why, .. } => why.join("; "),
@@ -225,11 +226,11 @@ fn saturation(found: &Saturation, report: &Report) -> Finding {
 fn knee(found: &Knee, report: &Report) -> Finding {
     let LevelRange { low, high } = found.interval;
     let remark = if found.at_the_end {
-        "at the highest level tried: it can be above".to_owned()
+        "at the highest level tried; the true knee can be higher".to_owned()
     } else if found.at_the_start {
-        "at the lowest level tried: it can be below".to_owned()
+        "at the lowest level tried; the true knee can be lower".to_owned()
     } else {
-        format!("above, waiting outgrows throughput; Kneedle: {}", level(found.kneedle))
+        format!("above it, waiting grows faster than throughput; Kneedle: {}", level(found.kneedle))
     };
     let value = format!("{} to {} {}", level(low), level(high), report.unit());
     Finding { name: "knee", value, remark }
@@ -243,11 +244,13 @@ fn recovery(report: &Report) -> Option<Finding> {
             (format!("recovers at {} {unit}", level(at)), format!("after about {}", seconds(spent)))
         }
         Recovery::Metastable(at) => {
-            let lower =
-                at.map_or("so does a quarter".to_owned(), |at| format!("it holds only at {}", level(at)));
+            let lower = at.map_or_else(
+                || "a quarter of it fails too".to_owned(),
+                |at| format!("the service recovers only at {}", level(at)),
+            );
             (
                 "metastable".to_owned(),
-                format!("0.9 of the capacity fails for 30 s after the overload; {lower}"),
+                format!("after the overload, 0.9 of the capacity fails for 30 s; {lower}"),
             )
         }
         Recovery::NotTried => return None,
@@ -316,7 +319,7 @@ fn cpu(bound: &CpuBound) -> String {
     let end = match (bound.finding(), host_busy) {
         (CpuFinding::Limit, _) => "CPU-bound".to_owned(),
         (CpuFinding::NotTheLimit, _) => {
-            "not CPU-bound: check locks, pools and what the service waits for".to_owned()
+            "not CPU-bound: check locks, pools and other waits of the service".to_owned()
         }
         (CpuFinding::Unknown, Some(busy)) => format!(
             "no conclusion, because all processes together (stores, load generator) kept this machine's CPUs {} busy",

@@ -74,7 +74,7 @@ fn footnotes(view: &View, scale: Scale, style: &Style) -> Vec<String> {
     let bounds = view.total.response.bounds;
     if bounds > 0 {
         let text = format!(
-            "at least: {} requests did not end in time; how long they would have taken is unknown.",
+            "at least: {} requests did not end in time, so their full times are unknown.",
             number::count(bounds)
         );
         lines.extend(wrap_words("  ≥ ", &text, style.width));
@@ -174,7 +174,8 @@ pub fn phases(view: &View, style: &Style) -> Vec<String> {
             Cell::toned(number::count(times.count), Tone::Faint),
         ]);
     }
-    let mut lines = vec![heading("Phases", &format!("in {}, where they took place", scale.unit), style)];
+    let mut lines =
+        vec![heading("Phases", &format!("in {}, of the requests that had the phase", scale.unit), style)];
     lines.extend(table.lines(style.width, style.palette));
     lines
 }

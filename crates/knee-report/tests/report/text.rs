@@ -61,7 +61,7 @@ fn a_healthy_open_run() {
       3.529  [   674]  ■
       8.444  [ 1,197]  ■
 
-    Phases in ms, where they took place
+    Phases in ms, of the requests that had the phase
                 average           p50     max   requests
       connect     0.115   – (n < 200)   0.139         50
       send        0.006         0.006   0.006    120,000
@@ -120,7 +120,7 @@ fn a_small_closed_run_shows_only_what_its_sample_carries() {
       281.8  [  0]
       305.3  [  1]  ■
 
-    Phases in us, where they took place
+    Phases in us, of the requests that had the phase
                 average           p50      max   requests
       connect    114.50   – (n < 200)   139.00         50
       send         6.00          6.00     6.00        200
@@ -197,7 +197,7 @@ fn an_overloaded_server_is_called_so_and_its_times_are_lower_bounds() {
 #[test]
 fn an_overloaded_server_is_to_blame_and_every_warning_is_listed() {
     insta::assert_snapshot!(parts_of_overload().1, @r"
-    Phases in ms, where they took place
+    Phases in ms, of the requests that had the phase
                 average           p50      max   requests
       connect     0.115   – (n < 200)    0.139         50
       send        0.006         0.006    0.006     14,000
@@ -331,7 +331,7 @@ fn a_record_without_an_end() {
       3.492  [   305]  ■
       8.444  [   480]  ■
 
-    Phases in ms, where they took place
+    Phases in ms, of the requests that had the phase
                 average           p50     max   requests
       connect     0.115   – (n < 200)   0.139         50
       send        0.006         0.006   0.006     47,987
@@ -392,7 +392,7 @@ fn three_endpoints_after_a_warm_up() {
        55.54  [   100]  ■
       191.24  [   299]  ■
 
-    Phases in ms, where they took place
+    Phases in ms, of the requests that had the phase
                 average     p50       max   requests
       send        0.006   0.006     0.006     30,000
       wait        5.146   1.442   191.232     30,000

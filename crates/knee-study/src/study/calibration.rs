@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(known.change(Metric::P50, 10), Some(mean.exp_m1()));
         assert_eq!(known.least_margin(Metric::P50, 10), Some((1.5 * mean).exp_m1()));
         assert_eq!(known.of_one(Metric::Goodput), None, "what was not measured is not known");
-        assert_eq!(known.floor(Metric::P50, 1), None, "one block shows no noise");
+        assert_eq!(known.floor(Metric::P50, 1), None, "noise cannot be measured with one block");
         assert_eq!(Calibration { blocks: 1, ..known }.of_one(Metric::P50), None);
     }
 }

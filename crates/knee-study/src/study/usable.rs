@@ -106,7 +106,9 @@ pub(super) fn why(result: &TrialResult) -> String {
         }
         TrialResult::Measured(measured) => measured.messages(),
         TrialResult::Died { reason } => format!("the service died: {}", one_line(reason)),
-        TrialResult::NeverReady { reason } => format!("the service did not come up: {}", one_line(reason)),
+        TrialResult::NeverReady { reason } => {
+            format!("the service did not become ready: {}", one_line(reason))
+        }
     }
 }
 

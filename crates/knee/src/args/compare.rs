@@ -57,14 +57,18 @@ Examples:
   knee compare last~1 last                         compare two saved runs
 
 Each block loads A once and B once, in alternating order.
-Exit codes: 0 not slower, 121 B is slower by more than the margin, 120 no valid
-comparison, 105 interrupted, 104 bad input.";
+Exit codes:
+  0    B is not slower by more than the margin
+  121  B is slower by more than the margin
+  120  the comparison is not valid
+  105  the comparison was interrupted
+  104  the input is wrong";
 
 /// Load of both sides.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 #[command(next_help_heading = "Load")]
 pub struct TrialFlags {
-    /// Blocks; each loads A once and B once. With four metrics, at least 8 [default: 10]
+    /// Number of blocks; a block loads A once and B once. Four metrics need at least 8 blocks [default: 10]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub blocks: Option<String>,
     /// Measured time per trial [default: 3s]

@@ -17,9 +17,9 @@ const INTRODUCTION: &str = "\
 This page is generated from the program. To change it, edit `crates/knee/src/args.rs` and run
 `KNEE_UPDATE=1 cargo test -p knee`.
 
-Names and meanings are oha's, and hey's where the two do not conflict. Durations are written `10s`, `1m30s`
-or `500ms`; a bare number is seconds. Numbers of requests and connections take k and m (`1.5k`).
-[The one-liner](../guide/one-liner.md) shows them at work.
+Flags have the same names and meanings as in oha. Flags of hey also work, unless they conflict with oha's. Write
+durations as `10s`, `1m30s` or `500ms`; a number without a unit means seconds. Numbers of requests and connections
+can end in k (thousand) or m (million), as in `1.5k`. [The one-liner](../guide/one-liner.md) has examples.
 ";
 
 /// Every visible flag of a command, by heading.
@@ -64,11 +64,8 @@ fn meaning(arg: &Arg) -> String {
         .iter()
         .filter(|_| arg.get_action().takes_values())
         .map(|value| {
-            format!(
-                "`{}` ({})",
-                value.get_name(),
-                value.get_help().map(ToString::to_string).unwrap_or_default()
-            )
+            let name = format!("`{}`", value.get_name());
+            value.get_help().map_or(name.clone(), |help| format!("{name} ({help})"))
         })
         .collect();
     if !values.is_empty() {

@@ -68,7 +68,7 @@ pub struct RunLoadFlags {
     /// Skip `teardown()`
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub no_teardown: Option<String>,
-    /// Minimum duration of an iteration; the VU waits for the rest
+    /// Minimum duration of an iteration; after a shorter one, the VU waits
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub min_iteration_duration: Option<String>,
     /// Ignore thresholds
@@ -89,10 +89,10 @@ pub struct RunScriptFlags {
     /// Copy the environment to `__ENV` [default: true]
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     pub include_system_env_vars: Option<String>,
-    /// File or folder that the script can read, besides the root
+    /// File or folder outside the root that the script can read
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
-    /// Folder below which the script can read [default: its repository and the working directory]
+    /// Folder that the script can read, with its subfolders [default: its repository and the working directory]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
     /// Options from a JSON file; the script, `K6_*` and flags override it

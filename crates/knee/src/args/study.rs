@@ -42,7 +42,7 @@ pub struct ExtentFlags {
     /// Fewer blocks and shorter trials; detects only large changes
     #[arg(long)]
     pub quick: bool,
-    /// Only this variant and the baseline; repeat for more
+    /// Run only this variant and the baseline; repeat for more variants
     #[arg(long = "variant", value_name = "NAME")]
     pub variants: Vec<String>,
     /// Number of blocks [default: as the study declares]
@@ -66,7 +66,7 @@ pub struct ExtentFlags {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct StudyOutputFlags {
-    /// Write the result to a file instead of stdout; Markdown replaces only the text between
+    /// Write the result to a file instead of stdout; with Markdown, replace only the text between
     /// <!-- results: begin --> and <!-- results: end -->
     #[arg(short = 'o', long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -66,7 +66,7 @@ pub struct LadderFlags {
     /// Factor between steps, with --from or --to [default: 1.35]
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub factor: Option<String>,
-    /// Only these arrival rates, separated by commas
+    /// Use only these arrival rates, separated by commas
     #[arg(long, value_name = "LIST", conflicts_with_all = ["from", "to", "factor"])]
     pub rates: Option<String>,
     /// Closed load with these numbers of connections, separated by commas
@@ -75,7 +75,7 @@ pub struct LadderFlags {
     /// Measured time per step; up to three times as long near the limit [default: 10s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub step: Option<String>,
-    /// Time limit of the sweep; starts no step that would exceed it
+    /// Time limit of the sweep; knee starts no step that would exceed it
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub max_time: Option<String>,
     /// Limit of requests in flight or, for a script, of VUs [default: 1000; script: 200]
@@ -132,10 +132,10 @@ pub struct SweepScriptFlags {
     /// Variable for `__ENV`; NAME alone takes the value from the environment
     #[arg(short = 'e', long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// File or folder that the script can read, besides the root
+    /// File or folder outside the root that the script can read
     #[arg(long, value_name = "PATH")]
     pub allow_read: Vec<PathBuf>,
-    /// Folder below which the script can read [default: its repository and the working directory]
+    /// Folder that the script can read, with its subfolders [default: its repository and the working directory]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }

@@ -125,10 +125,7 @@ fn refuse_single_dashes(line: &[OsString], cli: &Command) -> Result<(), Problem>
 fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
     const ALONE: &str = "knee runs on this machine only and is controlled by signals (Ctrl-C)";
     const K6: [(&str, &str); 10] = [
-        (
-            "archive",
-            "run the script itself; knee caches its modules from the network and holds them to their hashes",
-        ),
+        ("archive", "run the script itself; knee caches modules from the network and checks their hashes"),
         ("inspect", "`knee run SCRIPT` checks the script and its options before it sends anything"),
         ("cloud", ALONE),
         ("login", ALONE),
@@ -136,7 +133,7 @@ fn refuse_commands_of_k6(line: &[OsString]) -> Result<(), Problem> {
         ("resume", ALONE),
         ("scale", ALONE),
         ("stats", ALONE),
-        ("new", "docs/guide/k6.md has a script to begin with"),
+        ("new", "copy the first script from docs/guide/k6.md"),
         ("version", "write `knee --version`"),
     ];
     let mut words = words(line);

@@ -216,7 +216,8 @@ fn not_tls(load: &Load, run: &Run) -> Option<String> {
     let https = load.requests.first().is_some_and(|request| request.url.scheme() == "https");
     let answered = !tally.status.is_empty();
     (https && failed && !answered && load.output.format != Format::Quiet).then(|| {
-        "hint: no TLS session: if the server speaks plain HTTP on this port, write http://".to_owned()
+        "hint: the TLS handshake failed; if the server speaks plain HTTP on this port, write http://"
+            .to_owned()
     })
 }
 

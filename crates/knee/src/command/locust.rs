@@ -37,7 +37,10 @@ pub fn write(record: &Path, run: &Run, output: Option<&Path>) -> Result<(), Prob
 fn follow(record: &Path, run: &Run) -> Result<Follower, Problem> {
     let unreadable = |error: String| {
         let name = on_one_line(&record.display().to_string());
-        Problem::new(format!("`{name}`: {}", on_one_line(&error)), "check that nothing else writes to it")
+        Problem::new(
+            format!("`{name}`: {}", on_one_line(&error)),
+            "check that no other program writes to this file",
+        )
     };
     let file = File::open(record).map_err(|error| unreadable(reason(&error)))?;
     let mut reader = Reader::new(BufReader::new(file)).map_err(|error| unreadable(error.to_string()))?;

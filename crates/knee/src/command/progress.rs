@@ -20,8 +20,8 @@ pub fn plan(study: &Study) -> Vec<String> {
     let mut lines = vec![
         format!("variants:  {}", on_one_line(&names.join(", "))),
         format!("workloads: {}", on_one_line(&workloads.join(", "))),
-        format!("trials:    {}, without repeats and an extension", study.remaining()),
-        format!("time:      {} of load; starts, builds and resets take more time", span(load_time(study))),
+        format!("trials:    {}, not counting repeats of lost trials and extra blocks", study.remaining()),
+        format!("time:      {} of load, plus the time for starts, builds and resets", span(load_time(study))),
     ];
     lines.extend(study.planned().map(|trial| {
         let start = if trial.restart { ", fresh process" } else { "" };
@@ -109,7 +109,7 @@ fn outcome_of(result: &TrialResult) -> String {
         TrialResult::Measured(measured) => measured,
         TrialResult::Died { reason } => return format!("the service died: {}", first_line(reason)),
         TrialResult::NeverReady { reason } => {
-            return format!("the service did not come up: {}", first_line(reason));
+            return format!("the service did not become ready: {}", first_line(reason));
         }
     };
     let figure = |metric: Metric| measured.figures.get(&metric).map(|figure| figure.value);

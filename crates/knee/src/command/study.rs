@@ -124,7 +124,7 @@ fn begin(
     let (study, sessions) =
         driver::begin(definition, options, start, noise, folder).map_err(driver_failed)?;
     if start == Start::Resumed {
-        narrate(&format!("continuing after {} trials", study.entries().len()));
+        narrate(&format!("continuing after {} saved trials", study.entries().len()));
     }
     Ok((study, sessions))
 }

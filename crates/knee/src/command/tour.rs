@@ -73,8 +73,8 @@ pub fn tour(args: &TourArgs, narrate: fn(&str)) -> Result<Exit, Failed> {
     let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
     narrate(&format!(
         "A tour of knee in {}: a load test, a sweep, a comparison. Ctrl-C ends it.\n\
-         The demo server has {WORKERS} workers, each busy for {SERVICE_MS} ms per request on average, so it can answer\n\
-         {WORKERS} / {SERVICE_MS} ms = {} requests/s.",
+         The demo server has {WORKERS} workers. A request keeps a worker busy for {SERVICE_MS} ms on average, so the server\n\
+         can answer {WORKERS} / {SERVICE_MS} ms = {} requests/s.",
         lengths.whole,
         per_second(service.knee())
     ));
@@ -107,13 +107,13 @@ fn parts(guide: &Guide, lengths: &Lengths, service: &Service, folder: &Path) -> 
 fn load(guide: &Guide, lengths: &Lengths, service: &Service, url: &str) -> Result<(), Stop> {
     let rate = service.knee() / 2.0;
     guide.say(
-        "1/3  Load test: half of what the server can answer",
-        "Requests leave on schedule, whether or not earlier ones were answered.",
+        "1/3  Load test: half of the load that the server can answer",
+        "knee sends requests on schedule, even if earlier requests are not answered yet.",
     );
     guide.run(&format!("{url} -q {rate} {}", lengths.load), &[], &[])?;
     guide.look(
-        "Response time is how long a user waits, from the scheduled send. The last lines say whether the \
-                numbers are valid.",
+        "Response time is the time that a user waits. It starts at the scheduled time of the request. The last \
+         lines say whether you can trust the figures.",
     );
     Ok(())
 }
@@ -123,7 +123,8 @@ fn sweep(guide: &Guide, lengths: &Lengths, service: &Service, url: &str, json: &
     guide.say(
         "2/3  Sweep: how much can it take?",
         &format!(
-            "The rate rises until the server falls behind; then the sweep closes in on the limit. Predicted: {} requests/s.",
+            "The rate rises until the server falls behind. Then the sweep narrows the limit down. Predicted limit: \
+             {} requests/s.",
             per_second(predicted)
         ),
     );
@@ -143,8 +144,8 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     guide.say(
         "3/3  Comparison: do more workers help?",
         &format!(
-            "A has {WORKERS} workers, B {MORE_WORKERS}: B should answer 1.5 times as much. The two alternate, and \
-             each trial starts its server anew."
+            "A has {WORKERS} workers and B has {MORE_WORKERS}, so B should answer 1.5 times as many requests. A and \
+             B alternate, and each trial starts a new server."
         ),
     );
     let name = guide.name();
@@ -155,7 +156,10 @@ fn compare(guide: &Guide, lengths: &Lengths) -> Result<(), Stop> {
     };
     let sides = [variant(WORKERS).into(), variant(MORE_WORKERS).into()];
     guide.run(&format!("compare -c 32 {}", lengths.compare), &sides, &[])?;
-    guide.look("The verdict is the first line; the confidence interval says how sure it is.");
+    guide.look(
+        "The first line is the verdict. The 95 % CI is the range of changes that are compatible with the \
+         measurements.",
+    );
     Ok(())
 }
 

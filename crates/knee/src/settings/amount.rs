@@ -112,7 +112,7 @@ fn stop(flags: &AmountFlags, stages: &[Stage], warm_up: Nanos) -> Result<Stop, P
         if duration < ramped {
             return Err(Problem::new(
                 format!("`-z {text}` is shorter than the stages, which take {ramped}"),
-                "leave `-z` out, or give a longer duration; the last level holds until then",
+                "leave `-z` out, or give a longer duration; knee then holds the last level until the end",
             ));
         }
         return Ok(Stop::At(warm_up + duration));
@@ -206,9 +206,19 @@ fn fewer_if_useless(connections: u32, typed: bool, stop: Stop, notes: &mut Vec<S
     requests as u32
 }
 
+/// Most workers that a load can use: each connection has one worker.
+fn workers_max(users_max: u32) -> u16 {
+    users_max.clamp(1, WORKERS_MAX as u32) as u16
+}
+
+/// Workers of a load if their number is not given: one per CPU, at most one per connection.
+pub fn workers_for(users_max: u32, cpus: u16) -> u16 {
+    cpus.clamp(1, workers_max(users_max))
+}
+
 fn workers(typed: Option<&str>, cpus: u16, users_max: u32, notes: &mut Vec<String>) -> Result<u16, Problem> {
-    let most = users_max.clamp(1, WORKERS_MAX as u32) as u16;
-    let Some(text) = typed else { return Ok(cpus.clamp(1, most)) };
+    let Some(text) = typed else { return Ok(workers_for(users_max, cpus)) };
+    let most = workers_max(users_max);
     let wanted = whole("--workers", text, 1..=WORKERS_MAX)? as u16;
     if wanted > most {
         notes.push(format!("{most} workers instead of {wanted}: each connection has one worker"));

@@ -144,8 +144,8 @@ pub fn variants(
     }
     if fixture.service.is_empty() && *flags != CommandFlags::default() {
         return Err(Problem::new(
-            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is one",
-            "leave the flag out; a path of a URL belongs to the URL",
+            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is a command",
+            "leave the flag out; write the path into the URL",
         ));
     }
     Ok((variants, fixture))
@@ -216,7 +216,10 @@ pub fn asked_of_noise(url: &str, args: &CalibrateArgs) -> Result<Asked, Problem>
     let variants = (vec![variant(A, url)], Declaration::default());
     let asked = asked("noise of this machine", variants, &args.trial, &VerdictFlags::default())?;
     if asked.blocks < 2 {
-        return Err(Problem::new("one block shows no noise", "give two blocks or more; ten are usual"));
+        return Err(Problem::new(
+            "noise cannot be measured with one block",
+            "give at least two blocks, preferably ten",
+        ));
     }
     Ok(Asked { metrics: METRICS_OF_NOISE.to_vec(), ..asked })
 }
@@ -281,13 +284,17 @@ pub fn refuse_misplaced(args: &CompareArgs, records: bool) -> Result<(), Problem
             || requests;
         return refuse_if(
             loads,
-            "two saved runs are compared as they are: nothing is loaded, and there is no verdict",
+            "for two saved runs, knee sends no load and gives no verdict",
             "leave out all flags but those for output, or compare two URLs or commands",
         );
     }
     if args.script.is_none() {
         let script = args.script_flags != SweepScriptFlags::default();
-        return refuse_if(script, "`--env` and `--allow-read` are for a script", "give one with `--script`");
+        return refuse_if(
+            script,
+            "`--env` and `--allow-read` are for a script",
+            "give a script with `--script`",
+        );
     }
     let TrialFlags { duration, connections, rate, arrivals, workers, .. } = &args.trial;
     let amount =

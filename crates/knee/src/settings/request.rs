@@ -10,6 +10,7 @@ use base64::Engine as _;
 use knee_core::plan::EndpointId;
 use knee_engine::requests::{RequestBody, RequestTemplate};
 use knee_engine::secret::{redacted, shown};
+use knee_study::definition::Request;
 use url::Url;
 
 use super::file::read_file;
@@ -160,7 +161,36 @@ pub fn requests(
     let method = method(flags)?;
     let mut headers = headers(flags)?;
     let body = body(flags, &mut headers)?;
-    check_framing(&headers, &body)?;
+    prepared(&method, &headers, &body, urls)
+}
+
+/// Prepares the request that a study declares.
+///
+/// # Errors
+///
+/// When the method or a header is malformed, or a header contradicts another or the body.
+pub fn declared(
+    request: &Request,
+    urls: &[WeightedUrl],
+) -> Result<(Vec<RequestTemplate>, Vec<String>), Problem> {
+    let method = canonical(&request.method)?;
+    let headers = request.headers.iter().map(|(name, value)| declared_header(name, value));
+    let headers = headers.collect::<Result<Headers, _>>()?;
+    refuse_repeated(&headers)?;
+    let body = request
+        .body
+        .as_ref()
+        .map_or(RequestBody::Empty, |text| RequestBody::Fixed(text.clone().into_bytes()));
+    prepared(&method, &headers, &body, urls)
+}
+
+fn prepared(
+    method: &str,
+    headers: &Headers,
+    body: &RequestBody,
+    urls: &[WeightedUrl],
+) -> Result<(Vec<RequestTemplate>, Vec<String>), Problem> {
+    check_framing(headers, body)?;
     let mut names = Vec::new();
     let mut known = HashMap::new();
     let requests = urls
@@ -169,7 +199,7 @@ pub fn requests(
             let name = format!("{method} {}", shown(&weighted.url));
             let endpoint = *known.entry(name).or_insert_with_key(|name| note_endpoint(&mut names, name));
             RequestTemplate {
-                method: method.clone(),
+                method: method.to_owned(),
                 url: weighted.url.clone(),
                 headers: headers.clone(),
                 body: body.clone(),
@@ -192,13 +222,17 @@ fn note_endpoint(names: &mut Vec<String>, name: &str) -> EndpointId {
 
 fn method(flags: &RequestFlags) -> Result<String, Problem> {
     let default = if flags.form.is_empty() { "GET" } else { "POST" };
-    let method = flags.method.as_deref().unwrap_or(default);
+    canonical(flags.method.as_deref().unwrap_or(default))
+}
+
+/// A method as it is sent.
+fn canonical(method: &str) -> Result<String, Problem> {
     if !is_token(method) {
         return Err(Problem::new(format!("`-m {method}` is not a method"), "give one word, as in `-m POST`"));
     }
     if method.eq_ignore_ascii_case("CONNECT") {
         return Err(Problem::new(
-            "`-m CONNECT` opens a tunnel, which knee cannot load",
+            "knee cannot load the tunnel that `-m CONNECT` opens",
             "give another method",
         ));
     }
@@ -236,12 +270,30 @@ fn headers(flags: &RequestFlags) -> Result<Headers, Problem> {
         check_value(flag, value)?;
         headers.push((name.to_owned(), value.as_bytes().to_vec()));
     }
+    refuse_repeated(&headers)?;
+    Ok(headers)
+}
+
+/// Refuses two values of a header that has only one.
+fn refuse_repeated(headers: &Headers) -> Result<(), Problem> {
     for name in ["host", "content-length", "content-type", "authorization", "user-agent"] {
         if headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name)).count() > 1 {
             return Err(Problem::new(format!("the header `{name}` is given twice"), "leave one of them out"));
         }
     }
-    Ok(headers)
+    Ok(())
+}
+
+fn declared_header(name: &str, value: &str) -> Result<(String, Vec<u8>), Problem> {
+    if !is_token(name) {
+        return Err(Problem::new(
+            format!("`{name}` is not the name of a header"),
+            "use letters, digits and dashes in the name",
+        ));
+    }
+    let value = value.trim_matches([' ', '\t']);
+    check_value(name, value)?;
+    Ok((name.to_owned(), value.as_bytes().to_vec()))
 }
 
 fn has(headers: &Headers, name: &str) -> bool {
@@ -333,7 +385,7 @@ fn lines(path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
         .collect();
     if lines.is_empty() {
         return Err(Problem::new(
-            format!("`{}` has no line, for `-Z`", path.display()),
+            format!("`{}` is empty, for `-Z`", path.display()),
             "write one body per line",
         ));
     }

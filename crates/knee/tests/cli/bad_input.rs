@@ -16,7 +16,7 @@ const BAD: &[(&str, &str, &str)] = &[
     (
         "archive script.js",
         "`archive` is a k6 command that knee does not have",
-        "run the script itself; knee caches its modules from the network and holds them to their hashes",
+        "run the script itself; knee caches modules from the network and checks their hashes",
     ),
     (
         "inspect script.js",

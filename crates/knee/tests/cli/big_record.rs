@@ -103,7 +103,7 @@ fn a_malicious_record_is_refused_before_it_fills_the_memory() {
     assert_refused(&record(&many, &[]), "at byte 12");
 
     let note = frame(NOTE, &packed(&json!({ "at": 5, "text": "x".repeat((64 << 20) - 100) })));
-    assert_refused(&record(&plain, &vec![note; 1_000]), "a frame that unpacks to more than");
+    assert_refused(&record(&plain, &vec![note; 1_000]), "a frame has more than");
 
     let workers = json!({ "from": 1, "to": 2, "instrument": { "workers": "LIST", "wall_drift_ns": 0 } });
     let workers = with_list(&workers, 3_000_000, &json!([0.5, null]));

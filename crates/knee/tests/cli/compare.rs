@@ -298,13 +298,13 @@ fn mistakes_are_reported_with_what_to_write_instead() {
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ --ready /health",
-            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is one",
-            "leave the flag out; a path of a URL belongs to the URL",
+            "`--path`, `--ready` and `--ready-within` are for commands, but neither side is a command",
+            "leave the flag out; write the path into the URL",
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ -e A=1",
             "`--env` and `--allow-read` are for a script",
-            "give one with `--script`",
+            "give a script with `--script`",
         ),
         (
             "compare http://127.0.0.1:1/ http://127.0.0.1:1/ --script a.js -c 5",
@@ -317,7 +317,7 @@ fn mistakes_are_reported_with_what_to_write_instead() {
     let (record, server) = (Home::new(), Server::start());
     record.knee(&format!("{} -n 1 -c 1", server.url("/"))).run();
     record.knee("compare last last -c 5").run().refused(
-        "two saved runs are compared as they are: nothing is loaded, and there is no verdict",
+        "for two saved runs, knee sends no load and gives no verdict",
         "leave out all flags but those for output, or compare two URLs or commands",
     );
     record.knee("compare last http://127.0.0.1:1/").run().refused(

@@ -80,7 +80,7 @@ fn a_module_that_cannot_be_had_is_reported_with_a_hint() {
     }
     let (home, server) = importing("/module.js");
     let finished = run(&home, "--offline s.js");
-    assert!(finished.stderr.contains("fetching is off"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("--offline forbids fetching it"), "{}", finished.stderr);
     assert_eq!(server.count(), 0);
 }
 

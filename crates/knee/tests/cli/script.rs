@@ -145,8 +145,8 @@ fn an_archive_of_k6_is_refused_with_what_to_do() {
     block[257..262].copy_from_slice(b"ustar");
     home.file("f.tar", &block);
     home.knee("run f.tar").run().refused(
-        "`f.tar` is an archive of k6, which knee does not read",
-        "unpack it with tar, and give the script in the folder `file`",
+        "`f.tar` is a k6 archive, and knee cannot read archives",
+        "unpack the archive with tar, and run the script in its folder `file`",
     );
 }
 

@@ -19,7 +19,7 @@ fn long_run(home: &Home, server: &Server) -> Running {
 #[test]
 fn a_load_beside_another_is_noted_and_not_refused() {
     let (home, server) = (Home::new(), Server::start());
-    let note = "another knee measures on this machine";
+    let note = "another knee is measuring on this machine";
     let first = long_run(&home, &server);
     let second = home.knee("-z 1h -c 1").arg(server.url("/slow")).start();
     server.wait_for(9);

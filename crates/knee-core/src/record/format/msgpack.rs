@@ -80,7 +80,7 @@ impl<'a> Values<'a> {
     /// As [`Values::map`].
     pub fn list_of(&mut self, length: u64) -> Result<(), Unfit> {
         let found = self.list()?;
-        if found == length { Ok(()) } else { Err(Unfit::content("a list has another length than expected")) }
+        if found == length { Ok(()) } else { Err(Unfit::content("a list has an unexpected length")) }
     }
 
     /// A whole number from 0 on.
@@ -96,7 +96,7 @@ impl<'a> Values<'a> {
         }
         match self.start()? {
             Start::Whole(number) => Ok(number),
-            _ => Err(Unfit::content("a whole number from 0 on is expected")),
+            _ => Err(Unfit::content("a whole number of at least 0 is expected")),
         }
     }
 
@@ -149,14 +149,14 @@ impl<'a> Values<'a> {
     pub fn decode<T: DeserializeOwned>(&mut self) -> Result<T, Unfit> {
         let (bytes, values) = self.whole()?;
         if values > VALUES_MAX || bytes.len() > DECODED_BYTES_MAX {
-            return Err(Unfit::memory(format!("{values} values in {} bytes", bytes.len())));
+            return Err(Unfit::memory(format!("{} bytes cannot hold {values} values", bytes.len())));
         }
         rmp_serde::from_slice(bytes).map_err(|error| Unfit::Content(error.to_string()))
     }
 
     fn take(&mut self, length: usize) -> Result<&'a [u8], Unfit> {
         let Some((taken, rest)) = self.rest.split_at_checked(length) else {
-            return Err(Unfit::content("it ends within a value"));
+            return Err(Unfit::content("the frame ends within a value"));
         };
         self.rest = rest;
         Ok(taken)
@@ -187,7 +187,7 @@ impl<'a> Values<'a> {
             0xd0..=0xd3 => Start::Other(1 << (first - 0xd0)),
             // Nil, false, true; negative numbers.
             0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => Start::Other(0),
-            0xc1 => return Err(Unfit::content("a byte is no MessagePack")),
+            0xc1 => return Err(Unfit::content("a byte is not valid MessagePack")),
         })
     }
 }

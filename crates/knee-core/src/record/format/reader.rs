@@ -218,7 +218,7 @@ fn unpack(payload: &[u8], limit: usize) -> Result<Vec<u8>, Unfit> {
     match unpacked {
         Err(error) => Err(Unfit::Content(error.to_string())),
         Ok(bytes) if bytes.len() > limit => {
-            Err(Unfit::memory(format!("a frame that unpacks to more than {limit} bytes")))
+            Err(Unfit::memory(format!("a frame has more than {limit} bytes after decompression")))
         }
         Ok(bytes) => Ok(bytes),
     }

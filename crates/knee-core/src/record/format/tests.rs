@@ -389,7 +389,7 @@ fn a_bomb_is_cut_off_at_the_limit() {
     let (_, _, error) = read(&bytes).unwrap();
     let place = ends[1];
     let text = format!(
-        "this record needs more memory than 64 MiB, at byte {place}: a frame that unpacks to more than"
+        "this record needs more memory than 64 MiB, at byte {place}: a frame has more than"
     );
     assert!(error.unwrap().to_string().starts_with(&text));
 }

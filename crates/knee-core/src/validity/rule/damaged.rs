@@ -11,11 +11,10 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "damaged";
-    const LOOKS_AT: &'static str = "bytes of the record that are not as they were written";
+    const LOOKS_AT: &'static str = "bytes of the record that changed after knee wrote them";
     const SUSPECT: &'static str = "any";
     const INVALID: &'static str = "";
-    const SOURCE: &'static str =
-        "Each frame of a record has a checksum. Frames behind a damaged one are read if they can be found.";
+    const SOURCE: &'static str = "Each frame of a record has a checksum. knee reads the frames after a damaged frame if it can find them.";
     const CAUSE: &'static str = "The file was changed or damaged after it was written, by a disk, a transfer or an editor. If intervals are missing, the warning `intervals` says how many.";
     const REMEDY: &'static str = "Restore the file from a copy, or measure again.";
     const HINT: &'static str = "restore the file from a copy, or measure again";

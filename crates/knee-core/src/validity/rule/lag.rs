@@ -11,7 +11,7 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "lag";
-    const LOOKS_AT: &'static str = "generator lag as a share of response time, each at p50, p90 and p99";
+    const LOOKS_AT: &'static str = "generator lag as a share of response time, compared at p50, p90 and p99";
     const SUSPECT: &'static str = "over 10 % at p50 or over 25 % at p99, and over 1 ms";
     const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms";
     const SOURCE: &'static str = "Response time contains the lag, so the limits are shares of the response time. A lag below 1 ms does not count, because even an idle machine can wake a thread up to 1 ms late.";

@@ -14,10 +14,10 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "loop_lag";
-    const LOOKS_AT: &'static str = "loop lag as a share of service time, each at p50, p90 and p99, if workers waited for a CPU during at most 1 % of the run";
+    const LOOKS_AT: &'static str = "loop lag as a share of service time, compared at p50, p90 and p99. The rule applies if workers waited for a CPU during at most 1 % of the run";
     const SUSPECT: &'static str = "over 10 % at p50 or over 25 % at p99, and over 1 ms";
-    const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms. A closed load on a target on this machine is then only suspect, and valid below these limits";
-    const SOURCE: &'static str = "Every 5 ms, each worker measures its loop lag: how late it notices a timer. It notices responses just as late.";
+    const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms. Exception: with a closed load on a target on this machine, the result is suspect above these limits, and valid below them";
+    const SOURCE: &'static str = "Every 5 ms, each worker measures its loop lag: how late it notices a timer. The worker notices responses just as late.";
     const CAUSE: &'static str = "When responses came, a worker was busy with other work, such as long iterations of a script or large bodies. Or a hypervisor paused the machine. Service times contain the delay.";
     const REMEDY: &'static str =
         "Use more workers, do less work per iteration, or spread the load over more machines.";

@@ -9,11 +9,10 @@ pub(super) struct Evidence {}
 
 impl Rated for Evidence {
     const CODE: &'static str = "nothing_measured";
-    const LOOKS_AT: &'static str =
-        "number of requests that were scheduled after the warm-up, without dropped iterations of a script";
+    const LOOKS_AT: &'static str = "number of requests that were scheduled after the warm-up; dropped iterations of a script do not count";
     const SUSPECT: &'static str = "";
     const INVALID: &'static str = "none";
-    const SOURCE: &'static str = "Without any request, there is no result.";
+    const SOURCE: &'static str = "Without a request, there is no result.";
     const CAUSE: &'static str = "The run ended before its warm-up did, or a script sent no request.";
     const REMEDY: &'static str = "Let the run last longer than its warm-up. For a script that sends no request, only the script's own metrics are reported.";
     const HINT: &'static str = "let the run last longer than its warm-up";

@@ -40,7 +40,7 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "open load: share of the scheduled requests that were sent in time";
     const SUSPECT: &'static str = "under 99.5 %, and more requests are unsent than are scheduled in 50 ms";
     const INVALID: &'static str = "under 98 %, if the generator was the bottleneck";
-    const SOURCE: &'static str = "At the start and end of the measurement, less than 0.5 % of the requests can be counted as unsent by chance.";
+    const SOURCE: &'static str = "At the start and at the end of the measurement, a few requests can count as unsent by chance. They are less than 0.5 % of all requests.";
     const CAUSE: &'static str = "The server is overloaded: requests are scheduled faster than the server answers them, and every connection or VU is busy. The throughput that the server reaches is a true result. Response times contain a growing queue, so they depend on the length of the run.";
     const REMEDY: &'static str = "Lower the arrival rate, or use the throughput that the server reached as its limit. If service times did not grow, the number of connections is the limit: use more connections. If the message says that knee was the cause, give knee more CPU.";
     const HINT: &'static str = "lower the arrival rate, or use more connections";

@@ -14,9 +14,9 @@ pub(super) struct Evidence {
 
 impl Rated for Evidence {
     const CODE: &'static str = "run_delay";
-    const LOOKS_AT: &'static str = "loop lag as a share of service time, each at p50, p90 and p99, if workers waited for a CPU during over 1 % of the run";
+    const LOOKS_AT: &'static str = "loop lag as a share of service time, compared at p50, p90 and p99. The rule applies if workers waited for a CPU during over 1 % of the run";
     const SUSPECT: &'static str = "over 10 % at p50 or over 25 % at p99, and over 1 ms";
-    const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms. A closed load on a target on this machine is then only suspect, and valid below these limits";
+    const INVALID: &'static str = "over 25 % at p50 or at p90, and over 1 ms. Exception: with a closed load on a target on this machine, the result is suspect above these limits, and valid below them";
     const SOURCE: &'static str = "Service times contain the wait for a CPU, so the limits are shares of the service time. The total duration of these waits would not show how much longer requests took.";
     const CAUSE: &'static str = "Other programs use the CPUs that the load generator needs. The generator then sends requests late and reads responses late, and the server seems slow. A target on the same machine shares the CPUs with the generator, so the result describes both together.";
     const REMEDY: &'static str = "Stop other programs on this machine, or load the target from another machine. You can also use fewer workers than there are cores, or assign CPUs to each program (`taskset`, `generator.cpus` in a study). As root, `chrt -f 2 knee ...` gives knee priority. The service then waits for a CPU instead.";

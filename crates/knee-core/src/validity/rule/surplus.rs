@@ -21,7 +21,7 @@ impl Rated for Evidence {
     const INVALID: &'static str = "";
     const SOURCE: &'static str =
         "The highest reported percentile, p99.9, shows a thousandth of the requests.";
-    const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. A response can then be timed for the wrong request. knee closes such a connection, but counts the responses that came before. If the bytes are a whole response, each of these can be one too early, so all of them count here.";
+    const CAUSE: &'static str = "The server sends more than one response to a request, sends one before the request, or states a wrong Content-Length. knee can then assign a response to the wrong request. When knee sees unexpected bytes, it closes the connection. If these bytes are a whole response, each earlier response on this connection can belong to the request before it. All these responses therefore count in this figure.";
     const REMEDY: &'static str = "Find out which bytes the server sends after its responses (`curl -v`, tcpdump), and correct the server.";
     const HINT: &'static str = "find out which bytes the server sends after its responses";
 
@@ -36,7 +36,7 @@ impl Rated for Evidence {
     }
 
     fn message(&self) -> String {
-        format!("bytes that nothing asked for put {} responses in doubt", count(self.doubtful))
+        format!("unexpected bytes make {} responses doubtful", count(self.doubtful))
     }
 }
 

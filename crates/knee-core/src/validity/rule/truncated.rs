@@ -18,7 +18,7 @@ impl Rated for Evidence {
     const SUSPECT: &'static str = "if its end is missing";
     const INVALID: &'static str = "";
     const SOURCE: &'static str =
-        "A record is written interval by interval, so all intervals before its end are whole.";
+        "knee writes a record interval by interval, so all intervals before the missing end are complete.";
     const CAUSE: &'static str = "knee was killed, the machine stopped, the disk was full, or the file was copied only in part. Requests that were in flight at that moment count as open.";
     const REMEDY: &'static str =
         "The figures are correct up to the last complete interval. For a complete result, measure again.";

@@ -18,7 +18,7 @@ impl Rated for Evidence {
     const LOOKS_AT: &'static str = "share of the measured time in which the CPU limited the generator: one worker used over 90 % of a CPU, or workers and collector together used over 90 % of their CPUs";
     const SUSPECT: &'static str = "10 %";
     const INVALID: &'static str = "50 %";
-    const SOURCE: &'static str = "By queueing theory, a task waits about ten times as long as it runs if over 90 % of the CPU is used. For comparison, k6 recommends at most 80 %, and Locust warns at 90 %.";
+    const SOURCE: &'static str = "If over 90 % of a CPU is used, a task waits about ten times as long as it runs, according to queueing theory. For comparison, k6 recommends at most 80 %, and Locust warns at 90 %.";
     const CAUSE: &'static str = "The load generator is the bottleneck. A busy worker reads responses late, and the server seems slow. In a closed load, the throughput is then the limit of the generator, not of the server.";
     const REMEDY: &'static str = "Use more workers if there are idle cores. Otherwise use a faster machine, or reduce the load. In a script, do less work per iteration.";
     const HINT: &'static str = "use more workers, or reduce the load";

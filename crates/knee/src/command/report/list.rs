@@ -57,8 +57,8 @@ pub fn trials(store: &Store, wanted: &str) -> Result<String, Problem> {
     let series = store.series()?.into_iter().find(|series| name(series.folder()) == on_one_line(wanted));
     let series = series.ok_or_else(|| {
         Problem::new(
-            format!("there are no trials `{wanted}`"),
-            "`knee report --list` names the studies, sweeps and comparisons that have some",
+            format!("there are no saved trials of `{wanted}`"),
+            "`knee report --list` lists the studies, sweeps and comparisons with saved trials",
         )
     })?;
     table(&series, Naming::File)

@@ -369,9 +369,10 @@ impl Job<'_> {
 pub(super) fn stopped(why: Stop) -> Failed {
     match why {
         Stop::Asked(words) => (Problem::new(words, ""), Exit::Abort),
-        Stop::Threw(words) => {
-            (Problem::new(format!("the script threw while a VU was made: {words}"), ""), Exit::Script)
-        }
+        Stop::Threw(words) => (
+            Problem::new(format!("the script threw an error while knee created a VU: {words}"), ""),
+            Exit::Script,
+        ),
         Stop::Failed(words) => {
             failed(Problem::new(words, "use fewer VUs, or allow more memory (`ulimit -v`)"))
         }

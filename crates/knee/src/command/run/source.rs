@@ -49,17 +49,19 @@ pub fn load(args: &RunArgs, asked: &Asked, lines: &Arc<Lines>) -> Result<Session
     };
     let script = script(args).map_err(|error| unreadable(args, &error))?;
     if is_archive(&script).map_err(|error| unreadable(args, &error))? {
-        let what = format!("`{}` is an archive of k6, which knee does not read", shown_script(&args.script));
-        let hint = "unpack it with tar, and give the script in the folder `file`";
+        let what = format!("`{}` is a k6 archive, and knee cannot read archives", shown_script(&args.script));
+        let hint = "unpack the archive with tar, and run the script in its folder `file`";
         return Err(refused(Problem::new(what, hint)));
     }
     Session::load(script, surroundings).map_err(|error| match error {
-        SessionError::Script(LoadError::Script(thrown)) => {
-            (Problem::new(format!("the script threw while it was loaded: {thrown}"), ""), Exit::Script)
-        }
-        SessionError::Script(LoadError::Aborted(words)) => {
-            (Problem::new(words, "the script aborted while it was loaded; nothing was sent"), Exit::Abort)
-        }
+        SessionError::Script(LoadError::Script(thrown)) => (
+            Problem::new(format!("the script threw an error while knee loaded it: {thrown}"), ""),
+            Exit::Script,
+        ),
+        SessionError::Script(LoadError::Aborted(words)) => (
+            Problem::new(words, "the script aborted while knee loaded it; knee sent no request"),
+            Exit::Abort,
+        ),
         SessionError::Module(trouble) => (Problem::new(trouble.what, trouble.hint), Exit::Script),
         SessionError::Io(error) => unreadable(args, &error),
         SessionError::Script(error) => failed(Problem::new(error.to_string(), "")),
@@ -95,7 +97,7 @@ fn suite(file: &Path) -> Option<PathBuf> {
 fn unreadable(args: &RunArgs, error: &std::io::Error) -> Failed {
     let script = shown_script(&args.script);
     let hint = if args.script.contains("://") {
-        "a script comes from a file or an https:// URL; to load a URL write `knee URL`"
+        "knee reads scripts from files and https:// URLs; to load a URL write `knee URL`"
     } else {
         "give the path of a script, or - for standard input"
     };
@@ -143,7 +145,10 @@ fn remote(args: &RunArgs) -> RemoteSettings {
 /// The options of all layers: file, script, variables, flags.
 pub fn options(asked: &Asked, session: &Session) -> Result<Options, Failed> {
     let wrong = |error: &dyn std::fmt::Display| {
-        refused(Problem::new(error.to_string(), "see the script's options, the flags and the variables K6_*"))
+        refused(Problem::new(
+            error.to_string(),
+            "options come from the script, from flags and from variables K6_*",
+        ))
     };
     let script = match &session.description.options {
         Some(json) => serde_json::from_str(json).map_err(|error| wrong(&error))?,

@@ -62,7 +62,7 @@ impl Steps {
         let lines = Lines::open(&asked.log, narrate).map_err(refused)?;
         let session = load(&args, &asked, &lines)?;
         if !session.exports("default") {
-            let hint = "a sweep calls the default function once per arrival: export one";
+            let hint = "export a default function: a sweep calls it once per arrival";
             return Err(refused(Problem::new(format!("`{}` has no default function", args.script), hint)));
         }
         let options = options(&asked, &session)?;

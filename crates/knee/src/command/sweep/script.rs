@@ -86,8 +86,8 @@ impl StepSource for ScriptLoader {
             self.steps.take(executor(step, config), shape, control).map_err(load_failed)?;
         let requests = run.warm_up.accounting().planned + run.measured.accounting().planned;
         if requests == 0 && iterations > 0 {
-            let hint = "a sweep measures requests: let the default function make some";
-            return Err(load_failed(failed(Problem::new("the script made no request", hint))));
+            let hint = "a sweep measures requests, so the default function must send some";
+            return Err(load_failed(failed(Problem::new("the script sent no request", hint))));
         }
         let requests_per_arrival = if iterations == 0 { 1.0 } else { requests as f64 / iterations as f64 };
         let record = record.map(|path| on_one_line(&path.display().to_string()));
