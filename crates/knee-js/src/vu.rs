@@ -156,7 +156,8 @@ impl Vu {
                 self.clients.push(client);
                 Reply::Answer(answer)
             }
-            Op::FetchAll(requests) => Reply::Answers(self.fetch_all(sender, requests).await),
+            // On the heap, like other rare operations: the future of every request has room for the largest one.
+            Op::FetchAll(requests) => Reply::Answers(Box::pin(self.fetch_all(sender, requests)).await),
             Op::Begin(id, request) => {
                 let call_times = self.take_call_times(sender);
                 let (sender, mut client, cut) = (sender.clone(), self.client(sender), self.cut);
@@ -166,7 +167,7 @@ impl Vu {
                 });
                 Reply::Go
             }
-            Op::Await(until) => Reply::Done(self.wait(sender, until).await),
+            Op::Await(until) => Reply::Done(Box::pin(self.wait(sender, until)).await),
             Op::Sleep(until) => {
                 sender.timer.sleep_until(until.min(self.cut)).await;
                 Reply::Go

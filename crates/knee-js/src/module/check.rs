@@ -4,6 +4,7 @@
 //! of a name that it has met. Does not count; the observer does.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use rquickjs::atom::PredefinedAtom;
 use rquickjs::function::Opt;
@@ -15,6 +16,12 @@ use super::k6::tags_of;
 
 /// Most names that a VU keeps; scripts that put ids into names fill it repeatedly.
 const NAMES_MAX: usize = 64;
+
+/// The names as the runtime keeps them.
+#[derive(Clone, JsLifetime)]
+struct Slot<'js> {
+    names: Rc<Names<'js>>,
+}
 
 /// The names of checks that a VU has made.
 #[derive(JsLifetime)]
@@ -47,6 +54,12 @@ impl<'js> Names<'js> {
         Ok(())
     }
 
+    /// Whether a condition was declared with `async`. Most are ordinary functions, which is known by their prototype.
+    fn is_async(&self, condition: &Function<'js>) -> bool {
+        let is_ordinary = self.ordinary.is_some() && condition.get_prototype() == self.ordinary;
+        !is_ordinary && is_async(condition)
+    }
+
     /// Calls `then` with the text of a name.
     fn with(&self, name: &Atom<'js>, then: impl FnOnce(&str)) -> Result<()> {
         let known = self.known.borrow();
@@ -63,13 +76,15 @@ impl<'js> Names<'js> {
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Function<'js>> {
     let function = Function::new(ctx.clone(), check)?.with_name("check")?;
     let names = Names { known: RefCell::default(), ordinary: function.get_prototype() };
-    ctx.store_userdata(names).map_err(|_| Exception::throw_internal(ctx, "names are in use"))?;
+    let slot = Slot { names: Rc::new(names) };
+    ctx.store_userdata(slot).map_err(|_| Exception::throw_internal(ctx, "names are in use"))?;
     Ok(function)
 }
 
-fn with_names<'js, T>(ctx: &Ctx<'js>, then: impl FnOnce(&Names<'js>) -> Result<T>) -> Result<T> {
-    let names = ctx.userdata::<Names<'js>>();
-    names.map_or_else(|| Err(Exception::throw_internal(ctx, "no VU is running")), |names| then(&names))
+/// The names of the VU that runs.
+fn names<'js>(ctx: &Ctx<'js>) -> Result<Rc<Names<'js>>> {
+    let slot = ctx.userdata::<Slot<'js>>();
+    slot.map(|slot| slot.names.clone()).ok_or_else(|| Exception::throw_internal(ctx, "no VU is running"))
 }
 
 fn check<'js>(
@@ -86,12 +101,13 @@ fn check<'js>(
         return Err(go_error::throw(&ctx, "no checks provided to `check`"));
     };
     let tags = tags_of(tags.0.as_ref())?;
+    let names = names(&ctx)?;
     let mut all = true;
     for pair in sets.props::<Atom<'js>, Value<'js>>() {
         let (name, condition) = pair?;
-        with_names(&ctx, |names| names.meet(&ctx, &name))?;
+        names.meet(&ctx, &name)?;
         let passed = match condition.as_function() {
-            Some(function) if is_async(function) => {
+            Some(function) if names.is_async(function) => {
                 let words = "check() does not support async functions: await the value first, and check that";
                 return Err(go_error::throw(&ctx, words));
             }
@@ -101,8 +117,8 @@ fn check<'js>(
         };
         let passed = passed.and_then(|passed| passed.get::<Coerced<bool>>());
         let counted = matches!(passed, Ok(Coerced(true)));
-        with_names(&ctx, |names| {
-            names.with(&name, |name| state.observe(&tags, |observer, context| observer.check(name, counted, context)))
+        names.with(&name, |name| {
+            state.observe(&tags, |observer, context| observer.check(name, counted, context));
         })?;
         // What a condition throws ends the check after it was counted as failed, as in k6.
         all &= passed?.0;
@@ -111,13 +127,9 @@ fn check<'js>(
 }
 
 /// Whether a function was declared with `async`.
-pub fn is_async<'js>(function: &Function<'js>) -> bool {
-    let is_ordinary = |names: &Names<'js>| Ok(names.ordinary.is_some() && function.get_prototype() == names.ordinary);
-    if with_names(function.ctx(), is_ordinary).unwrap_or(false) {
-        return false;
-    }
+pub fn is_async(function: &Function<'_>) -> bool {
     let kind = function.get::<_, Value<'_>>(PredefinedAtom::SymbolToStringTag);
-    let kind = kind.ok().and_then(|kind| kind.into_string()).and_then(|kind| kind.to_string().ok());
+    let kind = kind.ok().and_then(Value::into_string).and_then(|kind| kind.to_string().ok());
     kind.is_some_and(|kind| kind == "AsyncFunction")
 }
 

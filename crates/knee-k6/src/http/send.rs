@@ -89,7 +89,10 @@ impl RequestSender {
         let mut times = times;
         let mut left = request.redirects;
         loop {
-            let (answer, next) = self.hop(client, request, &hop, times, Window { begun, limit, cut }).await;
+            // On the heap: each future around this one would otherwise be several kilobytes larger, and be copied as a
+            // whole when it begins. That took longer than the allocation.
+            let sent = Box::pin(self.hop(client, request, &hop, times, Window { begun, limit, cut }));
+            let (answer, next) = sent.await;
             if let Some(authorization) = challenge(request, &hop, &answer) {
                 hop.authorization = Some(authorization);
             } else {

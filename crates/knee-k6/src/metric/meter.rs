@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::catalog::{Catalog, MetricId};
+use super::catalog::{Catalog, Metric, MetricId};
 use super::check::{GroupId, Groups, SEPARATOR};
 use super::key::Key;
 use super::kind::Kind;
@@ -19,14 +19,29 @@ pub type Section = Vec<Option<Sink>>;
 #[derive(Clone, Debug)]
 pub struct Meter {
     catalog: Arc<Catalog>,
-    /// By metric; `None` while a metric has no sample, because only metrics with samples are shown.
-    sinks: Section,
-    /// By metric, then by sub-metric.
-    submetrics: Vec<Vec<Sink>>,
+    /// By metric.
+    slots: Vec<Slot>,
     /// Groups and checks of the whole run.
     groups: Groups,
     /// The same by scenario, and sinks by scenario and group; only with the full summary.
     parts: Option<BTreeMap<String, Part>>,
+}
+
+/// The samples of one metric, together in memory: a request adds to ten of them.
+#[derive(Clone, Debug)]
+struct Slot {
+    kind: Kind,
+    /// `None` while the metric has no sample, because only metrics with samples are shown.
+    sink: Option<Sink>,
+    submetrics: Vec<Sink>,
+}
+
+impl Slot {
+    /// No samples of a metric.
+    fn new(metric: &Metric) -> Self {
+        let submetrics = metric.submetrics.iter().map(|_| Sink::new(metric.kind)).collect();
+        Self { kind: metric.kind, sink: None, submetrics }
+    }
 }
 
 /// The measurements of one scenario.
@@ -53,12 +68,8 @@ impl Meter {
     /// An empty meter. `by_part` keeps scenarios and groups apart, which only the full
     /// summary shows.
     pub fn new(catalog: Arc<Catalog>, by_part: bool) -> Self {
-        let submetrics = catalog
-            .metrics()
-            .map(|(_, metric)| metric.submetrics.iter().map(|_| Sink::new(metric.kind)).collect())
-            .collect();
-        let sinks = vec![None; catalog.len()];
-        Self { catalog, sinks, submetrics, groups: Groups::new(), parts: by_part.then(BTreeMap::new) }
+        let slots = catalog.metrics().map(|(_, metric)| Slot::new(metric)).collect();
+        Self { catalog, slots, groups: Groups::new(), parts: by_part.then(BTreeMap::new) }
     }
 
     /// The metrics that exist.
@@ -68,19 +79,20 @@ impl Meter {
 
     /// Takes one sample. `id` must come from this meter's catalogue.
     pub fn add(&mut self, id: MetricId, value: f64, place: &Place<'_>, tags: &dyn Tags) {
-        let metric = self.catalog.metric(id);
-        let sink = self.sinks[id.0].get_or_insert_with(|| Sink::new(metric.kind));
-        sink.add(value, place.at);
-        for (key, sink) in metric.submetrics.iter().zip(&mut self.submetrics[id.0]) {
-            if key.matches(tags) {
+        let slot = &mut self.slots[id.0];
+        let kind = slot.kind;
+        slot.sink.get_or_insert_with(|| Sink::new(kind)).add(value, place.at);
+        if !slot.submetrics.is_empty() {
+            let keys = &self.catalog.metric(id).submetrics;
+            for (_, sink) in keys.iter().zip(&mut slot.submetrics).filter(|(key, _)| key.matches(tags)) {
                 sink.add(value, place.at);
             }
         }
         if let Some(parts) = &mut self.parts {
             let part = part(parts, place.scenario);
-            part.add(self.catalog.len(), None, id, metric.kind, value, place.at);
+            part.add(self.catalog.len(), None, id, kind, value, place.at);
             if !place.group.is_empty() {
-                part.add(self.catalog.len(), Some(place.group), id, metric.kind, value, place.at);
+                part.add(self.catalog.len(), Some(place.group), id, kind, value, place.at);
             }
         }
     }
@@ -110,9 +122,9 @@ impl Meter {
         if other.catalog.len() > self.catalog.len() {
             self.adopt(&other.catalog);
         }
-        merge_sections(&mut self.sinks, &other.sinks);
-        for (own, other) in self.submetrics.iter_mut().zip(&other.submetrics) {
-            own.iter_mut().zip(other).for_each(|(own, other)| own.merge(other));
+        for (own, other) in self.slots.iter_mut().zip(&other.slots) {
+            merge_sink(&mut own.sink, other.sink.as_ref());
+            own.submetrics.iter_mut().zip(&other.submetrics).for_each(|(own, other)| own.merge(other));
         }
         self.groups.merge(&other.groups);
         let (Some(parts), Some(others)) = (&mut self.parts, &other.parts) else { return };
@@ -130,21 +142,22 @@ impl Meter {
     /// Has room for the metrics of a catalogue that has grown.
     fn adopt(&mut self, catalog: &Arc<Catalog>) {
         self.catalog = catalog.clone();
-        self.sinks.resize(catalog.len(), None);
-        self.submetrics.resize(catalog.len(), Vec::new());
-        for ((_, metric), known) in catalog.metrics().zip(&mut self.submetrics) {
-            known.resize_with(metric.submetrics.len(), || Sink::new(metric.kind));
+        for (id, metric) in catalog.metrics() {
+            match self.slots.get_mut(id.0) {
+                Some(slot) => slot.submetrics.resize_with(metric.submetrics.len(), || Sink::new(metric.kind)),
+                None => self.slots.push(Slot::new(metric)),
+            }
         }
     }
 
     /// The samples of a metric; `None` without one.
     pub fn sink(&self, id: MetricId) -> Option<&Sink> {
-        self.sinks[id.0].as_ref()
+        self.slots[id.0].sink.as_ref()
     }
 
     /// The samples of a metric's sub-metrics, in the order of the catalogue.
     pub fn submetrics(&self, id: MetricId) -> &[Sink] {
-        &self.submetrics[id.0]
+        &self.slots[id.0].submetrics
     }
 
     /// The samples of the metric or sub-metric that the options call `name`; `None` if there is no such
@@ -156,7 +169,7 @@ impl Meter {
             return self.sink(id);
         }
         let index = self.catalog.metric(id).submetrics.iter().position(|known| known.suffix == key.suffix)?;
-        self.submetrics[id.0].get(index)
+        self.slots[id.0].submetrics.get(index)
     }
 
     /// Groups and checks of the whole run.
@@ -199,12 +212,14 @@ fn descend(groups: &mut Groups, place: &Place<'_>) -> GroupId {
 }
 
 fn merge_sections(own: &mut Section, other: &Section) {
-    for (own, other) in own.iter_mut().zip(other) {
-        match (own, other) {
-            (Some(own), Some(other)) => own.merge(other),
-            (own @ None, Some(other)) => *own = Some(other.clone()),
-            (_, None) => {}
-        }
+    own.iter_mut().zip(other).for_each(|(own, other)| merge_sink(own, other.as_ref()));
+}
+
+fn merge_sink(own: &mut Option<Sink>, other: Option<&Sink>) {
+    match (own, other) {
+        (Some(own), Some(other)) => own.merge(other),
+        (own @ None, Some(other)) => *own = Some(other.clone()),
+        (_, None) => {}
     }
 }
 
