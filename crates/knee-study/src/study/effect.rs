@@ -301,7 +301,7 @@ fn notes(study: &Study, compared: &Compared, paired: &Paired, effect: &Effect) -
     }
     let stored = study.calibration.as_ref().and_then(|known| known.deviations.get(&effect.metric));
     if stored.is_some_and(|stored| *stored > 0.0 && paired.deviation() > 2.0 * stored) {
-        notes.push("blocks vary over twice as much as at calibration".to_owned());
+        notes.push("blocks vary over twice as much as in the calibration".to_owned());
     }
     notes
 }
