@@ -340,7 +340,8 @@ fn lines_of_string(text: &str, first: usize) -> Vec<Fragment> {
 
 /// Whether a string is for another program: JavaScript, SQL, HTTP, HTML, a file of settings.
 fn is_code(text: &str) -> bool {
-    const ANYWHERE: &[&str] = &["=>", "\r\n", "</", "import.meta", "/dev/null", "Content-Length:"];
+    const ANYWHERE: &[&str] =
+        &["=>", "\r\n", "</", "import.meta", "/dev/null", "Content-Length:", "daemonize"];
     const FIRST: &[&str] =
         &["ALTER", "CREATE", "DROP", "SELECT", "SET", "VACUUM", "class", "const", "export"];
     let first = text.split_whitespace().next().unwrap_or_default();

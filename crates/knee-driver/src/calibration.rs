@@ -54,7 +54,10 @@ impl SavedCalibration {
             return Some("it was measured on another machine".to_owned());
         }
         if own.system != machine.system {
-            return Some(format!("it was measured under {}, and this is {}", own.system, machine.system));
+            return Some(format!(
+                "it was measured under {}, but this machine runs {}",
+                own.system, machine.system
+            ));
         }
         let days = now.since(self.made).as_nanos() / (86_400 * 1_000_000_000);
         (days > DAYS).then(|| format!("it is {days} days old"))
@@ -195,7 +198,7 @@ mod tests {
         let updated = Machine { system: "Linux 6.9".to_owned(), ..machine() };
         assert_eq!(
             shelf.look(&updated, days(1)),
-            Known::Ignored("it was measured under Linux 6.8, and this is Linux 6.9".to_owned())
+            Known::Ignored("it was measured under Linux 6.8, but this machine runs Linux 6.9".to_owned())
         );
         let larger = Machine { cores: 64, ..machine() };
         assert_eq!(shelf.look(&larger, days(1)), Known::Never, "each machine has its own file");

@@ -240,7 +240,10 @@ mod tests {
     #[test]
     fn a_script_that_ends_before_the_declared_time_is_reported_and_one_that_ends_with_it_is_not() {
         let warning = cut_short(Nanos::from_secs(3), Nanos::from_secs(5)).unwrap();
-        assert_eq!(warning.message, "the script's options end the script after 3.0 s, but `measure` is 5.0 s");
+        assert_eq!(
+            warning.message,
+            "the script's options end the script after 3.0 s, but `measure` is 5.0 s"
+        );
         assert_eq!(cut_short(Nanos::from_millis(4_900), Nanos::from_secs(5)), None);
     }
 }

@@ -299,7 +299,10 @@ mod tests {
         let resets = |text: &str| Service { reset: Reset::Stores, ..service(&["x", text]) };
         assert!(refused(&[("a", resets("{redis.own.url}"))]).contains("but knee did not start this store"));
         let text = refused(&[("a", resets("{postgres.db.url}")), ("b", resets("{postgres.db.port}"))]);
-        assert_eq!(text, "`service.a.reset` resets `postgres.db`, but the reset of `b` also resets this store");
+        assert_eq!(
+            text,
+            "`service.a.reset` resets `postgres.db`, but the reset of `b` also resets this store"
+        );
         assert_eq!(
             refused(&[("a", resets("{postgres.db.url}")), ("b", service(&["{postgres.db.url}"]))]),
             ""

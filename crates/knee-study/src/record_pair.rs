@@ -134,7 +134,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     differ("the workers of the generator", one.plan.workers.to_string(), other.plan.workers.to_string());
     differ("the time limits", limits(&one.plan), limits(&other.plan));
     differ("the machines", machine(&one.machine), machine(&other.machine));
-    differ("the places of the targets", place(one.co_located), place(other.co_located));
+    differ("the locations of the targets", place(one.co_located), place(other.co_located));
     differ("the versions of knee", build(&one.build), build(&other.build));
     for (name, run) in [("A", a), ("B", b)] {
         if run.validity.validity == Validity::Invalid {

@@ -212,7 +212,7 @@ fn what_typescript_throws_has_the_place_the_user_wrote() {
 fn modules_that_cannot_be_had_say_why_and_what_to_do() {
     let cases = [
         ("import 'lodash';", "The moduleSpecifier \"lodash\" couldn't be recognised", "./ or ../"),
-        ("import './lib/m';", "couldn't be found on local disk", "write the ending too"),
+        ("import './lib/m';", "couldn't be found on local disk", "add the ending to the name"),
         ("import './nowhere.js';", "couldn't be found on local disk", "check the path"),
         ("import './lib';", "is a folder", "index.js"),
         (

@@ -257,7 +257,7 @@ mod tests {
         let checks = groups.all_checks();
         assert_eq!(checks.len(), CHECKS_MAX + 1);
         assert_eq!(checks.iter().map(|check| check.passes).sum::<u64>(), CHECKS_MAX as u64 + 5);
-        assert!(groups.complaint().unwrap().contains("5 checks are counted as `(other checks)`"));
+        assert!(groups.complaint().unwrap().contains("5 checks count as `(other checks)`"));
         assert_eq!(Groups::new().complaint(), None);
     }
 }

@@ -370,7 +370,7 @@ fn unknown(pair: &RecordPair) -> Vec<String> {
     ];
     points.push(match &pair.noise {
         Some(noise) => format!(
-            "noise: the most by which two consecutive runs of one service differ on this machine in 19 of 20 cases ({}); runs at different times differ more",
+            "noise: in 19 of 20 cases, two consecutive runs of one service on this machine differ by at most this ({}); runs at different times differ more",
             noise.of
         ),
         None => "the noise of this machine: run `knee calibrate`"

@@ -250,7 +250,7 @@ fn recovery(report: &Report) -> Option<Finding> {
             );
             (
                 "metastable".to_owned(),
-                format!("after the overload, 0.9 of the capacity fails for 30 s; {lower}"),
+                format!("after the overload, 90 % of the capacity fails for 30 s; {lower}"),
             )
         }
         Recovery::NotTried => return None,
@@ -296,7 +296,7 @@ fn missing(report: &Report) -> Vec<String> {
         for slo in report.config.slos.iter().filter(|slo| slo.statistic == statistic) {
             let share = number::percent(1.0 - q);
             sentences.push(format!(
-                "Steps with fewer meet {slo} if at most {share} of their requests took longer."
+                "A step with fewer requests meets {slo} if at most {share} of its requests took longer."
             ));
         }
     }

@@ -119,7 +119,7 @@ fn warm_up(view: &View) -> Vec<String> {
     pieces.push("not in these figures".to_owned());
     if view.from_warm_up > 0 {
         let are = if view.from_warm_up == 1 { "is" } else { "are" };
-        pieces.push(format!("{} more, open throughout, {are}", count(view.from_warm_up)));
+        pieces.push(format!("{} more that span the measurement {are}", count(view.from_warm_up)));
     }
     pieces
 }

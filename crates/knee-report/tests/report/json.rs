@@ -142,7 +142,7 @@ fn who_stood_all_through_is_measured_and_changes_no_rate() {
     assert_eq!(document["response_time_ms"]["max"], json!(10_800.0));
     let text = knee_report::text::render(&View::of(&run), &knee_report::text::Style::default());
     let words: Vec<&str> = text.split_whitespace().collect();
-    let line = "Warm-up 1.00 s, 10 requests, not in these figures, 2 more, open throughout, are";
+    let line = "Warm-up 1.00 s, 10 requests, not in these figures, 2 more that span the measurement are";
     assert!(words.join(" ").contains(line), "{text}");
 }
 

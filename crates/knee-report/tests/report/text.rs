@@ -174,8 +174,8 @@ fn an_overloaded_server_is_called_so_and_its_times_are_lower_bounds() {
       p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
       max             ≥ 32.99         ≥ 31.0000              1.99
       – p99.9 needs 100,000 requests (50.0 s at this rate)
-      ≥ at least: 6,000 requests did not end in time; how long they would have taken
-        is unknown.
+      ≥ at least: 6,000 requests did not end in time, so their full times are
+        unknown.
       ! The p99 of the response time is ≥ 3.99 s over all requests and 2.03 s over
         OK responses alone: the tail contains failed requests.
 
@@ -315,8 +315,7 @@ fn a_record_without_an_end() {
       p99.9   – (n < 100,000)   – (n < 100,000)   – (n < 100,000)
       max             ≥ 8.444             8.438            0.0278
       – p99.9 needs 100,000 requests (9.00 s at this rate)
-      ≥ at least: 13 requests did not end in time; how long they would have taken is
-        unknown.
+      ≥ at least: 13 requests did not end in time, so their full times are unknown.
 
     Response time histogram up to, in ms; □ took at least that long
       0.349  [ 3,031]  ■■■■□

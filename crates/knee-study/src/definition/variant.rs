@@ -28,11 +28,7 @@ pub(super) fn variants(
         let Some(chain) = chain(name, &written) else {
             let what = format!("variant `{}` extends itself", name.get_ref());
             let position = variant.extends.as_ref().map_or_else(|| name.span(), toml::Spanned::span);
-            finder.note(
-                position,
-                what,
-                "follow `extends` from variant to variant; one of them must extend none",
-            );
+            finder.note(position, what, "one variant of this chain must not extend another variant");
             continue;
         };
         let named = chain.iter().find_map(|(_, variant)| variant.service.clone());

@@ -201,7 +201,7 @@ fn capped(result: &StepResult, context: Context) -> Option<String> {
     let service = result.service.all().quantile(0.5)?.as_secs_f64();
     (result.queued > 0 && service <= NO_SLOWER * base).then(|| {
         format!(
-            "arrivals waited for one of {} in-flight slots while the service was fast: raise `--in-flight`",
+            "the limit of {} requests in flight was reached although the service was fast: raise `--in-flight`",
             result.in_flight_cap
         )
     })

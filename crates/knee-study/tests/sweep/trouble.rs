@@ -29,7 +29,7 @@ fn connections_that_run_out_are_our_limit_and_not_the_services() {
     config.in_flight_max = 100;
     let report = sweep(&config, &mut Service::new(100_000, 1.0, Law::Fixed));
     let LevelEstimate::Refused { why, .. } = &report.capacity else { panic!("{:?}", report.capacity) };
-    assert!(why[0].contains("one of 100 in-flight slots"), "{why:?}");
+    assert!(why[0].contains("the limit of 100 requests in flight"), "{why:?}");
 }
 
 #[test]

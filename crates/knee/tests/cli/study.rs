@@ -33,7 +33,7 @@ connections = 2
 kind = "ladder"
 order = ["red", "blue"]
 warm_up = "200ms"
-measure = "500ms"
+measure = "800ms"
 "#
     );
     fs::write(folder.join("study.toml"), text).unwrap();

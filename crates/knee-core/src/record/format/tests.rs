@@ -388,9 +388,7 @@ fn a_bomb_is_cut_off_at_the_limit() {
     bytes.splice(ends[1]..ends[1], frame(kind::INTERVAL, &bomb));
     let (_, _, error) = read(&bytes).unwrap();
     let place = ends[1];
-    let text = format!(
-        "this record needs more memory than 64 MiB, at byte {place}: a frame has more than"
-    );
+    let text = format!("this record needs more memory than 64 MiB, at byte {place}: a frame has more than");
     assert!(error.unwrap().to_string().starts_with(&text));
 }
 

@@ -77,7 +77,7 @@ fn draw(area: &Area<'_>, conclusion: &Conclusion, workload: &str, rows: &[Row], 
     let anchor = anchors.first().filter(|_| compares).map(|position| &conclusion.variants[*position].name);
     let published = anchor.map_or_else(String::new, |variant| {
         format!(
-            " · diamond: published, scaled as a whole so that {variant} coincides · ×: beside {variant}, measured and published"
+            " · diamond: published, multiplied by one factor so that {variant} is equal · ×: factor to {variant}, measured and published"
         )
     });
     let reading = format!("dot: median of the blocks, line: least to greatest{published}");
