@@ -196,9 +196,7 @@ impl Client {
         request: &PreparedRequest,
         state: &mut FetchState,
     ) -> Result<Stream, Failure> {
-        if let Some(stream) =
-            self.pool.idle_stream(origin, request.is_repeatable(), &mut state.unsolicited)
-        {
+        if let Some(stream) = self.pool.idle_stream(origin, request.is_repeatable(), &mut state.unsolicited) {
             return Ok(stream);
         }
         let connect_by = self.network.clock.now().saturating_add(self.network.settings.connect_timeout);

@@ -135,8 +135,7 @@ impl<S: Sink> Sink for RedirectSink<'_, S> {
     fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
         if self.left > 0 && matches!(head.status, 301 | 302 | 303 | 307 | 308) {
             let location = head.fields.get("location");
-            self.redirect =
-                location.map(|value| Redirect { status: head.status, location: value.to_vec() });
+            self.redirect = location.map(|value| Redirect { status: head.status, location: value.to_vec() });
         }
         self.sink.head(head)
     }

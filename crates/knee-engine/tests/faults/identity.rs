@@ -76,7 +76,7 @@ pub enum Certificate {
     Future,
     /// For another host.
     OtherHost,
-    /// Signed by an authority that no one knows.
+    /// Signed by an authority that no client trusts.
     OtherAuthority,
     /// Signed by itself.
     SelfSigned,

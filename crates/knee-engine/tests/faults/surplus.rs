@@ -44,8 +44,8 @@ fn bytes_that_are_no_response_put_only_their_own_response_in_doubt() {
 
 #[test]
 fn a_server_that_answers_before_it_is_asked_makes_the_run_suspect() {
-    // Every response is one too early, from the first byte of the connection on. 2 ms between requests: the response that
-    // is left over arrives before the next request.
+    // Every response is one too early, from the first byte of the connection on. 2 ms between requests: the response
+    // that is left over arrives before the next request.
     let server = Server::greeting(|_| Greeting::Early, |_| Behaviour::Good);
     let run = Drive { workers: 1, ..Drive::open(&server.url("/"), 300, 1, 500.0) }.run();
     let unsolicited = faults(&run).iter().map(|(_, count)| count).sum::<u64>();
@@ -67,7 +67,11 @@ fn a_server_that_is_one_response_ahead_makes_a_closed_run_without_pauses_suspect
     assert_eq!(count(&run, Outcome::Ok), 300, "{:?}", faults(&run));
     // On a busy machine a connection can be found out before its last response.
     assert!((1..=all(&run).connections).contains(&all(&run).surplus), "{}", all(&run).surplus);
-    assert!(all(&run).doubtful > 250, "each can be the response to the request before it: {}", all(&run).doubtful);
+    assert!(
+        all(&run).doubtful > 250,
+        "each can be the response to the request before it: {}",
+        all(&run).doubtful
+    );
     assert!(is_suspect(&run), "{:?}", run.validity.warnings);
     server.all_closed();
 }

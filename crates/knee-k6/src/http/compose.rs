@@ -37,8 +37,7 @@ pub fn prepare(request: &Request, hop: &Hop, user_agent: &str) -> Rc<PreparedReq
     if !encodings.is_empty() && body.is_some() {
         extra.push(("Content-Encoding", encodings.as_bytes()));
     }
-    let mut headers: Vec<_> =
-        request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
+    let mut headers: Vec<_> = request.headers.iter().filter(|(name, _)| hop.takes(name)).cloned().collect();
     // A header that was written by hand is joined by what the jar has.
     let by_hand = headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
     if let (Some((_, own)), Some(cookies)) = (by_hand, &cookies) {

@@ -142,13 +142,13 @@ impl Connection {
                 self.exchanges = self.exchanges.saturating_add(1);
                 (self.idle_since, self.took) = (done, done.since(sent));
                 let whole = self.written == bytes.len();
-                let keep_alive =
-                    self.reader.keep_alive() && !surplus && whole && !self.channel.is_ended();
+                let keep_alive = self.reader.keep_alive() && !surplus && whole && !self.channel.is_ended();
                 Ok(Response { status: self.reader.status(), done, surplus, keep_alive })
             }
             Err((failure, at)) => {
                 // The server possibly closed the connection before it received anything.
-                let is_hang_up = matches!(failure.fault, Fault::ClosedEarly | Fault::Reset | Fault::TlsBroken);
+                let is_hang_up =
+                    matches!(failure.fault, Fault::ClosedEarly | Fault::Reset | Fault::TlsBroken);
                 let is_unprocessed = self.exchanges > 0 && is_hang_up && !self.reader.begun();
                 Err(ExchangeError { failure, at, is_unprocessed })
             }
