@@ -28,6 +28,7 @@ const POINTS: usize = 500;
 /// Requests per second of each.
 const RATE: u64 = 40;
 
+#[allow(clippy::print_stdout, reason = "a random test prints its seed")]
 fn random() -> ChaCha8Rng {
     let seed = std::env::var("KNEE_CLI_SEED").ok().map(|seed| seed.parse().unwrap());
     let seed: u64 = seed.unwrap_or(knee_core::clock::wall().0);
@@ -179,7 +180,7 @@ fn a_record_damaged_in_any_of_hundreds_of_ways_loses_one_frame_and_says_so() {
                 } else {
                     frames[0].1 + below(record.len() - frames[0].1)
                 };
-                let more: Vec<u8> = (0..1 + below(600)).map(|_| 1 + below(255) as u8).collect();
+                let more: Vec<u8> = (0..=below(600)).map(|_| 1 + below(255) as u8).collect();
                 bytes.splice(place..place, more);
                 place
             }
