@@ -8,7 +8,8 @@
 use std::rc::Rc;
 
 use knee_core::outcome::Fault;
-use knee_engine::http::response::{Progress, ResponseHead, ResponseReader, Sink};
+use knee_engine::http::http1::reader::{Progress, ResponseReader};
+use knee_engine::http::response::{ResponseHead, Sink};
 use libfuzzer_sys::fuzz_target;
 
 /// Most body bytes of an answer here.

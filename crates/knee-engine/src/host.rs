@@ -134,6 +134,11 @@ pub fn machine() -> Machine {
     }
 }
 
+/// The memory that this process can use, in bytes, if it is known.
+pub fn memory_limit() -> Option<u64> {
+    platform::memory_limit()
+}
+
 /// Raises the limit of open files as far as this process is allowed; returns the limit, if it is known.
 pub fn raise_descriptor_limit() -> Option<u64> {
     platform::raise_descriptor_limit()

@@ -1,4 +1,4 @@
-//! The request path: connections, HTTP/1.1, TLS, and the faults of each.
+//! The request path: requests, connections, TLS, HTTP/1.1, and the faults of each.
 //!
 //! Does not decide when a request is due; see [`crate::executor`].
 
@@ -6,15 +6,15 @@ pub mod settings;
 
 pub mod failure;
 
-pub mod response;
+pub mod prepared;
 
-pub mod framing;
+pub mod request;
+
+pub mod response;
 
 pub mod memory;
 
 pub mod decode;
-
-pub mod request;
 
 pub mod origin;
 
@@ -28,13 +28,17 @@ pub mod tls;
 
 pub mod network;
 
-pub mod connection;
+pub mod channel;
 
 pub mod dial;
 
 pub mod opening;
 
-pub mod pool;
+pub mod http1;
+
+pub mod http2;
+
+pub mod transport;
 
 pub mod redirect;
 

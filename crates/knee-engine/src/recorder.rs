@@ -9,6 +9,8 @@ use knee_core::plan::EndpointId;
 use knee_core::tally::{Concurrency, EndpointTally, Phase, Tally};
 use knee_core::unit::Nanos;
 
+use crate::http::transport::Unsolicited;
+
 /// A request that is due and has not ended.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
@@ -123,6 +125,8 @@ pub struct Recorder {
     in_flight: u64,
     /// Requests that were sent and are done, since the beginning.
     answered: u64,
+    /// Endpoint of the request that was started last.
+    last: EndpointId,
     /// When `in_flight` last changed, or the window began.
     changed: Nanos,
     window_from: Nanos,
@@ -138,6 +142,7 @@ impl Recorder {
             free: Vec::new(),
             in_flight: 0,
             answered: 0,
+            last: EndpointId(0),
             changed: Nanos::ZERO,
             window_from: Nanos::ZERO,
         }
@@ -147,6 +152,7 @@ impl Recorder {
     /// which its user became free.
     pub fn begin(&mut self, endpoint: EndpointId, due: Nanos, earliest: Nanos) -> FlightId {
         self.tally(endpoint, due).planned += 1;
+        self.last = endpoint;
         let flight = Flight { endpoint, due, earliest, sent: Nanos::MAX };
         if let Some(place) = self.free.pop() {
             self.flights[place as usize] = Some(flight);
@@ -199,6 +205,15 @@ impl Recorder {
             body: None,
         };
         self.close(&flight, &finish);
+    }
+
+    /// Records responses that no request asked for, noticed after the requests of their connections had ended.
+    pub fn unsolicited(&mut self, found: Unsolicited) {
+        if found.count > 0 {
+            let tally = self.share.measured.endpoint_mut(self.last);
+            tally.surplus += u64::from(found.count);
+            tally.doubtful += u64::from(found.doubtful);
+        }
     }
 
     /// Ends the interval at `at` and returns what it counted.

@@ -18,10 +18,12 @@ use crate::executor::{Iteration, User};
 use crate::http::client::{Client, ClientRequest, Fetched};
 use crate::http::decode::{Decoder, Decoders};
 use crate::http::origin::{Origin, RedirectScope};
+use crate::http::prepared::PreparedRequest;
 use crate::http::redirect::FollowRedirects;
-use crate::http::request::{Defaults, Prepared, serialize};
+use crate::http::request::{Defaults, prepare};
 use crate::http::response::{ResponseHead, Sink};
 use crate::http::settings::Settings;
+use crate::http::transport::UserPool;
 use crate::recorder::{Finish, FlightId, Recorder};
 use crate::worker::{UserContext, UserId, Workload};
 
@@ -56,9 +58,9 @@ pub enum RequestBody {
 }
 
 impl RequestTemplate {
-    /// The bytes of this request, once for each body it can have.
-    fn prepare(&self, defaults: &Defaults) -> Vec<Prepared> {
-        let prepare = |body| serialize(&self.method, &self.url, &self.headers, body, defaults);
+    /// This request, once for each body it can have.
+    fn prepare(&self, defaults: &Defaults) -> Vec<PreparedRequest> {
+        let prepare = |body| prepare(&self.method, &self.url, &self.headers, body, defaults);
         match &self.body {
             RequestBody::Empty => vec![prepare(None)],
             RequestBody::Fixed(body) => vec![prepare(Some(body.as_slice()))],
@@ -83,7 +85,7 @@ struct ReadyRequest {
     template: RequestTemplate,
     origin: Arc<Origin>,
     /// One for each body it can have.
-    prepared: Vec<Prepared>,
+    prepared: Vec<PreparedRequest>,
 }
 
 impl RequestSet {
@@ -139,7 +141,7 @@ impl Workload for RequestSet {
         let number = (id.scenario as u64) << 32 | u64::from(id.vu.unwrap_or(u32::MAX));
         HttpUser {
             set: self.clone(),
-            client: Client::new(context.network.clone()),
+            client: Client::new(Rc::new(UserPool::new(context.network.clone()))),
             recorder: context.recorder.clone(),
             random: SmallRng::seed_from_u64(self.seed ^ number.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
             failures: 0,
@@ -170,7 +172,7 @@ impl User for HttpUser {
         let flight = recorder.borrow_mut().begin(endpoint, iteration.due, iteration.earliest);
         let request = ClientRequest {
             origin: &ready.origin,
-            prepared: &ready.prepared[body],
+            request: &ready.prepared[body],
             follow: Some(ready.follow(body, &set.scope)),
         };
         let mut sink = Verifier::new(client.settings(), client.decoders().clone());
@@ -267,11 +269,8 @@ impl Sink for Verifier {
         // The response of a redirect might have been read before.
         (self.checksum, self.length, self.decoder) = (crc32fast::Hasher::new(), 0, None);
         if self.decode {
-            let encoding = head
-                .headers
-                .iter()
-                .find(|line| line.name.len() == 16 && line.name.eq_ignore_ascii_case("content-encoding"));
-            self.decoder = encoding.and_then(|line| self.decoders.decoder(line.value, self.decoded_max));
+            let encoding = head.fields.get("content-encoding");
+            self.decoder = encoding.and_then(|value| self.decoders.decoder(value, self.decoded_max));
         }
         Ok(())
     }

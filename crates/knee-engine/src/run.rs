@@ -17,6 +17,7 @@ use knee_core::interval::Interval;
 use knee_core::record::run::RunBuilder;
 use knee_core::record::{Ending, Head, Run, Tail};
 use knee_core::unit::Nanos;
+use knee_core::validity::diagnostics::Http2Offer;
 use rustls::ClientConfig;
 
 use crate::control::{Control, Request};
@@ -24,7 +25,8 @@ use crate::deadline::Deadlines;
 use crate::endpoints::{Endpoints, Registry};
 use crate::host::{self, Sampler, ThreadSampler};
 use crate::http::client::Network;
-use crate::http::origin::Resolver;
+use crate::http::http2;
+use crate::http::origin::{Origin, Resolver};
 use crate::http::request::Defaults;
 use crate::http::settings::Settings;
 use crate::loop_probe::LoopProbe;
@@ -61,6 +63,8 @@ pub struct HttpConfig {
     pub defaults: Defaults,
     /// TLS, if any URL needs it.
     pub tls: Option<Arc<ClientConfig>>,
+    /// What it means for this load if a server offers HTTP/2. If it means something, servers are asked after the load.
+    pub http2: Option<Http2Offer>,
 }
 
 /// What receives intervals and events during the run.
@@ -109,12 +113,29 @@ pub fn run<W: Workload>(
             .spawn(move || worker_thread.work(&workload))?;
     }
     drop(messages);
-    let run = IntervalCollector::new(head, control, listeners, spares, endpoints).collect(&inbox, &start);
+    let http2 = Http2Question { http: http.clone(), resolver };
+    let collector = IntervalCollector::new(head, control, listeners, spares, endpoints);
+    let run = collector.collect(&inbox, &start, &http2);
     if run.is_err() {
         // Workers that did start must not send load that nothing records.
         control.abort();
     }
     run
+}
+
+/// Asks servers whether they offer HTTP/2, once per run.
+struct Http2Question {
+    http: HttpConfig,
+    resolver: Arc<Resolver>,
+}
+
+impl Http2Question {
+    /// What the offer of any of `origins` means for this load; `None` if none offers HTTP/2.
+    fn ask(&self, origins: &[Arc<Origin>]) -> Option<Http2Offer> {
+        let HttpConfig { settings, tls, http2, .. } = &self.http;
+        let (offer, config) = ((*http2)?, tls.as_ref()?);
+        http2::is_offered(origins, settings, config, self.resolver.clone()).then_some(offer)
+    }
 }
 
 /// Starts all workers at the same time.
@@ -148,6 +169,8 @@ struct WorkerInterval {
     loop_lag: LoopLag,
     cpu: Option<WorkerSample>,
     co_located: Option<bool>,
+    /// Origins that TLS sessions were opened with; only in the last interval.
+    secure_origins: Vec<Arc<Origin>>,
 }
 
 /// What a worker's thread needs.
@@ -187,7 +210,7 @@ impl WorkerThread {
         let timer = WorkerTimer::new(clock)?;
         tokio::task::spawn_local(timer.clone().drive());
         let deadlines = Rc::new(Deadlines::default());
-        let HttpConfig { settings, defaults, tls } = self.http;
+        let HttpConfig { settings, defaults, tls, http2: _ } = self.http;
         let pace = watch_pace(&settings);
         let watch = (deadlines.clone(), timer.clone());
         tokio::task::spawn_local(async move { watch.0.watch(watch.1, pace).await });
@@ -204,13 +227,16 @@ impl WorkerThread {
             timer: timer.clone(),
         };
         let (index, network) = (self.assignment.index, context.network.clone());
+        let connections = network.clone();
         let (messages, returned) = (self.messages, self.returned);
         let mut sampler = ThreadSampler::start(timer.now());
         let roll = move |report: IntervalReport| {
             let (loop_lag, cpu) = (probe.take(report.to), sampler.sample(report.to));
             let connections_open = network.connections_open();
             let co_located = network.co_located();
-            let interval = WorkerInterval { report, connections_open, loop_lag, cpu, co_located };
+            let secure_origins = if report.last { network.secure_origins() } else { Vec::new() };
+            let interval =
+                WorkerInterval { report, connections_open, loop_lag, cpu, co_located, secure_origins };
             let message = WorkerMessage::Interval(index, Box::new(interval));
             // Without a collector the run has failed: the report is of no use.
             let _ = messages.send(message);
@@ -218,7 +244,7 @@ impl WorkerThread {
         };
         let spawn: Spawn = Rc::new(|task| drop(tokio::task::spawn_local(task)));
         let user = move |id| workload.user(&context, &prepared, id);
-        conduct(&self.assignment, timer, recorder, spawn, user, roll).await;
+        conduct(&self.assignment, timer, recorder, spawn, user, roll, Some(&connections)).await;
         Ok(())
     }
 }
@@ -275,6 +301,8 @@ struct IntervalCollector {
     /// Number of the last interval of each worker; `None` while the worker runs.
     finished: Vec<Option<u64>>,
     connections: Vec<u64>,
+    /// Origins that TLS sessions were opened with, as far as workers have ended.
+    secure_origins: Vec<Arc<Origin>>,
     from: Nanos,
     intervals: u64,
     stopping: bool,
@@ -303,6 +331,7 @@ impl IntervalCollector {
             pending: BTreeMap::new(),
             finished: vec![None; workers],
             connections: vec![0; workers],
+            secure_origins: Vec::new(),
             from: Nanos::ZERO,
             intervals: 0,
             stopping: false,
@@ -310,7 +339,12 @@ impl IntervalCollector {
         }
     }
 
-    fn collect(mut self, inbox: &Receiver<WorkerMessage>, start: &StartBarrier) -> Result<Run, RunError> {
+    fn collect(
+        mut self,
+        inbox: &Receiver<WorkerMessage>,
+        start: &StartBarrier,
+        http2: &Http2Question,
+    ) -> Result<Run, RunError> {
         for _ in 0..self.spares.len() {
             match inbox.recv() {
                 Ok(WorkerMessage::Begun) => {}
@@ -331,12 +365,24 @@ impl IntervalCollector {
                 Ok(WorkerMessage::Begun) | Err(_) => return Err(RunError::WorkerLost),
             }
         }
+        self.ask(http2);
         Ok(self.finish())
+    }
+
+    /// Asks the servers of a completed run whether they offer HTTP/2.
+    fn ask(&mut self, http2: &Http2Question) {
+        self.secure_origins.sort_unstable();
+        self.secure_origins.dedup();
+        let completed = self.control.request() == Request::Run;
+        if completed && let Some(offer) = http2.ask(&self.secure_origins) {
+            self.builder.offered_http2(offer);
+        }
     }
 
     /// Adds one worker's share to its interval.
     fn take(&mut self, worker: usize, interval: WorkerInterval) {
-        let WorkerInterval { report, connections_open, loop_lag, cpu, co_located } = interval;
+        let WorkerInterval { report, connections_open, loop_lag, cpu, co_located, secure_origins } = interval;
+        self.secure_origins.extend(secure_origins);
         if let Some(at) = report.stopped.filter(|_| !self.stopping) {
             self.stopping = true;
             self.builder.stop(at);

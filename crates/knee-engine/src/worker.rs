@@ -82,7 +82,8 @@ pub struct IntervalReport {
 /// Runs `assignment` from start to end: starts its users, passes on each interval, stops arrivals
 /// by plan or stop signal, waits for the grace period, and ends all open requests.
 ///
-/// `user` makes a user when its time has come; `roll` takes an interval and returns a cleared one.
+/// `user` makes a user when its time has come; `roll` takes an interval and returns a cleared one; `network` has the
+/// users' connections, if they have any.
 pub async fn conduct<T: Timer, U: User + 'static>(
     assignment: &Assignment,
     timer: T,
@@ -90,6 +91,7 @@ pub async fn conduct<T: Timer, U: User + 'static>(
     spawn: Spawn,
     user: impl Fn(UserId) -> U + 'static,
     mut roll: impl FnMut(IntervalReport) -> Share,
+    network: Option<&Network>,
 ) {
     let active = Rc::new(ActiveTasks::default());
     let user = Rc::new(user);
@@ -105,6 +107,7 @@ pub async fn conduct<T: Timer, U: User + 'static>(
         interval: 0,
         interval_from: Nanos::ZERO,
         stopped: None,
+        network,
     };
     loop {
         let now = worker.timer.now();
@@ -125,6 +128,7 @@ pub async fn conduct<T: Timer, U: User + 'static>(
         dispatch.give_up_rest(now, |due| unsent_recorder.give_up(due, now));
     }
     worker.recorder.borrow_mut().censor_all(now);
+    worker.watch_connections(now).await;
     // After a stall the first of several intervals holds all counts; the others are empty.
     while worker.interval_ends() < now {
         worker.roll(now, false, &mut roll);
@@ -144,6 +148,7 @@ struct WorkerLoop<'a, T> {
     /// Where the current interval should have begun.
     interval_from: Nanos,
     stopped: Option<Nanos>,
+    network: Option<&'a Network>,
 }
 
 impl<T: Timer> WorkerLoop<'_, T> {
@@ -180,7 +185,22 @@ impl<T: Timer> WorkerLoop<'_, T> {
             || self.assignment.shared.control.request() == Request::Abort
     }
 
+    /// Waits for responses that no request asked for, as long as they can come, and closes all connections. If
+    /// iterations are in progress it does not wait: they would go on.
+    async fn watch_connections(&self, now: Nanos) {
+        let Some(network) = self.network else { return };
+        let aborted = self.assignment.shared.control.request() == Request::Abort;
+        let until = network.watched_until();
+        if self.active.busy() == 0 && !aborted && until > now {
+            self.timer.sleep_until(until).await;
+        }
+        self.recorder.borrow_mut().unsolicited(network.close_all());
+    }
+
     fn roll(&mut self, now: Nanos, last: bool, roll: &mut impl FnMut(IntervalReport) -> Share) {
+        if let Some(network) = self.network {
+            self.recorder.borrow_mut().unsolicited(network.close_left());
+        }
         let share = self.recorder.borrow_mut().roll(now);
         let backlog =
             self.running.iter().filter_map(|one| one.dispatch.as_ref()).map(|one| one.backlog(now)).sum();

@@ -28,7 +28,8 @@ use crate::program::{HttpDefaults, Program, Surroundings};
 use crate::state::ExecutionInfo;
 use crate::vu::{LoadError, Vu};
 use crate::world::Description;
-use knee_k6::http::send::{RequestSender, Targets};
+use knee_k6::http::send::RequestSender;
+use knee_k6::http::targets::Targets;
 use knee_k6::observe::Observer;
 use knee_k6::observe::tags::SystemTags;
 
@@ -161,7 +162,7 @@ fn sender(settings: StageSettings, timer: WorkerTimer) -> RequestSender {
     let deadlines = Rc::new(Deadlines::default());
     let watch = (deadlines.clone(), timer.clone());
     tokio::task::spawn_local(async move { watch.0.watch(watch.1, PACE).await });
-    let HttpConfig { settings: way, defaults, tls } = settings.way;
+    let HttpConfig { settings: way, defaults, tls, http2: _ } = settings.way;
     let network = Network::new(clock, way, defaults, Arc::new(Resolver::default()), tls, deadlines);
     RequestSender {
         network: Rc::new(network),

@@ -20,7 +20,7 @@ use crate::runtime::thrown::Thrown;
 use knee_k6::account::Account;
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
-use knee_k6::http::send::Targets;
+use knee_k6::http::targets::Targets;
 use knee_k6::observe::tags::{SystemTag, SystemTags};
 use knee_k6::observe::{Context, Nobody, Observer};
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use knee_core::unit::Nanos;
 use knee_engine::executor::Iteration;
 use knee_engine::http::client::Client;
+use knee_engine::http::transport::UserPool;
 use knee_engine::timer::Timer;
 use tokio::task::JoinSet;
 
@@ -21,7 +22,8 @@ use crate::state::State;
 use crate::world::{self, Description, StateCell};
 use knee_k6::http::answer::Answer;
 use knee_k6::http::request::Request;
-use knee_k6::http::send::{CallTimes, RequestSender, Targets};
+use knee_k6::http::send::{CallTimes, RequestSender};
+use knee_k6::http::targets::Targets;
 
 /// Why there is no VU.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,8 @@ pub struct Vu {
     fiber: Fiber<Reply, Op>,
     state: Rc<State>,
     sender: Option<Rc<RequestSender>>,
+    /// The VU's connections, which all of its requests share, as in k6.
+    connections: Option<Rc<UserPool>>,
     /// Clients that are not in use; the last one was used last.
     clients: Vec<Client>,
     /// Requests that the script does not wait for.
@@ -83,6 +87,7 @@ impl Vu {
             fiber,
             state,
             sender: None,
+            connections: None,
             clients: Vec::new(),
             begun: JoinSet::new(),
             call_times: None,
@@ -104,8 +109,10 @@ impl Vu {
     }
 
     /// Closes the idle connections.
-    pub fn close_idle(&mut self) {
-        self.clients.iter_mut().for_each(Client::close_idle);
+    pub fn close_idle(&self) {
+        if let Some(connections) = &self.connections {
+            connections.close_idle();
+        }
     }
 
     /// Calls a function of the script and waits until it is over, or until `iteration.cut`.
@@ -181,7 +188,10 @@ impl Vu {
     }
 
     fn client(&mut self, sender: &RequestSender) -> Client {
-        self.clients.pop().unwrap_or_else(|| Client::new(sender.network.clone()))
+        self.clients.pop().unwrap_or_else(|| {
+            let made = || Rc::new(UserPool::new(sender.network.clone()));
+            Client::new(self.connections.get_or_insert_with(made).clone())
+        })
     }
 
     /// Sends requests in parallel, within a batch's limits in total and per host.

@@ -25,7 +25,7 @@ use crate::runtime::thrown::Thrown;
 use crate::state::State;
 use knee_engine::secret::in_text;
 use knee_k6::http::answer::Answer;
-use knee_k6::http::send::Targets;
+use knee_k6::http::targets::Targets;
 
 /// Part of the stack that scripts cannot use, so that the functions they call have room.
 const STACK_MARGIN: usize = 128 << 10;

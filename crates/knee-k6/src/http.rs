@@ -9,6 +9,10 @@ pub mod auth;
 
 pub mod cookie;
 
+mod collect;
+
+pub mod compose;
+
 pub mod decode;
 
 pub mod error_code;
@@ -22,3 +26,5 @@ pub mod pace;
 pub mod request;
 
 pub mod send;
+
+pub mod targets;

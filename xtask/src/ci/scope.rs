@@ -1,8 +1,8 @@
 //! What a check covers: packages, and the features behind which tests have their needs.
 //!
 //! A test that needs more than Rust is `ignore`d unless a feature of its package is on: `postgres-tests`, `redis-tests`,
-//! `store-tests` (both), `mount-tests`. Does not look for the programs: the environment says what is missing, and a test that
-//! misses one all the same fails.
+//! `store-tests` (both), `mount-tests`, `nginx-tests`. Does not look for the programs: the environment says what is
+//! missing, and a test that misses one all the same fails.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,6 +25,7 @@ struct Means {
     postgres: bool,
     redis: bool,
     mounts: bool,
+    nginx: bool,
 }
 
 impl Scope {
@@ -55,7 +56,7 @@ impl Scope {
         } else {
             Vec::new()
         };
-        let leaves_tests_out = !(means.postgres && means.redis && means.mounts);
+        let leaves_tests_out = !(means.postgres && means.redis && means.mounts && means.nginx);
         Ok(Self { arguments, left_out, leaves_tests_out })
     }
 
@@ -76,7 +77,7 @@ impl Scope {
 }
 
 impl Means {
-    const NONE: Self = Self { postgres: false, redis: false, mounts: false };
+    const NONE: Self = Self { postgres: false, redis: false, mounts: false, nginx: false };
 
     /// Everything that the environment does not deny.
     fn of_environment() -> Self {
@@ -85,6 +86,7 @@ impl Means {
             postgres: there("KNEE_WITHOUT_POSTGRES"),
             redis: there("KNEE_WITHOUT_REDIS"),
             mounts: there("KNEE_WITHOUT_MOUNTS"),
+            nginx: there("KNEE_WITHOUT_NGINX"),
         }
     }
 
@@ -95,6 +97,7 @@ impl Means {
             ("redis-tests", self.redis),
             ("store-tests", self.postgres && self.redis),
             ("mount-tests", self.mounts),
+            ("nginx-tests", self.nginx),
         ]
         .into_iter()
         .filter_map(|(feature, is_there)| is_there.then_some(feature))
@@ -125,7 +128,7 @@ mod tests {
         let postgres = features(Means { postgres: true, ..Means::NONE });
         assert!(postgres.contains(&"todos/postgres-tests".to_owned()), "{postgres:?}");
         assert!(!postgres.iter().any(|feature| feature.ends_with("/store-tests")), "{postgres:?}");
-        let both = features(Means { postgres: true, redis: true, mounts: false });
+        let both = features(Means { postgres: true, redis: true, ..Means::NONE });
         assert!(both.contains(&"tickets/store-tests".to_owned()), "{both:?}");
         assert!(!both.iter().any(|feature| feature.ends_with("/mount-tests")), "{both:?}");
         assert_eq!(features(Means::NONE), Vec::<String>::new());

@@ -16,7 +16,7 @@ use crate::tally::{Concurrency, EndpointTally};
 use crate::unit::Nanos;
 use crate::validity::ValidityReport;
 use crate::validity::collect::{Collector, Setting};
-use crate::validity::diagnostics::Damage;
+use crate::validity::diagnostics::{Damage, Http2Offer};
 use crate::validity::judge::{conclude, judge};
 
 mod memory;
@@ -60,6 +60,8 @@ pub struct RunBuilder {
     gave_up: Option<String>,
     /// How often an interval did not begin where the one before ended.
     gaps: u64,
+    /// What a target's offer of HTTP/2 means for this load.
+    http2: Option<Http2Offer>,
 }
 
 impl RunBuilder {
@@ -90,6 +92,7 @@ impl RunBuilder {
             damaged: None,
             gave_up: None,
             gaps: 0,
+            http2: None,
         }
     }
 
@@ -233,6 +236,11 @@ impl RunBuilder {
         self.collector.stop(at);
     }
 
+    /// A target offers HTTP/2, and the load did not use it.
+    pub const fn offered_http2(&mut self, offer: Http2Offer) {
+        self.http2 = Some(offer);
+    }
+
     /// How many intervals were taken in: what [`Tail::intervals`] must say.
     pub const fn intervals(&self) -> u64 {
         self.intervals
@@ -279,6 +287,7 @@ impl RunBuilder {
             if truncated { gaps } else { intervals_written.abs_diff(self.intervals) };
         diagnostics.run.truncated = truncated;
         (diagnostics.run.damaged, diagnostics.run.gave_up) = (self.damaged, self.gave_up.clone());
+        diagnostics.run.http2 = self.http2;
         diagnostics.run.interrupted = matches!(ending, Ending::Interrupted | Ending::Aborted);
         Run {
             endpoints: self.endpoints(),

@@ -150,6 +150,8 @@ pub struct Circumstances {
     pub intervals_lost: u64,
     /// Whether the target runs on this machine.
     pub co_located: Option<bool>,
+    /// Whether a target offers HTTP/2, which the load generator does not speak; `None` if not, or if it was not asked.
+    pub http2: Option<Http2Offer>,
     /// Whether the program was built without optimizations.
     pub debug_build: bool,
     /// Whether a person or a signal ended the run before its plan did.
@@ -162,6 +164,16 @@ pub struct Circumstances {
     /// Why the writer of a record without a tail gave up, if it could say so. Only a reader finds that.
     #[serde(skip)]
     pub gave_up: Option<String>,
+}
+
+/// What a target's offer of HTTP/2 means for a load over HTTP/1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Http2Offer {
+    /// Tools for the same load use HTTP/1.1 unless they are asked for HTTP/2.
+    OnRequest,
+    /// k6 would use HTTP/2 for the same script.
+    TakenByK6,
 }
 
 /// Bytes of a record that are not as they were written.

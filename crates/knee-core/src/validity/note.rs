@@ -2,7 +2,7 @@
 //!
 //! Does not judge; see [`super::rule`].
 
-use super::diagnostics::Diagnostics;
+use super::diagnostics::{Diagnostics, Http2Offer};
 use super::figure::count;
 use crate::unit::Nanos;
 
@@ -34,6 +34,11 @@ pub const NOTES: &[Note] = &[
         code: "co_located",
         meaning: "The target and knee take CPU time from each other, so the result describes both together. The warning `run_delay` appears only if knee's waits for a CPU make the measured times longer. To measure the service alone, load it from another machine, or give each program its own CPUs with `taskset`.",
         text: co_located,
+    },
+    Note {
+        code: "http2",
+        meaning: "The target chooses HTTP/2 if a client offers it in the TLS handshake. Browsers and k6 offer it; this version of knee speaks HTTP/1.1 only. With HTTP/2, requests share connections, so connections, times and the work of the server differ. Compare the result only with others over HTTP/1.1. For k6, `GODEBUG=http2client=0` turns HTTP/2 off. knee asked by one more handshake after the load.",
+        text: http2,
     },
     Note {
         code: "unmeasured",
@@ -109,6 +114,13 @@ fn interrupted(diagnostics: &Diagnostics) -> Option<String> {
 fn co_located(diagnostics: &Diagnostics) -> Option<String> {
     let shared = diagnostics.run.co_located == Some(true);
     shared.then(|| "target and generator share this machine's CPUs".to_owned())
+}
+
+fn http2(diagnostics: &Diagnostics) -> Option<String> {
+    Some(match diagnostics.run.http2? {
+        Http2Offer::OnRequest => "the target also offers HTTP/2; this load used HTTP/1.1".to_owned(),
+        Http2Offer::TakenByK6 => "k6 would speak HTTP/2 here; this load used HTTP/1.1".to_owned(),
+    })
 }
 
 fn unmeasured(diagnostics: &Diagnostics) -> Option<String> {
@@ -243,6 +255,20 @@ mod tests {
         assert_eq!(
             noted(|d| d.run.co_located = Some(true)),
             ["target and generator share this machine's CPUs [co_located]"]
+        );
+    }
+
+    #[test]
+    fn an_offer_of_http_2_that_was_not_taken_is_noted_and_scripts_hear_what_k6_would_do() {
+        let offer = |offer| noted(move |d| d.run.http2 = offer);
+        assert!(offer(None).is_empty());
+        assert_eq!(
+            offer(Some(Http2Offer::OnRequest)),
+            ["the target also offers HTTP/2; this load used HTTP/1.1 [http2]"]
+        );
+        assert_eq!(
+            offer(Some(Http2Offer::TakenByK6)),
+            ["k6 would speak HTTP/2 here; this load used HTTP/1.1 [http2]"]
         );
     }
 

@@ -47,30 +47,52 @@ pub fn thread_times() -> Option<ThreadTimes> {
 /// For the cgroup of this process and every cgroup above it that has a quota: throttled periods and all periods.
 fn throttled() -> Vec<(u64, u64)> {
     let Ok(groups) = fs::read_to_string("/proc/self/cgroup") else { return Vec::new() };
-    let stats = cpu_stats(&groups).into_iter();
+    let stats = group_files(&groups, &CPU).into_iter();
     stats.filter_map(|path| periods(&fs::read_to_string(path).ok()?)).collect()
 }
 
-/// Where the kernel counts what a CPU quota did to a process in `groups` (`/proc/self/cgroup`): version 2 under
-/// `/sys/fs/cgroup`, version 1 under its controller's name; from the process's own group up to the visible root.
-fn cpu_stats(groups: &str) -> Vec<PathBuf> {
-    let mut stats = Vec::new();
+/// What cgroups say about one resource.
+struct GroupFile {
+    /// Name of the controller of version 1.
+    controller: &'static str,
+    /// Where version 1 has it.
+    roots: &'static [&'static str],
+    /// Its file in version 2, and in version 1.
+    names: [&'static str; 2],
+}
+
+/// What a CPU quota did to a group.
+const CPU: GroupFile = GroupFile {
+    controller: "cpu",
+    roots: &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"],
+    names: ["cpu.stat", "cpu.stat"],
+};
+
+/// How much memory a group can use, in bytes.
+const MEMORY: GroupFile = GroupFile {
+    controller: "memory",
+    roots: &["/sys/fs/cgroup/memory"],
+    names: ["memory.max", "memory.limit_in_bytes"],
+};
+
+/// The files of a process in `groups` (`/proc/self/cgroup`): version 2 under `/sys/fs/cgroup`, version 1 under its
+/// controller's name; from the process's own group up to the visible root.
+fn group_files(groups: &str, file: &GroupFile) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        let roots: &[&str] = match controllers {
-            "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
-            names if names.split(',').any(|name| name == "cpu") => {
-                &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"]
-            }
+        let (roots, name): (&[&str], _) = match controllers {
+            "" => (&["/sys/fs/cgroup", "/sys/fs/cgroup/unified"], file.names[0]),
+            names if names.split(',').any(|name| name == file.controller) => (file.roots, file.names[1]),
             _ => continue,
         };
         for root in roots {
             let own = Path::new(path.trim_start_matches('/'));
-            stats.extend(own.ancestors().map(|group| Path::new(root).join(group).join("cpu.stat")));
+            paths.extend(own.ancestors().map(|group| Path::new(root).join(group).join(name)));
         }
     }
-    stats
+    paths
 }
 
 /// `cpu.stat` of a group with a quota; the root has no such lines.
@@ -158,6 +180,14 @@ pub fn memory_bytes() -> Option<u64> {
     line.split_ascii_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1_024)
 }
 
+/// The memory that this process can use: that of the machine, or less if a cgroup limits it.
+pub fn memory_limit() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = group_files(&groups, &MEMORY).into_iter();
+    let limits = limits.filter_map(|path| fs::read_to_string(path).ok()?.trim().parse().ok());
+    memory_bytes().into_iter().chain(limits).min()
+}
+
 pub fn raise_descriptor_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {
@@ -185,7 +215,7 @@ mod tests {
 
     #[test]
     fn quotas_of_all_groups_above_are_looked_at_in_both_versions() {
-        let paths = cpu_stats("4:cpu,cpuacct:/docker/abc\n3:cpuset:/\n0::/\n");
+        let paths = group_files("4:cpu,cpuacct:/docker/abc\n3:cpuset:/\n0::/\n", &CPU);
         let has = |path: &str| paths.iter().any(|known| known == Path::new(path));
         assert!(has("/sys/fs/cgroup/cpu/docker/abc/cpu.stat") && has("/sys/fs/cgroup/cpu/docker/cpu.stat"));
         assert!(has("/sys/fs/cgroup/cpu/cpu.stat") && has("/sys/fs/cgroup/cpu.stat"));

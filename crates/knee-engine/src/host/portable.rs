@@ -42,6 +42,11 @@ pub fn memory_bytes() -> Option<u64> {
     None
 }
 
+/// Limits of memory are unknown here.
+pub fn memory_limit() -> Option<u64> {
+    None
+}
+
 pub fn raise_descriptor_limit() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

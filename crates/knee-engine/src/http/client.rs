@@ -1,6 +1,7 @@
-//! One user's HTTP client: its connections, time limits, and one resend where that is safe.
+//! Sends one request at a time for a user: its time limits, its redirects, and one resend where that is safe.
 //!
-//! Returns the result of a request; does not record it and does not know when it was due.
+//! Returns the result of a request; does not record it and does not know when it was due. Works for any version of
+//! HTTP; see [`super::transport`] for connections.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -10,34 +11,25 @@ use std::sync::Arc;
 use knee_core::outcome::{Fault, Outcome};
 use knee_core::unit::Nanos;
 
-use super::connection::{Connection, IdleState, Response, Traffic};
 use super::decode::Decoders;
 use super::failure::Failure;
-use super::opening::open;
 use super::origin::Origin;
 use super::peer::Peer;
-use super::pool::{CountedConnection, IdlePool};
+use super::prepared::PreparedRequest;
 use super::redirect::{FollowRedirects, RedirectSink, Trail};
-use super::request::Prepared;
-use super::response::Sink;
+use super::response::{Sink, Traffic};
 use super::settings::Settings;
+use super::transport::{Stream, Unsolicited, UserPool};
 use crate::deadline::{Deadline, Elapsed};
 use crate::recorder::{Counts, Marks};
 
 pub use super::network::Network;
 
-/// A connection idle for longer than this is checked before it is used: by now the kernel can
-/// know that the server closed it.
-const IDLE_CHECK_AFTER: Nanos = Nanos::from_micros(200);
-
-/// One user's connections and time limit.
+/// Sends one request at a time over the connections of its user.
 pub struct Client {
     network: Rc<Network>,
     deadline: Deadline,
-    pool: IdlePool,
-    /// Connections opened, plus the number of clients before this one. Selects `connect_to` entries
-    /// in turn, even if each client opens one connection.
-    opened: usize,
+    pool: Rc<UserPool>,
     /// Deadline of the next requests; replaces the time limit of the settings.
     request_limit: Option<Nanos>,
 }
@@ -47,8 +39,8 @@ pub struct Client {
 pub struct ClientRequest<'a> {
     /// Its origin.
     pub origin: &'a Arc<Origin>,
-    /// Its bytes.
-    pub prepared: &'a Prepared,
+    /// What is sent.
+    pub request: &'a PreparedRequest,
     /// What following redirects needs; `None` to follow none.
     pub follow: Option<FollowRedirects<'a>>,
 }
@@ -85,11 +77,11 @@ impl Fetched {
 }
 
 impl Client {
-    /// A client without connections.
-    pub fn new(network: Rc<Network>) -> Self {
+    /// A client that uses the connections of `pool`.
+    pub fn new(pool: Rc<UserPool>) -> Self {
+        let network = pool.network().clone();
         let deadline = network.deadlines.add_user();
-        let opened = network.resolver.next_client();
-        Self { network, deadline, pool: IdlePool::default(), opened, request_limit: None }
+        Self { network, deadline, pool, request_limit: None }
     }
 
     /// The settings of the run.
@@ -113,11 +105,6 @@ impl Client {
         self.request_limit = at;
     }
 
-    /// Closes the connections that are kept for later.
-    pub fn close_idle(&mut self) {
-        self.pool.clear();
-    }
-
     /// Waits for `span`, as precisely as time limits are checked; returns the time after it.
     pub async fn pause(&self, span: Nanos) -> Nanos {
         let until = self.network.clock.now().saturating_add(span);
@@ -137,7 +124,7 @@ impl Client {
         let redirects = if request.follow.is_some() { self.network.settings.redirects } else { 0 };
         let mut sink = RedirectSink::new(sink, redirects);
         let mut result =
-            self.exchange(request.origin, request.prepared, &mut sink, &mut state, &mut on_sent).await;
+            self.exchange(request.origin, request.request, &mut sink, &mut state, &mut on_sent).await;
         let mut trail = request.follow.map(Trail::new);
         while let (Ok(_), Some(redirect), Some(trail)) = (&result, sink.redirect.take(), &mut trail) {
             match trail.next(&redirect, &self.network.defaults) {
@@ -145,13 +132,15 @@ impl Client {
                     state.counts.redirects += 1;
                     sink.left -= 1;
                     let origin = Arc::new(hop.origin);
-                    result = self.exchange(&origin, &hop.prepared, &mut sink, &mut state, &mut on_sent).await;
+                    result = self.exchange(&origin, &hop.request, &mut sink, &mut state, &mut on_sent).await;
                 }
                 Ok(None) => state.counts.redirects_refused += 1,
                 Err(failure) => result = Err(failure),
             }
         }
-        Fetched { done: state.done, marks: state.marks, counts: state.counts, peer: state.peer, result }
+        let Unsolicited { count: surplus, doubtful } = state.unsolicited;
+        let counts = Counts { surplus, doubtful, ..state.counts };
+        Fetched { done: state.done, marks: state.marks, counts, peer: state.peer, result }
     }
 
     /// Sends one request and reads its response. Sends it again once, on a new connection, if the
@@ -159,40 +148,35 @@ impl Client {
     async fn exchange<S: Sink>(
         &mut self,
         origin: &Arc<Origin>,
-        prepared: &Prepared,
+        request: &PreparedRequest,
         sink: &mut S,
         state: &mut FetchState,
         on_sent: &mut impl FnMut(Nanos),
     ) -> Result<u16, Failure> {
         loop {
-            let mut counted = self.connection(origin, prepared, state).await?;
-            let reused = counted.connection.is_used();
-            state.peer = counted.connection.peer();
+            let mut stream = self.stream(origin, request, state).await?;
+            state.peer = stream.peer();
             let worker_io = self.network.worker_io();
             let limit = self.request_limit.unwrap_or_else(|| state.limit(&self.network));
-            let exchange = counted.connection.exchange(
-                worker_io,
-                &prepared.bytes,
-                prepared.is_head,
-                sink,
-                &mut state.marks,
-                &mut *on_sent,
-            );
+            let exchange = stream.exchange(worker_io, request, sink, &mut state.marks, &mut *on_sent);
             let ended = self.deadline.limit(limit, pin!(exchange)).await;
-            state.moved(counted.connection.traffic());
+            state.moved(stream.traffic());
             // Limits are checked in steps: a response after the limit is late, even if it is seen first.
             match ended {
                 Ok(Ok(response)) if response.done <= limit => {
-                    state.response_begun(&response, &counted.connection);
+                    state.done = response.done;
+                    if response.surplus {
+                        state.unsolicited.add(&stream);
+                    }
                     if response.keep_alive && self.network.settings.keep_alive {
-                        self.pool.put(counted);
+                        self.pool.put(stream);
                     }
                     return Ok(response.status);
                 }
                 Ok(Err(broken)) if broken.at <= limit => {
                     state.done = broken.at;
-                    let harmless = reused && !broken.response_begun && prepared.is_idempotent;
-                    if !harmless || !is_hang_up(broken.failure.fault) || state.counts.resent > 0 {
+                    let again = broken.is_unprocessed && request.is_repeatable();
+                    if !again || state.counts.resent > 0 {
                         return Err(broken.failure);
                     }
                     state.counts.resent += 1;
@@ -205,55 +189,35 @@ impl Client {
         }
     }
 
-    /// An idle connection that still seems open, or a new one.
-    async fn connection(
-        &mut self,
+    /// A stream on an idle connection, or on a new one.
+    async fn stream(
+        &self,
         origin: &Arc<Origin>,
-        prepared: &Prepared,
+        request: &PreparedRequest,
         state: &mut FetchState,
-    ) -> Result<CountedConnection, Failure> {
-        while let Some(mut counted) = self.pool.take(origin) {
-            let since = counted.connection.idle_since();
-            // What cannot be sent again is not risked on a connection that could be known to be closed.
-            if prepared.is_idempotent && self.network.clock.now().since(since) < IDLE_CHECK_AFTER {
-                return Ok(counted);
-            }
-            match counted.connection.check_idle(self.network.worker_io()).await {
-                IdleState::Quiet => return Ok(counted),
-                IdleState::Closed => {}
-                IdleState::Unsolicited => state.unsolicited(&counted.connection),
-            }
+    ) -> Result<Stream, Failure> {
+        if let Some(stream) = self.pool.idle_stream(origin, request.is_repeatable(), &mut state.unsolicited) {
+            return Ok(stream);
         }
         let connect_by = self.network.clock.now().saturating_add(self.network.settings.connect_timeout);
         // A resent or redirected request has a limit already.
         let done_by = if state.marks.sent == Nanos::ZERO { Nanos::MAX } else { state.limit(&self.network) };
         let done_by = self.request_limit.unwrap_or(done_by);
         let limit = connect_by.min(done_by);
-        let connection_index = self.opened;
-        self.opened += 1;
         let late = Cell::new(Fault::ConnectTimeout);
         // On the heap: opening is rare and its state is large, above all with TLS.
-        let mut opening = Box::pin(open(&self.network, origin, connection_index, &mut state.marks, &late));
+        let mut opening = Box::pin(self.pool.new_stream(origin, &mut state.marks, &late));
         let opened = self.deadline.limit(limit, opening.as_mut()).await;
         drop(opening);
         state.done = self.network.clock.now();
-        let mut connection = opened.unwrap_or_else(|Elapsed| {
+        let mut stream = opened.unwrap_or_else(|Elapsed| {
             state.done = limit;
             Err(if done_by < connect_by { Fault::RequestTimeout } else { late.get() }.into())
         })?;
         state.counts.connections += 1;
-        // Otherwise a response that is there before its request would be taken for a very fast one. With TLS the
-        // handshake notices it.
-        if !origin.tls && connection.check_idle(self.network.worker_io()).await == IdleState::Unsolicited {
-            return Err(Fault::Unsolicited.into());
-        }
-        Ok(CountedConnection::new(connection, origin.clone(), self.network.clone()))
+        self.pool.check_new(&mut stream)?;
+        Ok(stream)
     }
-}
-
-/// Whether a fault can mean that the server closed a kept connection.
-const fn is_hang_up(fault: Fault) -> bool {
-    matches!(fault, Fault::ClosedEarly | Fault::Reset | Fault::TlsBroken)
 }
 
 /// What [`Client::fetch`] knows of a request so far, over all its hops.
@@ -261,6 +225,7 @@ const fn is_hang_up(fault: Fault) -> bool {
 struct FetchState {
     marks: Marks,
     counts: Counts,
+    unsolicited: Unsolicited,
     done: Nanos,
     peer: Option<Peer>,
 }
@@ -271,19 +236,6 @@ impl FetchState {
         let Some(timeout) = network.settings.request_timeout else { return Nanos::MAX };
         let sent = if self.marks.sent == Nanos::ZERO { network.clock.now() } else { self.marks.sent };
         sent.saturating_add(timeout)
-    }
-
-    fn response_begun(&mut self, response: &Response, connection: &Connection) {
-        self.done = response.done;
-        if response.surplus {
-            self.unsolicited(connection);
-        }
-    }
-
-    /// Counts bytes that no request asked for.
-    fn unsolicited(&mut self, connection: &Connection) {
-        self.counts.surplus += 1;
-        self.counts.doubtful = self.counts.doubtful.saturating_add(connection.doubtful());
     }
 
     fn moved(&mut self, traffic: Traffic) {

@@ -1,4 +1,4 @@
-//! Decodes encoded bodies to verify them; the decoded bytes are counted and discarded.
+//! Decodes encoded bodies: piece by piece to verify them, where decoded bytes are counted and discarded, or whole.
 //!
 //! Bounded: a body that decodes to more than its limit is a fault, noticed before the whole excess is produced, and
 //! all bodies of a run together use no more memory than its budget. Of HTTP it knows only the names of content codings.
@@ -10,18 +10,50 @@ use knee_core::outcome::Fault;
 
 use self::brotli::BrotliDecoder;
 use self::inflate::{Inflater, Wrapper};
-use self::limit::DecodedLimit;
+use self::output::{DecodedLimit, Output};
 use self::zstandard::ZstdDecoder;
 use super::memory::{BODY_FREE, MemoryBudget};
 
 mod brotli;
 mod inflate;
-mod limit;
+pub mod output;
 mod zstandard;
 
 /// How many decoders of gzip and deflate a worker keeps for later bodies. Most bodies arrive whole, so one is enough;
 /// more are for those in pieces.
 const SPARE_MAX: usize = 4;
+
+/// A content coding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentCoding {
+    /// RFC 1952.
+    Gzip,
+    /// RFC 1950.
+    Deflate,
+    /// RFC 7932.
+    Brotli,
+    /// RFC 8878.
+    Zstd,
+}
+
+impl ContentCoding {
+    /// The coding with a name in `content-encoding`; `None` for unknown ones.
+    pub fn by_name(name: &[u8]) -> Option<Self> {
+        let name = name.trim_ascii();
+        let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+        if is("gzip") || is("x-gzip") {
+            Some(Self::Gzip)
+        } else if is("deflate") {
+            Some(Self::Deflate)
+        } else if is("br") {
+            Some(Self::Brotli)
+        } else if is("zstd") {
+            Some(Self::Zstd)
+        } else {
+            None
+        }
+    }
+}
 
 /// Makes the decoders of one worker, and uses their memory again.
 #[derive(Default)]
@@ -39,20 +71,44 @@ impl Decoders {
     /// A decoder for the value of a `content-encoding` header; it stops at `limit` decoded bytes. `None` for no
     /// encoding, and for unknown codings or chains of codings: their bodies are not decoded.
     pub fn decoder(self: &Rc<Self>, encoding: &[u8], limit: u64) -> Option<Decoder> {
-        let encoding = encoding.trim_ascii();
-        let is = |name: &str| encoding.eq_ignore_ascii_case(name.as_bytes());
-        let coding = if is("gzip") || is("x-gzip") {
-            Coding::Inflate(self.inflater(Wrapper::Gzip))
-        } else if is("deflate") {
-            Coding::Inflate(self.inflater(Wrapper::Zlib))
-        } else if is("br") {
-            Coding::Waiting(Windowed::Brotli, Vec::new())
-        } else if is("zstd") {
-            Coding::Waiting(Windowed::Zstd, Vec::new())
-        } else {
-            return None;
+        let coding = match ContentCoding::by_name(encoding)? {
+            ContentCoding::Gzip => Coding::Inflate(self.inflater(Wrapper::Gzip)),
+            ContentCoding::Deflate => Coding::Inflate(self.inflater(Wrapper::Zlib)),
+            ContentCoding::Brotli => Coding::Waiting(Windowed::Brotli, Vec::new()),
+            ContentCoding::Zstd => Coding::Waiting(Windowed::Zstd, Vec::new()),
         };
         Some(Decoder { coding, limit: DecodedLimit::new(limit), decoders: self.clone() })
+    }
+
+    /// Decodes a whole body into `out`. After a fault, `out` has what was decoded before it.
+    pub fn decode(&self, coding: ContentCoding, body: &[u8], out: &mut impl Output) -> Result<(), Fault> {
+        match coding {
+            ContentCoding::Gzip | ContentCoding::Deflate => {
+                let is_gzip = coding == ContentCoding::Gzip;
+                let mut inflater = self.inflater(if is_gzip { Wrapper::Gzip } else { Wrapper::Zlib });
+                let decoded = inflater.feed(body, out).and_then(|()| inflater.finish());
+                self.keep(inflater);
+                decoded
+            }
+            ContentCoding::Brotli => {
+                let mut decoder = BrotliDecoder::new(self.budget.clone());
+                decoder.feed(body, out)?;
+                decoder.finish()
+            }
+            ContentCoding::Zstd => {
+                let mut decoder = ZstdDecoder::new(self.budget.clone())?;
+                decoder.feed(body, out)?;
+                decoder.finish()
+            }
+        }
+    }
+
+    /// Keeps an inflater for later bodies.
+    fn keep(&self, inflater: Inflater) {
+        let mut spare = self.spare.borrow_mut();
+        if spare.len() < SPARE_MAX {
+            spare.push(inflater);
+        }
     }
 
     fn inflater(&self, wrapper: Wrapper) -> Inflater {
@@ -140,10 +196,7 @@ impl Decoder {
 impl Drop for Decoder {
     fn drop(&mut self) {
         let Coding::Inflate(inflater) = std::mem::replace(&mut self.coding, Coding::Ended) else { return };
-        let mut spare = self.decoders.spare.borrow_mut();
-        if spare.len() < SPARE_MAX {
-            spare.push(inflater);
-        }
+        self.decoders.keep(inflater);
     }
 }
 

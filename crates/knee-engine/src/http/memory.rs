@@ -73,6 +73,11 @@ impl MemoryShare {
         Self { budget, free, taken: 0 }
     }
 
+    /// An empty share of the same budget, with as many bytes free of the count.
+    pub fn another(&self) -> Self {
+        Self::new(self.budget.clone(), self.free)
+    }
+
     /// Changes what is held to `bytes` in all; `false`, and nothing changes, if the budget has too few left.
     #[must_use]
     pub fn hold(&mut self, bytes: u64) -> bool {

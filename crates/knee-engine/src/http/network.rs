@@ -1,6 +1,6 @@
-//! What the clients of one worker share: settings, buffers, name lookups and counts of connections.
+//! What the clients of one worker share: settings, buffers, name lookups, connections and their counts.
 //!
-//! Opens nothing and sends nothing; see [`super::opening`] and [`super::client`].
+//! Opens nothing and sends nothing; see [`super::transport`].
 
 use std::cell::{Cell, RefCell};
 use std::net::IpAddr;
@@ -8,18 +8,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use knee_core::clock::MonotonicClock;
+use knee_core::unit::Nanos;
 use rustls::ClientConfig;
 
 use super::addresses::KnownAddresses;
-use super::connection::{SCRATCH, WorkerIo};
+use super::channel::{SCRATCH, WorkerIo};
 use super::decode::Decoders;
+use super::http1::reader::ResponseReader;
 use super::memory::MemoryBudget;
-use super::origin::Resolver;
+use super::origin::{Origin, Resolver};
 use super::request::Defaults;
-use super::response::ResponseReader;
 use super::settings::Settings;
+use super::transport::{Pools, Unsolicited};
 use crate::deadline::{Deadlines, LimitTimer};
 use crate::host;
+
+/// How many origins with TLS a worker remembers.
+const SECURE_MAX: usize = 8;
 
 /// What all clients of one worker share.
 pub struct Network {
@@ -37,7 +42,10 @@ pub struct Network {
     pub(super) deadlines: Rc<Deadlines>,
     pub(super) timer: LimitTimer,
     scratch: RefCell<Box<[u8]>>,
-    open: Cell<u64>,
+    pub(super) pools: Pools,
+    open: Rc<Cell<u64>>,
+    /// Origins that TLS sessions were opened with, the first of them.
+    secure: RefCell<Vec<Arc<Origin>>>,
     /// Addresses that connections were opened to, and whether they belong to this machine. `None` for a Unix socket.
     targets: RefCell<Vec<(Option<IpAddr>, bool)>>,
 }
@@ -66,9 +74,21 @@ impl Network {
             timer: LimitTimer::new(clock, deadlines.clone()),
             deadlines,
             scratch: RefCell::new(vec![0; SCRATCH].into_boxed_slice()),
-            open: Cell::new(0),
+            pools: Pools::default(),
+            open: Rc::default(),
+            secure: RefCell::default(),
             targets: RefCell::default(),
         }
+    }
+
+    /// The memory budget of responses.
+    pub const fn memory(&self) -> &Rc<MemoryBudget> {
+        &self.memory
+    }
+
+    /// The decoders of the worker.
+    pub const fn decoders(&self) -> &Rc<Decoders> {
+        &self.decoders
     }
 
     /// Whether all connections so far led to this machine; `None` before the first.
@@ -77,13 +97,43 @@ impl Network {
         (!targets.is_empty()).then(|| targets.iter().all(|(_, here)| *here))
     }
 
+    /// Origins that TLS sessions were opened with: the first [`SECURE_MAX`] of them.
+    pub fn secure_origins(&self) -> Vec<Arc<Origin>> {
+        self.secure.borrow().clone()
+    }
+
+    /// Keeps an origin that a TLS session was opened with.
+    pub(super) fn note_secure(&self, origin: &Arc<Origin>) {
+        let mut known = self.secure.borrow_mut();
+        if known.len() < SECURE_MAX && !known.contains(origin) {
+            known.push(origin.clone());
+        }
+    }
+
+    /// Until when a response too many can still come on a connection without a request.
+    pub fn watched_until(&self) -> Nanos {
+        self.pools.watched_until()
+    }
+
+    /// Closes the connections of users that are gone once no response too many can come on them. Returns those that
+    /// came.
+    pub fn close_left(&self) -> Unsolicited {
+        self.pools.close_left(self.worker_io())
+    }
+
+    /// The same for all connections without a request, whatever can still come.
+    pub fn close_all(&self) -> Unsolicited {
+        self.pools.close_all(self.worker_io())
+    }
+
     /// Number of open connections.
     pub fn connections_open(&self) -> u64 {
         self.open.get()
     }
 
-    /// Counts a connection that was opened to `address`, which is `None` for a Unix socket.
-    pub(super) fn count_opened(&self, address: Option<IpAddr>) {
+    /// Counts a connection that was opened to `address`, which is `None` for a Unix socket. Returns the count, which
+    /// is to be lowered when the connection is closed.
+    pub(super) fn count_opened(&self, address: Option<IpAddr>) -> Rc<Cell<u64>> {
         self.open.set(self.open.get() + 1);
         let mut targets = self.targets.borrow_mut();
         if targets.iter().all(|(known, _)| *known != address) {
@@ -91,11 +141,7 @@ impl Network {
             let here = address.is_none_or(|address| host::is_local(address).unwrap_or(false));
             targets.push((address, here));
         }
-    }
-
-    /// Counts the end of such a connection.
-    pub(super) fn count_closed(&self) {
-        self.open.set(self.open.get() - 1);
+        self.open.clone()
     }
 
     /// A reader for the responses of one connection.

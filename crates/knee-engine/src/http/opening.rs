@@ -1,6 +1,6 @@
-//! Opening a connection: name, TCP or Unix socket, TLS.
+//! Opening a channel: name, TCP or Unix socket, TLS.
 //!
-//! Has no time limit and keeps no connection; see [`super::client`] and [`super::pool`].
+//! Has no time limit and keeps nothing open; see [`super::client`] and [`super::transport`].
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use knee_core::outcome::Fault;
 use knee_core::unit::Nanos;
 
-use super::connection::Connection;
+use super::channel::Channel;
 use super::dial::race;
 use super::failure::Failure;
 use super::network::Network;
@@ -17,7 +17,7 @@ use super::origin::{Origin, destination};
 use super::tls::Session;
 use crate::recorder::Marks;
 
-/// Opens a connection: name, TCP or Unix socket, TLS. Adds the duration of each to `marks` and
+/// Opens a channel: name, TCP or Unix socket, TLS. Adds the duration of each to `marks` and
 /// keeps in `late` the fault that a timeout would be now.
 pub async fn open(
     network: &Network,
@@ -25,11 +25,11 @@ pub async fn open(
     connection_index: usize,
     marks: &mut Marks,
     late: &Cell<Fault>,
-) -> Result<Connection, Failure> {
+) -> Result<Channel, Failure> {
     let settings = &*network.settings;
     let mut begun = network.clock.now();
-    let mut connection = if let Some(path) = &settings.unix_socket {
-        Connection::unix(path, network.reader()).await?
+    let mut channel = if let Some(path) = &settings.unix_socket {
+        Channel::unix(path).await?
     } else {
         settings.host_rules.check_name(&origin.host)?;
         let (host, port) = destination(settings, origin, connection_index);
@@ -54,10 +54,10 @@ pub async fn open(
     if origin.tls {
         let config = network.tls.clone().ok_or(Fault::TlsHandshake)?;
         let session = Session::new(config, &origin.host)?;
-        connection.secure(session, network.worker_io()).await?;
+        channel.secure(session, network.worker_io()).await?;
         marks.tls += network.clock.now().since(connected);
     }
-    Ok(connection)
+    Ok(channel)
 }
 
 /// Looks up a name on a thread that can block, once for all clients of the worker.
@@ -83,14 +83,13 @@ async fn connect_any(
     host: &str,
     port: u16,
     addresses: &[SocketAddr],
-) -> Result<Connection, Failure> {
-    let connect = |address| Connection::tcp(address, network.reader());
+) -> Result<Channel, Failure> {
     if let [address] = addresses {
-        return connect(*address).await;
+        return Channel::tcp(*address).await;
     }
-    let (address, connection) = race(addresses, &network.timer, connect).await?;
+    let (address, channel) = race(addresses, &network.timer, Channel::tcp).await?;
     if addresses.first() != Some(&address) {
         network.addresses.borrow_mut().prefer(host, port, address);
     }
-    Ok(connection)
+    Ok(channel)
 }

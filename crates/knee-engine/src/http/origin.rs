@@ -15,7 +15,7 @@ use super::failure::Failure;
 use super::settings::{AddressFamily, ConnectTo, Settings};
 
 /// Scheme, host and port.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     /// Whether connections use TLS.
     pub tls: bool,

@@ -7,7 +7,8 @@ use url::Url;
 
 use super::failure::Failure;
 use super::origin::{Origin, RedirectScope};
-use super::request::{Defaults, Prepared, serialize};
+use super::prepared::PreparedRequest;
+use super::request::{Defaults, prepare};
 use super::response::{ResponseHead, Sink};
 
 /// What following the redirects of a request needs.
@@ -53,8 +54,8 @@ pub struct Redirect {
 pub struct Hop {
     /// Its origin.
     pub origin: Origin,
-    /// Its bytes.
-    pub prepared: Prepared,
+    /// What is sent.
+    pub request: PreparedRequest,
 }
 
 /// The way of one request over its redirects.
@@ -79,9 +80,9 @@ impl<'a> Trail<'a> {
         let body = if method == follow.method { follow.body } else { None };
         let next = with_credentials(next, follow.url);
         let headers = next_headers(follow, &next, body.is_none());
-        let prepared = serialize(method, &next, &headers, body, defaults);
+        let request = prepare(method, &next, &headers, body, defaults);
         *url = next;
-        Ok(Some(Hop { origin, prepared }))
+        Ok(Some(Hop { origin, request }))
     }
 }
 
@@ -133,9 +134,8 @@ impl Redirect {
 impl<S: Sink> Sink for RedirectSink<'_, S> {
     fn head(&mut self, head: &ResponseHead<'_>) -> Result<(), Fault> {
         if self.left > 0 && matches!(head.status, 301 | 302 | 303 | 307 | 308) {
-            let location = head.headers.iter().find(|line| line.name.eq_ignore_ascii_case("location"));
-            self.redirect =
-                location.map(|line| Redirect { status: head.status, location: line.value.to_vec() });
+            let location = head.fields.get("location");
+            self.redirect = location.map(|value| Redirect { status: head.status, location: value.to_vec() });
         }
         self.sink.head(head)
     }
@@ -216,7 +216,7 @@ mod tests {
             };
             assert_eq!((hop.origin.host.as_str(), hop.origin.port), ("127.0.0.1", 8_080), "{round}: {shown}");
             // What the server wrote adds no line to the head.
-            let text = String::from_utf8(hop.prepared.bytes).unwrap();
+            let text = String::from_utf8(hop.request.as_http1().to_vec()).unwrap();
             let head = text.split("\r\n\r\n").next().unwrap();
             assert!(head.lines().count() <= 8 && !head.contains('\0'), "{round}: {shown}: {head}");
         }

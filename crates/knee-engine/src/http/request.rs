@@ -1,20 +1,10 @@
-//! Requests as bytes, prepared before they are due, so that sending one is a single copy to the
-//! kernel.
+//! The requests of a one-liner: which fields they have.
 //!
 //! Does not send. Given headers replace the default ones by name.
 
 use url::Url;
 
-/// A request ready to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prepared {
-    /// Head and body.
-    pub bytes: Vec<u8>,
-    /// Whether the response has no body, whatever its head says.
-    pub is_head: bool,
-    /// Whether it can be sent again if the server closed the connection (RFC 9110, 9.2.2).
-    pub is_idempotent: bool,
-}
+use super::prepared::{PreparedRequest, RequestWriter};
 
 /// What all requests of a run have in common.
 #[derive(Clone, Debug)]
@@ -37,54 +27,46 @@ impl Default for Defaults {
     }
 }
 
-/// The bytes of one request.
-pub fn serialize(
+/// Prepares one request.
+pub fn prepare(
     method: &str,
     url: &Url,
     headers: &[(String, Vec<u8>)],
     body: Option<&[u8]>,
     defaults: &Defaults,
-) -> Prepared {
-    let mut bytes = Vec::with_capacity(256 + body.map_or(0, <[u8]>::len));
-    bytes.extend_from_slice(format!("{method} {} HTTP/1.1\r\n", path_of(url)).as_bytes());
-    let mut header = |name: &str, value: &[u8]| {
-        bytes.extend_from_slice(name.as_bytes());
-        bytes.extend_from_slice(b": ");
-        bytes.extend_from_slice(value);
-        bytes.extend_from_slice(b"\r\n");
-    };
+) -> PreparedRequest {
+    let room = 256 + body.map_or(0, <[u8]>::len);
+    let mut writer = RequestWriter::new(method, path_of(url).as_bytes(), room);
     let given = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
     if !given("host") {
-        header("host", host_of(url).as_bytes());
+        writer.field("host", host_of(url).as_bytes());
     }
     if !given("user-agent") && !defaults.user_agent.is_empty() {
-        header("user-agent", defaults.user_agent.as_bytes());
+        writer.field("user-agent", defaults.user_agent.as_bytes());
     }
     if !given("accept") {
-        header("accept", b"*/*");
+        writer.field("accept", b"*/*");
     }
     if !given("accept-encoding") && defaults.accept_encoding {
-        header("accept-encoding", b"gzip, deflate, br, zstd");
+        writer.field("accept-encoding", b"gzip, deflate, br, zstd");
     }
     if !given("connection") && !defaults.keep_alive {
-        header("connection", b"close");
+        writer.field("connection", b"close");
     }
     if !given("authorization")
         && let Some(credentials) = credentials_of(url)
     {
-        header("authorization", credentials.as_bytes());
+        writer.field("authorization", credentials.as_bytes());
     }
     if let Some(length) = content_length(method, body)
         && !given("content-length")
     {
-        header("content-length", length.to_string().as_bytes());
+        writer.field("content-length", length.to_string().as_bytes());
     }
     for (name, value) in headers {
-        header(name, value);
+        writer.field(name, value);
     }
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body.unwrap_or_default());
-    Prepared { bytes, is_head: method == "HEAD", is_idempotent: is_idempotent(method) }
+    writer.finish(body.unwrap_or_default(), is_idempotent(method))
 }
 
 /// Path and query, for the request line.
@@ -106,6 +88,7 @@ fn content_length(method: &str, body: Option<&[u8]>) -> Option<usize> {
     body.map(<[u8]>::len).or(usual.then_some(0))
 }
 
+/// Whether a request has the same effect if it is sent twice (RFC 9110, 9.2.2).
 fn is_idempotent(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "PUT" | "DELETE" | "OPTIONS" | "TRACE")
 }
@@ -143,9 +126,9 @@ mod tests {
         let headers: Vec<_> =
             headers.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
         let defaults = Defaults { user_agent: "t".into(), keep_alive: true, accept_encoding: false };
-        let prepared =
-            serialize(method, &Url::parse(url).unwrap(), &headers, body.map(str::as_bytes), &defaults);
-        String::from_utf8(prepared.bytes).unwrap()
+        let url = Url::parse(url).unwrap();
+        let request = prepare(method, &url, &headers, body.map(str::as_bytes), &defaults);
+        String::from_utf8(request.as_http1().to_vec()).unwrap()
     }
 
     #[test]

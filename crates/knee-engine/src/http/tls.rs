@@ -173,6 +173,11 @@ impl Session {
         NegotiatedTls::new(self.connection.protocol_version(), suite)
     }
 
+    /// The application protocol that the server chose, if it chose one.
+    pub fn protocol(&self) -> Option<&[u8]> {
+        self.connection.alpn_protocol()
+    }
+
     /// Whether the peer closed the stream properly.
     pub const fn is_closed(&self) -> bool {
         self.peer_closed

@@ -25,6 +25,8 @@ pub enum Behaviour {
     Raw(String),
     /// These bytes as they are, and nothing after them.
     Held(Arc<[u8]>),
+    /// This text as it is, and then this.
+    Sends(&'static str, After),
     /// HTTP/1.0 that keeps the connection.
     OldAndKept,
     /// A body without length, ended by the end of the connection.
@@ -115,16 +117,12 @@ pub enum Behaviour {
     InterimFlood,
 
     // Framing.
-    /// A chunk size that is no number.
-    BadChunkSize,
-    /// A chunk size over 64 bits.
-    HugeChunkSize,
-    /// A chunk that is longer than its size.
-    LongChunk,
     /// An endless chunk extension.
     EndlessExtension,
     /// An endless trailer.
     EndlessTrailer,
+    /// A chunked body as it is written.
+    Chunks(&'static str),
     /// These framing headers, and a body of five bytes.
     Framing(&'static str),
 
@@ -141,6 +139,8 @@ pub enum Behaviour {
     SecondResponse,
     /// A second response in a separate write.
     LateSecondResponse,
+    /// A second response after a pause: a client without pauses has sent its next request by then.
+    DelayedSecondResponse,
     /// The notice that the idle connection ends, after a pause, and the end.
     IdleNotice,
 
@@ -162,6 +162,8 @@ pub enum After {
     Unread(usize),
     /// The server closes it properly.
     Close,
+    /// The server closes its half of it.
+    HalfClose,
     /// The server ends only the TCP stream.
     Cut,
     /// The server resets it.
@@ -226,6 +228,13 @@ impl Behaviour {
                 link.write_all(&response(200, "", b"not asked for"))?;
                 Ok(After::Keep)
             }
+            Self::DelayedSecondResponse => {
+                link.write_all(&response(200, "", b"asked for"))?;
+                link.flush()?;
+                thread::sleep(5 * DRIP);
+                link.write_all(&response(200, "", b"not asked for"))?;
+                Ok(After::Keep)
+            }
             Self::Held(bytes) => {
                 link.write_all(bytes)?;
                 Ok(After::Hold)
@@ -279,6 +288,7 @@ impl Behaviour {
             }
             Self::Status(status) => (response(*status, "", b"body"), After::Keep),
             Self::Raw(said) => text(said, After::Keep),
+            Self::Sends(said, after) => text(said, *after),
             Self::OldAndKept => {
                 text("HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\r\nold", After::Keep)
             }
@@ -313,7 +323,6 @@ impl Behaviour {
     /// Bytes that no client can understand. The client must close the connection.
     fn nonsense(&self) -> Vec<u8> {
         let with = |headers: &str| format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\nhello").into_bytes();
-        let chunks = |chunks: &str| format!("{CHUNKED}{chunks}").into_bytes();
         match self {
             Self::RandomBytes(seed) => random_bytes(*seed),
             Self::NoHead => b"<html>It works, in a way</html>\r\n".to_vec(),
@@ -326,9 +335,7 @@ impl Behaviour {
             Self::FoldedHeader => with("X-Folded: a\r\n b\r\nContent-Length: 5"),
             Self::NoColon => with("Content-Length 5"),
             Self::Framing(headers) => with(headers),
-            Self::BadChunkSize => chunks("five\r\nhello\r\n0\r\n\r\n"),
-            Self::HugeChunkSize => chunks("fffffffffffffffff\r\nhello"),
-            Self::LongChunk => chunks("5\r\nhello and more\r\n0\r\n\r\n"),
+            Self::Chunks(chunks) => format!("{CHUNKED}{chunks}").into_bytes(),
             Self::SecondResponse => {
                 [response(200, "", b"asked for"), response(200, "", b"not asked for")].concat()
             }

@@ -13,6 +13,7 @@ use knee_core::record::{Build, Head, Machine, Run};
 use knee_core::schedule::{Arrivals, Curve};
 use knee_core::tally::EndpointTally;
 use knee_core::unit::Nanos;
+use knee_core::validity::diagnostics::Http2Offer;
 use knee_engine::control::Control;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::settings::Settings;
@@ -40,6 +41,7 @@ pub struct Drive {
     pub grace: Nanos,
     pub interval: Nanos,
     pub seed: u64,
+    pub http2: Option<Http2Offer>,
     pub control: Control,
 }
 
@@ -70,6 +72,7 @@ impl Drive {
             grace: Nanos::from_secs(60),
             interval: Nanos::from_millis(100),
             seed: 1,
+            http2: None,
             control: Control::new(),
         }
     }
@@ -134,8 +137,12 @@ impl Drive {
     pub fn run_with_intervals(&self) -> Result<(Run, Vec<Arc<Interval>>), RunError> {
         let secure = self.requests.iter().any(|request| request.url.scheme() == "https");
         let tls = secure.then(|| tls::configure(&self.settings.tls).unwrap());
-        let http =
-            HttpConfig { settings: Arc::new(self.settings.clone()), defaults: self.defaults.clone(), tls };
+        let http = HttpConfig {
+            settings: Arc::new(self.settings.clone()),
+            defaults: self.defaults.clone(),
+            tls,
+            http2: self.http2,
+        };
         let backs_off = matches!(self.executor, Executor::Closed { .. });
         let set =
             RequestSet::prepare(self.requests.clone(), &self.defaults, self.seed, backs_off, &[]).unwrap();
@@ -201,4 +208,21 @@ pub fn all(run: &Run) -> EndpointTally {
 /// Faults with their counts, ascending by kind.
 pub fn faults(run: &Run) -> Vec<(Fault, u64)> {
     all(run).faults.iter().map(|tally| (tally.fault, tally.count)).collect()
+}
+
+/// Requests of each run.
+pub const REQUESTS: u64 = 20;
+/// Number of connections whose first request meets the misbehaviour.
+pub const BAD: u64 = 5;
+/// Rates of the open runs, per second.
+const RATES: [f64; 3] = [100.0, 500.0, 2_000.0];
+
+/// One closed run, and one open run per rate; the URL is passed later.
+pub fn runs() -> impl Iterator<Item = fn(&str) -> Drive> {
+    let open: [fn(&str) -> Drive; 3] = [
+        |url| Drive::open(url, REQUESTS, 10, RATES[0]),
+        |url| Drive::open(url, REQUESTS, 10, RATES[1]),
+        |url| Drive::open(url, REQUESTS, 10, RATES[2]),
+    ];
+    std::iter::once::<fn(&str) -> Drive>(|url| Drive::closed(url, REQUESTS, 3)).chain(open)
 }

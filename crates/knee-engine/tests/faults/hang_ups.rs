@@ -4,9 +4,7 @@
 use knee_core::outcome::{Blame, Fault, Outcome};
 
 use crate::behaviour::Behaviour;
-use crate::drive::{Drive, all, count, faults};
-use crate::identity::Greeting;
-use crate::responses::{BAD, REQUESTS};
+use crate::drive::{Drive, REQUESTS, all, count, faults, runs};
 use crate::server::Server;
 
 /// Ends the connection instead of responding to its second request.
@@ -73,24 +71,11 @@ fn a_request_with_a_partial_response_is_not_sent_again() {
 
 #[test]
 fn a_server_that_closes_after_each_response_without_notice_fails_no_get() {
-    for drive in crate::responses::runs() {
+    for drive in runs() {
         let server = Server::start(|_| Behaviour::CloseUnannounced);
         let run = drive(&server.url("/")).run();
         assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
         assert_eq!(all(&run).status, [(200, REQUESTS)]);
-        server.all_closed();
-    }
-}
-
-#[test]
-fn a_reset_of_a_new_connection_is_a_reset() {
-    for drive in crate::responses::runs() {
-        let greet = |number| if number < BAD { Greeting::Reset } else { Greeting::Plain };
-        let server = Server::greeting(greet, |_| Behaviour::Good);
-        let run = drive(&server.url("/")).run();
-        assert_eq!(faults(&run), [(Fault::Reset, BAD)]);
-        assert_eq!(Fault::Reset.blame(), Blame::Network);
-        assert_eq!(count(&run, Outcome::Ok), REQUESTS - BAD);
         server.all_closed();
     }
 }

@@ -34,10 +34,31 @@ pub enum Greeting {
     Stall,
     /// Responds in plain HTTP, like a server without TLS.
     PlainResponse,
-    /// Responds with the alert for an unsupported version.
-    VersionAlert,
+    /// Responds with another protocol.
+    OtherProtocol,
+    /// Responds with this fatal alert (RFC 8446, section 6).
+    Alert(u8),
     /// Selects TLS 1.0.
     AncientVersion,
+    /// Selects a cipher suite that no client offers any more.
+    AncientCipher,
+    /// Responds with a record that is longer than any can be.
+    LongRecord,
+    /// Ends within a record.
+    CutRecord,
+    /// Ends after its first message.
+    EndAfterHello,
+    /// Sends an alert that is not encrypted after its first message.
+    AlertAfterHello,
+    /// Sends nothing after its first message.
+    StallAfterHello,
+    /// Does a TLS handshake for HTTP/2 and for nothing else.
+    Http2Only,
+    /// The same for HTTP/2 or HTTP/1.1, as the server prefers. With HTTP/2 it sends its settings with the handshake, as
+    /// nginx does.
+    Http2First,
+    /// The same for HTTP/1.1 and for nothing else.
+    Http1Only,
     /// Closes in the middle of the handshake.
     Close,
     /// Resets in the middle of the handshake.
@@ -51,8 +72,12 @@ pub enum Certificate {
     Good,
     /// Valid until 2001.
     Expired,
+    /// Valid from the year 2900 on.
+    Future,
     /// For another host.
     OtherHost,
+    /// Signed by an authority that no client trusts.
+    OtherAuthority,
     /// Signed by itself.
     SelfSigned,
     /// An authority that is a server as well; the same in all tests.
@@ -78,9 +103,18 @@ fn own_identity() -> &'static (rcgen::Certificate, KeyPair) {
     })
 }
 
+/// PEM of a good certificate of a server and its key.
+pub fn server() -> (Vec<u8>, Vec<u8>) {
+    issued("good")
+}
+
 /// PEM of a client's certificate and its key.
 pub fn client() -> (Vec<u8>, Vec<u8>) {
-    let (certificate, key) = pki().issue("test-client", |_| {});
+    issued("test-client")
+}
+
+fn issued(name: &str) -> (Vec<u8>, Vec<u8>) {
+    let (certificate, key) = pki().issue(name, |_| {});
     (certificate.pem().into_bytes(), key.serialize_pem().into_bytes())
 }
 
@@ -93,21 +127,23 @@ struct Pki {
 
 fn pki() -> &'static Pki {
     static PKI: OnceLock<Pki> = OnceLock::new();
-    PKI.get_or_init(|| {
+    PKI.get_or_init(Pki::new)
+}
+
+impl Pki {
+    fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.distinguished_name.push(DnType::CommonName, "authority for tests");
         let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap();
-        Pki {
+        Self {
             authority: certificate.pem(),
             root: certificate.der().clone(),
             issuer: Issuer::new(params, key),
         }
-    })
-}
+    }
 
-impl Pki {
     fn issue(
         &self,
         name: &str,
@@ -139,6 +175,11 @@ impl Certificate {
                 params.not_before = date_time_ymd(2000, 1, 1);
                 params.not_after = date_time_ymd(2001, 1, 1);
             }),
+            Self::Future => pki().issue("future", |params| {
+                params.not_before = date_time_ymd(2900, 1, 1);
+                params.not_after = date_time_ymd(2901, 1, 1);
+            }),
+            Self::OtherAuthority => Pki::new().issue("unknown", |_| {}),
             Self::OtherHost => pki().issue("other", |params| {
                 *params = CertificateParams::new(["other.example".to_owned()]).unwrap();
             }),
@@ -195,17 +236,52 @@ impl Greeting {
                 link.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
                 first_record(&mut link)?;
             }
-            Self::VersionAlert => {
+            Self::OtherProtocol => {
                 first_record(&mut link)?;
-                // Fatal, protocol version (70).
-                link.write_all(b"\x15\x03\x01\x00\x02\x02\x46")?;
+                link.write_all(b"220 mail.example ESMTP ready\r\n")?;
+                first_record(&mut link)?;
+            }
+            Self::Alert(number) => {
+                first_record(&mut link)?;
+                link.write_all(&alert(number))?;
                 first_record(&mut link)?;
             }
             Self::AncientVersion => {
                 first_record(&mut link)?;
-                link.write_all(&ancient_hello())?;
+                link.write_all(&hello(0x01, 0x2f))?;
                 first_record(&mut link)?;
             }
+            Self::AncientCipher => {
+                first_record(&mut link)?;
+                // TLS 1.2 with RC4 and MD5.
+                link.write_all(&hello(0x03, 0x04))?;
+                first_record(&mut link)?;
+            }
+            Self::LongRecord => {
+                first_record(&mut link)?;
+                link.write_all(&[0x16, 0x03, 0x03, 0xff, 0xff])?;
+                link.write_all(&[0; 4_096])?;
+                first_record(&mut link)?;
+            }
+            Self::CutRecord => {
+                first_record(&mut link)?;
+                link.write_all(&[0x16, 0x03, 0x03, 0x00, 0x50, 0x02, 0x00])?;
+            }
+            Self::EndAfterHello => {
+                first_message(&mut link)?;
+            }
+            Self::AlertAfterHello => {
+                first_message(&mut link)?;
+                link.write_all(&alert(80))?;
+                first_record(&mut link)?;
+            }
+            Self::StallAfterHello => {
+                first_message(&mut link)?;
+                while first_record(&mut link)? > 0 {}
+            }
+            Self::Http2Only => return secure(link, with_protocols(&["h2"])),
+            Self::Http1Only => return secure(link, with_protocols(&["http/1.1"])),
+            Self::Http2First => return http2_first(link),
             Self::Close => {
                 first_record(&mut link)?;
             }
@@ -236,17 +312,59 @@ fn hasty(link: Link) -> io::Result<Option<Link>> {
     Ok(None)
 }
 
+/// Greets a client that chose HTTP/2 with the settings of the server.
+fn http2_first(link: Link) -> io::Result<Option<Link>> {
+    let Link::Plain(mut stream) = link else { panic!("TLS is spoken over TCP here") };
+    let mut config = (*with_protocols(&["h2", "http/1.1"])).clone();
+    config.send_half_rtt_data = true;
+    let mut connection = ServerConnection::new(Arc::new(config)).map_err(io::Error::other)?;
+    connection.read_tls(&mut stream)?;
+    connection.process_new_packets().map_err(io::Error::other)?;
+    if connection.alpn_protocol() == Some(b"h2") {
+        connection.writer().write_all(b"\0\0\0\x04\0\0\0\0\0")?;
+    }
+    while connection.is_handshaking() {
+        connection.complete_io(&mut stream)?;
+    }
+    Ok(Some(Link::Tls(Box::new(StreamOwned::new(connection, stream)))))
+}
+
 fn first_record(link: &mut Link) -> io::Result<usize> {
     link.read(&mut [0; 16_384])
 }
 
-/// A `ServerHello` of TLS 1.0 that picks AES-128-CBC-SHA.
-fn ancient_hello() -> Vec<u8> {
-    let mut hello = vec![0x03, 0x01];
+/// A fatal alert.
+const fn alert(number: u8) -> [u8; 7] {
+    [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, number]
+}
+
+/// Receives the client's first message and responds with the first record of a real handshake.
+fn first_message(link: &mut Link) -> io::Result<()> {
+    let config = configure(Certificate::Good, rustls::ALL_VERSIONS, false);
+    let mut connection = ServerConnection::new(config).map_err(io::Error::other)?;
+    connection.read_tls(link)?;
+    connection.process_new_packets().map_err(io::Error::other)?;
+    let mut flight = Vec::new();
+    while connection.wants_write() {
+        connection.write_tls(&mut flight)?;
+    }
+    let length = 5 + usize::from(u16::from_be_bytes([flight[3], flight[4]]));
+    link.write_all(&flight[..length])
+}
+
+fn with_protocols(protocols: &[&str]) -> Arc<ServerConfig> {
+    let mut config = (*configure(Certificate::Good, rustls::ALL_VERSIONS, false)).clone();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    Arc::new(config)
+}
+
+/// A `ServerHello` with this minor version, 1 for TLS 1.0, that picks a cipher suite without forward secrecy.
+fn hello(minor: u8, suite: u8) -> Vec<u8> {
+    let mut hello = vec![0x03, minor];
     hello.extend([7; 32]);
-    hello.extend([0x00, 0x00, 0x2f, 0x00]);
+    hello.extend([0x00, 0x00, suite, 0x00]);
     let length = hello.len() as u8;
-    [&[0x16, 0x03, 0x01, 0x00, length + 4, 0x02, 0x00, 0x00, length][..], &hello].concat()
+    [&[0x16, 0x03, minor, 0x00, length + 4, 0x02, 0x00, 0x00, length][..], &hello].concat()
 }
 
 fn secure(link: Link, config: Arc<ServerConfig>) -> io::Result<Option<Link>> {

@@ -1,7 +1,7 @@
 //! The engine against a server that misbehaves on purpose, and the bytes it sends to a good one.
 //!
-//! The real engine meets every misbehaviour (`behaviour`) on real sockets. No test asserts a
-//! duration; a watchdog ends tests that hang. Timing is tested on simulated time and by
+//! The real engine meets every misbehaviour (`behaviour`) on real sockets; `table` lists the expected result of each.
+//! No test asserts a duration; a watchdog ends tests that hang. Timing is tested on simulated time and by
 //! `cargo xtask truth`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "whatever fails here fails the test")]
@@ -17,12 +17,13 @@ mod expectations;
 mod hang_ups;
 mod memory;
 mod names;
+mod nginx;
 mod page;
 mod redirects;
-mod responses;
 mod secure;
 mod shortages;
 mod slowness;
 mod steering;
 mod surplus;
+mod table;
 mod wire;

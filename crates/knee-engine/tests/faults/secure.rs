@@ -1,72 +1,16 @@
-//! TLS that goes wrong: before the handshake, in it, and after it.
+//! TLS that works: which certificates and versions are accepted, and whether a server would choose HTTP/2.
+//! `table` has what goes wrong.
 
-use knee_core::outcome::{Blame, Fault, Outcome};
-use knee_core::unit::Nanos;
+use knee_core::outcome::{Fault, Outcome};
+use knee_core::validity::diagnostics::Http2Offer;
 
 use crate::behaviour::Behaviour;
-use crate::drive::{Drive, all, count, faults};
+use crate::drive::{Drive, REQUESTS, all, count, faults};
 use crate::identity::{self, Certificate, Greeting};
-use crate::responses::{BAD, Ends, REQUESTS, verify};
 use crate::server::Server;
 
 fn closed(server: &Server) -> Drive {
     Drive::closed(&server.secure_url("/"), REQUESTS, 3).trusting()
-}
-
-/// Greets the first connections with `greeting`, all others properly.
-fn greets_badly(greeting: Greeting) -> Server {
-    let good = Greeting::Tls(Certificate::Good);
-    Server::greeting(move |number| if number < BAD { greeting } else { good }, |_| Behaviour::Good)
-}
-
-fn check(greeting: Greeting, fault: Fault) {
-    let server = greets_badly(greeting);
-    let drives = [closed(&server), Drive::open(&server.secure_url("/"), REQUESTS, 10, 500.0).trusting()];
-    // Each server is new: its first connections are the bad ones.
-    let servers = [server, greets_badly(greeting)];
-    for (mut drive, server) in drives.into_iter().zip(servers) {
-        drive.requests[0].url.set_port(Some(server.address.port())).unwrap();
-        drive.settings.connect_timeout = Nanos::from_secs(2);
-        let run = drive.run();
-        assert_eq!(faults(&run), [(fault, BAD)], "{greeting:?}: {:?}", all(&run).faults);
-        assert_eq!(count(&run, Outcome::Ok), REQUESTS - BAD, "{greeting:?}");
-        server.all_closed();
-    }
-}
-
-#[test]
-fn tls_faults_are_blamed_on_the_network() {
-    for fault in [Fault::TlsCertificate, Fault::TlsHandshake, Fault::TlsBroken, Fault::ConnectTimeout] {
-        assert_eq!(fault.blame(), Blame::Network);
-    }
-}
-
-#[test]
-fn a_response_before_any_request_is_unsolicited() {
-    check(Greeting::Hasty, Fault::Unsolicited);
-}
-
-#[test]
-fn an_expired_certificate_is_not_accepted() {
-    check(Greeting::Tls(Certificate::Expired), Fault::TlsCertificate);
-}
-
-#[test]
-fn a_certificate_for_another_host_is_not_accepted() {
-    check(Greeting::Tls(Certificate::OtherHost), Fault::TlsCertificate);
-}
-
-#[test]
-fn a_self_signed_certificate_is_not_accepted() {
-    check(Greeting::Tls(Certificate::SelfSigned), Fault::TlsCertificate);
-}
-
-#[test]
-fn a_certificate_of_an_unknown_authority_is_not_accepted() {
-    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
-    let run = Drive::closed(&server.secure_url("/"), REQUESTS, 3).run();
-    assert_eq!(faults(&run), [(Fault::TlsCertificate, REQUESTS)]);
-    assert_eq!(server.all_closed().requests.len(), 0);
 }
 
 #[test]
@@ -90,44 +34,6 @@ fn insecure_accepts_every_certificate() {
 }
 
 #[test]
-fn a_stalled_handshake_is_a_connect_timeout() {
-    check(Greeting::Stall, Fault::ConnectTimeout);
-}
-
-#[test]
-fn a_plain_server_fails_the_handshake() {
-    check(Greeting::PlainResponse, Fault::TlsHandshake);
-}
-
-#[test]
-fn a_version_alert_fails_the_handshake() {
-    check(Greeting::VersionAlert, Fault::TlsHandshake);
-}
-
-#[test]
-fn a_server_that_picks_tls_1_0_fails_the_handshake() {
-    check(Greeting::AncientVersion, Fault::TlsHandshake);
-}
-
-#[test]
-fn the_end_within_the_handshake_fails_it() {
-    check(Greeting::Close, Fault::TlsHandshake);
-}
-
-#[test]
-fn a_reset_within_the_handshake_fails_it() {
-    check(Greeting::ResetInHandshake, Fault::TlsHandshake);
-}
-
-#[test]
-fn the_response_of_a_tls_port_to_a_plain_request_has_a_malformed_head() {
-    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), |_| Behaviour::Good);
-    let run = Drive::closed(&server.url("/"), REQUESTS, 3).run();
-    assert_eq!(faults(&run), [(Fault::MalformedHead, REQUESTS)]);
-    server.all_closed();
-}
-
-#[test]
 fn tls_1_2_and_1_3_both_work() {
     for greeting in [Greeting::OlderTls, Greeting::Tls(Certificate::Good)] {
         let server = Server::greeting(move |_| greeting, |_| Behaviour::Good);
@@ -136,40 +42,6 @@ fn tls_1_2_and_1_3_both_work() {
         assert!(all(&run).connections <= 3, "connections are kept");
         server.all_closed();
     }
-}
-
-/// Meets `behaviour` at the first request of the first connections.
-fn breaks(behaviour: &Behaviour, fault: Fault) {
-    for greeting in [Greeting::Tls(Certificate::Good), Greeting::OlderTls] {
-        let script = behaviour.clone();
-        let server = Server::greeting(
-            move |_| greeting,
-            move |request| {
-                if request.connection < BAD && request.place == 0 { script.clone() } else { Behaviour::Good }
-            },
-        );
-        verify(behaviour, Ends::In(fault), BAD, &closed(&server), &server);
-    }
-}
-
-#[test]
-fn bytes_that_are_no_tls_record_break_the_stream() {
-    breaks(&Behaviour::BreakTls, Fault::TlsBroken);
-}
-
-#[test]
-fn an_alert_in_the_middle_of_a_response_breaks_the_stream() {
-    breaks(&Behaviour::AlertInBody, Fault::TlsBroken);
-}
-
-#[test]
-fn a_body_that_ends_without_a_tls_closure_counts_as_truncated() {
-    breaks(&Behaviour::CutUntilClose, Fault::TlsBroken);
-}
-
-#[test]
-fn a_body_that_ends_before_its_length_is_short() {
-    breaks(&Behaviour::CutInBody, Fault::ShortBody);
 }
 
 #[test]
@@ -182,10 +54,41 @@ fn a_client_presents_its_certificate_on_request() {
     assert!(seen.clients.iter().all(|name| name.contains("test-client")));
 }
 
+/// Makes a run against servers that greet like this, with the question whether they offer HTTP/2.
+fn asked(greeting: Greeting) -> Vec<String> {
+    let server = Server::greeting(move |_| greeting, |_| Behaviour::Good);
+    let mut drive = closed(&server);
+    drive.http2 = Some(Http2Offer::TakenByK6);
+    let run = drive.run();
+    let connections = all(&run).connections;
+    assert_eq!(server.all_closed().connections, connections + 1, "one more, after the load");
+    run.validity.notes
+}
+
 #[test]
-fn without_the_requested_client_certificate_the_handshake_fails() {
-    let server = Server::greeting(|_| Greeting::Mutual, |_| Behaviour::Good);
-    let run = closed(&server).run();
-    assert_eq!(faults(&run), [(Fault::TlsHandshake, REQUESTS)], "{:?}", all(&run).faults);
-    assert_eq!(server.all_closed().requests.len(), 0);
+fn a_server_that_would_choose_http_2_is_noted_once() {
+    let notes = asked(Greeting::Http2First);
+    let about_http2: Vec<_> = notes.iter().filter(|note| note.ends_with("[http2]")).collect();
+    assert_eq!(about_http2, ["k6 would speak HTTP/2 here; this load used HTTP/1.1 [http2]"]);
+}
+
+#[test]
+fn a_server_that_speaks_http_1_1_only_is_not_noted() {
+    for greeting in [Greeting::Tls(Certificate::Good), Greeting::OlderTls, Greeting::Http1Only] {
+        let notes = asked(greeting);
+        assert!(!notes.iter().any(|note| note.ends_with("[http2]")), "{greeting:?}: {notes:?}");
+    }
+}
+
+#[test]
+fn a_server_that_is_gone_after_the_load_is_not_waited_for() {
+    // The connections after those of the load get no answer.
+    let greet = |number| if number < 3 { Greeting::Http2First } else { Greeting::Stall };
+    let server = Server::greeting(greet, |_| Behaviour::Good);
+    let mut drive = closed(&server);
+    drive.http2 = Some(Http2Offer::OnRequest);
+    let run = drive.run();
+    assert_eq!(count(&run, Outcome::Ok), REQUESTS);
+    assert!(!run.validity.notes.iter().any(|note| note.ends_with("[http2]")), "{:?}", run.validity.notes);
+    server.all_closed();
 }

@@ -4,7 +4,7 @@
 //! certain. Knows nothing of the engine.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -208,6 +208,10 @@ impl Shared {
                     return self.hold(link);
                 }
                 After::Close => return link.close(),
+                After::HalfClose => {
+                    link.close_half()?;
+                    return self.hold(link);
+                }
                 After::Cut => return Ok(()),
                 After::Reset => return link.reset(),
             }
@@ -285,6 +289,15 @@ impl Link {
             stream.flush()?;
         }
         Ok(())
+    }
+
+    /// Ends what is sent; the client can still send.
+    fn close_half(&mut self) -> io::Result<()> {
+        if let Self::Tls(stream) = self {
+            stream.conn.send_close_notify();
+            stream.flush()?;
+        }
+        self.tcp().shutdown(Shutdown::Write)
     }
 
     /// Ends the connection with a reset.

@@ -10,56 +10,10 @@ use socket2::{Domain, Socket, Type};
 
 use crate::behaviour::Behaviour;
 use crate::drive::{Drive, all, count, faults};
-use crate::identity::{Certificate, Greeting};
-use crate::responses::{Ends, REQUESTS, runs, verify};
 use crate::server::Server;
 
 /// Long enough for a good response on a busy machine.
 const LIMIT: Nanos = Nanos::from_millis(700);
-/// Number of slow connections.
-const SLOW: u64 = 3;
-
-fn check(behaviour: &Behaviour) {
-    let slow = |behaviour: Behaviour| {
-        move |request: &crate::server::Request| {
-            if request.connection < SLOW && request.place == 0 { behaviour.clone() } else { Behaviour::Good }
-        }
-    };
-    for drive in runs() {
-        let server = Server::start(slow(behaviour.clone()));
-        let drive = drive(&server.url("/")).with(|settings| settings.request_timeout = Some(LIMIT));
-        verify(behaviour, Ends::In(Fault::RequestTimeout), SLOW, &drive, &server);
-    }
-    let server = Server::greeting(|_| Greeting::Tls(Certificate::Good), slow(behaviour.clone()));
-    let drive = Drive::closed(&server.secure_url("/"), REQUESTS, 3).trusting();
-    let drive = drive.with(|settings| settings.request_timeout = Some(LIMIT));
-    verify(behaviour, Ends::In(Fault::RequestTimeout), SLOW, &drive, &server);
-}
-
-#[test]
-fn a_server_that_never_responds_is_a_timeout() {
-    check(&Behaviour::Silence);
-}
-
-#[test]
-fn a_server_that_stops_after_the_head_is_a_timeout() {
-    check(&Behaviour::SilenceAfterHead);
-}
-
-#[test]
-fn an_endless_slow_head_is_a_timeout() {
-    check(&Behaviour::DripHead);
-}
-
-#[test]
-fn an_endless_slow_body_is_a_timeout() {
-    check(&Behaviour::DripBody);
-}
-
-#[test]
-fn endless_slow_interim_responses_are_a_timeout() {
-    check(&Behaviour::DripInterim);
-}
 
 #[test]
 fn timeouts_are_blamed_on_the_server() {
@@ -111,8 +65,11 @@ fn a_resent_request_has_no_more_time_than_others() {
     server.all_closed();
 }
 
+/// A listener, the connections in its queue, and its address.
+pub type Full = (Socket, Vec<TcpStream>, SocketAddr);
+
 /// A listener that accepts nothing and whose accept queue is full, on this address or on a free port of it.
-pub fn full(address: SocketAddr) -> io::Result<(Socket, Vec<TcpStream>, SocketAddr)> {
+pub fn full(address: SocketAddr) -> io::Result<Full> {
     let listener = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     listener.bind(&address.into())?;
     listener.listen(0)?;

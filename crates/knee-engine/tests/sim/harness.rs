@@ -115,7 +115,7 @@ pub fn run_with(plan: &Plan, target: Target, signal: Option<StopSignal>) -> Outc
                 shares.borrow_mut()[index as usize].push(report);
                 Share::default()
             };
-            conduct(&assignment, timer.clone(), recorder.clone(), spawn, make, roll).await;
+            conduct(&assignment, timer.clone(), recorder.clone(), spawn, make, roll, None).await;
             left.set(left.get() - 1);
         });
     }

@@ -11,9 +11,9 @@ use rquickjs::{Coerced, Ctx, JsLifetime, Object, Result, Value};
 
 use super::define::{Define as _, array_of};
 use super::go_error;
+use knee_k6::http::compose::seconds_now;
 use knee_k6::http::cookie::{Attributes, Cookie, Jar};
 use knee_k6::http::go_url::GoUrl;
-use knee_k6::http::send::seconds_now;
 
 /// A cookie jar.
 #[derive(Trace, JsLifetime)]

@@ -21,11 +21,10 @@ use super::define::{Define as _, array_of};
 use super::params::Refused;
 use super::{argument, go_error, html};
 use knee_k6::html::{Selection, Target};
-use knee_k6::http::answer::Answer;
+use knee_k6::http::answer::{Answer, shown_name};
 use knee_k6::http::cookie;
 use knee_k6::http::error_code;
 use knee_k6::http::request::{Keep, canonical};
-use knee_k6::http::send::shown_name;
 
 mod json;
 
@@ -110,7 +109,7 @@ impl<'js> Response<'js> {
             return Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()));
         }
         let answer = self.answer().filter(|answer| answer.has_body());
-        answer.map(|answer| String::from_utf8_lossy(&answer.body)).ok_or_else(null)
+        answer.map(|answer| String::from_utf8_lossy(answer.body.bytes())).ok_or_else(null)
     }
 
     /// The body as a page.
@@ -124,10 +123,10 @@ impl<'js> Response<'js> {
         let Some(answer) = self.answer().filter(|answer| answer.has_body()) else { return Ok(null()) };
         match answer.keep {
             Keep::Nothing => Ok(null()),
-            Keep::Binary => Ok(buffer_of(ctx, answer.body.clone())?.into_value()),
-            Keep::Text => match std::str::from_utf8(&answer.body) {
+            Keep::Binary => Ok(buffer_of(ctx, answer.body.bytes().to_vec())?.into_value()),
+            Keep::Text => match std::str::from_utf8(answer.body.bytes()) {
                 Ok(text) => text.into_js(ctx),
-                Err(_) => String::from_utf8_lossy(&answer.body).into_js(ctx),
+                Err(_) => String::from_utf8_lossy(answer.body.bytes()).into_js(ctx),
             },
         }
     }
@@ -336,7 +335,7 @@ impl<'js> Response<'js> {
     /// The protocol.
     #[qjs(get, enumerable)]
     pub fn proto(&self) -> &'static str {
-        if self.status() > 0 { "HTTP/1.1" } else { "" }
+        self.answer().map_or("", Answer::protocol)
     }
 
     /// Address of the server.

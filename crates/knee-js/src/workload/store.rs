@@ -9,7 +9,8 @@ use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 use crate::vu::Vu;
-use knee_k6::http::send::{RequestSender, Targets};
+use knee_k6::http::send::RequestSender;
+use knee_k6::http::targets::Targets;
 
 /// A VU and what it has done so far.
 pub struct KeptVu {

@@ -171,8 +171,12 @@ fn load(session: &Session) -> Outcome {
         system_tags: SystemTags::default(),
         counts: scenarios.iter().map(|_| Arc::default()).collect(),
     });
-    let way =
-        HttpConfig { settings: Arc::new(Settings::default()), defaults: Defaults::default(), tls: None };
+    let way = HttpConfig {
+        settings: Arc::new(Settings::default()),
+        defaults: Defaults::default(),
+        tls: None,
+        http2: None,
+    };
     let listeners = Listeners { journal: None, events: Vec::new() };
     let run = run::run(head(scenarios), &load, &way, &control, listeners).unwrap();
     let total = total.meter();

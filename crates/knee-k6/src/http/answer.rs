@@ -5,11 +5,14 @@
 use std::rc::Rc;
 
 use knee_core::unit::Nanos;
+use knee_engine::http::decode::output::BodyBuffer;
 use knee_engine::http::peer::Peer;
+use knee_engine::http::response::Version;
 use knee_engine::recorder::Marks;
 
 use super::error_code;
-use super::request::{Keep, Request, Target};
+use super::hop::Hop;
+use super::request::{Keep, Request, Target, canonical};
 
 /// k6's timings of one request; all but `duration` are parts of it or come before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,8 +121,10 @@ pub struct Answer {
     pub reason: String,
     /// Its header lines.
     pub headers: Headers,
-    /// Its body, decoded.
-    pub body: Vec<u8>,
+    /// Its body, decoded; counts towards the memory budget of the run.
+    pub body: BodyBuffer,
+    /// Version of HTTP of the response.
+    pub version: Version,
     /// Whether the response ended within its body, which k6 shows as far as it came.
     pub is_cut: bool,
     /// Handling of the body.
@@ -135,6 +140,39 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// No response yet to the request of `hop`; its body is kept in `body`.
+    pub(super) fn new(request: &Rc<Request>, hop: &Hop, timings: Timings, body: BodyBuffer) -> Box<Self> {
+        Box::new(Self {
+            request: request.clone(),
+            target: hop.target.clone(),
+            status: 0,
+            reason: String::new(),
+            headers: Headers::default(),
+            body,
+            version: Version::default(),
+            is_cut: false,
+            keep: request.keep,
+            error: None,
+            timings,
+            peer: None,
+            detail: None,
+        })
+    }
+
+    /// Makes it a failure although a response came.
+    pub(super) fn fail(&mut self, words: String) {
+        self.status = 0;
+        self.headers.clear();
+        self.body.clear();
+        self.peer = None;
+        self.error = Some((words, 1000));
+    }
+
+    /// The protocol as scripts see it; empty without a response.
+    pub fn protocol(&self) -> &'static str {
+        if self.status > 0 { self.version.name() } else { "" }
+    }
+
     /// The URL that the response shows: that of the last request, as Go writes it, or as the script wrote it if the
     /// request failed.
     pub fn url(&self) -> &str {
@@ -151,6 +189,11 @@ impl Answer {
     pub fn error_code(&self) -> u16 {
         self.error.as_ref().map_or_else(|| error_code::of_status(self.status), |(_, code)| *code)
     }
+}
+
+/// A header name of a response as scripts see it.
+pub fn shown_name(name: &[u8]) -> String {
+    canonical(&String::from_utf8_lossy(name))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use knee_core::plan::EndpointId;
 use knee_core::unit::Nanos;
 use knee_engine::http::origin::Origin;
-use knee_engine::http::request::Prepared;
+use knee_engine::http::prepared::{PreparedRequest, RequestWriter};
 
 use super::auth::Credentials;
 use super::cookie::Jar;
@@ -31,8 +31,8 @@ pub struct Target {
     pub text: Rc<str>,
     /// The URL as tags show it: without credentials.
     pub shown: Rc<str>,
-    /// The bytes of a plain `GET`, which most requests of most scripts are.
-    pub plain_get: OnceCell<Rc<Prepared>>,
+    /// A plain `GET`, prepared, which most requests of most scripts are.
+    pub plain_get: OnceCell<Rc<PreparedRequest>>,
     /// Where a `GET` without a name of its own is counted.
     pub get_endpoint: Cell<Option<EndpointId>>,
 }
@@ -186,56 +186,40 @@ impl Request {
 /// A header line to be sent.
 pub type Line<'a> = (&'a str, &'a [u8]);
 
-/// The bytes of a request. `given` are the script's headers, `extra` computed ones (`Cookie`, `Authorization`,
+/// Prepares a request. `given` are the script's headers, `extra` computed ones (`Cookie`, `Authorization`,
 /// `Content-Encoding`), which give way to given ones.
-pub fn serialize(
+pub fn prepare(
     method: &str,
     url: &GoUrl,
     given: &[(String, Vec<u8>)],
     extra: &[Line<'_>],
     body: Option<&[u8]>,
     user_agent: &str,
-) -> Prepared {
-    let mut bytes = Vec::with_capacity(192 + body.map_or(0, <[u8]>::len));
+) -> PreparedRequest {
+    let room = 192 + body.map_or(0, <[u8]>::len);
+    let mut writer = RequestWriter::new(method, &url.request_uri(), room);
     let has = |name: &str| given.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
     let find = |name: &str| given.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    begin(&mut bytes, method, url);
-    let own_host = find("host").filter(|(_, value)| !value.is_empty());
-    let host = own_host.map_or_else(|| url.host_and_port().into_bytes(), |(_, value)| value.clone());
-    line(&mut bytes, "Host", &host);
+    match find("host").filter(|(_, value)| !value.is_empty()) {
+        Some((_, host)) => writer.field("Host", host),
+        None => writer.field("Host", url.host_and_port().as_bytes()),
+    }
     if !has("user-agent") && !user_agent.is_empty() {
-        line(&mut bytes, "User-Agent", user_agent.as_bytes());
+        writer.field("User-Agent", user_agent.as_bytes());
     }
     let length = body.map(<[u8]>::len).or(usually_has_body(method).then_some(0));
     if let Some(length) = length {
-        line(&mut bytes, "Content-Length", length.to_string().as_bytes());
+        writer.field("Content-Length", length.to_string().as_bytes());
     }
     for (name, value) in given {
         let framing = ["host", "content-length", "transfer-encoding"];
         if !framing.iter().any(|known| name.eq_ignore_ascii_case(known)) {
-            line(&mut bytes, &canonical(name), value);
+            writer.field(&canonical(name), value);
         }
     }
-    extra.iter().filter(|(name, _)| !has(name)).for_each(|(name, value)| line(&mut bytes, name, value));
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body.unwrap_or_default());
-    let is_idempotent = is_replayable(method) || has("idempotency-key") || has("x-idempotency-key");
-    Prepared { bytes, is_head: method == "HEAD", is_idempotent }
-}
-
-fn begin(bytes: &mut Vec<u8>, method: &str, url: &GoUrl) {
-    bytes.extend_from_slice(method.as_bytes());
-    bytes.push(b' ');
-    bytes.extend_from_slice(&url.request_uri());
-    bytes.extend_from_slice(b" HTTP/1.1\r\n");
-}
-
-fn line(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
-    bytes.extend_from_slice(name.as_bytes());
-    bytes.extend_from_slice(b": ");
-    // A line break would end the header and begin another one that the value's author chooses.
-    bytes.extend(value.iter().map(|byte| if matches!(byte, b'\r' | b'\n') { b' ' } else { *byte }));
-    bytes.extend_from_slice(b"\r\n");
+    extra.iter().filter(|(name, _)| !has(name)).for_each(|(name, value)| writer.field(name, value));
+    let is_repeatable = is_replayable(method) || has("idempotency-key") || has("x-idempotency-key");
+    writer.finish(body.unwrap_or_default(), is_repeatable)
 }
 
 fn usually_has_body(method: &str) -> bool {
@@ -271,8 +255,8 @@ mod tests {
         let given: Vec<_> =
             given.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
         let url = GoUrl::parse(url.as_bytes()).unwrap();
-        let prepared = serialize(method, &url, &given, &[], body.map(str::as_bytes), "t");
-        String::from_utf8(prepared.bytes).unwrap()
+        let request = prepare(method, &url, &given, &[], body.map(str::as_bytes), "t");
+        String::from_utf8(request.as_http1().to_vec()).unwrap()
     }
 
     #[test]
@@ -301,7 +285,7 @@ mod tests {
             let given: Vec<_> =
                 given.iter().map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec())).collect();
             let url = GoUrl::parse(b"http://h/").unwrap();
-            serialize(method, &url, &given, &[], None, "t").is_idempotent
+            prepare(method, &url, &given, &[], None, "t").is_repeatable()
         };
         for (method, again) in [
             ("GET", true),

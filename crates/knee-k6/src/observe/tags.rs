@@ -214,7 +214,7 @@ impl<'a> OfRequest<'a> {
             SystemTag::Name | SystemTag::Url => Some(self.name().unwrap_or(&answer.target.shown)),
             SystemTag::Method => Some(method),
             SystemTag::Status => Some(self.status.get_or_init(|| answer.status.to_string())),
-            SystemTag::Proto => (answer.status > 0).then_some("HTTP/1.1"),
+            SystemTag::Proto => Some(answer.protocol()).filter(|protocol| !protocol.is_empty()),
             SystemTag::ExpectedResponse => expected.map(|expected| if expected { "true" } else { "false" }),
             SystemTag::Error => answer.error.as_ref().map(|(words, _)| words.as_str()),
             SystemTag::ErrorCode => {

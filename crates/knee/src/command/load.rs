@@ -11,6 +11,7 @@ use knee_core::clock;
 use knee_core::outcome::Fault;
 use knee_core::record::{Ending, Head, Run};
 use knee_core::validity::Validity;
+use knee_core::validity::diagnostics::Http2Offer;
 use knee_driver::Loaded;
 use knee_engine::control::Control;
 use knee_engine::host;
@@ -179,7 +180,8 @@ pub(super) fn way(load: &Load) -> Result<HttpConfig, Problem> {
         accept_encoding: load.http.decode,
         ..Defaults::default()
     };
-    Ok(HttpConfig { settings: Arc::new(load.http.clone()), defaults, tls })
+    let http2 = Some(Http2Offer::OnRequest);
+    Ok(HttpConfig { settings: Arc::new(load.http.clone()), defaults, tls, http2 })
 }
 
 fn head(load: &Load) -> Head {

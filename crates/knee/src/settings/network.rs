@@ -3,7 +3,9 @@
 //! Warns about options without effect. Does not open connections.
 
 use knee_core::unit::Nanos;
+use knee_engine::host;
 use knee_engine::http::host_rules::{HostRules, NamePattern, Override, Policy, Select};
+use knee_engine::http::memory::MemoryBudget;
 use knee_engine::http::settings::{Settings, TlsSettings, TlsVersion};
 use knee_k6::options::HttpOptions;
 use serde_json::Value;
@@ -22,10 +24,19 @@ pub fn settings(options: &HttpOptions) -> Result<Settings, Problem> {
     Ok(Settings {
         connect_timeout: CONNECT_TIMEOUT,
         keep_alive: !options.no_connection_reuse,
+        memory: MemoryBudget::new(memory_of_bodies(host::memory_limit())),
         host_rules: host_rules(options)?,
         tls: tls(options)?,
         ..Settings::default()
     })
+}
+
+/// What the bodies of responses can take if this process can use `total` bytes of memory: a quarter. Scripts keep
+/// bodies, and thousands of VUs can keep large ones, so a fixed limit would end runs that the machine can make.
+fn memory_of_bodies(total: Option<u64>) -> u64 {
+    const LEAST: u64 = 256 << 20;
+    const UNKNOWN: u64 = 1 << 30;
+    total.map_or(UNKNOWN, |total| (total / 4).max(LEAST))
 }
 
 /// Options without full effect, one sentence each.

@@ -15,6 +15,8 @@ pub struct Surroundings {
     pub stderr_terminal: bool,
     /// Whether `NO_COLOR` is set to something.
     pub no_color: bool,
+    /// Whether `GODEBUG` keeps programs written in Go, such as k6, from using HTTP/2.
+    pub without_http2: bool,
     /// Finds the addresses of a name.
     pub resolve: target::Resolve,
 }
@@ -29,7 +31,32 @@ impl Surroundings {
             stdout_terminal: std::io::stdout().is_terminal(),
             stderr_terminal: std::io::stderr().is_terminal(),
             no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+            without_http2: std::env::var("GODEBUG").is_ok_and(|value| is_without_http2(&value)),
             resolve: target::resolve,
+        }
+    }
+}
+
+/// Whether a value of `GODEBUG` turns HTTP/2 off for clients. Of several settings the last one counts.
+fn is_without_http2(value: &str) -> bool {
+    let set = value.rsplit(',').find_map(|pair| pair.trim().strip_prefix("http2client="));
+    set == Some("0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn godebug_turns_http_2_off_as_for_k6() {
+        for (value, off) in [
+            ("http2client=0", true),
+            ("netdns=go, http2client=0", true),
+            ("http2client=0,http2client=1", false),
+            ("http2server=0", false),
+            ("", false),
+        ] {
+            assert_eq!(is_without_http2(value), off, "{value}");
         }
     }
 }

@@ -32,6 +32,7 @@ fn surroundings() -> Surroundings {
         stdout_terminal: true,
         stderr_terminal: true,
         no_color: false,
+        without_http2: false,
         resolve: resolve_name,
     }
 }

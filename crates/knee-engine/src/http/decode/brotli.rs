@@ -11,7 +11,7 @@ use brotli_decompressor::{
 };
 use knee_core::outcome::Fault;
 
-use super::limit::{DecodedLimit, OUT};
+use super::output::{OUT, Output};
 use crate::http::memory::{BODY_FREE, MemoryBudget, MemoryShare};
 
 /// Allocations of up to so many bytes are never refused, because the library relies on them. One decoder has
@@ -39,8 +39,8 @@ impl BrotliDecoder {
     }
 
     /// Decodes the next piece.
-    pub fn feed(&mut self, bytes: &[u8], limit: &mut DecodedLimit) -> Result<(), Fault> {
-        let mut out = [0; OUT];
+    pub fn feed(&mut self, bytes: &[u8], out: &mut impl Output) -> Result<(), Fault> {
+        let mut buffer = [0; OUT];
         let (mut left, mut offset) = (bytes.len(), 0);
         if self.ended {
             return if bytes.is_empty() { Ok(()) } else { Err(Fault::DecodeFailed) };
@@ -53,11 +53,11 @@ impl BrotliDecoder {
                 bytes,
                 &mut room,
                 &mut written,
-                &mut out,
+                &mut buffer,
                 &mut self.total,
                 &mut self.state,
             );
-            limit.count(written)?;
+            out.take(&buffer[..written])?;
             if self.memory.borrow().refused {
                 return Err(Fault::MemoryLimit);
             }
@@ -155,6 +155,7 @@ impl<T> Drop for CountedMemory<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::output::DecodedLimit;
     use super::*;
 
     fn encode(window_log: u32, body: &[u8]) -> Vec<u8> {

@@ -5,7 +5,7 @@
 use flate2::{Decompress, FlushDecompress, Status};
 use knee_core::outcome::Fault;
 
-use super::limit::{DecodedLimit, OUT};
+use super::output::{OUT, Output};
 
 /// Maximum length of a gzip header in bytes. Its extra field alone can have 64 KiB; names have no limit.
 const HEADER_MAX: u32 = 128 << 10;
@@ -45,14 +45,14 @@ impl Inflater {
     }
 
     /// Decodes the next piece.
-    pub fn feed(&mut self, mut bytes: &[u8], limit: &mut DecodedLimit) -> Result<(), Fault> {
+    pub fn feed(&mut self, mut bytes: &[u8], out: &mut impl Output) -> Result<(), Fault> {
         while !bytes.is_empty() {
             let Some(member) = &mut self.gzip else {
                 if self.ended {
                     // Bytes after the end of the stream do not match the response's encoding.
                     return Err(Fault::DecodeFailed);
                 }
-                (bytes, self.ended) = inflate(&mut self.inflate, bytes, limit, |_| {})?;
+                (bytes, self.ended) = inflate(&mut self.inflate, bytes, out, |_| {})?;
                 continue;
             };
             if member.part == Part::Between {
@@ -65,7 +65,7 @@ impl Inflater {
                 continue;
             }
             let ended;
-            (bytes, ended) = inflate(&mut self.inflate, bytes, limit, |out| member.note(out))?;
+            (bytes, ended) = inflate(&mut self.inflate, bytes, out, |decoded| member.note(decoded))?;
             if ended {
                 member.part = Part::Trailer(0, 0);
             }
@@ -84,24 +84,24 @@ impl Inflater {
 fn inflate<'a>(
     state: &mut Decompress,
     mut bytes: &'a [u8],
-    limit: &mut DecodedLimit,
+    out: &mut impl Output,
     mut note: impl FnMut(&[u8]),
 ) -> Result<(&'a [u8], bool), Fault> {
-    let mut out = [0; OUT];
+    let mut buffer = [0; OUT];
     loop {
         let (read, written) = (state.total_in(), state.total_out());
         let status =
-            state.decompress(bytes, &mut out, FlushDecompress::None).map_err(|_| Fault::DecodeFailed)?;
+            state.decompress(bytes, &mut buffer, FlushDecompress::None).map_err(|_| Fault::DecodeFailed)?;
         let read = (state.total_in() - read) as usize;
         let written = (state.total_out() - written) as usize;
-        limit.count(written)?;
-        note(&out[..written]);
+        out.take(&buffer[..written])?;
+        note(&buffer[..written]);
         bytes = &bytes[read..];
         if status == Status::StreamEnd {
             return Ok((bytes, true));
         }
         // A buffer that was not filled means that more input is needed.
-        if bytes.is_empty() && written < out.len() {
+        if bytes.is_empty() && written < buffer.len() {
             return Ok((bytes, false));
         }
         if read == 0 && written == 0 {
@@ -239,6 +239,7 @@ impl GzipMember {
 
 #[cfg(test)]
 mod tests {
+    use super::super::output::DecodedLimit;
     use super::*;
 
     /// What flate2 makes of a header with these parts, in front of an encoded `hello`.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use knee_core::outcome::Fault;
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
-use super::limit::{DecodedLimit, OUT};
+use super::output::{OUT, Output};
 use crate::http::memory::{BODY_FREE, MemoryBudget, MemoryShare};
 
 /// Largest window of a frame, as a power of two: 8 MiB, the maximum that RFC 9659 allows a server.
@@ -32,18 +32,18 @@ impl ZstdDecoder {
     }
 
     /// Decodes the next piece.
-    pub fn feed(&mut self, bytes: &[u8], limit: &mut DecodedLimit) -> Result<(), Fault> {
-        let mut out = [0; OUT];
+    pub fn feed(&mut self, bytes: &[u8], out: &mut impl Output) -> Result<(), Fault> {
+        let mut buffer = [0; OUT];
         let mut input = InBuffer::around(bytes);
         while input.pos() < bytes.len() {
             self.ended = loop {
-                let mut output = OutBuffer::around(&mut out[..]);
+                let mut output = OutBuffer::around(&mut buffer[..]);
                 let hint = self
                     .context
                     .decompress_stream(&mut output, &mut input)
                     .map_err(|_| Fault::DecodeFailed)?;
                 let written = output.pos();
-                limit.count(written)?;
+                out.take(&buffer[..written])?;
                 if !self.share.hold(self.context.sizeof() as u64) {
                     return Err(Fault::MemoryLimit);
                 }

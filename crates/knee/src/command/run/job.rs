@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use knee_core::validity::diagnostics::Http2Offer;
 use knee_engine::http::request::Defaults;
 use knee_engine::http::tls;
 use knee_engine::run::HttpConfig;
@@ -65,10 +66,10 @@ impl<'a> Job<'a> {
             asked,
             session,
             options,
+            way: way(&options.http, &terminal).map_err(refused)?,
             terminal,
             lines,
             http: http(&options.http),
-            way: way(&options.http).map_err(refused)?,
             guards,
             total: Total::new(&metrics.catalog(), asked.summary.mode == Mode::Full),
             tally: Arc::default(),
@@ -125,10 +126,11 @@ fn http(options: &HttpOptions) -> HttpDefaults {
 }
 
 /// How requests are sent. TLS is always prepared, because the script names its URLs only later.
-fn way(options: &HttpOptions) -> Result<HttpConfig, Problem> {
+fn way(options: &HttpOptions, surroundings: &Terminal) -> Result<HttpConfig, Problem> {
     let settings = network::settings(options)?;
     let config = tls::configure(&settings.tls).map_err(|error| Problem::new(error.to_string(), ""))?;
-    Ok(HttpConfig { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config) })
+    let http2 = (!surroundings.without_http2).then_some(Http2Offer::TakenByK6);
+    Ok(HttpConfig { settings: Arc::new(settings), defaults: Defaults::default(), tls: Some(config), http2 })
 }
 
 pub fn pairs<'a>(entries: impl IntoIterator<Item = (&'a String, &'a String)>) -> Vec<(String, String)> {

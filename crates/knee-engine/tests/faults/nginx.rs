@@ -1,0 +1,87 @@
+//! A server that others wrote: nginx, with HTTP/2 and without.
+//!
+//! Needs the program `nginx`: `--features nginx-tests`.
+
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use knee_core::outcome::Outcome;
+use knee_core::record::Run;
+use knee_core::validity::diagnostics::Http2Offer;
+
+use crate::drive::{Drive, REQUESTS, count, faults};
+use crate::identity;
+use crate::server::WATCHDOG;
+
+/// An nginx of its own, which ends with the test.
+struct Nginx {
+    program: Child,
+    folder: PathBuf,
+    address: SocketAddr,
+}
+
+impl Nginx {
+    /// Serves a text over TLS; `flags` follow the address in its configuration.
+    fn start(name: &str, flags: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("knee-nginx-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (certificate, key) = identity::server();
+        fs::write(folder.join("cert.pem"), certificate).unwrap();
+        fs::write(folder.join("key.pem"), key).unwrap();
+        let configuration = format!(
+            "daemon off; master_process off; pid nginx.pid; error_log stderr error; events {{}}\n\
+             http {{ access_log off; client_body_temp_path .; proxy_temp_path .; fastcgi_temp_path .;\n\
+             uwsgi_temp_path .; scgi_temp_path .;\n\
+             server {{ listen {address} ssl {flags}; ssl_certificate cert.pem; ssl_certificate_key key.pem;\n\
+             location / {{ return 200 fine; }} }} }}\n"
+        );
+        fs::write(folder.join("nginx.conf"), configuration).unwrap();
+        let program = Command::new("nginx").arg("-p").arg(&folder).args(["-c", "nginx.conf"]).spawn();
+        let nginx = Self { program: program.expect("nginx is installed"), folder, address };
+        let begun = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            assert!(begun.elapsed() < WATCHDOG, "nginx does not start");
+            thread::sleep(Duration::from_millis(10));
+        }
+        nginx
+    }
+
+    fn run(&self) -> Run {
+        let mut drive = Drive::closed(&format!("https://{}/", self.address), REQUESTS, 3).trusting();
+        drive.http2 = Some(Http2Offer::TakenByK6);
+        let run = drive.run();
+        assert_eq!(count(&run, Outcome::Ok), REQUESTS, "{:?}", faults(&run));
+        run
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn is_noted(run: &Run) -> bool {
+    run.validity.notes.iter().any(|note| note.ends_with("[http2]"))
+}
+
+#[test]
+#[cfg_attr(not(feature = "nginx-tests"), ignore = "needs nginx: --features nginx-tests")]
+fn nginx_with_http_2_is_noted() {
+    let run = Nginx::start("http2", "http2").run();
+    assert!(is_noted(&run), "{:?}", run.validity.notes);
+}
+
+#[test]
+#[cfg_attr(not(feature = "nginx-tests"), ignore = "needs nginx: --features nginx-tests")]
+fn nginx_without_http_2_is_not_noted() {
+    let run = Nginx::start("http1", "").run();
+    assert!(!is_noted(&run), "{:?}", run.validity.notes);
+}
