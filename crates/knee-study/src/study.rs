@@ -37,7 +37,7 @@ mod usable;
 
 mod trial;
 
-pub use bound::{Bound, Component};
+pub use bound::{Bound, Component, Limited};
 pub use calibration::Calibration;
 pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize};
 pub use conclusion::{
