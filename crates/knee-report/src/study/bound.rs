@@ -4,18 +4,11 @@
 
 use knee_core::unit::Nanos;
 use knee_study::metric::Metric;
-use knee_study::study::{Bound, Component, Conclusion};
+use knee_study::study::{Bound, Component, Conclusion, Limited};
 
 use super::block::{Block, Table};
 use super::value;
 use crate::number;
-
-/// From this share of the bound on, a service counts as CPU-bound. A judgement: the rest is CPU time that is charged
-/// to no process, such as interrupts.
-const FULL: f64 = 0.85;
-
-/// Below this share it counts as not CPU-bound. A judgement too.
-const IDLE: f64 = 0.6;
 
 /// The section; nothing if nothing was measured.
 pub(super) fn section(conclusion: &Conclusion) -> Vec<Block> {
@@ -62,11 +55,12 @@ fn sentence(bound: &Bound) -> String {
     };
     let by: Vec<String> = bound.by.iter().map(component).collect();
     let cpus = if bound.cpus == 1 { "1 CPU".to_owned() } else { format!("{} CPUs", bound.cpus) };
-    let word = match bound.reached {
-        _ if bound.kept_up => "keeps up with the load",
-        share if share >= FULL => "CPU-bound",
-        share if share >= IDLE => "mostly CPU-bound",
-        _ => "not CPU-bound: locks, disks, one busy thread, or too little load",
+    let word = match bound.limited() {
+        Limited::KeptUp => "keeps up with the load".to_owned(),
+        Limited::ByCpus => "CPU-bound".to_owned(),
+        Limited::MostlyByCpus => "mostly CPU-bound".to_owned(),
+        Limited::ByOneCpu(part) => format!("the {} fills one CPU: one busy process or thread", part.name()),
+        Limited::Otherwise => "not CPU-bound: locks, disks, or too little load".to_owned(),
     };
     let unseen = if bound.costs.contains_key(&Component::Generator) {
         ""

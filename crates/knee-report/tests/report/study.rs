@@ -169,7 +169,7 @@ fn a_study_that_measured_nothing_says_so() {
     let definition = Definition::read(STUDY, "study.toml", &|_| true).unwrap();
     let study = Study::new(definition, Options::default(), None).unwrap();
     let shown = text(&Document::of(&study.conclude(), &Provenance::default(), &[]), 100, Palette::None);
-    assert!(shown.contains("2 undecided, 1 not testable"), "{shown}");
+    assert!(shown.contains("2 open, 1 not testable here"), "{shown}");
     assert!(shown.contains("unfinished: 16 trials left"), "{shown}");
     assert!(plot::all(&study.conclude()).is_empty(), "there is nothing to draw");
 }
@@ -395,11 +395,50 @@ fn results_take_their_place_in_a_file_and_leave_the_rest_as_it_is() {
         "{once}"
     );
     assert!(once.ends_with(&format!("\n{END}\n\nBelow, `{BEGIN}` is named.\n")), "{once}");
-    assert!(!once.contains("\nold\n") && once.contains("\n### Claims\n"), "{once}");
+    assert!(!once.contains("\nold\n") && once.contains("\n### Published claims\n"), "{once}");
     assert_eq!(within(&once, &document()).unwrap(), once, "made again it is the same");
     for unclear in
         ["", BEGIN, END, "a\n", &format!("{END}\n{BEGIN}\n"), &format!("{BEGIN}\n{BEGIN}\n{END}\n")]
     {
         assert_eq!(within(unclear, &document()), None, "{unclear:?}");
     }
+}
+
+#[test]
+fn the_first_sentence_is_the_decisive_comparison_and_the_next_says_how_far_to_trust_it() {
+    let mut conclusion = conclusion();
+    let first = |conclusion: &Conclusion| {
+        let text = markdown(&Document::of(conclusion, &made(), &[]));
+        text.lines().filter(|line| !line.is_empty()).skip(2).take(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let lines = first(&conclusion);
+    assert!(lines[0].starts_with("**goodput, fine vs stock, list: +24."), "{lines:?}");
+    assert!(lines[0].contains("95 % CI") && lines[0].contains("7 blocks), faster"), "{lines:?}");
+    // Block 5 of stock was tried twice and is invalid both times.
+    assert_eq!(
+        lines[1],
+        "- ⚠ Data: 17 trials: 15 valid, 0 suspect, 2 invalid; most frequent warning: lag (2)."
+    );
+    for entry in &mut conclusion.trials {
+        if let TrialResult::Measured(measured) = &mut entry.result {
+            measured.validity = Validity::Valid;
+        }
+    }
+    conclusion.totals.valid = 17;
+    assert_eq!(first(&conclusion)[1], "- All 17 trials are valid.");
+}
+
+#[test]
+fn published_claims_and_goals_are_two_tables_and_a_changed_one_is_marked() {
+    let goals = STUDY.replace("[claims.C2]", "[claims.C2]\ngoal = true");
+    let definition = Definition::read(&goals, "study.toml", &|_| true).unwrap();
+    let changed = BTreeMap::from([("C1".to_owned(), Nanos::from_secs(1_795_000_000))]);
+    let study = Study::new(definition, Options::default(), None).unwrap().with_changed_claims(changed);
+    let text = markdown(&Document::of(&study.conclude(), &made(), &[]));
+    let (published, goals) = (text.find("## Published claims").unwrap(), text.find("## Goals").unwrap());
+    let at = |row: &str| text.find(row).unwrap_or_else(|| panic!("{row}: {text}"));
+    assert!(published < at("| C1 |") && at("| C1 |") < goals && goals < at("| C2 |"), "{text}");
+    assert!(text.contains("the lock was the problem (changed after the data of 2026-11-18)"), "{text}");
+    assert!(text.contains("2 published claims: 1 open, 1 not testable here."), "{text}");
+    assert!(text.contains("1 goal: 1 open."), "{text}");
 }

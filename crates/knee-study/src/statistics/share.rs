@@ -33,8 +33,11 @@ impl Counted {
     /// the rule of three (Hanley and Lippman-Hand, JAMA 249, 1983).
     pub fn interval(self, alpha: f64) -> ConfidenceInterval {
         let (failed, rest) = (self.failed as f64, self.of.saturating_sub(self.failed) as f64);
-        let low =
-            if self.failed == 0 { 0.0 } else { solve(|share| beta_reg(failed, rest + 1.0, share), alpha / 2.0) };
+        let low = if self.failed == 0 {
+            0.0
+        } else {
+            solve(|share| beta_reg(failed, rest + 1.0, share), alpha / 2.0)
+        };
         let high = if self.failed >= self.of {
             1.0
         } else {
@@ -85,7 +88,10 @@ mod tests {
             (1, 29, 0.0009, 0.1776),
         ] {
             let found = counted(failed, of).interval(0.05);
-            assert!((found.low - low).abs() < 6e-5 && (found.high - high).abs() < 6e-5, "{failed}/{of}: {found:?}");
+            assert!(
+                (found.low - low).abs() < 6e-5 && (found.high - high).abs() < 6e-5,
+                "{failed}/{of}: {found:?}"
+            );
         }
     }
 

@@ -82,6 +82,49 @@ pub struct Bound {
     pub kept_up: bool,
 }
 
+/// From this share of the bound on, a service counts as CPU-bound. A judgement: the rest is CPU time that is charged to no
+/// process, such as interrupts.
+const FULL: f64 = 0.85;
+
+/// Below this share it counts as not CPU-bound. A judgement too.
+const IDLE: f64 = 0.6;
+
+/// CPUs that a component uses if one of its threads is always busy and the others hardly. A judgement.
+const ONE: std::ops::RangeInclusive<f64> = 0.85..=1.1;
+
+/// What limits a variant, as far as CPU time shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limited {
+    /// Nothing: it answered the whole load.
+    KeptUp,
+    /// The CPUs.
+    ByCpus,
+    /// One CPU that a component fills alone, though it could use more: a single busy thread or process.
+    ByOneCpu(Component),
+    /// The CPUs for the most part.
+    MostlyByCpus,
+    /// Something else: locks, disks, or too little load.
+    Otherwise,
+}
+
+impl Bound {
+    /// What limits it.
+    pub fn limited(&self) -> Limited {
+        let one = self.costs.iter().find(|(component, cost)| {
+            let used = self.throughput * cost.as_nanos() as f64 / 1e9;
+            **component != Component::Generator && self.cpus > 1 && ONE.contains(&used)
+        });
+        match (self.reached, one) {
+            _ if self.kept_up => Limited::KeptUp,
+            (share, _) if share >= FULL => Limited::ByCpus,
+            (_, Some((component, _))) => Limited::ByOneCpu(*component),
+            (share, None) if share >= IDLE => Limited::MostlyByCpus,
+            _ => Limited::Otherwise,
+        }
+    }
+}
+
 /// The bound of every variant under every workload whose CPU time is known.
 pub(super) fn all(study: &Study, usable: &UsableTrials<'_>) -> Vec<Bound> {
     let mut bounds = Vec::new();
@@ -213,6 +256,30 @@ mod tests {
         assert!((limit(&loose).unwrap().rate - 12_500.0).abs() < 1e-6);
         let heavy = [demand(Component::Generator, 90.0, "0-1"), demand(Component::Service, 80.0, "1")];
         assert_eq!(limit(&heavy).unwrap().by, [Component::Generator, Component::Service]);
+    }
+
+    #[test]
+    fn a_service_that_fills_one_of_two_cpus_is_limited_by_that_one() {
+        let cell = Cell { variant: "stock".to_owned(), workload: "list".to_owned() };
+        let bound = |throughput: f64, micros: u64| Bound {
+            cell: cell.clone(),
+            n_blocks: 8,
+            costs: [
+                (Component::Generator, Nanos::from_micros(90)),
+                (Component::Service, Nanos::from_micros(micros)),
+            ]
+            .into(),
+            throughput,
+            limit: 2_220.0,
+            reached: throughput / 2_220.0,
+            cpus: 2,
+            by: vec![Component::Generator, Component::Service],
+            kept_up: false,
+        };
+        // 1,238/s * 807 us = 0.999 CPUs.
+        assert_eq!(bound(1_238.0, 807).limited(), Limited::ByOneCpu(Component::Service));
+        assert_eq!(bound(2_200.0, 807).limited(), Limited::ByCpus);
+        assert_eq!(bound(700.0, 807).limited(), Limited::Otherwise);
     }
 
     #[test]

@@ -122,7 +122,8 @@ fn per_block<const SIDES: usize>(
     let found = Estimand::new(metric, Contrast::PerBlock, of, values);
     found.map(|found| found.censored_by(censored(bounds))).ok_or_else(|| {
         let few = metric.quantile().and_then(|q| {
-            let fewest = (0..SIDES).map(|side| blocks.side(side).map(|trial| trial.requests).sum::<u64>()).min()?;
+            let fewest =
+                (0..SIDES).map(|side| blocks.side(side).map(|trial| trial.requests).sum::<u64>()).min()?;
             too_few(fewest, samples_needed(q).saturating_mul(blocks.blocks.len() as u64), measure)
         });
         few.unwrap_or(Missing::NoBlock)

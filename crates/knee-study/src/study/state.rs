@@ -131,7 +131,8 @@ impl Study {
             return None;
         }
         let needed = self.requests_needed(workload)?.div_ceil(self.blocks.max(1) as u64);
-        let pilot = self.entries.iter().filter(|entry| entry.trial.block == 0 && entry.trial.workload == workload);
+        let pilot =
+            self.entries.iter().filter(|entry| entry.trial.block == 0 && entry.trial.workload == workload);
         let fewest = pilot.filter_map(|entry| Some(entry.usable()?.requests)).min()?;
         let factor = MARGIN_OF_PILOT * needed as f64 / fewest.max(1) as f64;
         let declared = self.declared(workload);

@@ -93,7 +93,7 @@ fn the_table_of_the_exact_test_is_what_it_finds() {
                 println!("exact test, level {alpha}, {n_blocks} blocks: {found:.3}");
             }
             if n_blocks >= level.least_blocks() {
-                let known = power::mde(n_blocks, level);
+                let known = power::mde(n_blocks, level) * power::mean_deviation(n_blocks);
                 if (found / known - 1.0).abs() > if long { 0.02 } else { 0.06 } {
                     wrong.push(format!("{alpha}, {n_blocks}: {found}, not {known}"));
                 }

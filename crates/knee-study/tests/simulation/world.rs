@@ -235,7 +235,9 @@ impl Machine {
             let times = measured.times.take().unwrap();
             let merged = MergedTimes::of([&times]);
             for metric in [Metric::P50, Metric::P95, Metric::P99] {
-                measured.figures.extend(merged.quantile(metric.quantile().unwrap()).map(|figure| (metric, figure)));
+                measured
+                    .figures
+                    .extend(merged.quantile(metric.quantile().unwrap()).map(|figure| (metric, figure)));
             }
         }
         // Metrics that the truth does not touch.

@@ -5,10 +5,10 @@
 use rquickjs::{Ctx, IntoJs, Object, Result, Value};
 
 use knee_core::unit::Nanos;
+use knee_k6::http::answer::shown_name;
 use knee_k6::http::answer::{Answer, Timings};
 use knee_k6::http::cookie;
 use knee_k6::http::request::{Keep, canonical};
-use knee_k6::http::answer::shown_name;
 
 use crate::module::bytes::buffer_of;
 use crate::module::current::state;
