@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn strings_that_users_never_read_are_kept_apart() {
-        let text = r##"
+        let text = r#"
             #[expect(clippy::x, reason = "one lint is wrong here")]
             fn f() {
                 a.expect("the list cannot be empty");
@@ -501,7 +501,7 @@ mod tests {
                 sql("SELECT this FROM that one");
                 print(a.expect("a proof of it").g("this one is printed"));
             }
-        "##;
+        "#;
         let rust = of_rust(text);
         assert_eq!(texts(&rust.strings), ["this one is printed"]);
         assert_eq!(

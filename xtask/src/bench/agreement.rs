@@ -98,8 +98,12 @@ fn ask(tool: Tool, knee: &Knee, load: &Load, scratch: &Path) -> Result<Option<Sa
         Tool::Hey => of_hey(&ran.stdout),
         Tool::Oha => of_oha(&ran.stdout),
         Tool::K6 => of_k6(&std::fs::read_to_string(k6_summary(scratch))?),
-        Tool::Knee | Tool::KneeScreen | Tool::H2load => None,
-        Tool::KneeScript(_) | Tool::KneeSamples(_) | Tool::K6Script(_) => None,
+        Tool::Knee
+        | Tool::KneeScreen
+        | Tool::H2load
+        | Tool::KneeScript(_)
+        | Tool::KneeSamples(_)
+        | Tool::K6Script(_) => None,
     })
 }
 

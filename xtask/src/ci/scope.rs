@@ -21,6 +21,7 @@ pub struct Scope {
 
 /// What this machine has for tests.
 #[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a server or a right that a machine has or lacks")]
 struct Means {
     postgres: bool,
     redis: bool,

@@ -204,13 +204,11 @@ impl Channel {
         bytes: &mut [u8],
         mut deliver: impl FnMut(&[u8]) -> Result<(), Fault>,
     ) -> Result<SessionState, Failure> {
-        match &mut self.tls {
-            Some(session) => session.receive(bytes, &mut deliver),
-            None => {
-                deliver(bytes)?;
-                Ok(SessionState::Open)
-            }
+        if let Some(session) = &mut self.tls {
+            return session.receive(bytes, &mut deliver);
         }
+        deliver(bytes)?;
+        Ok(SessionState::Open)
     }
 }
 

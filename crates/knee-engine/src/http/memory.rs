@@ -74,6 +74,7 @@ impl MemoryShare {
     }
 
     /// An empty share of the same budget, with as many bytes free of the count.
+    #[must_use]
     pub fn another(&self) -> Self {
         Self::new(self.budget.clone(), self.free)
     }

@@ -123,7 +123,9 @@ mod tests {
             body in prop::collection::vec(any::<u8>(), 0..64),
         ) {
             let mut writer = RequestWriter::new(&method, target.as_bytes(), 0);
-            fields.iter().for_each(|(name, value)| writer.field(name, value.as_bytes()));
+            for (name, value) in &fields {
+                writer.field(name, value.as_bytes());
+            }
             let request = writer.finish(&body, true);
             prop_assert_eq!(request.method(), method.as_bytes());
             prop_assert_eq!(request.target(), target.as_bytes());

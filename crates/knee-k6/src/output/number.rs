@@ -8,11 +8,12 @@ use std::io::Write as _;
 const MILLIONTHS_MAX: f64 = 1e15;
 
 /// A number as Go writes it. What JSON cannot say is zero, which k6 cannot write at all.
+#[expect(clippy::float_cmp, reason = "only a number that reads back as the same double is written this way")]
 pub fn number(out: &mut Vec<u8>, value: f64) {
     let millionths = value * 1e6;
     // Times are whole nanoseconds in milliseconds, and most other samples are small whole numbers: all of them are
     // whole millionths, which are written several times faster than a double.
-    if millionths >= 0.0 && millionths < MILLIONTHS_MAX && !is_negative_zero(value) {
+    if (0.0..MILLIONTHS_MAX).contains(&millionths) && !is_negative_zero(value) {
         let whole = millionths.round();
         if whole / 1e6 == value && (value == 0.0 || value >= 1e-6) {
             decimal(out, whole as u64);

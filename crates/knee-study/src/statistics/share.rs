@@ -24,6 +24,7 @@ impl Counted {
     }
 
     /// Both counts added.
+    #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { failed: self.failed.saturating_add(other.failed), of: self.of.saturating_add(other.of) }
     }
@@ -100,8 +101,9 @@ mod tests {
         // 1 - 0.05^(1/27,000) = 0.01109 %.
         let high = counted(0, 27_000).interval(0.1).high;
         assert!((high - 1.1095e-4).abs() < 1e-7, "{high}");
-        assert_eq!(counted(0, 0).interval(0.1).high, 1.0, "no request says nothing");
-        assert_eq!(counted(5, 5).interval(0.1).high, 1.0);
+        for whole in [counted(0, 0), counted(5, 5)] {
+            assert!(whole.interval(0.1).high >= 1.0, "{whole:?}");
+        }
     }
 
     #[test]

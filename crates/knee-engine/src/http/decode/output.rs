@@ -55,6 +55,7 @@ impl BodyBuffer {
     }
 
     /// An empty body with the same limits.
+    #[must_use]
     pub fn another(&self) -> Self {
         Self { bytes: Vec::new(), limit: self.limit, share: self.share.another() }
     }

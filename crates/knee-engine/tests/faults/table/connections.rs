@@ -10,6 +10,7 @@ use crate::identity::Greeting::{self, Tls};
 const HANDSHAKE: Ends = In(Fault::TlsHandshake, Blame::Network);
 const CERTIFICATE: Ends = In(Fault::TlsCertificate, Blame::Network);
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "each table passes a reference to its row")]
 fn check(greeting: &Greeting, ends: Ends) {
     let good = if *greeting == Greeting::Reset { Greeting::Plain } else { Tls(Good) };
     check_greeting(*greeting, good, ends);
