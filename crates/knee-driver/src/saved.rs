@@ -176,7 +176,8 @@ impl Stored {
         }
         // An older version stored no sessions.
         let began = self.sessions.last().map_or(Nanos::ZERO, |session| session.started);
-        let known = |claim: &&Claim| then.iter().any(|before| before.id == claim.id && before.test == claim.test);
+        let known =
+            |claim: &&Claim| then.iter().any(|before| before.id == claim.id && before.test == claim.test);
         let changed = now.iter().filter(|claim| !known(claim)).map(|claim| (claim.id.clone(), began));
         self.changed_claims.extend(changed);
     }
@@ -278,7 +279,10 @@ kind = "ladder"
         let mut journal = saved.open(&study, &[session(100)]).unwrap();
         journal.add(&study.next().unwrap(), &TrialResult::Died { reason: "gone".to_owned() }).unwrap();
 
-        assert!(saved.read(&claim("1%", "hardly any")).unwrap().changed_claims.is_empty(), "words can change");
+        assert!(
+            saved.read(&claim("1%", "hardly any")).unwrap().changed_claims.is_empty(),
+            "words can change"
+        );
         let changed = claim("5%", "few errors");
         let stored = saved.read(&changed).unwrap();
         assert_eq!(stored.changed_claims, BTreeMap::from([("C".to_owned(), Nanos::from_secs(100))]));

@@ -160,7 +160,11 @@ impl Comparison {
         Self {
             verdict: first.map_or(Verdict::Undecided, |line| line.effect.verdict),
             by: first.map_or(Metric::Goodput, |line| line.effect.metric),
-            regressions: metrics.iter().filter(|line| line.regression).map(|line| line.effect.metric).collect(),
+            regressions: metrics
+                .iter()
+                .filter(|line| line.regression)
+                .map(|line| line.effect.metric)
+                .collect(),
             same_service: a == b,
             a,
             b,

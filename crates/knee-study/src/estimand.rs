@@ -119,7 +119,12 @@ pub struct Estimand {
 impl Estimand {
     /// One of these contributions, one per block, on the scale of the metric: differences of a change, or values of a
     /// level. `None` without one.
-    pub fn new(metric: Metric, contrast: Contrast, blocks: Vec<usize>, contributions: Vec<f64>) -> Option<Self> {
+    pub fn new(
+        metric: Metric,
+        contrast: Contrast,
+        blocks: Vec<usize>,
+        contributions: Vec<f64>,
+    ) -> Option<Self> {
         let paired = Paired::new(contributions)?;
         Some(Self { metric, contrast, censored: Censored::No, blocks, paired, counts: None })
     }

@@ -328,7 +328,11 @@ mod tests {
         assert_eq!(Metric::P50.scaled(f64::NAN), None);
         assert_eq!(Metric::Errors.scaled(0.0), Some(0.0));
         assert_eq!(Metric::Errors.scaled(1.5), None);
-        assert_eq!(Metric::Errors.scaled(0.25), Some(0.25), "a difference of shares is in points at any level");
+        assert_eq!(
+            Metric::Errors.scaled(0.25),
+            Some(0.25),
+            "a difference of shares is in points at any level"
+        );
         assert!(Metric::Errors.unscaled(-0.1) >= 0.0);
     }
 }

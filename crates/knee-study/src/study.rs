@@ -40,9 +40,7 @@ mod trial;
 pub use bound::{Bound, Component, Limited};
 pub use calibration::Calibration;
 pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize};
-pub use conclusion::{
-    Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary,
-};
+pub use conclusion::{Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
 pub use effect::{Effect, Reason};
 pub use estimate::Estimate;
 pub use growth::{GrowthClass, GrowthResult};

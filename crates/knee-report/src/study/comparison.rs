@@ -132,7 +132,8 @@ fn title(comparison: &Comparison) -> String {
 fn lead(comparison: &Comparison) -> String {
     let Some(line) = comparison.metrics.first().filter(|line| line.effect.n_blocks > 0) else {
         let why = comparison.metrics.first().and_then(|line| line.effect.missing);
-        let why = why.map_or_else(String::new, |why| format!(" ({})", words::missing_of(comparison.by, &why)));
+        let why =
+            why.map_or_else(String::new, |why| format!(" ({})", words::missing_of(comparison.by, &why)));
         return format!("Nothing was compared: no block has both sides{why}.");
     };
     let effect = &line.effect;
@@ -168,7 +169,10 @@ fn errors(comparison: &Comparison) -> Option<String> {
     let none = [&line.a, &line.b].iter().all(|row| row.as_ref().is_some_and(|row| row.spread.high <= 0.0));
     let most = line.effect.change.and_then(|change| change.high).filter(|_| none)?;
     let requests = number::count(comparison.study.totals.requests);
-    Some(format!("No errors in {requests} requests (a difference of at most {}).", value::unsigned(Metric::Errors, most)))
+    Some(format!(
+        "No errors in {requests} requests (a difference of at most {}).",
+        value::unsigned(Metric::Errors, most)
+    ))
 }
 
 /// What to do next, and how a gate comes out. "No regression" needs a verdict on every metric.
@@ -184,7 +188,9 @@ fn next(comparison: &Comparison) -> Vec<String> {
     let gate = match (comparison.regressions.is_empty(), open.is_empty()) {
         (true, true) => "No metric is worse by more than its margin.".to_owned(),
         (true, false) => format!("A regression is not ruled out: {}.", list(&open)),
-        (false, _) => format!("Worse by more than the margin: {} (exit code 121).", list(&comparison.regressions)),
+        (false, _) => {
+            format!("Worse by more than the margin: {} (exit code 121).", list(&comparison.regressions))
+        }
     };
     let needed = comparison.metrics.iter().filter_map(|line| line.effect.blocks_needed).max();
     let needed = needed.map(|blocks| format!("Next: `--blocks {blocks}` would decide."));

@@ -132,8 +132,11 @@ fn growing(conclusion: &Conclusion) -> Option<String> {
     };
     let variants: Vec<String> = conclusion.growth.iter().filter(alike).map(variant).collect();
     let (metric, workload) = (first.metric, &first.workload);
-    let figure =
-        if metric.unit() == Unit::PerSecond { format!("time per request (1 / {metric})") } else { metric.to_string() };
+    let figure = if metric.unit() == Unit::PerSecond {
+        format!("time per request (1 / {metric})")
+    } else {
+        metric.to_string()
+    };
     Some(format!(
         "Growth of {figure}, {workload}, from {} to {} (exponent): {}.",
         ends[0],
@@ -154,7 +157,8 @@ fn claims(conclusion: &Conclusion, goals: bool) -> Table {
     table.rows.extend(rows.map(|claim| {
         let mark = claim.changed_after.map_or_else(String::new, |began| {
             // An older version stored no times.
-            let of = if began.as_nanos() > 0 { format!(" of {}", measuring::date(began)) } else { String::new() };
+            let of =
+                if began.as_nanos() > 0 { format!(" of {}", measuring::date(began)) } else { String::new() };
             format!(" (changed after the data{of})")
         });
         let verdict = words::claim(claim.verdict).to_owned();
@@ -188,9 +192,7 @@ fn timeline(conclusion: &Conclusion, workload: &str) -> Table {
     let mut table = Table::new(["variant"]);
     table.columns.extend(metrics.iter().map(Metric::to_string));
     for variant in &conclusion.variants {
-        let figure = |metric: &Metric| {
-            find(&variant.name, *metric).map_or(UNKNOWN.to_owned(), value::row)
-        };
+        let figure = |metric: &Metric| find(&variant.name, *metric).map_or(UNKNOWN.to_owned(), value::row);
         let figures: Vec<String> = metrics.iter().map(figure).collect();
         if figures.iter().any(|figure| figure != "–") {
             table.rows.push([vec![variant.name.clone()], figures].concat());

@@ -42,7 +42,8 @@ fn described(conclusion: &Conclusion, effect: &Effect, level: f64) -> String {
 /// What stands below the verdict.
 pub(super) fn points(conclusion: &Conclusion) -> Vec<String> {
     let level = conclusion.confidence();
-    let decided = conclusion.headline.decided.iter().skip(1).filter_map(|index| conclusion.effects.get(*index));
+    let decided =
+        conclusion.headline.decided.iter().skip(1).filter_map(|index| conclusion.effects.get(*index));
     let mut points: Vec<String> =
         decided.take(2).map(|effect| format!("Next: {}.", words::sentence(effect, level))).collect();
     points.extend(others(conclusion));
@@ -105,11 +106,8 @@ pub(super) fn trust(conclusion: &Conclusion) -> String {
         };
     }
     let part = |number: usize, word: &str| format!("{} {word}", number::count(number as u64));
-    let mut parts = vec![
-        part(totals.valid, "valid"),
-        part(totals.suspect, "suspect"),
-        part(totals.invalid, "invalid"),
-    ];
+    let mut parts =
+        vec![part(totals.valid, "valid"), part(totals.suspect, "suspect"), part(totals.invalid, "invalid")];
     if totals.broken > 0 {
         parts.push(part(totals.broken, "without a service"));
     }

@@ -9,8 +9,8 @@ use knee_core::unit::Nanos;
 use knee_study::study::{Conclusion, Placement, TrialResult};
 
 use super::block::Block;
-use super::value;
 use super::provenance::{Provenance, Session};
+use super::value;
 use crate::number;
 
 /// How to read intervals and the minimum detectable effect.

@@ -15,7 +15,9 @@ pub fn notes(conclusion: &Conclusion) -> Vec<String> {
         notes.push(format!("unfinished: {left} left; the results can change"));
     }
     if conclusion.quick {
-        notes.push("quick study: few and short trials, so only large changes are likely to be found".to_owned());
+        notes.push(
+            "quick study: few and short trials, so only large changes are likely to be found".to_owned(),
+        );
     }
     if conclusion.blocks < conclusion.least_blocks {
         let (blocks, least) = (count(conclusion.blocks, "block"), conclusion.least_blocks);
@@ -60,7 +62,10 @@ fn tests(conclusion: &Conclusion) -> Vec<String> {
     let controls = conclusion.controls;
     if controls.comparisons > 0 {
         let sides = count(controls.comparisons, "comparison");
-        notes.push(format!("negative controls: different in {} of {sides} of equal sides", controls.different));
+        notes.push(format!(
+            "negative controls: different in {} of {sides} of equal sides",
+            controls.different
+        ));
     }
     notes
 }
@@ -78,4 +83,3 @@ fn floor(noise: &Calibration, conclusion: &Conclusion) -> String {
     let over = count(conclusion.blocks, "block");
     format!("noise floor of this machine over {over} ({}): {}", noise.of, floors.join(", "))
 }
-

@@ -84,7 +84,9 @@ pub(super) fn table(conclusion: &Conclusion, workload: &str) -> Table {
 }
 
 fn cell(effect: Option<&Effect>) -> String {
-    let Some(effect) = effect.filter(|effect| effect.change.is_some()) else { return value::UNKNOWN.to_owned() };
+    let Some(effect) = effect.filter(|effect| effect.change.is_some()) else {
+        return value::UNKNOWN.to_owned();
+    };
     let metric = effect.metric;
     let change = effect.change.map_or_else(String::new, |range| value::change(metric, range.estimate));
     let interval = value::interval(metric, effect.change.as_ref());

@@ -104,7 +104,8 @@ pub fn missing_of(metric: Metric, missing: &Missing) -> String {
         Missing::NoSuccess => "no request succeeded on one side".to_owned(),
         Missing::TooFew { requests, needed, measure } => {
             let (requests, needed) = (number::count(*requests), number::count(*needed));
-            let longer = measure.map_or_else(String::new, |measure| format!("; trials of {measure} would do"));
+            let longer =
+                measure.map_or_else(String::new, |measure| format!("; trials of {measure} would do"));
             format!("{metric} needs {needed} requests per variant, the fewest are {requests}{longer}")
         }
     }
@@ -159,14 +160,16 @@ pub fn why(claim: &ClaimResult, level: f64) -> String {
             let change = value::estimate(*metric, change, level, *n_blocks);
             let word = verdict(*metric, *effect);
             let claimed = claimed.as_ref().map_or_else(String::new, |claimed| size(*metric, claimed));
-            let needed = blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
+            let needed =
+                blocks_needed.map_or_else(String::new, |blocks| format!("; ~{blocks} blocks needed"));
             format!("{metric}, {}: {change}, {word}{claimed}{needed}", sides(from, to))
         }
         Basis::Level { cell, metric, level: found, at_least, n_blocks, below, above, testable } => {
             let bounds = [("below", below), ("above", above)].map(|(word, bound)| {
                 bound.map(|bound| format!("{word} {}", value::figure(*metric, bound))).unwrap_or_default()
             });
-            let bounds: Vec<&str> = bounds.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
+            let bounds: Vec<&str> =
+                bounds.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
             let why = testable.as_ref().map_or_else(String::new, |why| format!("; comparable: {why}"));
             let found = self::level(*metric, found, *at_least, *n_blocks);
             format!("{metric}, {}: {found}; claimed: {}{why}", of(cell), bounds.join(" and "))
@@ -176,7 +179,9 @@ pub fn why(claim: &ClaimResult, level: f64) -> String {
             let all = number::count(*all);
             let found = match above {
                 0 => format!("none of {all} requests above {limit} (at most {})", value::percent(*at_most)),
-                above => format!("{} of {all} requests above {limit}, or without success", number::count(*above)),
+                above => {
+                    format!("{} of {all} requests above {limit}, or without success", number::count(*above))
+                }
             };
             format!("{}: {found}", of(cell))
         }
@@ -192,7 +197,9 @@ fn absence(absence: &Absence) -> String {
         Absence::Lost { reason } => format!("the variant was lost: {reason}"),
         Absence::NotTakingPart => "the variant did not take part".to_owned(),
         Absence::NotRun => "no trial was run".to_owned(),
-        Absence::NoneUsable { trials, why } => format!("{}, none usable: {why}", value::count(*trials, "trial")),
+        Absence::NoneUsable { trials, why } => {
+            format!("{}, none usable: {why}", value::count(*trials, "trial"))
+        }
         Absence::AllSuspect { trials } => {
             format!("no valid trial: {} suspect", value::count(*trials, "trial"))
         }

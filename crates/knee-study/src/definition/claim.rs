@@ -89,7 +89,8 @@ fn misplaced(raw: &raw::Claim, finder: &mut Finder<'_>) {
         finder.note(within.span(), "`within` belongs to `change`", "");
     }
     let bound = raw.below.is_some() || raw.above.is_some();
-    if let Some(reason) = raw.testable.as_ref().filter(|reason| !bound || reason.get_ref().trim().is_empty()) {
+    if let Some(reason) = raw.testable.as_ref().filter(|reason| !bound || reason.get_ref().trim().is_empty())
+    {
         finder.note(
             reason.span(),
             "`testable` gives the reason why a published bound can be tested on this machine",
@@ -115,7 +116,9 @@ fn change(text: &Text, metric: Metric, finder: &mut Finder<'_>) -> Option<f64> {
         number.parse::<f64>().ok().filter(|number| number.is_finite())
     };
     let change = match metric.scale() {
-        Scale::Difference => number("points").map(|points| points / 100.0).filter(|change| change.abs() <= 1.0),
+        Scale::Difference => {
+            number("points").map(|points| points / 100.0).filter(|change| change.abs() <= 1.0)
+        }
         Scale::Ratio => number("x")
             .filter(|factor| *factor > 0.0)
             .map(|factor| factor - 1.0)

@@ -212,7 +212,11 @@ fn span(text: Option<Text>, otherwise_s: u64, finder: &mut Finder<'_>) -> Nanos 
 }
 
 /// A share above 0 and below 1.
-pub(super) fn share(key: &str, raw: &Spanned<knee_core::fixture::Setting>, finder: &mut Finder<'_>) -> Option<f64> {
+pub(super) fn share(
+    key: &str,
+    raw: &Spanned<knee_core::fixture::Setting>,
+    finder: &mut Finder<'_>,
+) -> Option<f64> {
     let share = metric::share(&written(raw.get_ref())).filter(|share| *share > 0.0 && *share < 1.0);
     if share.is_none() {
         let what = format!("`{key}` must be a share above 0 and below 100 %");

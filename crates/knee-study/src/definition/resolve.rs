@@ -93,7 +93,8 @@ fn switches(
         let service = service(raw.service, name.span(), known, finder);
         let text = raw.text.unwrap_or_default();
         let affects = raw.affects.map(|names| {
-            let here = names.iter().filter(|name| lookup("workload", name, workloads.iter().copied(), finder));
+            let here =
+                names.iter().filter(|name| lookup("workload", name, workloads.iter().copied(), finder));
             here.map(|name| name.get_ref().clone()).collect()
         });
         switches.insert(name.into_inner(), Switch { text, default, values, passed, service, affects });

@@ -54,7 +54,8 @@ fn a_lower_bound_on_one_side_leaves_the_interval_open_there() {
 /// Blocks of 1,000 requests per side without any error.
 fn clean(n_blocks: usize) -> Estimand {
     let counted = Counted { failed: 0, of: 1_000 * n_blocks as u64 };
-    let found = Estimand::new(Metric::Errors, Contrast::PerBlock, (0..n_blocks).collect(), vec![0.0; n_blocks]);
+    let found =
+        Estimand::new(Metric::Errors, Contrast::PerBlock, (0..n_blocks).collect(), vec![0.0; n_blocks]);
     found.unwrap().counted(Counts::Change { from: counted, to: counted })
 }
 
@@ -64,7 +65,10 @@ fn blocks_without_errors_bound_the_change_of_their_share_by_their_requests() {
     let ten = clean(10);
     // 1 - 0.025^(1/10,000) = 0.0369 %; one-sided 0.03 %, which is within the margin of 0.1 points.
     let interval = ten.interval(ALPHA);
-    assert!((interval.high - 3.688e-4).abs() < 1e-6 && (interval.low + 3.688e-4).abs() < 1e-6, "{interval:?}");
+    assert!(
+        (interval.high - 3.688e-4).abs() < 1e-6 && (interval.low + 3.688e-4).abs() < 1e-6,
+        "{interval:?}"
+    );
     assert_eq!(ten.verdict(1.0, 1.0, &margin), Verdict::Same);
     assert_eq!(clean(2).verdict(1.0, 1.0, &margin), Verdict::Undecided, "3 in 2,000 are above 0.1 points");
 }
@@ -88,7 +92,11 @@ fn the_minimum_detectable_effect_grows_with_the_number_of_tests() {
 fn blocks_needed_are_more_than_there_are_or_unknown() {
     let noisy = blocks(Metric::P50, 0.03, 0.10);
     assert!(noisy.blocks_needed(&RULE).is_some_and(|needed| needed > 10));
-    assert_eq!(blocks(Metric::P50, 0.04, 0.02).blocks_needed(&RULE), None, "these are enough, and it is close");
+    assert_eq!(
+        blocks(Metric::P50, 0.04, 0.02).blocks_needed(&RULE),
+        None,
+        "these are enough, and it is close"
+    );
 }
 
 #[test]

@@ -24,6 +24,7 @@ impl Counted {
     }
 
     /// Both counts added.
+    #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { failed: self.failed.saturating_add(other.failed), of: self.of.saturating_add(other.of) }
     }
@@ -33,8 +34,11 @@ impl Counted {
     /// the rule of three (Hanley and Lippman-Hand, JAMA 249, 1983).
     pub fn interval(self, alpha: f64) -> ConfidenceInterval {
         let (failed, rest) = (self.failed as f64, self.of.saturating_sub(self.failed) as f64);
-        let low =
-            if self.failed == 0 { 0.0 } else { solve(|share| beta_reg(failed, rest + 1.0, share), alpha / 2.0) };
+        let low = if self.failed == 0 {
+            0.0
+        } else {
+            solve(|share| beta_reg(failed, rest + 1.0, share), alpha / 2.0)
+        };
         let high = if self.failed >= self.of {
             1.0
         } else {
@@ -85,7 +89,10 @@ mod tests {
             (1, 29, 0.0009, 0.1776),
         ] {
             let found = counted(failed, of).interval(0.05);
-            assert!((found.low - low).abs() < 6e-5 && (found.high - high).abs() < 6e-5, "{failed}/{of}: {found:?}");
+            assert!(
+                (found.low - low).abs() < 6e-5 && (found.high - high).abs() < 6e-5,
+                "{failed}/{of}: {found:?}"
+            );
         }
     }
 
@@ -94,8 +101,8 @@ mod tests {
         // 1 - 0.05^(1/27,000) = 0.01109 %.
         let high = counted(0, 27_000).interval(0.1).high;
         assert!((high - 1.1095e-4).abs() < 1e-7, "{high}");
-        assert_eq!(counted(0, 0).interval(0.1).high, 1.0, "no request says nothing");
-        assert_eq!(counted(5, 5).interval(0.1).high, 1.0);
+        assert!(counted(0, 0).interval(0.1).high >= 1.0, "no request says nothing");
+        assert!(counted(5, 5).interval(0.1).high >= 1.0);
     }
 
     #[test]

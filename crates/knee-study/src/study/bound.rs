@@ -264,7 +264,11 @@ mod tests {
         let bound = |throughput: f64, micros: u64| Bound {
             cell: cell.clone(),
             n_blocks: 8,
-            costs: [(Component::Generator, Nanos::from_micros(90)), (Component::Service, Nanos::from_micros(micros))].into(),
+            costs: [
+                (Component::Generator, Nanos::from_micros(90)),
+                (Component::Service, Nanos::from_micros(micros)),
+            ]
+            .into(),
             throughput,
             limit: 2_220.0,
             reached: throughput / 2_220.0,

@@ -184,7 +184,9 @@ pub(super) fn all(study: &Study, effects: &[Effect]) -> Vec<ClaimResult> {
 fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &Claim) -> ClaimResult {
     let absent = claim.test.cells().into_iter().find_map(|cell| Some((cell, absence(study, cell)?)));
     let (verdict, basis) = match (&claim.test, absent) {
-        (Test::Untestable(reason), _) => (ClaimVerdict::Untestable, Basis::Untestable { reason: reason.clone() }),
+        (Test::Untestable(reason), _) => {
+            (ClaimVerdict::Untestable, Basis::Untestable { reason: reason.clone() })
+        }
         (Test::Bound { metric, testable: None, .. }, _) if !claim.goal && is_of_hardware(*metric) => {
             (ClaimVerdict::Untestable, Basis::OtherHardware { metric: *metric })
         }
@@ -198,7 +200,14 @@ fn judged(study: &Study, usable: &UsableTrials<'_>, effects: &[Effect], claim: &
         (Test::Comparison { .. } | Test::Change { .. }, None) => compared(effects, &claim.test),
     };
     let changed_after = study.changed_claims().get(&claim.id).copied();
-    ClaimResult { id: claim.id.clone(), text: claim.text.clone(), goal: claim.goal, verdict, basis, changed_after }
+    ClaimResult {
+        id: claim.id.clone(),
+        text: claim.text.clone(),
+        goal: claim.goal,
+        verdict,
+        basis,
+        changed_after,
+    }
 }
 
 /// Whether a figure depends on the machine: times, rates and sizes do; shares and counts per request hardly.
@@ -229,8 +238,7 @@ fn absence(study: &Study, cell: &Cell) -> Option<Absence> {
 /// A claim about a comparison.
 fn compared(effects: &[Effect], test: &Test) -> (ClaimVerdict, Basis) {
     let Some((from, to, metric)) = test.compared() else { return nothing(test, Missing::NoBlock) };
-    let found =
-        effects.iter().find(|effect| (&effect.from, &effect.to, effect.metric) == (from, to, metric));
+    let found = effects.iter().find(|effect| (&effect.from, &effect.to, effect.metric) == (from, to, metric));
     let Some((effect, change)) = found.and_then(|effect| Some((effect, effect.change?))) else {
         return nothing(test, found.and_then(|effect| effect.missing).unwrap_or(Missing::NoBlock));
     };
@@ -300,7 +308,9 @@ fn by_factor(effect: &Effect, expect: Expectation, factor: f64) -> ClaimVerdict 
     let rising = match expect {
         Expectation::More => true,
         Expectation::Less => false,
-        better => (effect.metric.direction() == crate::metric::Direction::More) == (better == Expectation::Faster),
+        better => {
+            (effect.metric.direction() == crate::metric::Direction::More) == (better == Expectation::Faster)
+        }
     };
     let (least, most) = if rising { (low, high) } else { (-high, -low) };
     match by_direction(effect, expect) {
@@ -379,7 +389,6 @@ fn counted(usable: &UsableTrials<'_>, cell: &Cell, limit: f64) -> (ClaimVerdict,
     // One-sided at 5 %, as the upper end of an interval at 10 %.
     let at_most = counted.interval(2.0 * ALPHA).high;
     let verdict = if counted.failed > 0 { ClaimVerdict::Refuted } else { ClaimVerdict::Confirmed };
-    let basis =
-        Basis::Counted { cell: cell.clone(), limit, above: counted.failed, of: counted.of, at_most };
+    let basis = Basis::Counted { cell: cell.clone(), limit, above: counted.failed, of: counted.of, at_most };
     (verdict, basis)
 }

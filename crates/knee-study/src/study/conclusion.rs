@@ -14,8 +14,8 @@ pub use super::usable::{LostBlock, Spread};
 use super::times::{MergedTimes, ResponseTimes};
 use super::usable::UsableTrials;
 use super::{
-    Bound, Calibration, ClaimResult, Effect, Entry, Figure, GrowthResult, Headline, Measured, Relation, Study,
-    TrialResult, bound, claim, effect, growth,
+    Bound, Calibration, ClaimResult, Effect, Entry, Figure, GrowthResult, Headline, Measured, Relation,
+    Study, TrialResult, bound, claim, effect, growth,
 };
 use crate::definition::{Cell, DesignKind, Published};
 use crate::metric::Metric;
@@ -174,7 +174,8 @@ impl Conclusion {
             let known = calibration.deviations.entry(effect.metric).or_default();
             *known = known.max(effect.deviation);
             calibration.blocks = calibration.blocks.max(effect.n_blocks);
-            let different = effect.verdict != Verdict::Same && effect.p_adjusted < ALPHA && effect.p_exact < ALPHA;
+            let different =
+                effect.verdict != Verdict::Same && effect.p_adjusted < ALPHA && effect.p_exact < ALPHA;
             if different && !calibration.suspicious.contains(&effect.metric) {
                 calibration.suspicious.push(effect.metric);
             }
@@ -190,9 +191,10 @@ pub(super) fn draw(study: &Study) -> Conclusion {
     let effects = effect::all(study);
     let claims = claim::all(study, &effects);
     let totals = totals(&study.entries);
-    let lengthened = definition.workloads.iter().filter_map(|workload| {
-        Some((workload.name.clone(), study.lengthened(&workload.name)?))
-    });
+    let lengthened = definition
+        .workloads
+        .iter()
+        .filter_map(|workload| Some((workload.name.clone(), study.lengthened(&workload.name)?)));
     let alpha = effect::alpha(study);
     Conclusion {
         title: definition.title.clone(),
@@ -273,14 +275,16 @@ fn timeline(study: &Study, usable: &UsableTrials<'_>) -> Vec<Row> {
 
 /// A metric of a cell, if any trial measured it, or all of them together did.
 fn row(usable: &UsableTrials<'_>, cell: &Cell, metric: Metric) -> Option<Row> {
-    let times: Vec<&ResponseTimes> =
-        metric.quantile().map_or_else(Vec::new, |_| usable.of_cell(cell).filter_map(|trial| trial.times.as_ref()).collect());
+    let times: Vec<&ResponseTimes> = metric
+        .quantile()
+        .map_or_else(Vec::new, |_| usable.of_cell(cell).filter_map(|trial| trial.times.as_ref()).collect());
     let whole = MergedTimes::of(times.clone());
     let quantile = |times: &MergedTimes| {
         let q = metric.quantile().filter(|q| times.requests() >= samples_needed(*q))?;
         times.quantile(q)
     };
-    let merged = quantile(&whole).filter(|_| usable.of_cell(cell).all(|trial: &Measured| trial.times.is_some()));
+    let merged =
+        quantile(&whole).filter(|_| usable.of_cell(cell).all(|trial: &Measured| trial.times.is_some()));
     let alone = |figure: Figure| Spread {
         n_blocks: times.len(),
         median: figure.value,

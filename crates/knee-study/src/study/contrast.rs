@@ -122,7 +122,8 @@ fn per_block<const SIDES: usize>(
     let found = Estimand::new(metric, Contrast::PerBlock, of, values);
     found.map(|found| found.censored_by(censored(bounds))).ok_or_else(|| {
         let few = metric.quantile().and_then(|q| {
-            let fewest = (0..SIDES).map(|side| blocks.side(side).map(|trial| trial.requests).sum::<u64>()).min()?;
+            let fewest =
+                (0..SIDES).map(|side| blocks.side(side).map(|trial| trial.requests).sum::<u64>()).min()?;
             too_few(fewest, samples_needed(q).saturating_mul(blocks.blocks.len() as u64), measure)
         });
         few.unwrap_or(Missing::NoBlock)
@@ -156,7 +157,7 @@ fn merged<const SIDES: usize>(
     let contribution = |block: usize| estimate + combine(std::array::from_fn(|side| influences[side][block]));
     let contributions = (0..blocks.blocks.len()).map(contribution).collect();
     let bounds: [bool; SIDES] = std::array::from_fn(|side| {
-        figures[side].is_some_and(|figure| figure.at_least) || whole[side].is_at_edge(q)
+        figures[side].is_some_and(|figure| figure.at_least) || whole[side].is_at_edge(&times[side], q)
     });
     let found = Estimand::new(metric, Contrast::Merged, blocks.blocks.clone(), contributions);
     found.map(|found| found.censored_by(censored(bounds))).ok_or(Missing::NoBlock)

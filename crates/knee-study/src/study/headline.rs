@@ -4,8 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lineup::Relation;
 use super::Effect;
+use super::lineup::Relation;
 
 /// The primary comparisons of a study, as indices of its effects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +20,8 @@ pub struct Headline {
 impl Headline {
     /// The primary comparisons of a study with these effects.
     pub(super) fn of(effects: &[Effect]) -> Self {
-        let primary = || effects.iter().enumerate().filter(|(_, effect)| effect.primary && effect.n_blocks > 0);
+        let primary =
+            || effects.iter().enumerate().filter(|(_, effect)| effect.primary && effect.n_blocks > 0);
         let mut decided: Vec<usize> =
             primary().filter(|(_, effect)| effect.verdict.is_difference()).map(|(index, _)| index).collect();
         decided.sort_by(|a, b| {

@@ -129,8 +129,7 @@ fn cannot_differ(definition: &Definition, variants: &[Variant], from: &Cell, to:
     if !here || from.workload != to.workload || built(one) != built(other) {
         return false;
     }
-    let mut differing =
-        one.switches.iter().filter(|(name, value)| other.switches.get(*name) != Some(*value));
+    let mut differing = one.switches.iter().filter(|(name, value)| other.switches.get(*name) != Some(*value));
     differing.all(|(name, _)| {
         let affects = definition.switches.get(name).and_then(|switch| switch.affects.as_ref());
         affects.is_some_and(|affects| !affects.contains(&to.workload))

@@ -101,7 +101,8 @@ fn response_times(ok: &Histogram, planned: u64) -> BTreeMap<Metric, Figure> {
 
 /// The responses within the window, and the errors among them.
 fn responses(window: &StepResult) -> Counted {
-    let count = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| window.books.count(*outcome)).sum::<u64>();
+    let count =
+        |outcomes: &[Outcome]| outcomes.iter().map(|outcome| window.books.count(*outcome)).sum::<u64>();
     let failed = count(&[Outcome::HttpError, Outcome::TransportError, Outcome::Timeout]);
     Counted { failed, of: failed + count(&[Outcome::Ok]) }
 }

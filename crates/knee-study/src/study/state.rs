@@ -127,11 +127,12 @@ impl Study {
     /// the time that its caller knows.
     pub(super) fn lengthened(&self, workload: &str) -> Option<Nanos> {
         let request = matches!(self.definition.workload(workload)?.load, Load::Request(_));
-        if self.options.quick || !request {
+        if self.options.quick || !request || self.blocks < 2 {
             return None;
         }
         let needed = self.requests_needed(workload)?.div_ceil(self.blocks.max(1) as u64);
-        let pilot = self.entries.iter().filter(|entry| entry.trial.block == 0 && entry.trial.workload == workload);
+        let pilot =
+            self.entries.iter().filter(|entry| entry.trial.block == 0 && entry.trial.workload == workload);
         let fewest = pilot.filter_map(|entry| Some(entry.usable()?.requests)).min()?;
         let factor = MARGIN_OF_PILOT * needed as f64 / fewest.max(1) as f64;
         let declared = self.declared(workload);

@@ -89,13 +89,21 @@ fn percentiles_of_single_trials_beside_merged_ones() {
     }
     for (name, world) in [
         ("1,000 requests per trial", World { requests: 1_000, ..CALM }),
-        ("the same, waves, runs 4 %, drift 2 %", World { requests: 1_000, phi: 0.9, run: 0.04, drift: 0.02, ..CALM }),
+        (
+            "the same, waves, runs 4 %, drift 2 %",
+            World { requests: 1_000, phi: 0.9, run: 0.04, drift: 0.02, ..CALM },
+        ),
         ("the same, Pareto", World { requests: 1_000, tail: Tail::Pareto, ..CALM }),
         ("a tenth of the runs stalls", World { requests: 1_000, stalls: 0.1, run: 0.02, ..CALM }),
     ] {
         for per_trial in [false, true] {
-            let found =
-                studies(&World { per_trial, ..world }, Truth::default(), &[Metric::P50, Metric::P95, Metric::P99], count, 500);
+            let found = studies(
+                &World { per_trial, ..world },
+                Truth::default(),
+                &[Metric::P50, Metric::P95, Metric::P99],
+                count,
+                500,
+            );
             print_row(&format!("{name}, {}", if per_trial { "single trials" } else { "merged" }), &found);
         }
     }
@@ -107,7 +115,10 @@ fn corners() -> Vec<(&'static str, World)> {
         ("calm, 10 blocks", CALM),
         ("slow waves, runs 4 %, drift 2 %", World { phi: 0.98, run: 0.04, drift: 0.02, ..CALM }),
         ("waves, drift 2 %, Pareto", World { phi: 0.9, drift: 0.02, tail: Tail::Pareto, ..CALM }),
-        ("waves, runs 4 %, Pareto, 20 blocks", World { phi: 0.9, run: 0.04, blocks: 20, tail: Tail::Pareto, ..CALM }),
+        (
+            "waves, runs 4 %, Pareto, 20 blocks",
+            World { phi: 0.9, run: 0.04, blocks: 20, tail: Tail::Pareto, ..CALM },
+        ),
         ("slow waves, 6 blocks", World { phi: 0.98, run: 0.0, blocks: 6, ..CALM }),
         ("waves, runs 4 %, 8 blocks", World { phi: 0.9, run: 0.04, blocks: 8, ..CALM }),
         ("waves, runs 4 %, 8 to 16 blocks", World { phi: 0.9, run: 0.04, blocks: 8, extend: true, ..CALM }),
@@ -117,7 +128,11 @@ fn corners() -> Vec<(&'static str, World)> {
 #[test]
 fn equal_services_are_rarely_called_different_and_intervals_hold_the_truth() {
     let rows = corners().into_iter().enumerate();
-    none(&rows.flat_map(|(seed, (name, world))| equal(name, &world, &TIMES, 60, seed as u64)).collect::<Vec<_>>());
+    none(
+        &rows
+            .flat_map(|(seed, (name, world))| equal(name, &world, &TIMES, 60, seed as u64))
+            .collect::<Vec<_>>(),
+    );
 }
 
 #[test]
@@ -139,7 +154,10 @@ fn merged_percentiles_hold_the_truth_where_runs_stall_and_single_trials_are_too_
     let mut wrong = Vec::new();
     for (seed, (name, world)) in [
         ("p99 of 1,000 requests per trial", World { requests: 1_000, ..CALM }),
-        ("the same, waves, runs 4 %, drift 2 %", World { requests: 1_000, phi: 0.9, run: 0.04, drift: 0.02, ..CALM }),
+        (
+            "the same, waves, runs 4 %, drift 2 %",
+            World { requests: 1_000, phi: 0.9, run: 0.04, drift: 0.02, ..CALM },
+        ),
         ("the same, Pareto", World { requests: 1_000, tail: Tail::Pareto, ..CALM }),
         ("a tenth of the runs stalls", World { requests: 1_000, stalls: 0.1, run: 0.02, ..CALM }),
         ("the same, 8 blocks", World { requests: 1_250, stalls: 0.1, run: 0.02, blocks: 8, ..CALM }),
@@ -189,7 +207,8 @@ fn a_planted_point_of_errors_is_found_and_is_not_the_same() {
 fn a_difference_beyond_the_margin_is_not_called_the_same() {
     let (count, long) = count(60);
     for (seed, (name, world)) in corners().into_iter().enumerate() {
-        let found = studies(&world, Truth { slower: 0.075, errors: 0.0 }, &TIMES[..3], count, 200 + seed as u64);
+        let found =
+            studies(&world, Truth { slower: 0.075, errors: 0.0 }, &TIMES[..3], count, 200 + seed as u64);
         for (metric, outcome) in &found.by {
             let same = found.share(outcome.same);
             assert!(same <= limit(0.01, count, long), "{name}: {metric} {same}");

@@ -4,6 +4,8 @@
 //! machine drifts, some runs stall, and some requests fail. Studies go through the same code as real ones: only the
 //! trials are arithmetic.
 
+#![allow(clippy::unwrap_used, reason = "a world that cannot be made fails its test")]
+
 use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;
@@ -235,7 +237,9 @@ impl Machine {
             let times = measured.times.take().unwrap();
             let merged = MergedTimes::of([&times]);
             for metric in [Metric::P50, Metric::P95, Metric::P99] {
-                measured.figures.extend(merged.quantile(metric.quantile().unwrap()).map(|figure| (metric, figure)));
+                measured
+                    .figures
+                    .extend(merged.quantile(metric.quantile().unwrap()).map(|figure| (metric, figure)));
             }
         }
         // Metrics that the truth does not touch.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;
 use knee_study::definition::{Definition, Variant};
+use knee_study::estimand::{Contrast, Missing};
 use knee_study::metric::Metric;
 use knee_study::statistics::share::Counted;
 use knee_study::statistics::verdict::Verdict;
-use knee_study::estimand::{Contrast, Missing};
 use knee_study::study::{
     Absence, Basis, Calibration, ClaimVerdict, Conclusion, Effect, GrowthClass, Options, Reason, Refusal,
     Relation, ResponseTimes, Study, TrialResult,
@@ -446,7 +446,10 @@ expect = "faster"
         result(&[(Metric::P50, planted(variant) * 1e6), (Metric::Goodput, 100.0)])
     });
     let [bound, change] = &conclusion.claims[..] else { panic!() };
-    assert!(matches!(bound.basis, Basis::Level { n_blocks: 1, level, .. } if level.low.is_none()), "{bound:?}");
+    assert!(
+        matches!(bound.basis, Basis::Level { n_blocks: 1, level, .. } if level.low.is_none()),
+        "{bound:?}"
+    );
     assert!(matches!(change.basis, Basis::Change { n_blocks: 1, change, .. } if change.low.is_none()));
     assert!(conclusion.claims.iter().all(|claim| claim.verdict == ClaimVerdict::Undecided));
     // 2 / 2^6 is below 0.05, and 2 / 2^5 is not.
@@ -463,7 +466,10 @@ fn a_claim_whose_trials_do_not_count_says_why_they_do_not() {
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Open);
     let absence = Absence::NoneUsable { trials: 2, why: "the generator was late".to_owned() };
-    assert!(matches!(&claim.basis, Basis::NoValidTrial { absence: found, .. } if *found == absence), "{claim:?}");
+    assert!(
+        matches!(&claim.basis, Basis::NoValidTrial { absence: found, .. } if *found == absence),
+        "{claim:?}"
+    );
 }
 
 #[test]
@@ -499,7 +505,8 @@ fn with_times(millis: &[f64], failed: u64) -> TrialResult {
     TrialResult::Measured(measured)
 }
 
-const PERCENTILES: &str = "[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p95\"]\nblocks = 8\n";
+const PERCENTILES: &str =
+    "[design]\nkind = \"pairs\"\npairs = [[\"stock\", \"fine\"]]\nmetrics = [\"p95\"]\nblocks = 8\n";
 
 #[test]
 fn a_slow_trial_with_few_requests_stays_in_the_percentile_of_its_variant() {
@@ -507,8 +514,9 @@ fn a_slow_trial_with_few_requests_stays_in_the_percentile_of_its_variant() {
         // Users who wait: where each response takes ten times as long, there are a tenth of the requests.
         let slow = variant.name == "fine" && trial.block % 2 == 0;
         let (requests, level) = if slow { (60, 100.0) } else { (600, 10.0) };
-        let times: Vec<f64> =
-            (0..requests).map(|request| level * (1.0 + 0.5 * f64::from(request) / f64::from(requests))).collect();
+        let times: Vec<f64> = (0..requests)
+            .map(|request| level * (1.0 + 0.5 * f64::from(request) / f64::from(requests)))
+            .collect();
         with_times(&times, 0)
     });
     let found = effect(&conclusion, "stock", "fine", Metric::P95);
@@ -548,7 +556,11 @@ fn a_lower_bound_decides_only_what_it_can() {
     // Half of the requests of `fine` fail: its p95 is above every success.
     let against = |stock: f64| {
         let conclusion = run(study(PERCENTILES), |_, variant, _| {
-            if variant.name == "fine" { with_times(&[20.0; 500], 500) } else { with_times(&[stock; 1_000], 0) }
+            if variant.name == "fine" {
+                with_times(&[20.0; 500], 500)
+            } else {
+                with_times(&[stock; 1_000], 0)
+            }
         });
         effect(&conclusion, "stock", "fine", Metric::P95).verdict
     };
@@ -593,7 +605,11 @@ fn a_claim_is_open_where_every_trial_of_a_variant_is_suspect() {
         }
         TrialResult::Measured(measured)
     });
-    assert_eq!(effect(&conclusion, "stock", "fine", Metric::P50).verdict, Verdict::Better, "the effect is shown");
+    assert_eq!(
+        effect(&conclusion, "stock", "fine", Metric::P50).verdict,
+        Verdict::Better,
+        "the effect is shown"
+    );
     let claim = &conclusion.claims[0];
     assert_eq!(claim.verdict, ClaimVerdict::Open);
     let Basis::NoValidTrial { cell, absence: Absence::AllSuspect { trials: 10 } } = &claim.basis else {
@@ -611,10 +627,16 @@ fn a_switch_that_does_not_affect_a_workload_is_a_negative_control_there() {
     let conclusion = run(study, |trial, variant, _| around(trial, planted(variant), 0.01));
     let of = |workload: &str| {
         let mut effects = conclusion.effects.iter();
-        effects.find(|e| e.to.variant == "fine" && e.to.workload == workload && e.metric == Metric::P50).unwrap()
+        effects
+            .find(|e| e.to.variant == "fine" && e.to.workload == workload && e.metric == Metric::P50)
+            .unwrap()
     };
     assert!(of("list").inert && !of("list").primary && !of("create").inert);
-    assert_eq!((conclusion.controls.comparisons, conclusion.controls.different), (1, 1), "its false verdict counts");
+    assert_eq!(
+        (conclusion.controls.comparisons, conclusion.controls.different),
+        (1, 1),
+        "its false verdict counts"
+    );
 }
 
 #[test]
@@ -635,8 +657,12 @@ fn the_headline_is_the_step_that_changed_most_and_not_the_last_variant() {
     let conclusion = run(study(&text), |trial, variant, _| around(trial, planted(variant) / 4.0 * 2.0, 0.01));
     let first = &conclusion.effects[conclusion.headline.decided[0]];
     assert_eq!((first.from.variant.as_str(), first.to.variant.as_str()), ("stock", "fine"));
-    let others: Vec<&str> =
-        conclusion.headline.others.iter().map(|index| conclusion.effects[*index].to.variant.as_str()).collect();
+    let others: Vec<&str> = conclusion
+        .headline
+        .others
+        .iter()
+        .map(|index| conclusion.effects[*index].to.variant.as_str())
+        .collect();
     assert_eq!(others, ["cached", "cached"], "one per workload");
 }
 

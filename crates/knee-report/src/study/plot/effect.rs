@@ -147,7 +147,13 @@ fn panel(
         interval(&mut chart, &axis, effect, layout.position(*row))?;
         let change = effect.change.map_or_else(String::new, |range| value::change(metric, range.estimate));
         layout.word(area, position, *row, (0, &change.replace(" points", " pt")), colour(effect.verdict))?;
-        layout.word(area, position, *row, (VERDICT, words::verdict(metric, effect.verdict)), colour(effect.verdict))?;
+        layout.word(
+            area,
+            position,
+            *row,
+            (VERDICT, words::verdict(metric, effect.verdict)),
+            colour(effect.verdict),
+        )?;
     }
     Ok(())
 }

@@ -142,11 +142,17 @@ fn a_documents_first_line_is_the_verdict_and_names_that_steer_markdown_do_not() 
 fn nothing_is_ruled_out_where_nothing_is_decided() {
     let noisy = study(vec![Metric::Goodput, Metric::P50], Some(0.05), None);
     let comparison = compared(noisy, |trial| {
-        measured(trial, 1.0 + 0.4 * ((trial.number * 7 % 5) as f64) * f64::from(u8::from(trial.block % 2 == 0)))
+        measured(
+            trial,
+            1.0 + 0.4 * ((trial.number * 7 % 5) as f64) * f64::from(u8::from(trial.block % 2 == 0)),
+        )
     });
     assert_eq!(comparison.verdict, Verdict::Undecided);
     let text = markdown(&shown::comparison(&comparison));
-    assert!(text.contains("Not decided") && text.contains("beyond the margin of 5.0 % is not ruled out"), "{text}");
+    assert!(
+        text.contains("Not decided") && text.contains("beyond the margin of 5.0 % is not ruled out"),
+        "{text}"
+    );
     assert!(text.contains("A regression is not ruled out: goodput, p50."), "{text}");
     assert!(!text.contains("No metric is worse"), "{text}");
 }
