@@ -157,7 +157,7 @@ fn merged<const SIDES: usize>(
     let contribution = |block: usize| estimate + combine(std::array::from_fn(|side| influences[side][block]));
     let contributions = (0..blocks.blocks.len()).map(contribution).collect();
     let bounds: [bool; SIDES] = std::array::from_fn(|side| {
-        figures[side].is_some_and(|figure| figure.at_least) || whole[side].is_at_edge(q)
+        figures[side].is_some_and(|figure| figure.at_least) || whole[side].is_at_edge(&times[side], q)
     });
     let found = Estimand::new(metric, Contrast::Merged, blocks.blocks.clone(), contributions);
     found.map(|found| found.censored_by(censored(bounds))).ok_or(Missing::NoBlock)

@@ -127,7 +127,7 @@ impl Study {
     /// the time that its caller knows.
     pub(super) fn lengthened(&self, workload: &str) -> Option<Nanos> {
         let request = matches!(self.definition.workload(workload)?.load, Load::Request(_));
-        if self.options.quick || !request {
+        if self.options.quick || !request || self.blocks < 2 {
             return None;
         }
         let needed = self.requests_needed(workload)?.div_ceil(self.blocks.max(1) as u64);

@@ -155,12 +155,16 @@ impl MergedTimes {
         self.unsuccessful
     }
 
-    /// Whether chance decides if quantile `q` is that of a successful request: its rank is within three standard
-    /// deviations of a binomial share from where the unsuccessful ones begin. It is then among the very slowest successes,
-    /// and no more than a lower bound.
-    pub fn is_at_edge(&self, q: f64) -> bool {
+    /// Whether chance decides if quantile `q` of the merged `trials` is that of a successful request: its rank is within
+    /// three standard errors from where the unsuccessful ones begin. It is then among the very slowest successes, and no
+    /// more than a lower bound. The error is that between trials, and at least that of a binomial share.
+    pub fn is_at_edge(&self, trials: &[&ResponseTimes], q: f64) -> bool {
         let all = self.requests() as f64;
-        self.unsuccessful > 0 && q * all + 3.0 * (all * q * (1.0 - q)).sqrt() > self.ok as f64
+        let share = |trial: &&ResponseTimes| trial.unsuccessful as f64 / trial.requests().max(1) as f64;
+        let shares: Vec<f64> = trials.iter().map(share).collect();
+        let between = location::deviation(&shares) / (trials.len().max(1) as f64).sqrt();
+        let error = between.max((q * (1.0 - q) / all).sqrt());
+        self.unsuccessful > 0 && (q + 3.0 * error) * all > self.ok as f64
     }
 
     /// The quantile `q` (above 0, below 1) in nanoseconds, on a line within its bucket. Among unsuccessful requests it is
@@ -244,7 +248,8 @@ mod tests {
     #[test]
     fn a_failure_ranks_slower_than_every_success_however_fast_it_was() {
         // 900 successes of 1 to 900 ms, and 100 failures: the 950th of 1,000 is one of those.
-        let merged = MergedTimes::of(&[ResponseTimes::of_values(&millis(1..=900), 100)]);
+        let trial = ResponseTimes::of_values(&millis(1..=900), 100);
+        let merged = MergedTimes::of([&trial]);
         let p50 = merged.quantile(0.5).unwrap();
         assert!((p50.value / 500e6 - 1.0).abs() < 0.003 && !p50.at_least, "{p50:?}");
         let p95 = merged.quantile(0.95).unwrap();
@@ -253,7 +258,8 @@ mod tests {
         assert!((alone.value / 855e6 - 1.0).abs() < 0.003 && !alone.at_least, "{alone:?}");
         assert_eq!(MergedTimes::of(&[ResponseTimes::of_values(&[], 7)]).quantile(0.5), None);
         // 3 * sqrt(1,000 * 0.09) = 28 ranks.
-        assert!(merged.is_at_edge(0.9) && merged.is_at_edge(0.89) && !merged.is_at_edge(0.85));
+        let edge = |q: f64| merged.is_at_edge(&[&trial], q);
+        assert!(edge(0.9) && edge(0.89) && !edge(0.85));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! machine drifts, some runs stall, and some requests fail. Studies go through the same code as real ones: only the
 //! trials are arithmetic.
 
+#![allow(clippy::unwrap_used, reason = "a world that cannot be made fails its test")]
+
 use std::collections::BTreeMap;
 
 use knee_core::validity::Validity;

@@ -267,7 +267,7 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
     // Texts, claims and published figures can follow later.
     let file = folder.join("study.toml");
     let text = fs::read_to_string(&file).unwrap().replace("that are the same", "with colours");
-    let claim = "\n[claims.late]\ntext = \"red is quick\"\nvariant = \"red\"\nworkload = \"page\"\nmetric = \"p50\"\nbelow = \"9s\"\n";
+    let claim = "\n[claims.late]\ntext = \"red is quick\"\nvariant = \"red\"\nworkload = \"page\"\nmetric = \"p50\"\nbelow = \"9s\"\ngoal = true\n";
     fs::write(&file, text + claim).unwrap();
     let readme = folder.join("README.md");
     let marked =
@@ -288,7 +288,8 @@ fn a_document_is_made_again_from_the_kept_trials_without_starting_anything() {
         document.ends_with("\n<!-- results: end -->\n\nBelow.\n") && !document.contains("\nold\n"),
         "{document}"
     );
-    assert!(document.contains("red is quick") && document.contains("a verdict needs 2"), "{document}");
+    assert!(document.contains("a verdict needs 2"), "{document}");
+    assert!(document.contains("red is quick (changed after the data of 20"), "{document}");
     assert!(document.contains(" --blocks 1 ") && !document.contains("--report-only"), "{document}");
     assert!(
         document.contains("](plots/timeline-page.svg)") && plots.join("timeline-page.svg").is_file(),
