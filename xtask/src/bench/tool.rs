@@ -73,8 +73,7 @@ impl Script {
     }
 }
 
-const GET: &str =
-    "import http from 'k6/http';\nexport default function () { http.get(__ENV.TARGET); }\n";
+const GET: &str = "import http from 'k6/http';\nexport default function () { http.get(__ENV.TARGET); }\n";
 
 const CHECK: &str = "import http from 'k6/http';\nimport { check } from 'k6';\n\
     export default function () {\n  const answer = http.get(__ENV.TARGET);\n  \

@@ -109,7 +109,8 @@ fn compile<'js>(ctx: &Ctx<'js>, program: &Program, name: &str) -> Result<(Compil
     }
     let source = &*source(ctx, program, name)?;
     let mut is_commonjs = false;
-    let uses = if is_json(name) { Uses::default() } else { Uses::of(source, typescript::is_typescript(name)) };
+    let uses =
+        if is_json(name) { Uses::default() } else { Uses::of(source, typescript::is_typescript(name)) };
     give(ctx, uses.needs)?;
     let (code, module) = if is_json(name) {
         Bytecode::compile(ctx, name, &json_module(ctx, name, source)?)?

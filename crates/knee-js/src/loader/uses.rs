@@ -186,7 +186,10 @@ mod tests {
     fn typescript_is_read_as_such() {
         let source = "import http, { type Response } from 'k6/http';\nexport default (): Map<string, Date> | null => null;";
         let uses = Uses::of(source, true);
-        assert_eq!(uses.imports.of("k6/http"), Names::Some(["default", "Response"].map(str::to_owned).into()));
+        assert_eq!(
+            uses.imports.of("k6/http"),
+            Names::Some(["default", "Response"].map(str::to_owned).into())
+        );
         assert!(!uses.needs.has(Needs::REGEXP), "{uses:?}");
     }
 
@@ -202,9 +205,11 @@ mod tests {
         assert_eq!(names(source, "k6/http").unwrap(), ["default", "get"]);
         assert_eq!(names(source, "k6").unwrap(), ["check", "sleep"]);
         assert!(names(source, "k6/data").unwrap().is_empty());
-        for whole in
-            ["import * as http from 'k6/http';", "export * from 'k6/http';", "export const x = import('k6/http');"]
-        {
+        for whole in [
+            "import * as http from 'k6/http';",
+            "export * from 'k6/http';",
+            "export const x = import('k6/http');",
+        ] {
             assert_eq!(names(whole, "k6/http"), None, "{whole}");
         }
     }

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use knee_core::clock;
 use rquickjs::class::Class;
 use rquickjs::function::{Constructor, Opt, Rest};
-use rquickjs::{Array, Coerced, Ctx, Error, Exception, Function, IntoJs as _, Object, Persistent, Promise, Result, Value};
+use rquickjs::{
+    Array, Coerced, Ctx, Error, Exception, Function, IntoJs as _, Object, Persistent, Promise, Result, Value,
+};
 
 use super::batch::batch;
 use super::bytes::bytes_of;

@@ -6,7 +6,9 @@
 use std::cell::Cell;
 use std::ptr;
 
-use rquickjs::class::{Class, ClassKind, JsCell, JsClass, PropertyDescriptor, PropertyName, Readable, Trace, Tracer};
+use rquickjs::class::{
+    Class, ClassKind, JsCell, JsClass, PropertyDescriptor, PropertyName, Readable, Trace, Tracer,
+};
 use rquickjs::function::Constructor;
 use rquickjs::object::Property;
 use rquickjs::{Atom, Ctx, JsLifetime, Object, Result, Value};

@@ -19,7 +19,11 @@ use knee_k6::http::go_url::GoUrl;
 
 /// Gives responses their methods; those that make requests are here.
 pub fn install(ctx: &Ctx<'_>) -> Result<()> {
-    response::install(ctx, |ctx| Function::new(ctx.clone(), click_link), |ctx| Function::new(ctx.clone(), submit_form))
+    response::install(
+        ctx,
+        |ctx| Function::new(ctx.clone(), click_link),
+        |ctx| Function::new(ctx.clone(), submit_form),
+    )
 }
 
 fn submit_form<'js>(

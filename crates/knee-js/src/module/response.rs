@@ -9,7 +9,9 @@ use std::cell::Cell;
 use std::ptr;
 
 use knee_engine::http::peer::Peer;
-use rquickjs::class::{Class, ClassKind, JsCell, JsClass, PropertyDescriptor, PropertyName, Readable, Trace, Tracer};
+use rquickjs::class::{
+    Class, ClassKind, JsCell, JsClass, PropertyDescriptor, PropertyName, Readable, Trace, Tracer,
+};
 use rquickjs::function::{Constructor, Opt, This};
 use rquickjs::object::Property;
 use rquickjs::{Atom, Coerced, Ctx, Exception, Function, IntoJs, JsLifetime, Object, Result, Value};
@@ -296,11 +298,7 @@ impl Response {
 }
 
 /// The kept value of a field; `None` if there is none.
-fn kept<'js>(
-    ctx: &Ctx<'js>,
-    object: &Class<'js, Response>,
-    field: Field,
-) -> Result<Option<Value<'js>>> {
+fn kept<'js>(ctx: &Ctx<'js>, object: &Class<'js, Response>, field: Field) -> Result<Option<Value<'js>>> {
     let (hidden, name) = Names::with(ctx, |names| Ok((names.hidden(), names.atom(field))))?;
     let holder: Object<'js> = object.get(hidden)?;
     if holder.contains_key(name.clone())? { holder.get(name).map(Some) } else { Ok(None) }
@@ -355,11 +353,7 @@ fn html<'js>(
 }
 
 /// `response.json()`: the body as JSON, or what a path leads to in it.
-fn json<'js>(
-    ctx: Ctx<'js>,
-    this: This<Class<'js, Response>>,
-    path: Opt<Value<'js>>,
-) -> Result<Value<'js>> {
+fn json<'js>(ctx: Ctx<'js>, this: This<Class<'js, Response>>, path: Opt<Value<'js>>) -> Result<Value<'js>> {
     let path = path.0.map(|path| path.get::<Coerced<String>>()).transpose()?;
     let response = this.borrow();
     if let Some(path) = path {

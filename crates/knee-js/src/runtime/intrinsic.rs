@@ -84,7 +84,8 @@ impl Needs {
         let ends = |letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '$');
         // A slash can begin a regular expression.
         let slash = if text.contains('/') { Self::REGEXP } else { Self::NONE };
-        text.split(ends).fold(slash, |needs, word| needs.with(Self::of_global(word)).with(Self::of_property(word)))
+        text.split(ends)
+            .fold(slash, |needs, word| needs.with(Self::of_global(word)).with(Self::of_property(word)))
     }
 
     /// Built-in objects that code needs that uses a global of this name.

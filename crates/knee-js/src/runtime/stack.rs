@@ -208,6 +208,10 @@ mod tests {
         let stacks: Vec<GuardedStack> = (0..1_000).map(|_| GuardedStack::new(64 << 10).unwrap()).collect();
         let added = mappings() - before;
         // Older kernels need two for each, which is why they end earlier.
-        assert!(added < 100 || added >= 1_000 && added < limit, "{added} mappings for {} stacks", stacks.len());
+        assert!(
+            added < 100 || added >= 1_000 && added < limit,
+            "{added} mappings for {} stacks",
+            stacks.len()
+        );
     }
 }

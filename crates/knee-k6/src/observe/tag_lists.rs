@@ -101,7 +101,8 @@ mod tests {
                 let id = place(&mut lists, &mut batch, &[("n", &number.to_string())]);
                 batch.push(Nanos::ZERO, id, None, []);
             }
-            let numbers: Vec<String> = (0..LISTS_MAX + 10).chain(0..2).map(|number| number.to_string()).collect();
+            let numbers: Vec<String> =
+                (0..LISTS_MAX + 10).chain(0..2).map(|number| number.to_string()).collect();
             let found: Vec<String> = shown(&batch).into_iter().map(|tags| tags[0].1.clone()).collect();
             assert_eq!(found, numbers);
             lists.begin_batch();
