@@ -40,9 +40,9 @@ impl GuardedStack {
             let start = libc::mmap(ptr::null_mut(), length, PROT_READ | PROT_WRITE, flags, -1, 0);
             let known = NonZeroUsize::new(start as usize).filter(|_| start != MAP_FAILED);
             let Some(known) = known else { return Err(io::Error::last_os_error()) };
-            let _registration = ValgrindStackRegistration::new(start.cast(), length);
+            let registration = ValgrindStackRegistration::new(start.cast(), length);
             // Dropped, and so unmapped, if there is no guard.
-            let stack = Self { start: known, length, _registration };
+            let stack = Self { start: known, length, _registration: registration };
             // A large page would be a hundred times what a stack needs. Not known to all systems.
             #[cfg(target_os = "linux")]
             libc::madvise(start, length, libc::MADV_NOHUGEPAGE);
