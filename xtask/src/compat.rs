@@ -25,6 +25,7 @@ mod samples;
 mod server;
 mod surface;
 mod times;
+mod whole;
 mod wire;
 
 use case::Case;
@@ -55,6 +56,9 @@ pub struct Options {
     /// Compare when requests are sent, plan by plan, in this many rounds (the machine should do little else)
     #[arg(long, value_name = "ROUNDS", conflicts_with_all = ["record", "recorded", "page", "serve"])]
     times: Option<usize>,
+    /// Compare whole scripts that are not of this repository: files, and folders of them
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with_all = ["record", "recorded", "page", "times", "filter"])]
+    scripts: Vec<PathBuf>,
     /// Serve on a port of the loopback for trying things by hand, and run nothing
     #[arg(long, conflicts_with_all = ["record", "recorded", "page"])]
     serve: bool,
@@ -83,6 +87,10 @@ pub fn run(root: &Path, options: Options) -> Result<()> {
     if let Some(rounds) = options.times {
         let knee = knee(root, options.knee)?;
         return times::run(root, &options.k6, &knee, rounds, options.filter.as_deref());
+    }
+    if !options.scripts.is_empty() {
+        let knee = knee(root, options.knee)?;
+        return whole::run(&options.scripts, options.k6, knee);
     }
     let cases = case::all(root)?;
     let (surface, known) = (Surface::read(root)?, difference::known(root)?);
@@ -215,16 +223,26 @@ fn check_known(known: &[Known], cases: &[Case]) -> Result<()> {
 
 /// Does `work` for each case, as many at a time as there are CPUs, each in a place of its own.
 fn each<T: Send>(cases: &[&Case], work: impl Fn(&Place, &Case) -> Result<T> + Sync) -> Result<Vec<T>> {
+    each_at(cases, Place::new, work)
+}
+
+/// The same in places of another kind.
+fn each_at<T: Send>(
+    cases: &[&Case],
+    place: fn() -> Result<Place>,
+    work: impl Fn(&Place, &Case) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Result<T>)>> = Mutex::default();
-    let places: Vec<Place> = (0..process::cpus()).map(|_| Place::new()).collect::<Result<_>>()?;
+    let places: Vec<Place> = (0..process::cpus()).map(|_| place()).collect::<Result<_>>()?;
     thread::scope(|scope| {
         for place in places {
             let (next, done, work) = (&next, &done, &work);
             scope.spawn(move || {
-                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(case) = cases.get(index) else { break };
                     let result = work(&place, case);
-                    let index = cases.iter().position(|other| other.name == case.name).unwrap_or_default();
                     done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
                 }
             });

@@ -90,8 +90,10 @@ pub struct IntervalCollector {
     endpoints: Arc<Registry>,
     builder: RunBuilder,
     pending: BTreeMap<u64, Pending>,
-    /// Number of the last interval of each worker; `None` while the worker runs.
-    finished: Vec<Option<u64>>,
+    /// Number of intervals that each worker has reported.
+    reported: Vec<u64>,
+    /// Whether each worker has ended.
+    ended: Vec<bool>,
     connections: Vec<u64>,
     /// Origins that TLS sessions were opened with, as far as workers have ended.
     secure_origins: Vec<Arc<Origin>>,
@@ -120,7 +122,8 @@ impl IntervalCollector {
             events: listeners.events,
             endpoints,
             pending: BTreeMap::new(),
-            finished: vec![None; workers],
+            reported: vec![0; workers],
+            ended: vec![false; workers],
             connections: vec![0; workers],
             secure_origins: Vec::new(),
             from: Nanos::ZERO,
@@ -138,7 +141,24 @@ impl IntervalCollector {
 
     /// Whether all workers have ended and everything that they reported is published.
     pub fn is_done(&self) -> bool {
-        self.finished.iter().all(Option::is_some) && self.pending.is_empty()
+        self.ended.iter().all(|ended| *ended) && self.pending.is_empty()
+    }
+
+    /// Whether the run was asked to end at once.
+    pub fn is_aborted(&self) -> bool {
+        self.control.request() == Request::Abort
+    }
+
+    /// Goes on without the workers that have not ended: what they did since their last interval is missing.
+    pub fn give_up(&mut self) {
+        let stuck = self.ended.iter().filter(|ended| !**ended).count();
+        let text = format!(
+            "{stuck} of {} workers did not answer and were given up; their last requests are missing",
+            self.ended.len()
+        );
+        self.ended.fill(true);
+        self.control.note(&text);
+        self.send_event(&Event::Warning(text));
     }
 
     /// Adds one worker's share to its interval. Returns the share, cleared, so that its memory can be used again.
@@ -151,7 +171,7 @@ impl IntervalCollector {
             self.send_event(&Event::Stopping { interrupted: true });
         }
         let published = &mut self.published;
-        let cpus = vec![None; self.finished.len()];
+        let cpus = vec![None; self.ended.len()];
         let empty_interval =
             || Pending { interval: empty_interval(published), cpu: cpus, co_located: None, reported: 0 };
         let pending = self.pending.entry(report.index).or_insert_with(empty_interval);
@@ -167,9 +187,8 @@ impl IntervalCollector {
         interval.concurrency.merge_beside(&share.concurrency);
         interval.generator.loop_lag.get_or_insert_default().merge_beside(&loop_lag);
         self.connections[worker] = connections_open;
-        if report.last {
-            self.finished[worker] = Some(report.index);
-        }
+        self.reported[worker] = report.index + 1;
+        self.ended[worker] |= report.last;
         share.clear();
         share
     }
@@ -179,8 +198,9 @@ impl IntervalCollector {
     pub fn publish_whole(&mut self, mut sample: impl FnMut(Nanos, u64) -> GeneratorSample) {
         while let Some(first) = self.pending.first_entry() {
             let index = *first.key();
-            let ended = self.finished.iter().flatten().filter(|last| **last < index).count();
-            if first.get().reported + ended < self.finished.len() {
+            let by_worker = self.reported.iter().zip(&self.ended);
+            let ended = by_worker.filter(|(reported, ended)| **ended && **reported <= index).count();
+            if first.get().reported + ended < self.ended.len() {
                 return;
             }
             let Pending { mut interval, cpu, co_located, .. } = first.remove();

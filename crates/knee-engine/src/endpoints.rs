@@ -13,8 +13,14 @@ use knee_core::plan::{Endpoint, EndpointId};
 
 use crate::secret;
 
+/// Longest name that a worker finds without the lock.
+const MET_MAX: usize = 4 << 10;
+
 /// Maximum number of endpoints of a run, including the shared one.
 pub const ENDPOINTS_MAX: usize = 1_000;
+
+/// Most bytes of all their names together.
+pub const NAMES_MAX: usize = 1 << 20;
 
 /// The name of the endpoint that all names beyond the limit share.
 pub const OTHERS: &str = "(other endpoints)";
@@ -28,6 +34,8 @@ pub struct Registry {
 #[derive(Debug, Default)]
 struct Inner {
     ids: HashMap<String, EndpointId>,
+    /// Bytes of the names in `ids`.
+    bytes: usize,
     /// The next id; a plan can list one name twice.
     next: u32,
     /// Not yet written to the record.
@@ -41,6 +49,7 @@ impl Registry {
         Self {
             inner: Mutex::new(Inner {
                 ids: ids.collect(),
+                bytes: planned.iter().map(|one| one.name.len()).sum(),
                 next: planned.len() as u32,
                 unrecorded: Vec::new(),
             }),
@@ -60,13 +69,14 @@ impl Registry {
 
     fn id(&self, name: &str) -> EndpointId {
         let mut inner = self.lock();
-        let name =
-            if inner.ids.len() + 1 < ENDPOINTS_MAX || inner.ids.contains_key(name) { name } else { OTHERS };
+        let has_room = inner.ids.len() + 1 < ENDPOINTS_MAX && inner.bytes + name.len() <= NAMES_MAX;
+        let name = if has_room || inner.ids.contains_key(name) { name } else { OTHERS };
         if let Some(id) = inner.ids.get(name) {
             return *id;
         }
         let id = EndpointId(inner.next);
         inner.next += 1;
+        inner.bytes += name.len();
         inner.ids.insert(name.to_owned(), id);
         inner.unrecorded.push((id, Endpoint { name: name.to_owned() }));
         id
@@ -101,7 +111,7 @@ impl Endpoints {
         let id = self.of_registry(&secret::endpoint(name));
         let mut met = self.met.borrow_mut();
         // A script that keeps inventing names must not fill the worker's memory either.
-        if met.len() < ENDPOINTS_MAX {
+        if met.len() < ENDPOINTS_MAX && name.len() <= MET_MAX {
             met.insert(name.to_owned(), id);
         }
         id
@@ -162,5 +172,16 @@ mod tests {
         assert_eq!((other.id("first"), one.id("5")), (first, others[5]));
         assert_eq!((one.id("new"), one.id("newer")), (others[1_999], others[1_999]));
         assert_eq!(registry.take_new().len(), ENDPOINTS_MAX);
+    }
+
+    #[test]
+    fn names_of_more_bytes_than_the_limit_share_one_endpoint() {
+        let registry = Arc::new(Registry::default());
+        let endpoints = Endpoints::new(registry.clone());
+        let long = |number: usize| format!("{number} {}", "x".repeat(NAMES_MAX / 2));
+        let ids: Vec<EndpointId> = (0..4).map(|number| endpoints.id(&long(number))).collect();
+        assert_eq!(ids[1..], [ids[1]; 3]);
+        let bytes: usize = registry.take_new().iter().map(|(_, endpoint)| endpoint.name.len()).sum();
+        assert!(bytes <= NAMES_MAX + OTHERS.len(), "{bytes}");
     }
 }

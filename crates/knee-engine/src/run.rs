@@ -5,9 +5,10 @@
 
 use std::io;
 use std::rc::Rc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use knee_core::clock::MonotonicClock;
 use knee_core::generator::GeneratorSample;
@@ -121,7 +122,13 @@ impl Http2Question {
     }
 }
 
-/// Takes what the workers report, until all have ended.
+/// How often the collector looks whether workers still answer, and how often in a row it finds that a run that was
+/// aborted has not ended. In this time a worker answers unless code that it calls does not return. Counted in looks, so
+/// that a suspended process does not give up its workers when it goes on.
+const PACE: Duration = Duration::from_millis(100);
+const PATIENCE: u32 = 50;
+
+/// Takes what the workers report, until all have ended or an aborted run gives up those that do not answer.
 fn collect(
     mut collector: IntervalCollector,
     spares: &[Sender<Share>],
@@ -140,19 +147,28 @@ fn collect(
     let mut own = ThreadSampler::start(Nanos::ZERO);
     collector.begin();
     start.clock();
+    let mut sample = |to, connections| GeneratorSample {
+        collector: own.sample(to),
+        ..sampler.sample(connections)
+    };
+    let mut patience = PATIENCE;
     while !collector.is_done() {
-        match inbox.recv() {
+        match inbox.recv_timeout(PACE) {
             Ok(WorkerMessage::Interval(worker, interval)) => {
+                patience = PATIENCE;
                 let spare = collector.take(worker as usize, *interval);
                 // A worker that has ended does not need it.
                 let _ = spares[worker as usize].send(spare);
-                collector.publish_whole(|to, connections| GeneratorSample {
-                    collector: own.sample(to),
-                    ..sampler.sample(connections)
-                });
+                collector.publish_whole(&mut sample);
             }
             Ok(WorkerMessage::Failed(error)) => return Err(error.into()),
-            Ok(WorkerMessage::Begun) | Err(_) => return Err(RunError::WorkerLost),
+            Err(RecvTimeoutError::Timeout) if !collector.is_aborted() => {}
+            Err(RecvTimeoutError::Timeout) if patience > 0 => patience -= 1,
+            Err(RecvTimeoutError::Timeout) => {
+                collector.give_up();
+                collector.publish_whole(&mut sample);
+            }
+            Ok(WorkerMessage::Begun) | Err(RecvTimeoutError::Disconnected) => return Err(RunError::WorkerLost),
         }
     }
     if let Some(offer) = http2.ask(&collector.secure_origins()) {

@@ -7,6 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
 use knee_core::unit::Nanos;
+use knee_k6::account::Charge;
 use rquickjs::function::Rest;
 use rquickjs::{Ctx, Function, Persistent, Value};
 
@@ -39,9 +40,13 @@ impl Callback {
 }
 
 /// A timer.
-struct Timer {
-    every: Option<Nanos>,
-    callback: Callback,
+pub struct Timer {
+    /// The interval at which it repeats, if it does.
+    pub every: Option<Nanos>,
+    /// What it calls.
+    pub callback: Callback,
+    /// The memory that it takes.
+    pub memory: Charge,
 }
 
 /// The timers, in the order in which they are due.
@@ -60,6 +65,8 @@ pub struct Promised {
     pub resolve: Kept,
     /// Rejects it.
     pub reject: Kept,
+    /// The memory of the task that waits for the response.
+    pub memory: Charge,
 }
 
 /// Timers and open promises of one VU.
@@ -72,13 +79,13 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// Calls `callback` at `at`, and again at the interval `every`.
-    pub fn add_timer(&self, at: Nanos, every: Option<Nanos>, callback: Callback) -> u32 {
+    /// Adds a timer that is due at `at`; its number.
+    pub fn add_timer(&self, at: Nanos, timer: Timer) -> u32 {
         let id = self.last_timer.get().wrapping_add(1);
         self.last_timer.set(id);
         let mut timers = self.timers.borrow_mut();
         timers.at.insert(id, at);
-        timers.by_time.insert((at, id), Timer { every, callback });
+        timers.by_time.insert((at, id), timer);
         id
     }
 

@@ -50,6 +50,8 @@ pub mod k6;
 
 pub mod lazy;
 
+pub mod locale;
+
 pub mod mark;
 
 pub mod metrics;

@@ -51,15 +51,17 @@ pub type Narrator = Arc<dyn Fn(&LogLine<'_>) + Send + Sync>;
 /// Bounds of one VU.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Most bytes of JavaScript values.
+    /// Most bytes of a VU: its values, and what this program holds for them, such as bodies.
     pub memory: usize,
+    /// Most bytes of all shared arrays together.
+    pub shared: usize,
     /// Bytes of the stack, of which only the ones touched cost memory.
     pub stack: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory: 512 << 20, stack: 512 << 10 }
+        Self { memory: 512 << 20, shared: 8 << 30, stack: 512 << 10 }
     }
 }
 
@@ -276,9 +278,20 @@ impl Program {
         self.lock().arrays.get(name).cloned()
     }
 
-    /// Keeps a shared array; the first one of a name stays.
-    pub fn keep_array(&self, name: &str, elements: Elements) -> Arc<Elements> {
-        self.lock().arrays.entry(name.to_owned()).or_insert_with(|| Arc::new(elements)).clone()
+    /// Keeps a shared array; the first one of a name stays. `None` if all of them together would exceed
+    /// [`Limits::shared`].
+    pub fn keep_array(&self, name: &str, elements: Elements) -> Option<Arc<Elements>> {
+        let mut store = self.lock();
+        if let Some(known) = store.arrays.get(name) {
+            return Some(known.clone());
+        }
+        let others: usize = store.arrays.values().map(|array| array.bytes()).sum();
+        if others.saturating_add(elements.bytes()) > self.surroundings.limits.shared {
+            return None;
+        }
+        let elements = Arc::new(elements);
+        store.arrays.insert(name.to_owned(), elements.clone());
+        Some(elements)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Store> {

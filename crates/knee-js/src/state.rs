@@ -18,7 +18,7 @@ use crate::op::{Op, Reply};
 use crate::program::{HttpDefaults, Program};
 use crate::runtime::fiber::Link;
 use crate::runtime::thrown::Thrown;
-use knee_k6::account::Account;
+use knee_k6::account::{Account, Charge};
 use knee_k6::http::cookie::Jar;
 use knee_k6::http::request::Expected;
 use knee_k6::http::targets::Targets;
@@ -54,6 +54,8 @@ pub struct State {
     pub tags: RefCell<Rc<[(String, String)]>>,
     /// Metadata of the VU's samples, besides tags.
     pub metadata: RefCell<Rc<[(String, String)]>>,
+    /// The memory of tags and metadata that the script has set.
+    pub notes_memory: RefCell<Charge>,
     /// Numbers of the VU and of its iteration.
     pub place: RefCell<Place>,
     /// `__ENV` of the scenario besides the script's.
@@ -235,8 +237,11 @@ impl State {
     /// The state of a VU whose script has not been loaded.
     pub fn new(program: Arc<Program>, link: Link<Reply, Op>, targets: Rc<Targets>) -> Self {
         let clock = MonotonicClock::start();
+        let account = Account::new(program.surroundings.limits.memory);
         Self {
-            account: Account::new(program.surroundings.limits.memory),
+            notes_memory: RefCell::new(account.empty()),
+            jar: RefCell::new(Rc::new(RefCell::new(Jar::new(&account)))),
+            account,
             program,
             link,
             clock: Cell::new(clock),
@@ -244,7 +249,6 @@ impl State {
             targets,
             http: RefCell::default(),
             expected: RefCell::default(),
-            jar: RefCell::default(),
             group: RefCell::new("".into()),
             tags: RefCell::new(Rc::new([])),
             metadata: RefCell::new(Rc::new([])),

@@ -16,7 +16,12 @@ pub struct Account {
 struct Shared {
     limit: usize,
     used: Cell<usize>,
+    /// What was in use when something was refused, until the VU is clearly below its limit again.
+    refused_at: Cell<Option<usize>>,
 }
+
+/// Memory that a VU gets beyond its limit after a refusal, to build the error.
+const LAST_WORDS: usize = 64 << 10;
 
 /// The VU's limit would be exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,7 +37,7 @@ impl Default for Account {
 impl Account {
     /// An empty account of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
-        Self { shared: Rc::new(Shared { limit, used: Cell::new(0) }) }
+        Self { shared: Rc::new(Shared { limit, used: Cell::new(0), refused_at: Cell::new(None) }) }
     }
 
     /// Most bytes.
@@ -48,6 +53,26 @@ impl Account {
     /// Bytes that can still be taken.
     pub fn left(&self) -> usize {
         self.shared.limit.saturating_sub(self.used())
+    }
+
+    /// Whether the script itself can take `more` bytes. After a refusal, of whatever kind, it gets a little more than
+    /// the limit, so that there can be an error.
+    pub fn grants(&self, more: usize) -> bool {
+        let most = match self.shared.refused_at.get() {
+            None => self.limit(),
+            Some(used) => used.max(self.limit()).saturating_add(LAST_WORDS),
+        };
+        let granted = self.used().saturating_add(more) <= most;
+        if !granted {
+            self.refuse();
+        }
+        granted
+    }
+
+    fn refuse(&self) {
+        if self.shared.refused_at.get().is_none() {
+            self.shared.refused_at.set(Some(self.used()));
+        }
     }
 
     /// Counts `bytes` for as long as the charge lives. To be called before they are allocated.
@@ -77,6 +102,10 @@ impl Account {
     /// Counts `bytes` less.
     pub fn give_back(&self, bytes: usize) {
         self.shared.used.set(self.used().saturating_sub(bytes));
+        // Not at the limit itself: what is freed on the way to the error must not be in its way.
+        if self.used() <= self.limit() - LAST_WORDS.min(self.limit() / 2) {
+            self.shared.refused_at.set(None);
+        }
     }
 }
 
@@ -101,6 +130,7 @@ impl Charge {
     /// Counts `more` bytes. Beyond the limit nothing changes.
     pub fn grow(&mut self, more: usize) -> Result<(), OutOfMemory> {
         if more > self.account.left() {
+            self.account.refuse();
             return Err(OutOfMemory);
         }
         self.account.take(more);
@@ -116,6 +146,13 @@ impl Charge {
         self.account.give_back(self.bytes - bytes);
         self.bytes = bytes;
         Ok(())
+    }
+
+    /// Counts so many bytes from now on, even if that exceeds the limit. See [`Account::note`].
+    pub fn note(&mut self, bytes: usize) {
+        self.account.give_back(self.bytes);
+        self.account.take(bytes);
+        self.bytes = bytes;
     }
 
     /// Makes room in `vec` for `more` elements of a byte each, and counts the room before it is allocated. It at least
@@ -157,6 +194,16 @@ mod tests {
     }
 
     #[test]
+    fn after_a_refusal_the_script_gets_memory_for_an_error() {
+        let account = Account::new(100);
+        let charge = account.charge(90).unwrap();
+        assert!(account.charge(11).is_err());
+        assert!(account.grants(1_000) && !account.grants(2 * LAST_WORDS));
+        drop(charge);
+        assert!(!account.grants(1_000), "the VU is below its limit again");
+    }
+
+    #[test]
     fn what_was_only_noted_makes_the_next_charge_fail() {
         let account = Account::new(100);
         let noted = account.note(150);
@@ -164,6 +211,12 @@ mod tests {
         assert!(account.charge(1).is_err());
         drop(noted);
         assert!(account.charge(100).is_ok());
+        let mut charge = account.empty();
+        charge.note(300);
+        charge.note(200);
+        assert_eq!((account.used(), charge.bytes()), (200, 200));
+        drop(charge);
+        assert_eq!(account.used(), 0);
     }
 
     #[test]

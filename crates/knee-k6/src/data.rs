@@ -16,6 +16,11 @@ impl Elements {
         self.ends.push(self.text.len());
     }
 
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        self.text.len() + self.ends.len() * size_of::<usize>()
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -30,6 +30,14 @@ pub fn render(view: &View) -> String {
     pretty(&Document::of(view))
 }
 
+/// JSON on one line, without a line feed at its end. Characters that act on a terminal are escaped.
+pub fn line(document: &serde_json::Value) -> String {
+    let mut text = Vec::new();
+    // Writing into memory cannot fail.
+    let _ = harmless::escape(&mut text, &document.to_string());
+    String::from_utf8(text).unwrap_or_default()
+}
+
 /// Indented JSON of anything whose maps have text as keys, with a line feed at the end. Characters that act on a
 /// terminal are escaped.
 pub fn pretty(document: &impl serde::Serialize) -> String {

@@ -14,6 +14,8 @@ use crate::problem::Problem;
 
 pub mod amount;
 
+mod cipher;
+
 pub mod compare;
 
 pub mod connection;

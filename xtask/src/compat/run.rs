@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::case::Case;
 use super::console::Writer;
 use super::outcome::Outcome;
-use super::server::Server;
+use super::server::{Request, Server};
 use super::{console, outcome, samples, wire};
 
 /// A case that takes longer is broken.
@@ -73,14 +73,35 @@ impl Program {
 pub struct Place {
     server: Server,
     scratch: TempDir,
+    /// A request as it is compared.
+    line: fn(&Request) -> String,
 }
 
 impl Place {
     /// A fresh one.
     pub fn new() -> Result<Self> {
-        let (server, scratch) = (Server::start()?, TempDir::new()?);
+        Self::with(Server::start()?, wire::line)
+    }
+
+    /// One whose server stands for all hosts, which lines of requests therefore name.
+    pub fn for_all_hosts() -> Result<Self> {
+        let place = Self::with(Server::catching_all()?, |request| {
+            format!("{} {}", request.header("host").unwrap_or_default(), wire::line(request))
+        })?;
+        let address = place.server.base.trim_start_matches("http://");
+        fs::write(place.config(), json!({ "hosts": { "*": address } }).to_string())?;
+        Ok(place)
+    }
+
+    fn with(server: Server, line: fn(&Request) -> String) -> Result<Self> {
+        let scratch = TempDir::new()?;
         fs::write(scratch.path().join(AUTHORITY), &server.secure.authority)?;
-        Ok(Self { server, scratch })
+        Ok(Self { server, scratch, line })
+    }
+
+    /// A configuration file of both programs, in which all hosts are the server.
+    pub fn config(&self) -> PathBuf {
+        self.scratch.path().join("config.json")
     }
 
     /// What comes of `case` under `program`.
@@ -96,7 +117,7 @@ impl Place {
         let mut outcome = Outcome::default();
         outcome.add("exit", vec![ran.code.to_string()]);
         let requests = self.server.take();
-        let seen = requests.iter().map(|request| self.plain(&wire::line(request), case)).collect();
+        let seen = requests.iter().map(|request| self.plain(&(self.line)(request), case)).collect();
         outcome.add("requests", case.order.apply(seen));
         let said = console::lines(program.writer(), &self.plain(&ran.stderr, case));
         outcome.add("console", case.lines.apply(said));

@@ -104,7 +104,8 @@ impl Drive {
         self.with(|settings| settings.tls.authorities = vec![identity::authority()])
     }
 
-    fn head(&self) -> Head {
+    /// The head of its record.
+    pub fn head(&self) -> Head {
         let scenario = Scenario::new("default", self.executor.clone(), self.stop);
         let endpoints = self.requests.iter().map(|request| Endpoint { name: request.url.to_string() });
         let plan = Plan {

@@ -24,6 +24,7 @@ mod secure;
 mod shortages;
 mod slowness;
 mod steering;
+mod stuck;
 mod surplus;
 mod table;
 mod wire;

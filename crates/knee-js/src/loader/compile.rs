@@ -15,7 +15,7 @@ use super::trouble::Trouble;
 use super::uses::Uses;
 use super::{commonjs, specifier, syntax, typescript};
 use crate::module::define::Define as _;
-use crate::module::web;
+use crate::module::{locale, web};
 use crate::program::{Compiled, Program};
 use crate::runtime::bytecode::Bytecode;
 use crate::runtime::intrinsic::{self, Needs};
@@ -87,8 +87,12 @@ fn declared<'js>(ctx: &Ctx<'js>, state: &State, name: &str) -> Result<(Compiled,
 
 /// Gives the VU the built-in objects that a module uses. Before the module is compiled, because the compiler needs some.
 fn give(ctx: &Ctx<'_>, needs: Needs) -> Result<()> {
-    if intrinsic::ensure(ctx, needs).has(Needs::WEB) {
+    let missing = intrinsic::ensure(ctx, needs);
+    if missing.has(Needs::WEB) {
         web::install(ctx)?;
+    }
+    if missing.has(Needs::LOCALE) {
+        locale::install(ctx)?;
     }
     Ok(())
 }

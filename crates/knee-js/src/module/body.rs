@@ -5,9 +5,13 @@ use std::fmt::Write as _;
 use rquickjs::{Coerced, Object, Result, Value};
 
 use super::bytes::bytes_of;
+use super::current::{Room, charge};
 use super::define::elements;
 use super::{argument, mark};
 use knee_k6::http::request::Request;
+
+/// Most bytes that a byte of a form takes: the text and its encoding, in which it can be three bytes.
+const ENCODED_BYTES: usize = 4;
 
 /// Gives `request` its body, the header that goes with it, and the encoding it asked for.
 /// Or says why it cannot.
@@ -16,6 +20,7 @@ pub fn put(request: &mut Request, body: &Value<'_>) -> Result<std::result::Resul
         return Ok(Err(format!("unknown request body type {}", argument::kind(body))));
     }
     let Some(bytes) = bytes_or_form(request, body)? else { return Ok(Ok(())) };
+    let _held = charge(body.ctx(), bytes.len())?;
     let encode = |bytes: Vec<u8>| {
         let steps = request.compression.iter();
         steps.clone().try_fold(bytes, |bytes, coding| coding.encode(&bytes))
@@ -48,8 +53,9 @@ fn form(request: &mut Request, object: &Object<'_>) -> Result<Vec<u8>> {
     if fields.iter().any(|(_, value)| is_file(value)) {
         let boundary = format!("{:032x}{:028x}", rand::random::<u128>(), rand::random::<u64>());
         let mut bytes = Vec::new();
+        let mut room = Room::of(object.ctx())?;
         for (name, value) in &fields {
-            part(&mut bytes, &boundary, name, value, is_file(value))?;
+            part(&mut bytes, &mut room, &boundary, name, value, is_file(value))?;
         }
         bytes.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
         request.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
@@ -59,14 +65,17 @@ fn form(request: &mut Request, object: &Object<'_>) -> Result<Vec<u8>> {
     }
     // Go sorts a form by its keys.
     let mut pairs: Vec<(String, String)> = Vec::new();
+    let mut room = Room::of(object.ctx())?;
+    let mut push = |name: &str, value: Value<'_>| -> Result<()> {
+        let text = value.get::<Coerced<String>>()?.0;
+        room.take(value.ctx(), ENCODED_BYTES * (name.len() + text.len()))?;
+        pairs.push((name.to_owned(), text));
+        Ok(())
+    };
     for (name, value) in fields {
         match value.as_array() {
-            Some(array) => {
-                for element in elements(array)? {
-                    pairs.push((name.clone(), element?.get::<Coerced<String>>()?.0));
-                }
-            }
-            None => pairs.push((name, value.get::<Coerced<String>>()?.0)),
+            Some(array) => elements(array)?.try_for_each(|element| push(&name, element?))?,
+            None => push(&name, value)?,
         }
     }
     pairs.sort_by(|one, other| one.0.cmp(&other.0));
@@ -77,7 +86,14 @@ fn form(request: &mut Request, object: &Object<'_>) -> Result<Vec<u8>> {
     Ok(url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().into_bytes())
 }
 
-fn part(bytes: &mut Vec<u8>, boundary: &str, name: &str, value: &Value<'_>, is_file: bool) -> Result<()> {
+fn part(
+    bytes: &mut Vec<u8>,
+    room: &mut Room,
+    boundary: &str,
+    name: &str,
+    value: &Value<'_>,
+    is_file: bool,
+) -> Result<()> {
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace(['\r', '\n'], " ");
     let mut head = format!("--{boundary}\r\nContent-Disposition: form-data; name=\"{}\"", quoted(name));
     let content = match value.as_object().filter(|_| is_file) {
@@ -93,6 +109,7 @@ fn part(bytes: &mut Vec<u8>, boundary: &str, name: &str, value: &Value<'_>, is_f
         }
         None => value.get::<Coerced<String>>()?.0.into_bytes(),
     };
+    room.take(value.ctx(), head.len() + content.len())?;
     bytes.extend_from_slice(head.as_bytes());
     bytes.extend_from_slice(b"\r\n\r\n");
     bytes.extend_from_slice(&content);

@@ -4,10 +4,11 @@ use rquickjs::{ArrayBuffer, Ctx, Result, TypedArray, Value};
 
 use crate::runtime::intrinsic::{self, Needs};
 
-/// Bytes as an `ArrayBuffer`, which the script need not have a word for.
-pub fn buffer_of<'js>(ctx: &Ctx<'js>, bytes: Vec<u8>) -> Result<ArrayBuffer<'js>> {
+/// Bytes as an `ArrayBuffer`, which the script need not have a word for. They are copied into the memory of the runtime,
+/// so that they count as the script's.
+pub fn buffer_of<'js>(ctx: &Ctx<'js>, bytes: &[u8]) -> Result<ArrayBuffer<'js>> {
     intrinsic::ensure(ctx, Needs::BINARY);
-    ArrayBuffer::new(ctx.clone(), bytes)
+    ArrayBuffer::new_copy(ctx.clone(), bytes)
 }
 
 /// The bytes of an `ArrayBuffer` or of a view of one.

@@ -38,6 +38,9 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 fn say<'js>(ctx: &Ctx<'js>, level: LogLevel, values: &[Value<'js>]) -> Result<()> {
     let mut picture = Picture::default();
     for (place, value) in values.iter().enumerate() {
+        if picture.line.len() > LINE_MAX {
+            break;
+        }
         if place > 0 {
             picture.line.push(' ');
         }

@@ -13,9 +13,10 @@ use rquickjs::{ArrayBuffer, Coerced, Ctx, Function, IntoJs, JsLifetime, Object, 
 
 use super::argument::{self, bytes_argument, text};
 use super::bytes::buffer_of;
-use super::current::worked;
+use super::current::{charge, worked};
 use super::define::Define as _;
 use super::go_error;
+use knee_k6::account::Charge;
 use knee_k6::digest::{self, Form, NAMES};
 
 /// Its exports.
@@ -62,7 +63,15 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 pub struct Hasher {
     #[qjs(skip_trace)]
     state: State,
+    #[qjs(skip_trace)]
+    _memory: Held,
 }
+
+/// Memory that is counted, in which no value of JavaScript is.
+type Held = Charge;
+
+/// What a digest takes, with its object.
+const HASHER_BYTES: usize = 1 << 10;
 
 /// The state of a digest, in which no value of JavaScript is.
 type State = RefCell<Box<dyn digest::Hasher>>;
@@ -91,7 +100,7 @@ fn or_nothing<'js>(ctx: &Ctx<'js>, value: Opt<Value<'js>>) -> Value<'js> {
 fn write<'js>(ctx: &Ctx<'js>, bytes: &[u8], form: Opt<Value<'js>>) -> Result<Value<'js>> {
     let name = text(form)?;
     if name == "binary" {
-        return Ok(buffer_of(ctx, bytes.to_vec())?.into_value());
+        return Ok(buffer_of(ctx, bytes)?.into_value());
     }
     match Form::by_name(&name) {
         Some(form) => form.write(bytes).into_js(ctx),
@@ -122,7 +131,8 @@ fn whole<'js>(
 
 fn create_hash<'js>(ctx: Ctx<'js>, name: Opt<Value<'js>>) -> Result<Class<'js, Hasher>> {
     let state = RefCell::new(hasher(&ctx, &text(name)?, None)?);
-    Class::instance(ctx, Hasher { state })
+    let memory = charge(&ctx, HASHER_BYTES)?;
+    Class::instance(ctx, Hasher { state, _memory: memory })
 }
 
 fn create_hmac<'js>(
@@ -132,7 +142,8 @@ fn create_hmac<'js>(
 ) -> Result<Class<'js, Hasher>> {
     let key = bytes_argument(&ctx, &or_nothing(&ctx, key))?;
     let state = RefCell::new(hasher(&ctx, &text(name)?, Some(&key))?);
-    Class::instance(ctx, Hasher { state })
+    let memory = charge(&ctx, HASHER_BYTES)?;
+    Class::instance(ctx, Hasher { state, _memory: memory })
 }
 
 fn hmac<'js>(
@@ -163,8 +174,10 @@ fn random_bytes<'js>(ctx: Ctx<'js>, size: Opt<Value<'js>>) -> Result<ArrayBuffer
     if !(1.0..=RANDOM_MAX).contains(&size) {
         return Err(go_error::throw(&ctx, "invalid size"));
     }
+    // They exist twice for a moment.
+    let _held = charge(&ctx, size as usize)?;
     let mut bytes = vec![0; size as usize];
     rand::rng().fill_bytes(&mut bytes);
     worked(&ctx, bytes.len())?;
-    buffer_of(&ctx, bytes)
+    buffer_of(&ctx, &bytes)
 }

@@ -6,7 +6,7 @@
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use super::current::state;
+use super::current::{out_of_memory, state};
 use super::define::{self, Define as _};
 use super::{factory, go_error};
 use crate::runtime::intrinsic::{self, Needs};
@@ -94,7 +94,10 @@ fn shared_array<'js>(
     };
     let elements = match state.program.array(&name) {
         Some(elements) => elements,
-        None => state.program.keep_array(&name, elements_of(ctx, source)?),
+        None => {
+            let kept = state.program.keep_array(&name, elements_of(ctx, source)?);
+            kept.ok_or_else(|| out_of_memory(ctx))?
+        }
     };
     let made = Object::new(ctx.clone())?;
     made.put("length", elements.len() as f64)?;
@@ -116,9 +119,14 @@ fn elements_of<'js>(ctx: &Ctx<'js>, source: Option<Value<'js>>) -> Result<Elemen
     let words = "only arrays can be made into SharedArray";
     let array = value.as_array().ok_or_else(|| go_error::throw(ctx, words))?;
     let mut elements = Elements::default();
+    let most = state(ctx)?.program.surroundings.limits.shared;
     for element in define::elements(array)? {
         let json = ctx.json_stringify(element?)?;
         elements.push(&json.map_or_else(|| Ok("null".to_owned()), |json| json.to_string())?);
+        // Elements can be one long text many times.
+        if elements.bytes() > most {
+            return Err(out_of_memory(ctx));
+        }
     }
     Ok(elements)
 }

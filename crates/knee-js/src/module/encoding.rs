@@ -40,7 +40,7 @@ fn decode<'js>(
     if self::text(format)? == "s" {
         return String::from_utf8_lossy(&bytes).into_js(&ctx);
     }
-    Ok(buffer_of(&ctx, bytes)?.into_value())
+    Ok(buffer_of(&ctx, &bytes)?.into_value())
 }
 
 fn alphabet(name: Opt<Value<'_>>) -> Result<Alphabet> {

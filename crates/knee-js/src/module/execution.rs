@@ -163,6 +163,9 @@ fn vu<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 /// Notes of the VU, which go with its samples.
 type Notes = RefCell<Rc<[(String, String)]>>;
 
+/// What a note takes besides its texts.
+const NOTE_BYTES: usize = 64;
+
 /// Notes of the VU as an object that can be written to.
 fn noted<'js>(
     ctx: &Ctx<'js>,
@@ -228,5 +231,10 @@ fn write_note<'js>(
         kept.push((name.to_owned(), value.get::<Coerced<String>>()?.0));
     }
     notes.replace(kept.into());
+    let bytes = |notes: &Notes| -> usize {
+        notes.borrow().iter().map(|(name, value)| NOTE_BYTES + name.len() + value.len()).sum()
+    };
+    // Their texts are in the script's own memory, so it is soon enough to count the copies now.
+    state.notes_memory.borrow_mut().note(bytes(&state.tags) + bytes(&state.metadata));
     Ok(())
 }

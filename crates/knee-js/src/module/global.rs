@@ -73,7 +73,7 @@ fn open<'js>(ctx: Ctx<'js>, path: Coerced<String>, mode: Opt<Value<'js>>) -> Res
     let (_, bytes) = read.map_err(|error| go_error::throw(&ctx, &error.to_string()))?;
     let binary = mode.0.and_then(|mode| mode.get::<String>().ok()).is_some_and(|mode| mode == "b");
     if binary {
-        return Ok(buffer_of(&ctx, bytes.to_vec())?.into_value());
+        return Ok(buffer_of(&ctx, &bytes)?.into_value());
     }
     String::from_utf8_lossy(&bytes).into_js(&ctx)
 }

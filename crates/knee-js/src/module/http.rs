@@ -6,14 +6,14 @@ use std::rc::Rc;
 
 use knee_core::clock;
 use rquickjs::class::Class;
-use rquickjs::function::{Constructor, Opt, Rest};
+use rquickjs::function::{Constructor, Opt, Rest, This};
 use rquickjs::{
     Array, Coerced, Ctx, Error, Exception, Function, IntoJs as _, Object, Persistent, Promise, Result, Value,
 };
 
 use super::batch::batch;
 use super::bytes::bytes_of;
-use super::current::{cut, state};
+use super::current::{Room, charge, cut, state};
 use super::define::{Define as _, elements};
 use super::expected::{expected_statuses, set_response_callback};
 use super::go_error;
@@ -99,6 +99,9 @@ pub const EXPORTS: &[&str] = &[
     "OCSP_REASON_UNSPECIFIED",
 ];
 
+/// What a request takes that its script does not wait for: a task, a connection and their buffers.
+const BEGUN_BYTES: usize = 16 << 10;
+
 /// Makes the module. Its members are made when a script reads them.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     page::install(ctx)?;
@@ -154,15 +157,20 @@ fn file<'js>(
 }
 
 /// A template whose text names the request, whatever was put into its gaps.
-fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Coerced<String>>) -> Result<Object<'js>> {
+fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Value<'js>>) -> Result<Object<'js>> {
     let mut name = String::new();
     let mut url = String::new();
+    let mut room = Room::of(&ctx)?;
     for (place, part) in elements(&parts)?.enumerate() {
         if place > 0 {
             name.push_str("${}");
-            url.push_str(values.0.get(place - 1).map_or("undefined", |value| &value.0));
+            let value = values.0.get(place - 1).map(|value| value.get::<Coerced<String>>()).transpose()?;
+            let text = value.map_or_else(|| "undefined".to_owned(), |value| value.0);
+            room.take(&ctx, text.len())?;
+            url.push_str(&text);
         }
         let part = part?.get::<Coerced<String>>()?.0;
+        room.take(&ctx, 2 * part.len())?;
         name.push_str(&part);
         url.push_str(&part);
     }
@@ -173,7 +181,8 @@ fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Coerced<String>>) -> 
     object.put("url", url.as_str())?;
     object.put("name", if name == url { clean.as_str() } else { name.as_str() })?;
     object.put("clean_url", clean)?;
-    object.put("toString", Function::new(ctx, move || url.clone())?)?;
+    let text = |this: This<Object<'js>>| this.get::<_, Value<'js>>("url");
+    object.put("toString", Function::new(ctx, text)?)?;
     Ok(object)
 }
 
@@ -236,9 +245,10 @@ fn async_request<'js>(
             return Ok(promise);
         }
     };
+    let memory = charge(&ctx, BEGUN_BYTES)?;
     let id = state.events.next_request();
     let (resolve, reject) = (Persistent::save(&ctx, resolve), Persistent::save(&ctx, reject));
-    state.events.promise(Promised { id, resolve, reject });
+    state.events.promise(Promised { id, resolve, reject, memory });
     state.ask(Op::Begin(id, request)).ok_or_else(|| cut(&ctx))?;
     Ok(promise)
 }

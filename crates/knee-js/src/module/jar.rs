@@ -9,6 +9,7 @@ use rquickjs::class::Trace;
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, JsLifetime, Object, Result, Value};
 
+use super::current::state;
 use super::define::{Define as _, array_of};
 use super::go_error;
 use knee_k6::http::compose::seconds_now;
@@ -45,9 +46,13 @@ fn url_of(ctx: &Ctx<'_>, text: &str) -> Result<GoUrl> {
 #[rquickjs::methods]
 impl CookieJar {
     /// An empty jar.
+    ///
+    /// # Errors
+    ///
+    /// If no VU is running.
     #[qjs(constructor)]
-    pub fn new() -> Self {
-        Self { jar: Kept::default() }
+    pub fn new(ctx: Ctx<'_>) -> Result<Self> {
+        Ok(Self { jar: Rc::new(RefCell::new(Jar::new(&state(&ctx)?.account))) })
     }
 
     /// `cookiesForURL`: values by name.
@@ -102,12 +107,6 @@ impl CookieJar {
         let url = url_of(&ctx, &url)?;
         self.jar.borrow_mut().remove(&url, Some(&name), seconds_now());
         Ok(())
-    }
-}
-
-impl Default for CookieJar {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -4,7 +4,7 @@ use knee_core::unit::Nanos;
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use super::current::{cut, state};
+use super::current::{Room, charge, cut, state};
 use super::define::Define as _;
 use super::{check, go_error};
 use crate::op::Op;
@@ -26,8 +26,14 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 /// Name and value of every tag in an object, as text.
 pub fn tags_of<'js>(value: Option<&Value<'js>>) -> Result<Vec<(String, String)>> {
     let Some(object) = value.and_then(Value::as_object) else { return Ok(Vec::new()) };
-    let pairs = object.props::<String, Coerced<String>>();
-    pairs.map(|pair| pair.map(|(name, value)| (name, value.0))).collect()
+    let mut room = Room::of(object.ctx())?;
+    let mut tags = Vec::new();
+    for pair in object.props::<String, Coerced<String>>() {
+        let (name, Coerced(text)) = pair?;
+        room.take(object.ctx(), name.len() + text.len())?;
+        tags.push((name, text));
+    }
+    Ok(tags)
 }
 
 fn fail<'js>(ctx: Ctx<'js>, message: Opt<Coerced<String>>) -> Result<()> {
@@ -48,6 +54,7 @@ fn group<'js>(ctx: Ctx<'js>, name: Coerced<String>, body: Value<'js>) -> Result<
         return Err(go_error::throw(&ctx, "group() does not support async functions"));
     }
     let outer = state.group.borrow().clone();
+    let _held = charge(&ctx, outer.len() + name.0.len())?;
     let inner: std::rc::Rc<str> = format!("{outer}::{}", name.0).into();
     let begun = state.now();
     state.group.replace(inner.clone());

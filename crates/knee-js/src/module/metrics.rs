@@ -16,6 +16,9 @@ pub const EXPORTS: &[&str] = &["Counter", "Gauge", "Rate", "Trend"];
 /// Longest value that a warning repeats in full.
 const VALUE_MAX: usize = 100;
 
+/// What a metric takes.
+const METRIC_BYTES: usize = 1 << 10;
+
 /// The constructors: `(declare, add) => ({Counter, …})`. As in k6 they work without `new`, a metric is
 /// a plain object, and its name cannot be changed.
 const CONSTRUCTORS: &str = r"(declare, add) => {
@@ -54,6 +57,8 @@ fn declare<'js>(ctx: Ctx<'js>, kind: String, name: Coerced<String>, is_time: boo
         "Rate" => Kind::Rate,
         _ => Kind::Trend,
     };
+    // For as long as the VU lives: all VUs declare the same ones.
+    state.account.take(METRIC_BYTES);
     let contains = if is_time { Contains::Time } else { Contains::Default };
     let declared = state.program.metrics.declare(&name.0, kind, contains);
     let MetricId(id) = declared.map_err(|error| go_error::throw(&ctx, &error.to_string()))?;

@@ -7,6 +7,7 @@ use knee_core::unit::Nanos;
 use rquickjs::class::Class;
 use rquickjs::{Coerced, Object, Result, Value};
 
+use super::current::{Room, charge};
 use super::expected::expected_of;
 use super::jar::CookieJar;
 use super::mark::is_url;
@@ -67,6 +68,7 @@ pub fn request<'js>(
     let throw = params.map(|params| params.get::<_, Option<bool>>("throw")).transpose()?.flatten();
     let throw = throw.unwrap_or(defaults.throw);
     let mut request = Request {
+        memory: Rc::new(state.account.empty()),
         method: wanted.method.clone(),
         target,
         name: name.map(Into::into),
@@ -99,6 +101,7 @@ pub fn request<'js>(
     {
         return refused(words, 0);
     }
+    request.memory = Rc::new(charge(wanted.url.ctx(), request.bytes())?);
     Ok(Ok(Rc::new(request)))
 }
 
@@ -188,29 +191,38 @@ fn apply_plain(request: &mut Request, name: &str, value: &Value<'_>) -> Result<(
 /// Name and value of every header; a host can be given as any other.
 pub fn headers_of(value: &Value<'_>) -> Result<Vec<(String, Vec<u8>)>> {
     let Some(object) = value.as_object() else { return Ok(Vec::new()) };
-    let pairs = object.props::<String, Coerced<String>>();
-    pairs.map(|pair| pair.map(|(name, value)| (name, value.0.into_bytes()))).collect()
+    let mut room = Room::of(value.ctx())?;
+    let mut headers = Vec::new();
+    for pair in object.props::<String, Coerced<String>>() {
+        let (name, Coerced(text)) = pair?;
+        room.take(value.ctx(), name.len() + text.len())?;
+        headers.push((name, text.into_bytes()));
+    }
+    Ok(headers)
 }
 
 fn cookies_of(value: &Value<'_>) -> Result<Vec<(String, String, bool)>> {
     let Some(object) = value.as_object() else { return Ok(Vec::new()) };
+    let mut room = Room::of(value.ctx())?;
     let mut cookies = Vec::new();
     for pair in object.props::<String, Value<'_>>() {
         let (name, value) = pair?;
-        match value.as_object() {
+        let (text, replace) = match value.as_object() {
             Some(object) => {
                 let text = object.get::<_, Coerced<String>>("value")?.0;
-                let replace = object.get::<_, Option<bool>>("replace")?.unwrap_or(false);
-                cookies.push((name, text, replace));
+                (text, object.get::<_, Option<bool>>("replace")?.unwrap_or(false))
             }
-            None => cookies.push((name, value.get::<Coerced<String>>()?.0, false)),
-        }
+            None => (value.get::<Coerced<String>>()?.0, false),
+        };
+        room.take(value.ctx(), name.len() + text.len())?;
+        cookies.push((name, text, replace));
     }
     Ok(cookies)
 }
 
 fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<Made<()>> {
     let Some(object) = value.as_object() else { return Ok(Ok(())) };
+    let mut room = Room::of(value.ctx())?;
     for pair in object.props::<String, Value<'_>>() {
         let (name, value) = pair?;
         if value.is_object() || value.is_null() || value.is_undefined() {
@@ -218,11 +230,12 @@ fn apply_tags(request: &mut Request, value: &Value<'_>) -> Result<Made<()>> {
                 "invalid HTTP request metric tags: invalid value for metric tag '{name}': only String, Boolean and Number types are accepted as a metric tag values"
             )));
         }
-        let value = value.get::<Coerced<String>>()?.0;
+        let text = value.get::<Coerced<String>>()?.0;
+        room.take(value.ctx(), name.len() + text.len())?;
         if name == "name" {
-            request.name = Some(value.as_str().into());
+            request.name = Some(text.as_str().into());
         }
-        request.tags.push((name, value));
+        request.tags.push((name, text));
     }
     Ok(Ok(()))
 }

@@ -8,7 +8,7 @@ use knee_k6::http::answer::Answer;
 use rquickjs::class::Class;
 use rquickjs::{Ctx, IntoJs, Result, Value};
 
-use super::current::{cut, state};
+use super::current::{cut, out_of_memory, state};
 use super::go_error;
 use super::params::{self, Wanted};
 use super::response::Response;
@@ -42,6 +42,11 @@ pub fn refuse<'js>(ctx: &Ctx<'js>, state: &State, refused: &params::Refused) -> 
 
 /// A response as a JavaScript object, or as the error that is thrown.
 pub fn settle<'js>(ctx: &Ctx<'js>, state: &State, answer: Box<Answer>) -> Result<Value<'js>> {
+    if answer.is_out_of_memory {
+        // What the answer still holds must not be in the way of the error.
+        drop(answer);
+        return Err(out_of_memory(ctx));
+    }
     if let Some((words, _)) = &answer.error {
         let method = title(&answer.request.method);
         let words = answer.detail.as_ref().unwrap_or(words);

@@ -4,12 +4,15 @@ use knee_core::unit::Nanos;
 use rquickjs::function::{Opt, Rest};
 use rquickjs::{Coerced, Ctx, Exception, Function, Object, Result, Value};
 
-use super::current::state;
+use super::current::{charge, state};
 use super::define::Define as _;
-use crate::event_loop::Callback;
+use crate::event_loop::{Callback, Timer};
 
 /// Its exports.
 pub const EXPORTS: &[&str] = &["clearInterval", "clearTimeout", "setInterval", "setTimeout"];
+
+/// What a timer takes besides the values of the script.
+const TIMER_BYTES: usize = 256;
 
 /// Makes the module.
 pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
@@ -53,9 +56,11 @@ fn add<'js>(
     let state = state(ctx)?;
     let millis = delay.0.map_or(0.0, |delay| delay.0).max(0.0);
     let span = Nanos::from_secs_f64(millis / 1e3);
+    let memory = charge(ctx, TIMER_BYTES)?;
     let callback = Callback::new(ctx, callback.clone(), arguments.0);
     let every = repeated.then(|| span.max(Nanos::from_millis(1)));
-    Ok(state.events.add_timer(state.now().saturating_add(span), every, callback))
+    let timer = Timer { every, callback, memory };
+    Ok(state.events.add_timer(state.now().saturating_add(span), timer))
 }
 
 fn clear<'js>(ctx: Ctx<'js>, id: Opt<Value<'js>>) -> Result<()> {

@@ -45,7 +45,7 @@ const ENCODER: &str = r"(encode) => class TextEncoder {
 
 fn text_encoder<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
     intrinsic::ensure(ctx, Needs::BINARY);
-    let encode = |ctx: Ctx<'js>, text: String| TypedArray::<u8>::new(ctx, text.into_bytes());
+    let encode = |ctx: Ctx<'js>, text: String| TypedArray::<u8>::new_copy(ctx, text.as_bytes());
     let show = factory::function(ctx, "web", ENCODER)?;
     show.call((Function::new(ctx.clone(), encode)?,))
 }
@@ -162,7 +162,7 @@ fn crypto<'js>(ctx: &Ctx<'js>) -> Result<Value<'js>> {
         // The script asked for at most 64 KiB.
         let mut bytes = vec![0; size.min(1 << 16)];
         rand::rng().fill_bytes(&mut bytes);
-        buffer_of(&ctx, bytes)
+        buffer_of(&ctx, &bytes)
     };
     let later = |ctx: Ctx<'js>, name: String| -> Result<()> {
         Err(go_error::throw(&ctx, &format!("crypto.subtle.{name} is not supported yet, use k6/crypto")))

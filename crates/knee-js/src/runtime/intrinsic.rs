@@ -48,6 +48,10 @@ const WORDS: &[(&str, Needs)] = &[
     ("TextEncoder", Needs::WEB),
     ("TextDecoder", Needs::WEB),
     ("crypto", Needs::WEB),
+    ("localeCompare", Needs::LOCALE.with(Needs::DATE)),
+    ("toLocaleString", Needs::LOCALE.with(Needs::DATE)),
+    ("toLocaleDateString", Needs::LOCALE.with(Needs::DATE)),
+    ("toLocaleTimeString", Needs::LOCALE.with(Needs::DATE)),
 ];
 
 /// Names of properties behind which there is a built-in object.
@@ -70,6 +74,8 @@ impl Needs {
     pub const COLLECTIONS: Self = Self(4);
     /// What scripts know from browsers. Not of QuickJS: the caller of [`ensure`] adds it.
     pub const WEB: Self = Self(8);
+    /// Methods that depend on a locale elsewhere. Not of QuickJS: the caller of [`ensure`] adds them, which needs dates.
+    pub const LOCALE: Self = Self(16);
     /// `Proxy`.
     pub const PROXY: Self = Self(32);
     /// `RegExp`, which literals and methods of texts make too.
@@ -189,7 +195,8 @@ mod tests {
     #[test]
     fn what_was_asked_for_is_there_and_nothing_else() {
         assert_eq!(kind_of(Needs::NONE, "Map"), "undefined");
-        for (name, needs) in WORDS.iter().filter(|(_, needs)| *needs != Needs::WEB) {
+        let own = Needs::WEB.with(Needs::LOCALE);
+        for (name, needs) in WORDS.iter().filter(|(_, needs)| !needs.has(own)) {
             assert_ne!(kind_of(*needs, name), "undefined", "{name}");
         }
     }

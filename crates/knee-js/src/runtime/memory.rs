@@ -11,44 +11,25 @@ use rquickjs::allocator::Allocator;
 
 use knee_k6::account::Account;
 
-/// Memory a VU gets beyond its limit, to build the "out of memory" error.
-const LAST_WORDS: usize = 64 << 10;
-
 /// The memory of one runtime.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     account: Account,
-    /// What was in use when something was refused, until the VU is below its limit again.
-    refused_at: Option<usize>,
 }
 
 impl Allowance {
     /// Memory for a runtime that shares this account with everything else that its VU holds.
     pub const fn new(account: Account) -> Self {
-        Self { account, refused_at: None }
+        Self { account }
     }
 
-    /// Whether `more` bytes can be taken.
-    fn grants(&mut self, more: usize) -> bool {
-        let (used, limit) = (self.account.used(), self.account.limit());
-        let most = self.refused_at.map_or(limit, |used| used.max(limit).saturating_add(LAST_WORDS));
-        let granted = used.saturating_add(more) <= most;
-        if !granted && self.refused_at.is_none() {
-            self.refused_at = Some(used);
-        }
-        granted
-    }
-
-    fn took(&mut self, pointer: *mut c_void) -> *mut u8 {
+    fn took(&self, pointer: *mut c_void) -> *mut u8 {
         self.account.take(size_of_block(pointer));
         pointer.cast()
     }
 
-    fn gave_back(&mut self, pointer: *mut c_void) {
+    fn gave_back(&self, pointer: *mut c_void) {
         self.account.give_back(size_of_block(pointer));
-        if self.account.used() <= self.account.limit() {
-            self.refused_at = None;
-        }
     }
 }
 
@@ -66,7 +47,7 @@ fn size_of_block(pointer: *mut c_void) -> usize {
 #[allow(unsafe_code, reason = "QuickJS takes its memory through this trait, which is unsafe")]
 unsafe impl Allocator for Allowance {
     fn alloc(&mut self, size: usize) -> *mut u8 {
-        if !self.grants(size) {
+        if !self.account.grants(size) {
             return std::ptr::null_mut();
         }
         // SAFETY: any size can be asked for.
@@ -74,7 +55,7 @@ unsafe impl Allocator for Allowance {
     }
 
     fn calloc(&mut self, count: usize, size: usize) -> *mut u8 {
-        if !self.grants(count.saturating_mul(size)) {
+        if !self.account.grants(count.saturating_mul(size)) {
             return std::ptr::null_mut();
         }
         // SAFETY: as above; an overflow of the product gives null.
@@ -89,7 +70,7 @@ unsafe impl Allocator for Allowance {
 
     unsafe fn realloc(&mut self, ptr: *mut u8, new_size: usize) -> *mut u8 {
         let old = size_of_block(ptr.cast());
-        if !self.grants(new_size.saturating_sub(old)) {
+        if !self.account.grants(new_size.saturating_sub(old)) {
             return std::ptr::null_mut();
         }
         // SAFETY: as above, or null, which mimalloc takes as C's realloc does.

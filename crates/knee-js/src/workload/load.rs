@@ -12,14 +12,15 @@ use crate::state::{Count, Tally};
 use crate::vu::LoadError;
 use knee_k6::observe::tags::SystemTags;
 use knee_k6::observe::{Context, Observer, Observers};
+use knee_k6::options::ExecutorSpec;
 
 /// The function that a scenario calls, and the facts that its VUs can read.
 #[derive(Clone, Debug)]
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// Its executor, by k6's name.
-    pub executor: String,
+    /// Its executor.
+    pub executor: ExecutorSpec,
     /// The exported function.
     pub export: String,
     /// Tags of all its samples.
@@ -88,7 +89,7 @@ impl From<LoadError> for Stop {
 impl Part {
     /// Whether its arrivals do not wait for iterations.
     pub fn is_open(&self) -> bool {
-        self.executor.ends_with("-arrival-rate")
+        self.executor.is_open()
     }
 }
 

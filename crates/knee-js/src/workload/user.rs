@@ -77,7 +77,7 @@ impl ScriptUser {
         state.place.replace(Place {
             vu: u64::from(number) + 1,
             scenario: part.name.as_str().into(),
-            executor: part.executor.as_str().into(),
+            executor: part.executor.name().into(),
             ..Place::default()
         });
         let wall = knee_core::clock::wall().since(state.now()).saturating_add(part.begins);
@@ -107,7 +107,7 @@ impl ScriptUser {
             state.number(self.load.system_tags, Some(place.vu), in_all);
         }
         if !self.load.http.keep_cookies && !state.jar.borrow().borrow().is_empty() {
-            state.jar.replace(Rc::new(RefCell::new(Jar::default())));
+            state.jar.replace(Rc::new(RefCell::new(Jar::new(&state.account))));
         }
         if self.load.http.fresh_connections {
             kept.vu.close_idle();
@@ -201,7 +201,7 @@ impl User for ScriptUser {
     fn exhausted(&mut self, users: u32) {
         let part = &self.load.parts[self.id.scenario];
         let words = format!("Insufficient VUs, reached {users} active VUs and cannot initialize more");
-        let fields = [("executor", part.executor.as_str()), ("scenario", part.name.as_str())];
+        let fields = [("executor", part.executor.name()), ("scenario", part.name.as_str())];
         self.load.program.say_with(LogLevel::Warn, &words, &fields);
     }
 }

@@ -8,7 +8,7 @@ use knee_js::program::Limits;
 use super::harness::{Outcome, run_text};
 
 /// A script that does harm in its first iteration.
-struct Row {
+pub struct Row {
     /// What it tries.
     name: &'static str,
     /// What stands before its iterations.
@@ -19,7 +19,8 @@ struct Row {
     says: &'static str,
 }
 
-const fn row(name: &'static str, before: &'static str, harm: &'static str, says: &'static str) -> Row {
+/// A row.
+pub const fn row(name: &'static str, before: &'static str, harm: &'static str, says: &'static str) -> Row {
     Row { name, before, harm, says }
 }
 
@@ -28,7 +29,7 @@ fn run(row: &Row, memory: usize) -> Outcome {
     let source = format!(
         "import http from 'k6/http'; import {{ check, group, sleep }} from 'k6'; import exec from 'k6/execution';
          import crypto from 'k6/crypto'; import {{ parseHTML }} from 'k6/html'; import encoding from 'k6/encoding';
-         import {{ Counter, Trend }} from 'k6/metrics';
+         import {{ Counter, Trend }} from 'k6/metrics'; import {{ SharedArray }} from 'k6/data';
          const BASE = __ENV.BASE; let ran = 0; const all = globalThis; const log = console.log;
          export const options = {{ vus: 1, iterations: 2 }};
          {before}
@@ -37,10 +38,11 @@ fn run(row: &Row, memory: usize) -> Outcome {
            {harm}
          }}"
     );
-    run_text(&source, Limits { memory, ..Limits::default() })
+    run_text(&source, Limits { memory, shared: 4 * memory, ..Limits::default() })
 }
 
-fn assert_harmless(rows: &[Row], memory: usize) {
+/// Each row ends its first iteration, says what it must, and goes on.
+pub fn assert_harmless(rows: &[Row], memory: usize) {
     let wrong: Vec<String> = rows.iter().filter_map(|row| wrong(row, memory)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

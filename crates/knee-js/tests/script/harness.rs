@@ -147,7 +147,7 @@ fn load(session: &Session) -> Outcome {
     let scenarios: Vec<Scenario> = options.scenarios.iter().map(Scenario::from).collect();
     let parts = options.scenarios.iter().zip(&scenarios).map(|(spec, scenario)| Part {
         name: spec.name.clone(),
-        executor: spec.executor.name().to_owned(),
+        executor: spec.executor.clone(),
         export: spec.exec.clone(),
         tags: Vec::new(),
         environment: Vec::new(),

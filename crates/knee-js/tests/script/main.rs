@@ -12,10 +12,12 @@
 
 mod abandoned;
 mod documents;
+mod exhausting;
 mod harmless;
 mod harness;
 mod hostile;
 mod jslib;
+mod leaks;
 mod loading;
 mod memory;
 mod module;

@@ -13,6 +13,7 @@ use knee_engine::recorder::Marks;
 use super::error_code;
 use super::hop::Hop;
 use super::request::{Keep, Request, Target, canonical};
+use crate::account::Charge;
 
 /// k6's timings of one request; all but `duration` are parts of it or come before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +91,11 @@ impl Headers {
         self.lines.push((middle, self.text.len() as u32));
     }
 
+    /// Bytes that they take.
+    pub fn bytes(&self) -> usize {
+        self.text.capacity() + self.lines.capacity() * size_of::<(u32, u32)>()
+    }
+
     /// Names and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut from = 0;
@@ -137,7 +143,14 @@ pub struct Answer {
     pub peer: Option<Peer>,
     /// The error in more detail than scripts see.
     pub detail: Option<String>,
+    /// The memory that it takes in its VU.
+    pub memory: Charge,
+    /// Whether the VU had no memory left for the body. The script gets no response then, but an error.
+    pub is_out_of_memory: bool,
 }
+
+/// What an answer takes besides its texts, and the object that shows it to a script.
+const ANSWER_BYTES: usize = 1 << 10;
 
 impl Answer {
     /// No response yet to the request of `hop`; its body is kept in `body`.
@@ -156,6 +169,8 @@ impl Answer {
             timings,
             peer: None,
             detail: None,
+            memory: request.account().empty(),
+            is_out_of_memory: false,
         })
     }
 
@@ -171,6 +186,12 @@ impl Answer {
     /// The protocol as scripts see it; empty without a response.
     pub fn protocol(&self) -> &'static str {
         if self.status > 0 { self.version.name() } else { "" }
+    }
+
+    /// Counts what it has come to hold.
+    pub fn count_memory(&mut self) {
+        let texts = self.body.capacity() + self.headers.bytes() + self.reason.len();
+        self.memory.note(ANSWER_BYTES + texts);
     }
 
     /// The URL that the response shows: that of the last request, as Go writes it, or as the script wrote it if the

@@ -1,4 +1,4 @@
-//! Collects a response and makes of it what a script sees.
+//! Collects a response, within the memory of its VU, and makes of it what a script sees.
 //!
 //! Does not send and does not count.
 
@@ -17,6 +17,7 @@ use super::decode;
 use super::error_code;
 use super::hop::Hop;
 use super::request::{Keep, Request};
+use crate::account::Charge;
 
 /// Most bytes of one body, received or decoded. k6 has no limit and can run out of memory. All bodies together are
 /// limited by the memory budget of the run.
@@ -30,18 +31,24 @@ pub struct Collected {
     reason: String,
     headers: Headers,
     body: BodyBuffer,
+    /// Counts the body as it grows, in the account of the VU.
+    memory: Charge,
+    /// Whether the VU had no room for more of the body.
+    is_out_of_memory: bool,
 }
 
 impl Collected {
-    /// Nothing yet; the body is kept by `keep` and within `budget`.
-    pub fn new(keep: Keep, budget: &Rc<MemoryBudget>) -> Self {
+    /// Nothing yet of the response to `request`; the body is kept within `budget` and the memory of the VU.
+    pub fn new(request: &Request, budget: &Rc<MemoryBudget>) -> Self {
         Self {
-            keep,
+            keep: request.keep,
             has_head: false,
             version: Version::default(),
             reason: String::new(),
             headers: Headers::default(),
             body: BodyBuffer::new(budget.clone(), BODY_MAX),
+            memory: request.account().empty(),
+            is_out_of_memory: false,
         }
     }
 
@@ -58,6 +65,11 @@ impl Collected {
         let encoding = self.headers.get("content-encoding").map(<[u8]>::to_vec);
         let mut answer = Answer::new(request, hop, timings, self.body);
         answer.version = self.version;
+        answer.memory = self.memory;
+        answer.is_out_of_memory = self.is_out_of_memory;
+        // A body must have room in the VU as it is and decoded.
+        let room = request.account().left() as u64;
+        answer.body.limit_to(room);
         match &fetched.result {
             Ok(status) => {
                 answer.peer = fetched.peer;
@@ -67,6 +79,7 @@ impl Collected {
                 if let Some(encoding) = encoding
                     && let Err(fault) = decode::decode_all(decoders, &encoding, &mut answer.body)
                 {
+                    answer.is_out_of_memory = fault == Fault::DecodeLimit && room < BODY_MAX;
                     answer.status = 0;
                     let words = format!("error decompressing response body ({})", fault.sentence());
                     answer.error = Some((words, 1701));
@@ -84,6 +97,7 @@ impl Collected {
                     hop.target.origin.as_ref().ok().and_then(|origin| error_code::detail_of(failure, origin));
             }
         }
+        answer.count_memory();
         answer
     }
 }
@@ -105,10 +119,14 @@ impl Sink for Collected {
     }
 
     fn body(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        if self.keep != Keep::Nothing {
-            self.body.take(bytes)?;
+        if self.keep == Keep::Nothing {
+            return Ok(());
         }
-        Ok(())
+        if self.memory.grow(bytes.len()).is_err() {
+            self.is_out_of_memory = true;
+            return Err(Fault::BodyLimit);
+        }
+        self.body.take(bytes)
     }
 
     fn end(&mut self) -> Result<(), Fault> {

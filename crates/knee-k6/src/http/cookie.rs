@@ -9,6 +9,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::go_url::GoUrl;
+use crate::account::{Account, Charge};
 
 /// One cookie.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +51,14 @@ pub struct Attributes {
     pub expires: Option<String>,
 }
 
+/// What a cookie takes besides its texts.
+const COOKIE_BYTES: usize = 256;
+
 /// All cookies of one VU, or of a jar that a script has made.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct Jar {
     cookies: Vec<Cookie>,
+    memory: Charge,
 }
 
 /// The cookie in a `Set-Cookie` header that came from `url`, whether or not `url` is allowed to set it.
@@ -114,12 +119,21 @@ impl Cookie {
         by_domain && by_path && (!self.secure || place.is_private) && !self.is_over(now)
     }
 
+    fn bytes(&self) -> usize {
+        COOKIE_BYTES + self.name.len() + self.value.len() + self.domain.len() + self.path.len()
+    }
+
     fn is_over(&self, now: i64) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
 }
 
 impl Jar {
+    /// An empty jar, whose cookies are counted in `account`.
+    pub fn new(account: &Account) -> Self {
+        Self { cookies: Vec::new(), memory: account.empty() }
+    }
+
     /// Whether it is empty, which makes it free of cost.
     pub fn is_empty(&self) -> bool {
         self.cookies.is_empty()
@@ -140,6 +154,12 @@ impl Jar {
         if !cookie.is_over(now) {
             self.cookies.push(cookie);
         }
+        self.recount();
+    }
+
+    /// A server's cookies are small, and a script's are texts that it holds: to count them afterwards is soon enough.
+    fn recount(&mut self) {
+        self.memory.note(self.cookies.iter().map(Cookie::bytes).sum());
     }
 
     /// The cookies that a request to `url` carries: longest path first, then oldest first.
@@ -155,11 +175,13 @@ impl Jar {
         let place = Place::of(url);
         let goes = |cookie: &Cookie| cookie.fits(&place, now) && name.is_none_or(|name| name == cookie.name);
         self.cookies.retain(|cookie| !goes(cookie));
+        self.recount();
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.cookies.clear();
+        self.recount();
     }
 }
 
@@ -223,7 +245,7 @@ mod tests {
     }
 
     fn jar(headers: &[(&str, &str)]) -> Jar {
-        let mut jar = Jar::default();
+        let mut jar = Jar::new(&Account::default());
         for (from, header) in headers {
             let from = url(from);
             jar.put(parse(header, &from, 0).unwrap(), &from, 0);

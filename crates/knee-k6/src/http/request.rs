@@ -12,6 +12,8 @@ use knee_core::unit::Nanos;
 use knee_engine::http::origin::Origin;
 use knee_engine::http::prepared::{PreparedRequest, RequestWriter};
 
+use crate::account::{Account, Charge};
+
 use super::auth::Credentials;
 use super::cookie::Jar;
 use super::decode::Coding;
@@ -157,6 +159,8 @@ pub struct Request {
     pub compression: Vec<Coding>,
     /// Position in the script, for tags.
     pub origin: Origins,
+    /// The memory that it takes in its VU, until its last response is gone.
+    pub memory: Rc<Charge>,
 }
 
 /// Position of a request in the script: the tags of its samples.
@@ -172,7 +176,29 @@ pub struct Origins {
     pub metadata: Rc<[(String, String)]>,
 }
 
+/// What a request takes besides its texts.
+const REQUEST_BYTES: usize = 1 << 10;
+
 impl Request {
+    /// The account of its VU.
+    pub fn account(&self) -> &Account {
+        self.memory.account()
+    }
+
+    /// Bytes that it takes, apart from what it shares with every request of its VU.
+    pub fn bytes(&self) -> usize {
+        let pairs = |pairs: &[(String, String)]| -> usize {
+            pairs.iter().map(|(name, value)| name.len() + value.len()).sum()
+        };
+        let headers: usize = self.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+        let cookies: usize = self.cookies.iter().map(|(name, value, _)| name.len() + value.len()).sum();
+        let body = self.body.as_ref().map_or(0, |body| body.len());
+        let url = self.target.written.len();
+        let own = url + headers + cookies + body + pairs(&self.tags);
+        // Tags of the VU are shared until the script changes them, which it can do for each request.
+        REQUEST_BYTES + own + self.origin.group.len() + pairs(&self.origin.tags) + pairs(&self.origin.metadata)
+    }
+
     /// Whether its bytes are those of every plain `GET` to its target.
     pub fn is_plain_get(&self) -> bool {
         self.headers.is_empty()

@@ -134,7 +134,7 @@ impl RequestSender {
         let id = self.recorder.borrow_mut().begin(endpoint, times.due, times.earliest);
         let flight = OpenFlight { sender: self, id };
         let errand = ClientRequest { origin, request: &prepared, follow: None };
-        let mut sink = Collected::new(request.keep, self.network.memory());
+        let mut sink = Collected::new(request, self.network.memory());
         client.set_request_limit(Some(limit));
         let fetched = client.fetch(errand, &mut sink, |at| self.recorder.borrow_mut().sent(id, at)).await;
         let mut answer = sink.into_answer(request, hop, &fetched, begun, self.network.decoders());

@@ -12,6 +12,8 @@ use super::request::{Target, Unsendable};
 
 /// Most URLs that a worker caches; scripts that generate URLs fill it repeatedly.
 const TARGETS_MAX: usize = 1_024;
+/// Longest URL that is cached, so that the cache stays small whatever a script generates.
+const CACHED_MAX: usize = 4 << 10;
 
 /// URLs a worker has met.
 #[derive(Default)]
@@ -28,6 +30,9 @@ impl Targets {
         let wrong = |error| Unsendable { words: format!("invalid URL: {error}"), code: 1020 };
         let url = GoUrl::parse(written.as_bytes()).map_err(wrong)?;
         let target = Rc::new(Target::new(url, written));
+        if written.len() > CACHED_MAX {
+            return Ok(target);
+        }
         let mut known = self.known.borrow_mut();
         if known.len() >= TARGETS_MAX {
             known.clear();

@@ -13,6 +13,8 @@ pub const SEPARATOR: &str = "::";
 pub const GROUPS_MAX: usize = 2_000;
 /// Most checks that are counted separately, all groups together.
 pub const CHECKS_MAX: usize = 10_000;
+/// Most bytes of all names and paths together.
+pub const NAMES_MAX: usize = 4 << 20;
 /// Counts the checks after the first [`CHECKS_MAX`].
 pub const OTHER: &str = "(other checks)";
 
@@ -55,6 +57,8 @@ pub struct Groups {
     nodes: Vec<Group>,
     by_path: FxHashMap<String, GroupId>,
     named: usize,
+    /// Bytes of all names and paths.
+    bytes: usize,
     /// Groups entered that are counted as the one around them.
     nested: u64,
     /// Checks counted as [`OTHER`].
@@ -78,6 +82,7 @@ impl Groups {
             nodes: vec![root],
             by_path: FxHashMap::from_iter([(String::new(), Self::ROOT)]),
             named: 0,
+            bytes: 0,
             nested: 0,
             lumped: 0,
         }
@@ -91,10 +96,11 @@ impl Groups {
             group.first = group.first.min(at);
             return id;
         }
-        if self.nodes.len() >= GROUPS_MAX {
+        if self.nodes.len() >= GROUPS_MAX || self.bytes + path.len() > NAMES_MAX {
             self.nested += 1;
             return parent;
         }
+        self.bytes += path.len();
         let id = GroupId(self.nodes.len());
         self.nodes.push(Group::new(name.to_owned(), path.clone(), Some(parent), at));
         self.by_path.insert(path, id);
@@ -107,7 +113,7 @@ impl Groups {
     }
 
     fn count(&mut self, group: GroupId, name: &str, passes: u64, fails: u64, at: u64) {
-        let is_full = self.named >= CHECKS_MAX;
+        let is_full = self.named >= CHECKS_MAX || self.bytes + name.len() > NAMES_MAX;
         let group = &mut self.nodes[group.0];
         let index = match group.by_name.get(name) {
             Some(&index) => index,
@@ -117,6 +123,7 @@ impl Groups {
             }
             None => {
                 self.named += 1;
+                self.bytes += name.len();
                 group.add(name, at)
             }
         };
@@ -191,9 +198,11 @@ impl Groups {
             return None;
         }
         Some(format!(
-            "more than {CHECKS_MAX} checks or {GROUPS_MAX} groups: {} checks count as `{OTHER}`, and {} groups as \
-             part of their parent group; leave ids out of the names",
-            self.lumped, self.nested
+            "more than {CHECKS_MAX} checks or {GROUPS_MAX} groups, or names of more than {} MiB: {} checks count as \
+             `{OTHER}`, and {} groups as part of their parent group; leave ids out of the names",
+            NAMES_MAX >> 20,
+            self.lumped,
+            self.nested
         ))
     }
 }

@@ -9,6 +9,19 @@ use serde_json::ser::{Formatter, PrettyFormatter};
 
 use crate::clean::is_hostile;
 
+/// Writes JSON, or a part of it, with its hostile characters escaped. They can only be in strings.
+pub(super) fn escape<W: ?Sized + Write>(writer: &mut W, json: &str) -> io::Result<()> {
+    let mut rest = json;
+    while let Some((at, hostile)) = rest.char_indices().find(|(_, c)| is_hostile(*c)) {
+        writer.write_all(&rest.as_bytes()[..at])?;
+        for unit in hostile.encode_utf16(&mut [0; 2]) {
+            write!(writer, "\\u{unit:04x}")?;
+        }
+        rest = &rest[at + hostile.len_utf8()..];
+    }
+    writer.write_all(rest.as_bytes())
+}
+
 /// Writes like [`PrettyFormatter`], except for hostile characters.
 #[derive(Default)]
 pub(super) struct Harmless {
@@ -17,15 +30,7 @@ pub(super) struct Harmless {
 
 impl Formatter for Harmless {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((at, hostile)) = rest.char_indices().find(|(_, c)| is_hostile(*c)) {
-            writer.write_all(&rest.as_bytes()[..at])?;
-            for unit in hostile.encode_utf16(&mut [0; 2]) {
-                write!(writer, "\\u{unit:04x}")?;
-            }
-            rest = &rest[at + hostile.len_utf8()..];
-        }
-        writer.write_all(rest.as_bytes())
+        escape(writer, fragment)
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {

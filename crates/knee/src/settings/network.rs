@@ -10,6 +10,7 @@ use knee_engine::http::settings::{Settings, TlsSettings, TlsVersion};
 use knee_k6::options::HttpOptions;
 use serde_json::Value;
 
+use super::cipher;
 use crate::problem::Problem;
 
 /// k6's time limit of a connection.
@@ -56,6 +57,7 @@ pub fn warnings(options: &HttpOptions) -> Vec<String> {
     if certificates.len() > 1 {
         warnings.push("the option `tlsAuth`: the first certificate is used for all hosts".to_owned());
     }
+    warnings.extend(cipher::warning(options));
     warnings
 }
 
@@ -122,14 +124,12 @@ fn tls(options: &HttpOptions) -> Result<TlsSettings, Problem> {
     if oldest > newest {
         return Err(wrong("tlsVersion", "its `min` is above its `max`", "swap them"));
     }
-    let suites = options.tls_cipher_suites.as_ref().and_then(Value::as_array).into_iter().flatten();
-    let suites = suites.filter_map(Value::as_str).map(str::to_owned).collect();
     Ok(TlsSettings {
         client: client(options)?,
         insecure: options.insecure_skip_tls_verify,
         oldest,
         newest,
-        suites,
+        suites: cipher::allowed(options, newest)?,
         ..defaults
     })
 }

@@ -30,6 +30,7 @@ mod own_faults;
 mod permissions;
 mod screen;
 mod script;
+mod script_memory;
 mod signals;
 mod study;
 

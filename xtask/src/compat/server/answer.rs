@@ -50,12 +50,27 @@ enum Shape {
 impl Answer {
     /// The answer to `request`.
     pub fn to(request: &Request) -> Self {
+        Self::by(request, |_| Self::text(404, "text/plain", "not here\n"))
+    }
+
+    /// The same, but for a path that is unknown it is what most clients look for: a page, or JSON.
+    pub fn to_anything(request: &Request) -> Self {
+        Self::by(request, |request| match request.steps().last() {
+            None => Self::text(200, "text/html; charset=utf-8", page::INDEX),
+            Some(last) if [".html", ".php"].iter().any(|ending| last.ends_with(ending)) => {
+                Self::text(200, "text/html; charset=utf-8", page::HTML)
+            }
+            Some(_) => Self::json(&page::anything()),
+        })
+    }
+
+    fn by(request: &Request, unknown: fn(&Request) -> Self) -> Self {
         let steps = request.steps();
         let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
         let answer = plain(request, &steps)
             .or_else(|| redirect(request, &steps))
             .or_else(|| coming_and_going(request, &steps))
-            .unwrap_or_else(|| Self::text(404, "text/plain", "not here\n"));
+            .unwrap_or_else(|| unknown(request));
         Self { head: request.method == "HEAD", ..answer }
     }
 

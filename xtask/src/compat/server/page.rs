@@ -1,5 +1,21 @@
 //! Texts that the server answers.
 
+use serde_json::{Value, json};
+
+/// What clients of most services look for in an answer: tokens, numbers, lists.
+pub fn anything() -> Value {
+    let item = |id: u8| json!({ "id": id, "name": format!("Item {id}"), "status": "active", "price": 10 * id });
+    let (items, token) = (json!([item(1), item(2), item(3)]), "e30.eyJzdWIiOiJ1c2VyIn0.c2ln");
+    json!({
+        "id": 1, "uuid": "3f0c1a52-7d5e-4b1c-9a63-0c2f5be1d001", "name": "Item 1", "title": "Title 1",
+        "status": "ok", "success": true, "message": "done", "error": null, "result": "ok", "count": 3, "total": 3,
+        "token": token, "access": token, "access_token": token, "accessToken": token, "refresh_token": token,
+        "expires_in": 3600, "user": { "id": 1, "username": "user", "email": "user@example.com" },
+        "username": "user", "email": "user@example.com",
+        "data": { "id": 1, "token": token, "status": "ok", "items": items }, "items": items, "results": items,
+    })
+}
+
 /// The front page.
 pub const INDEX: &str =
     "<!DOCTYPE html><html><head><title>compat</title></head><body><p>A server for tests.</p></body></html>\n";

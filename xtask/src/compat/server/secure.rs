@@ -12,7 +12,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
-use super::Journal;
+use super::{Answer, Journal, Respond};
 
 /// What clients need to know.
 pub struct Secure {
@@ -130,7 +130,7 @@ fn door(config: Arc<ServerConfig>, journal: &Journal) -> Result<String> {
         for stream in listener.incoming().flatten() {
             let (config, journal) = (config.clone(), journal.clone());
             // A session that breaks is what some of the doors are for.
-            std::thread::spawn(move || serve(stream, config, &journal).unwrap_or_default());
+            std::thread::spawn(move || serve(stream, config, &journal, Answer::to).unwrap_or_default());
         }
     });
     Ok(base)
@@ -157,12 +157,26 @@ fn door_without_tls() -> Result<String> {
     Ok(base)
 }
 
-fn serve(stream: TcpStream, config: Arc<ServerConfig>, journal: &Journal) -> io::Result<()> {
+/// The first byte of a client that speaks TLS.
+pub const HANDSHAKE: u8 = 0x16;
+
+/// A server with a certificate that no client trusts, for clients that do not look at it.
+pub fn anyone() -> Result<Arc<ServerConfig>> {
+    config(&Authority::own(&["localhost"], false)?, rustls::ALL_VERSIONS, None)
+}
+
+/// Answers one session until it ends.
+pub fn serve(
+    stream: TcpStream,
+    config: Arc<ServerConfig>,
+    journal: &Journal,
+    respond: Respond,
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(super::IDLE))?;
     let session = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut reader = BufReader::new(Session(StreamOwned::new(session, stream)));
-    super::converse(&mut reader, |reader, bytes| reader.get_mut().0.write_all(bytes), journal)
+    super::converse(&mut reader, |reader, bytes| reader.get_mut().0.write_all(bytes), journal, respond)
 }
 
 /// A session of which an end without a farewell is an end.

@@ -49,6 +49,16 @@ impl BodyBuffer {
         Self { bytes: Vec::new(), limit, share: MemoryShare::new(budget, BODY_FREE) }
     }
 
+    /// From now on at most `limit` bytes, unless the limit is lower already. Bytes that are there stay.
+    pub fn limit_to(&mut self, limit: u64) {
+        self.limit = self.limit.min(limit);
+    }
+
+    /// Bytes of memory that are held.
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// The bytes so far.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -21,7 +21,7 @@ pub fn body<'js>(ctx: &Ctx<'js>, answer: Option<&Answer>) -> Result<Value<'js>> 
     let Some(answer) = answer.filter(|answer| answer.has_body()) else { return Ok(null()) };
     match answer.keep {
         Keep::Nothing => Ok(null()),
-        Keep::Binary => Ok(buffer_of(ctx, answer.body.bytes().to_vec())?.into_value()),
+        Keep::Binary => Ok(buffer_of(ctx, answer.body.bytes())?.into_value()),
         Keep::Text => match std::str::from_utf8(answer.body.bytes()) {
             Ok(text) => text.into_js(ctx),
             Err(_) => String::from_utf8_lossy(answer.body.bytes()).into_js(ctx),

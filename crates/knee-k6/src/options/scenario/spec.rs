@@ -122,6 +122,11 @@ impl ExecutorSpec {
         }
     }
 
+    /// Whether its arrivals do not wait for iterations (an open model).
+    pub const fn is_open(&self) -> bool {
+        matches!(self, Self::ConstantArrivalRate { .. } | Self::RampingArrivalRate { .. })
+    }
+
     /// Time in which iterations start, from the start of the scenario.
     pub fn duration(&self) -> Nanos {
         match self {

@@ -237,7 +237,7 @@ impl Job<'_> {
             let plan = Scenario::from(spec);
             Part {
                 name: spec.name.clone(),
-                executor: spec.executor.name().to_owned(),
+                executor: spec.executor.clone(),
                 export: spec.exec.clone(),
                 // Of two tags with one name the later wins: that of the scenario.
                 tags: pairs(self.options.tags.iter().chain(&spec.tags)),

@@ -19,7 +19,7 @@ use knee_core::clock::{self, MonotonicClock};
 use knee_driver::private_file;
 use knee_engine::control::Control;
 use knee_js::program::{LogLevel, LogLine, Narrator};
-use knee_report::clean;
+use knee_report::json;
 
 use crate::problem::{Problem, printable, reason};
 use crate::settings::script::{Log, LogForm, LogTarget};
@@ -60,12 +60,27 @@ enum Whose {
 #[derive(Default)]
 struct Held {
     lines: VecDeque<String>,
+    /// Their bytes.
+    bytes: usize,
     /// Number of dropped lines, which were the oldest.
     lost: u64,
 }
 
-/// Most lines that wait for the terminal; beyond it, the oldest are dropped.
+/// Most lines that wait for the terminal, and most bytes of them; beyond that, the oldest are dropped.
 const HELD_MAX: usize = 1_000;
+const HELD_BYTES_MAX: usize = 8 << 20;
+
+impl Held {
+    fn push(&mut self, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+        while self.lines.len() > HELD_MAX || self.bytes > HELD_BYTES_MAX {
+            let Some(oldest) = self.lines.pop_front() else { break };
+            self.bytes -= oldest.len();
+            self.lost += 1;
+        }
+    }
+}
 
 enum Place {
     Stderr(fn(&str)),
@@ -198,11 +213,7 @@ impl Lines {
         if matches!(place, Place::Stderr(_) | Place::Stdout)
             && let Some(held) = &mut *self.held()
         {
-            held.lines.push_back(printable(&text));
-            if held.lines.len() > HELD_MAX {
-                held.lines.pop_front();
-                held.lost += 1;
-            }
+            held.push(printable(&text));
             return;
         }
         match &*self.queue.read().unwrap_or_else(PoisonError::into_inner) {
@@ -255,7 +266,7 @@ fn shown(form: LogForm, line: &LogLine<'_>, seconds: Option<u64>) -> String {
         (LogForm::Json, _) => {
             let mut line = serde_json::json!({ "level": long, "msg": message, "time": now() });
             fields.iter().for_each(|(name, value)| line[*name] = (*value).into());
-            harmless_json(&line.to_string())
+            json::line(&line)
         }
         (LogForm::Text, None) => format!("time={:?} level={long} msg={}{rest}", now(), quoted(message)),
         // As wide as k6 makes it, so that fields stand below each other.
@@ -264,22 +275,6 @@ fn shown(form: LogForm, line: &LogLine<'_>, seconds: Option<u64>) -> String {
         }
         (LogForm::Text, Some(seconds)) => format!("{short}[{seconds:04}] {message}"),
     }
-}
-
-/// JSON in which characters that act on a terminal are escaped as JSON does it, so that it stays JSON.
-fn harmless_json(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for letter in json.chars() {
-        if clean::is_hostile(letter) {
-            for unit in letter.encode_utf16(&mut [0; 2]) {
-                // Writing into a string cannot fail.
-                let _ = write!(text, "\\u{unit:04x}");
-            }
-        } else {
-            text.push(letter);
-        }
-    }
-    text
 }
 
 /// To the second, as RFC 3339 writes it.

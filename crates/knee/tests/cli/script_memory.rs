@@ -1,0 +1,53 @@
+//! Scripts that hold more memory than their virtual users have. The process must not take it either.
+//!
+//! Every run here has a limit on its data: the memory of a virtual user, half as much again for copies on the way to
+//! it, and what a run takes anyway. A process that asks for more dies.
+
+use crate::program::Home;
+use crate::server::Server;
+
+/// The limit of a process, in KiB. A virtual user has 512 MiB.
+const LIMIT_KIB: u64 = 1_100 * 1_024;
+
+#[test]
+fn no_script_makes_the_process_take_more_than_the_memory_of_its_virtual_user() {
+    let server = Server::start();
+    let base = server.url("/");
+    let rows = [
+        ("random bytes", "const a = []; for (;;) a.push(crypto.randomBytes(16 << 20));"),
+        ("bodies of requests", "const a = []; for (;;) a.push(http.post(BASE, v + a.length, { responseType: 'none' }));"),
+        ("one text as many headers", "const headers = {}; for (let i = 0; i < 3000; i++) headers['a' + i] = v; http.get(BASE, { headers });"),
+        ("one text many times in a form", "http.post(BASE, { a: new Array(3000).fill(v) });"),
+        ("requests that no code waits for", "for (;;) http.asyncRequest('GET', 'http://127.0.0.1:1/');"),
+        ("timers", "const f = () => {}; for (;;) setTimeout(f, 1e9);"),
+        ("cookies", "for (let i = 0; ; i++) http.cookieJar().set(BASE, 'a' + i, v);"),
+        ("tags", "for (let i = 0; ; i++) exec.vu.tags['a' + i] = v;"),
+        // These end by themselves: nothing that the script can still reach is kept.
+        ("names of checks", "for (let i = 0; i < 2000; i++) check(1, { [v + i]: true });"),
+        ("names of groups", "for (let i = 0; i < 2000; i++) group(v + i, () => {});"),
+        ("long URLs", "for (let i = 0; i < 1500; i++) http.get('http://127.0.0.1:1/' + v + i);"),
+        ("long names", "for (let i = 0; i < 1500; i++) http.get('http://127.0.0.1:1/', { tags: { name: v + i } });"),
+        ("long lines", "for (let i = 0; i < 200; i++) console.log(v, v, v, v);"),
+    ];
+    for (name, harm) in rows {
+        let script = format!(
+            "import http from 'k6/http'; import crypto from 'k6/crypto'; import exec from 'k6/execution';
+             import {{ check, group }} from 'k6';
+             export const options = {{ scenarios: {{
+               bad: {{ executor: 'per-vu-iterations', vus: 1, iterations: 1, exec: 'bad' }},
+               good: {{ executor: 'per-vu-iterations', vus: 1, iterations: 1, exec: 'good', startTime: '1s' }},
+             }} }};
+             const v = 'x'.repeat(1 << 20); const BASE = '{base}';
+             export function bad() {{ {harm} }}
+             export function good() {{ console.log('the other virtual user'); }}"
+        );
+        let home = Home::new();
+        home.file("script.js", script);
+        let run = format!("ulimit -d {LIMIT_KIB}; exec \"$KNEE\" run -q --log-output none --console-output said.txt script.js");
+        let finished = home.shell(&run).run();
+        let said = std::fs::read_to_string(home.path("said.txt")).unwrap_or_default();
+        let shown: String = finished.stderr.chars().take(2_000).collect();
+        assert_eq!(finished.code, Some(0), "{name}: {shown}");
+        assert!(said.contains("the other virtual user"), "{name}: {shown}");
+    }
+}
