@@ -21,6 +21,8 @@ mod effect;
 
 mod estimate;
 
+mod figure;
+
 mod growth;
 
 mod headline;
@@ -43,6 +45,7 @@ pub use claim::{Absence, Basis, ClaimResult, ClaimVerdict, ClaimedSize};
 pub use conclusion::{Conclusion, Controls, LostBlock, PublishedResult, Row, Spread, Totals, VariantSummary};
 pub use effect::{Effect, Reason};
 pub use estimate::Estimate;
+pub use figure::Figure;
 pub use growth::{GrowthClass, GrowthResult};
 pub use headline::Headline;
 pub use lineup::Relation;
@@ -50,8 +53,8 @@ pub use measured::Spent;
 pub use state::Study;
 pub use times::{MergedTimes, ResponseTimes};
 pub use trial::{
-    CUT_SHORT, Entry, Figure, GENERATOR, Measured, Options, Placement, Refusal, TRIAL_RULES, Trial,
-    TrialResult, TrialRule, TrialWarning,
+    CUT_SHORT, Entry, GENERATOR, Measured, Options, Placement, Refusal, TRIAL_RULES, Trial, TrialResult,
+    TrialRule, TrialWarning,
 };
 
 use std::collections::{BTreeMap, VecDeque};

@@ -60,8 +60,8 @@ pub fn difference(from: Counted, to: Counted, alpha: f64) -> ConfidenceInterval 
     }
 }
 
-/// The share at which a rising function of it reaches `target`; halves the range until it is as narrow as a number can
-/// be told from the next.
+/// The share at which a rising function of it reaches `target`; halves the range until it is as narrow as two
+/// numbers can differ.
 fn solve(rising: impl Fn(f64) -> f64, target: f64) -> f64 {
     let (mut low, mut high) = (0.0_f64, 1.0_f64);
     for _ in 0..60 {

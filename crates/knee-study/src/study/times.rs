@@ -7,7 +7,7 @@
 use knee_core::histogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::Figure;
+use super::figure::Figure;
 use crate::statistics::location;
 
 /// The upper end of a bucket over its lower end: a percentile is good to a thousandth either way.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use knee_core::validity::Validity;
 use serde::{Deserialize, Serialize};
 
+use super::figure::Figure;
 use super::times::ResponseTimes;
 use crate::definition::Cell;
 use crate::metric::Metric;
@@ -229,22 +230,6 @@ impl Placement {
     /// Whether nothing is known.
     pub fn is_unknown(&self) -> bool {
         self.cpus.is_empty() && self.unavailable.is_empty()
-    }
-}
-
-/// A figure, or a lower bound of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
-    /// In the metric's unit: nanoseconds, per second, a share, a number, bytes.
-    pub value: f64,
-    /// Whether the figure is a lower bound: requests were given up before they ended.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub at_least: bool,
-}
-
-impl From<f64> for Figure {
-    fn from(value: f64) -> Self {
-        Self { value, at_least: false }
     }
 }
 
