@@ -147,10 +147,8 @@ fn collect(
     let mut own = ThreadSampler::start(Nanos::ZERO);
     collector.begin();
     start.clock();
-    let mut sample = |to, connections| GeneratorSample {
-        collector: own.sample(to),
-        ..sampler.sample(connections)
-    };
+    let mut sample =
+        |to, connections| GeneratorSample { collector: own.sample(to), ..sampler.sample(connections) };
     let mut patience = PATIENCE;
     while !collector.is_done() {
         match inbox.recv_timeout(PACE) {
@@ -168,7 +166,9 @@ fn collect(
                 collector.give_up();
                 collector.publish_whole(&mut sample);
             }
-            Ok(WorkerMessage::Begun) | Err(RecvTimeoutError::Disconnected) => return Err(RunError::WorkerLost),
+            Ok(WorkerMessage::Begun) | Err(RecvTimeoutError::Disconnected) => {
+                return Err(RunError::WorkerLost);
+            }
         }
     }
     if let Some(offer) = http2.ask(&collector.secure_origins()) {

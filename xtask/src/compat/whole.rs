@@ -132,7 +132,11 @@ fn verdict(place: &Place, k6: &Program, knee: &Program, case: &Case) -> Verdict 
             Ok(outcome) => outcome,
             Err(error) => {
                 let knee = vec![format!("{error:#}")];
-                return Verdict::Differs(vec![Difference { part: "run".to_owned(), knee, ..Difference::default() }]);
+                return Verdict::Differs(vec![Difference {
+                    part: "run".to_owned(),
+                    knee,
+                    ..Difference::default()
+                }]);
             }
         };
         let verdict = judge(&of_k6, &of_knee);
@@ -204,7 +208,11 @@ mod tests {
     #[test]
     fn what_k6_repeats_is_compared_and_what_it_does_not_is_not() {
         let run = |random: &str, count: &str| {
-            outcome(&[("exit", &["0"]), ("console", &[random]), ("metrics", &[&format!("mine count={count}")])])
+            outcome(&[
+                ("exit", &["0"]),
+                ("console", &[random]),
+                ("metrics", &[&format!("mine count={count}")]),
+            ])
         };
         let k6 = [run("a", "1"), run("b", "1")];
         assert_eq!(judge(&k6, &run("c", "1")), Verdict::Same);

@@ -23,7 +23,7 @@ const REPLACE: &str = r"(compare) => {
   };
   replace(String.prototype, {
     localeCompare(that) {
-      if (this === undefined || this === null) throw new TypeError('Cannot convert undefined or null to object');
+      if (this === undefined || this === null) throw new TypeError('Value is not object coercible');
       return compare(text(this), text(that));
     },
   });

@@ -26,7 +26,10 @@ const ROWS: &[Row] = &[
     exhausting("random bytes", "const a = []; for (;;) a.push(crypto.randomBytes(1 << 20));"),
     exhausting("bytes of digests", "const a = []; for (;;) a.push(crypto.sha512('x', 'binary'));"),
     exhausting("digests that are fed", "const a = []; for (;;) a.push(crypto.createHash('sha512'));"),
-    exhausting("views and copies of bytes", "const a = []; for (;;) a.push(new Uint8Array(1 << 20).slice());"),
+    exhausting(
+        "views and copies of bytes",
+        "const a = []; for (;;) a.push(new Uint8Array(1 << 20).slice());",
+    ),
     exhausting("encoded texts", "const a = []; for (;;) a.push(encoding.b64decode(encoding.b64encode(v)));"),
     exhausting("responses that are kept", "const a = []; for (;;) a.push(http.post(BASE + '/', v));"),
     exhausting(
@@ -63,7 +66,10 @@ const ROWS: &[Row] = &[
         "many tags of a check",
         "const tags = {}; for (let i = 0; i < 1000; i++) tags['a' + i] = v; check(1, { a: true }, tags);",
     ),
-    exhausting("a URL of one text many times", "http.url(new Array(1001).fill(''), ...new Array(1000).fill(v));"),
+    exhausting(
+        "a URL of one text many times",
+        "http.url(new Array(1001).fill(''), ...new Array(1000).fill(v));",
+    ),
     exhausting("cookies of the jar", "for (let i = 0; ; i++) http.cookieJar().set(BASE, 'a' + i, v);"),
     exhausting(
         "cookies of jars of its own",
@@ -89,8 +95,14 @@ fn a_script_that_takes_more_than_its_memory_gets_an_error_and_goes_on() {
 #[test]
 fn what_a_script_takes_while_it_is_loaded_is_limited_too() {
     let rows = [
-        ("shared arrays", "const v = 'x'.repeat(1 << 20); for (let i = 0; ; i++) new SharedArray('a' + i, () => [v]);"),
-        ("one shared array", "const v = 'x'.repeat(1 << 20); new SharedArray('a', () => new Array(10000).fill(v));"),
+        (
+            "shared arrays",
+            "const v = 'x'.repeat(1 << 20); for (let i = 0; ; i++) new SharedArray('a' + i, () => [v]);",
+        ),
+        (
+            "one shared array",
+            "const v = 'x'.repeat(1 << 20); new SharedArray('a', () => new Array(10000).fill(v));",
+        ),
         ("metrics", "for (let i = 0; ; i++) new Counter('a' + i);"),
         ("timers", "for (;;) setTimeout(() => {}, 1e9);"),
     ];
@@ -153,7 +165,10 @@ fn a_body_that_does_not_fit_into_the_memory_of_a_vu_is_an_error_of_its_script() 
             ),
         ),
     ];
-    urls.extend([Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd].map(|one| (one.name(), serve_bomb(one))));
+    urls.extend(
+        [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd]
+            .map(|one| (one.name(), serve_bomb(one))),
+    );
     for (name, url) in urls {
         let source = format!(
             "import http from 'k6/http';
@@ -171,6 +186,9 @@ fn a_body_that_does_not_fit_into_the_memory_of_a_vu_is_an_error_of_its_script() 
         let outcome = run_text(&source, Limits { memory: LIMIT, ..Limits::default() });
         let said = outcome.lines.join("\n");
         assert_eq!(said.matches("out of memory").count(), 4, "{name}: {said}");
-        assert!(said.contains("caught out of memory") && said.contains("the last iteration"), "{name}: {said}");
+        assert!(
+            said.contains("caught out of memory") && said.contains("the last iteration"),
+            "{name}: {said}"
+        );
     }
 }

@@ -196,7 +196,11 @@ impl Request {
         let url = self.target.written.len();
         let own = url + headers + cookies + body + pairs(&self.tags);
         // Tags of the VU are shared until the script changes them, which it can do for each request.
-        REQUEST_BYTES + own + self.origin.group.len() + pairs(&self.origin.tags) + pairs(&self.origin.metadata)
+        REQUEST_BYTES
+            + own
+            + self.origin.group.len()
+            + pairs(&self.origin.tags)
+            + pairs(&self.origin.metadata)
     }
 
     /// Whether its bytes are those of every plain `GET` to its target.

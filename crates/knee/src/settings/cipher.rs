@@ -39,7 +39,8 @@ const MISSING: [&str; 16] = [
 ];
 
 /// Suites of TLS 1.3, which are always allowed.
-const ALWAYS: [&str; 3] = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
+const ALWAYS: [&str; 3] =
+    ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
 fn named(options: &HttpOptions) -> impl Iterator<Item = &str> {
     let list = options.tls_cipher_suites.as_ref().and_then(Value::as_array);

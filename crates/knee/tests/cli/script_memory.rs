@@ -15,8 +15,14 @@ fn no_script_makes_the_process_take_more_than_the_memory_of_its_virtual_user() {
     let base = server.url("/");
     let rows = [
         ("random bytes", "const a = []; for (;;) a.push(crypto.randomBytes(16 << 20));"),
-        ("bodies of requests", "const a = []; for (;;) a.push(http.post(BASE, v + a.length, { responseType: 'none' }));"),
-        ("one text as many headers", "const headers = {}; for (let i = 0; i < 3000; i++) headers['a' + i] = v; http.get(BASE, { headers });"),
+        (
+            "bodies of requests",
+            "const a = []; for (;;) a.push(http.post(BASE, v + a.length, { responseType: 'none' }));",
+        ),
+        (
+            "one text as many headers",
+            "const headers = {}; for (let i = 0; i < 3000; i++) headers['a' + i] = v; http.get(BASE, { headers });",
+        ),
         ("one text many times in a form", "http.post(BASE, { a: new Array(3000).fill(v) });"),
         ("requests that no code waits for", "for (;;) http.asyncRequest('GET', 'http://127.0.0.1:1/');"),
         ("timers", "const f = () => {}; for (;;) setTimeout(f, 1e9);"),
@@ -26,7 +32,10 @@ fn no_script_makes_the_process_take_more_than_the_memory_of_its_virtual_user() {
         ("names of checks", "for (let i = 0; i < 2000; i++) check(1, { [v + i]: true });"),
         ("names of groups", "for (let i = 0; i < 2000; i++) group(v + i, () => {});"),
         ("long URLs", "for (let i = 0; i < 1500; i++) http.get('http://127.0.0.1:1/' + v + i);"),
-        ("long names", "for (let i = 0; i < 1500; i++) http.get('http://127.0.0.1:1/', { tags: { name: v + i } });"),
+        (
+            "long names",
+            "for (let i = 0; i < 1500; i++) http.get('http://127.0.0.1:1/', { tags: { name: v + i } });",
+        ),
         ("long lines", "for (let i = 0; i < 200; i++) console.log(v, v, v, v);"),
     ];
     for (name, harm) in rows {
@@ -43,7 +52,9 @@ fn no_script_makes_the_process_take_more_than_the_memory_of_its_virtual_user() {
         );
         let home = Home::new();
         home.file("script.js", script);
-        let run = format!("ulimit -d {LIMIT_KIB}; exec \"$KNEE\" run -q --log-output none --console-output said.txt script.js");
+        let run = format!(
+            "ulimit -d {LIMIT_KIB}; exec \"$KNEE\" run -q --log-output none --console-output said.txt script.js"
+        );
         let finished = home.shell(&run).run();
         let said = std::fs::read_to_string(home.path("said.txt")).unwrap_or_default();
         let shown: String = finished.stderr.chars().take(2_000).collect();

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 /// What clients of most services look for in an answer: tokens, numbers, lists.
 pub fn anything() -> Value {
-    let item = |id: u8| json!({ "id": id, "name": format!("Item {id}"), "status": "active", "price": 10 * id });
+    let item =
+        |id: u8| json!({ "id": id, "name": format!("Item {id}"), "status": "active", "price": 10 * id });
     let (items, token) = (json!([item(1), item(2), item(3)]), "e30.eyJzdWIiOiJ1c2VyIn0.c2ln");
     json!({
         "id": 1, "uuid": "3f0c1a52-7d5e-4b1c-9a63-0c2f5be1d001", "name": "Item 1", "title": "Title 1",

@@ -14,7 +14,9 @@ pub fn is_entry(text: &str) -> bool {
 }
 
 fn has_default(text: &str) -> bool {
-    ["export default", "as default", "module.exports", "exports.default"].iter().any(|word| text.contains(word))
+    ["export default", "as default", "module.exports", "exports.default"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 /// Why a script cannot be compared, if it cannot.
@@ -37,7 +39,8 @@ pub fn variables(text: &str) -> Vec<(String, &'static str)> {
 
 /// The name after `__ENV`: `.NAME` or `['NAME']`.
 fn name_of(rest: &str) -> Option<&str> {
-    let rest = rest.strip_prefix('.').or_else(|| rest.strip_prefix("['")).or_else(|| rest.strip_prefix("[\""))?;
+    let rest =
+        rest.strip_prefix('.').or_else(|| rest.strip_prefix("['")).or_else(|| rest.strip_prefix("[\""))?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
     Some(&rest[..end]).filter(|name| !name.is_empty())
 }
@@ -74,7 +77,11 @@ fn plain(line: &str) -> String {
     let close = |word: &mut String, text: &mut String| {
         // Ids are long words of letters and digits; the digits of short ones are numbers.
         let is_id = word.len() >= 10 && word.contains(|c: char| c.is_ascii_digit());
-        if is_id { text.push('#') } else { numbers(word, text) }
+        if is_id {
+            text.push('#')
+        } else {
+            numbers(word, text)
+        }
         word.clear();
     };
     for letter in line.chars() {
@@ -120,7 +127,8 @@ mod tests {
 
     #[test]
     fn variables_get_values_of_the_kind_that_their_names_suggest() {
-        let text = "const a = __ENV.BASE_URL || 'x'; const b = __ENV['API_TOKEN'] + __ENV.BASE_URL + __ENV.COUNT;";
+        let text =
+            "const a = __ENV.BASE_URL || 'x'; const b = __ENV['API_TOKEN'] + __ENV.BASE_URL + __ENV.COUNT;";
         assert_eq!(
             variables(text),
             [("API_TOKEN".to_owned(), "value-of-a-variable"), ("BASE_URL".to_owned(), HOST)]
