@@ -12,12 +12,6 @@ use knee::problem::Problem;
 use knee::settings::output::Sink;
 use knee::stderr::say;
 use knee::store;
-use mimalloc::MiMalloc;
-
-/// The allocator that the objects of scripts come from is also the one of everything else: requests and responses of a
-/// script are made and dropped in the same rhythm, and it takes a third of the time of the system's.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     // Before anything else, and before a thread is started.

@@ -65,7 +65,9 @@ fn tell(name: &str, verdict: &Verdict) {
         Verdict::LeftOut(why) => println!("left out  {name}: {why}"),
         Verdict::Differs(differences) => {
             println!("differs   {name}");
-            differences.iter().for_each(|difference| print!("{difference}"));
+            for difference in differences {
+                print!("{difference}");
+            }
         }
     }
 }

@@ -92,12 +92,11 @@ fn shared_array<'js>(
     let Some(name) = name else {
         return Err(go_error::throw(ctx, "empty name provided to SharedArray's constructor"));
     };
-    let elements = match state.program.array(&name) {
-        Some(elements) => elements,
-        None => {
-            let kept = state.program.keep_array(&name, elements_of(ctx, source)?);
-            kept.ok_or_else(|| out_of_memory(ctx))?
-        }
+    let elements = if let Some(elements) = state.program.array(&name) {
+        elements
+    } else {
+        let kept = state.program.keep_array(&name, elements_of(ctx, source)?);
+        kept.ok_or_else(|| out_of_memory(ctx))?
     };
     let made = Object::new(ctx.clone())?;
     made.put("length", elements.len() as f64)?;

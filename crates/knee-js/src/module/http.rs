@@ -164,7 +164,7 @@ fn url<'js>(ctx: Ctx<'js>, parts: Array<'js>, values: Rest<Value<'js>>) -> Resul
     for (place, part) in elements(&parts)?.enumerate() {
         if place > 0 {
             name.push_str("${}");
-            let value = values.0.get(place - 1).map(|value| value.get::<Coerced<String>>()).transpose()?;
+            let value = values.0.get(place - 1).map(Value::get::<Coerced<String>>).transpose()?;
             let text = value.map_or_else(|| "undefined".to_owned(), |value| value.0);
             room.take(&ctx, text.len())?;
             url.push_str(&text);

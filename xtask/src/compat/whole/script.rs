@@ -78,9 +78,9 @@ fn plain(line: &str) -> String {
         // Ids are long words of letters and digits; the digits of short ones are numbers.
         let is_id = word.len() >= 10 && word.contains(|c: char| c.is_ascii_digit());
         if is_id {
-            text.push('#')
+            text.push('#');
         } else {
-            numbers(word, text)
+            numbers(word, text);
         }
         word.clear();
     };
