@@ -121,7 +121,7 @@ impl Parts {
         target::refuse_public(&targets, &plan, &allowed_hosts)?;
         let title = request::title(&urls);
         let seed = amount.seed;
-        Ok(Load { plan, http, title, requests, seed, targets, allowed_hosts, output, notes })
+        Ok(Load { plan, http, requests, seed, title, targets, allowed_hosts, output, notes })
     }
 }
 

@@ -6,6 +6,7 @@ use super::target;
 
 /// Input from the machine and the environment, which was not typed.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact about where knee was started")]
 pub struct Surroundings {
     /// CPUs this process can use; 1 or more.
     pub cpus: u16,

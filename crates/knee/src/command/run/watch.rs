@@ -82,7 +82,9 @@ impl Watched {
         let (now, wall) = (self.clock.now(), clock::wall());
         let counts = [(BuiltIn::Vus, self.tally.active()), (BuiltIn::VusMax, self.tally.initialized())];
         let values = counts.map(|(metric, count)| (metric, count as f64));
-        values.iter().for_each(|(metric, count)| self.total.add(*metric, *count, now));
+        for (metric, count) in &values {
+            self.total.add(*metric, *count, now);
+        }
         if let Some(outlet) = &self.outlet {
             let mut batch = Batch::default();
             let tags = batch.list(self.tags.clone());
