@@ -39,6 +39,7 @@ pub mod http1;
 pub mod http2;
 
 pub mod transport;
+pub mod unsolicited;
 
 pub mod redirect;
 

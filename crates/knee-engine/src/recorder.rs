@@ -9,7 +9,7 @@ use knee_core::plan::EndpointId;
 use knee_core::tally::{Concurrency, EndpointTally, Phase, Tally};
 use knee_core::unit::Nanos;
 
-use crate::http::transport::Unsolicited;
+use crate::http::unsolicited::Unsolicited;
 
 /// A request that is due and has not ended.
 #[derive(Clone, Copy, Debug)]

@@ -19,7 +19,8 @@ use super::prepared::PreparedRequest;
 use super::redirect::{FollowRedirects, RedirectSink, Trail};
 use super::response::{Sink, Traffic};
 use super::settings::Settings;
-use super::transport::{Stream, Unsolicited, UserPool};
+use super::transport::{Stream, UserPool};
+use super::unsolicited::Unsolicited;
 use crate::deadline::{Deadline, Elapsed};
 use crate::recorder::{Counts, Marks};
 

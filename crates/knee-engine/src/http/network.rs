@@ -19,7 +19,8 @@ use super::memory::MemoryBudget;
 use super::origin::{Origin, Resolver};
 use super::request::Defaults;
 use super::settings::Settings;
-use super::transport::{Pools, Unsolicited};
+use super::transport::Pools;
+use super::unsolicited::Unsolicited;
 use crate::deadline::{Deadlines, LimitTimer};
 use crate::host;
 

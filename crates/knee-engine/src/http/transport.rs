@@ -21,6 +21,7 @@ use super::origin::Origin;
 use super::peer::Peer;
 use super::prepared::PreparedRequest;
 use super::response::{ExchangeError, IdleState, Response, Sink, Traffic};
+use super::unsolicited::Unsolicited;
 use crate::recorder::Marks;
 
 /// A connection idle for longer than this is checked before it is used: by now the kernel can
@@ -88,23 +89,6 @@ impl Stream {
     }
 }
 
-/// Responses that no request asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unsolicited {
-    /// How many.
-    pub count: u32,
-    /// Responses that can belong to other requests because of them.
-    pub doubtful: u32,
-}
-
-impl Unsolicited {
-    /// Adds what came on the connection of `stream`.
-    pub fn add(&mut self, stream: &Stream) {
-        self.count += 1;
-        self.doubtful = self.doubtful.saturating_add(stream.held.connection.doubtful());
-    }
-}
-
 /// The idle connections of all users of a worker.
 #[derive(Default)]
 pub struct Pools {
@@ -161,7 +145,7 @@ impl Pools {
         self.left.borrow_mut().retain_mut(|stream| {
             let state = stream.check_idle(worker_io);
             if state == IdleState::Unsolicited {
-                found.add(stream);
+                found.add(stream.held.connection.doubtful());
             }
             state == IdleState::Quiet && stream.watched_until() > now
         });
@@ -227,7 +211,7 @@ impl UserPool {
             match stream.check_idle(network.worker_io()) {
                 IdleState::Quiet => return Some(stream),
                 IdleState::Closed => {}
-                IdleState::Unsolicited => unsolicited.add(&stream),
+                IdleState::Unsolicited => unsolicited.add(stream.held.connection.doubtful()),
             }
         }
         None

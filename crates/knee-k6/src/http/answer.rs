@@ -188,7 +188,7 @@ impl Answer {
         if self.status > 0 { self.version.name() } else { "" }
     }
 
-    /// Counts what it has come to hold.
+    /// Counts what it has reach hold.
     pub fn count_memory(&mut self) {
         let texts = self.body.capacity() + self.headers.bytes() + self.reason.len();
         self.memory.note(ANSWER_BYTES + texts);
