@@ -167,7 +167,7 @@ impl Client {
                 Ok(Ok(response)) if response.done <= limit => {
                     state.done = response.done;
                     if response.surplus {
-                        state.unsolicited.add(&stream);
+                        state.unsolicited.add(stream.doubtful());
                     }
                     if response.keep_alive && self.network.settings.keep_alive {
                         self.pool.put(stream);

@@ -75,6 +75,11 @@ impl Stream {
         self.held.connection.exchange(worker_io, request, sink, marks, on_sent).await
     }
 
+    /// Responses that can belong to other requests.
+    pub fn doubtful(&self) -> u32 {
+        self.held.connection.doubtful()
+    }
+
     fn check_idle(&mut self, worker_io: WorkerIo<'_>) -> IdleState {
         // Nothing waits for it, so nothing needs to be woken.
         let mut ctx = Context::from_waker(Waker::noop());
@@ -145,7 +150,7 @@ impl Pools {
         self.left.borrow_mut().retain_mut(|stream| {
             let state = stream.check_idle(worker_io);
             if state == IdleState::Unsolicited {
-                found.add(stream.held.connection.doubtful());
+                found.add(stream.doubtful());
             }
             state == IdleState::Quiet && stream.watched_until() > now
         });
@@ -211,7 +216,7 @@ impl UserPool {
             match stream.check_idle(network.worker_io()) {
                 IdleState::Quiet => return Some(stream),
                 IdleState::Closed => {}
-                IdleState::Unsolicited => unsolicited.add(stream.held.connection.doubtful()),
+                IdleState::Unsolicited => unsolicited.add(stream.doubtful()),
             }
         }
         None

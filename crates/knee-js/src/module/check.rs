@@ -136,7 +136,7 @@ pub fn is_async(function: &Function<'_>) -> bool {
 /// Paths of groups and checks are joined with `::`, which therefore cannot be in a name.
 pub fn refuse_colons(ctx: &Ctx<'_>, name: &str) -> Result<()> {
     if name.contains("::") {
-        return Err(go_error::throw(ctx, "group and check names can not contain '::'"));
+        return Err(go_error::throw(ctx, "group and check names may not contain '::'"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Scripts that take all the memory they can get, whoever holds it for them: each exceeds the limit of its VU, gets an
+//! Scripts that take all the memory they can get, in QuickJS or outside of it: each exceeds the limit of its VU, gets an
 //! error, and goes on. How much the process takes meanwhile, the tests of the program show.
 
 use std::io::{Read, Write};

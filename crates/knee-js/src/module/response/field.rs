@@ -1,4 +1,4 @@
-//! The fields of a response: their names, in k6's order, and how QuickJS's names are told apart.
+//! The fields of a response: their names, in k6's order, and how QuickJS's names are distinguished.
 //!
 //! Does not make their values.
 
