@@ -66,6 +66,7 @@ pub mod response;
 
 pub mod text;
 
+mod tags;
 pub mod timers;
 
 pub mod web;

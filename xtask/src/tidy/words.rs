@@ -27,7 +27,7 @@ const EXCEPT: &[&str] = &["xtask/src/tidy/words.rs"];
 /// Texts that must stay as they are, each with its file.
 const QUOTED: &[(&str, &str)] = &[
     // Messages that equal k6's.
-    ("crates/knee-js/src/module/k6.rs", "group and check names may not contain '::'"),
+    ("crates/knee-js/src/module/check.rs", "group and check names may not contain '::'"),
     ("crates/knee-k6/src/options/scenario/check.rs", "at least one stage has to be specified"),
     // A page that scripts read: recorded results contain its values.
     ("xtask/src/compat/server/page.rs", r#"<input type="text" name="user" value="nobody">"#),

@@ -12,7 +12,7 @@ use rquickjs::{Atom, Coerced, Ctx, Exception, Function, JsLifetime, Object, Resu
 
 use super::current::state;
 use super::go_error;
-use super::k6::tags_of;
+use super::tags::tags_of;
 
 /// Most names that a VU keeps; scripts that put ids into names fill it repeatedly.
 const NAMES_MAX: usize = 64;

@@ -4,7 +4,7 @@ use knee_core::unit::Nanos;
 use rquickjs::function::Opt;
 use rquickjs::{Coerced, Ctx, Function, Object, Result, Value};
 
-use super::current::{Room, charge, cut, state};
+use super::current::{charge, cut, state};
 use super::define::Define as _;
 use super::{check, go_error};
 use crate::op::Op;
@@ -21,19 +21,6 @@ pub fn build<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     object.put("randomSeed", Function::new(ctx.clone(), random_seed)?.with_name("randomSeed")?)?;
     object.put("sleep", Function::new(ctx.clone(), sleep)?.with_name("sleep")?)?;
     Ok(object)
-}
-
-/// Name and value of every tag in an object, as text.
-pub fn tags_of<'js>(value: Option<&Value<'js>>) -> Result<Vec<(String, String)>> {
-    let Some(object) = value.and_then(Value::as_object) else { return Ok(Vec::new()) };
-    let mut room = Room::of(object.ctx())?;
-    let mut tags = Vec::new();
-    for pair in object.props::<String, Coerced<String>>() {
-        let (name, Coerced(text)) = pair?;
-        room.take(object.ctx(), name.len() + text.len())?;
-        tags.push((name, text));
-    }
-    Ok(tags)
 }
 
 fn fail<'js>(ctx: Ctx<'js>, message: Opt<Coerced<String>>) -> Result<()> {
