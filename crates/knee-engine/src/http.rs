@@ -6,6 +6,7 @@ pub mod settings;
 
 pub mod failure;
 
+pub mod pools;
 pub mod prepared;
 
 pub mod request;
