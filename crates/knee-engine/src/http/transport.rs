@@ -1,8 +1,8 @@
 //! The connections of one worker: each user has a pool of them, and every request gets a stream on one.
 //!
-//! A stream is the right to one exchange at a time. With HTTP/1.1 it is a whole connection. Only this file and
-//! [`super::http1`] know which version of HTTP a connection speaks. Has no time limits, resends and redirects; see
-//! [`super::client`].
+//! A stream is the right to one exchange at a time. With HTTP/1.1 it is a whole connection. Only this file,
+//! [`super::pools`] and [`super::http1`] know which version of HTTP a connection speaks. Has no time limits, resends and
+//! redirects; see [`super::client`].
 
 use std::cell::Cell;
 use std::rc::Rc;

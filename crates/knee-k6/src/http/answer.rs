@@ -11,7 +11,6 @@ use knee_engine::http::response::Version;
 use knee_engine::recorder::Marks;
 
 use super::error_code;
-use super::hop::Hop;
 use super::request::{Keep, Request, Target, canonical};
 use crate::account::Charge;
 
@@ -153,11 +152,16 @@ pub struct Answer {
 const ANSWER_BYTES: usize = 1 << 10;
 
 impl Answer {
-    /// No response yet to the request of `hop`; its body is kept in `body`.
-    pub(super) fn new(request: &Rc<Request>, hop: &Hop, timings: Timings, body: BodyBuffer) -> Box<Self> {
+    /// No response yet to a request of `target`; its body is kept in `body`.
+    pub(super) fn new(
+        request: &Rc<Request>,
+        target: &Rc<Target>,
+        timings: Timings,
+        body: BodyBuffer,
+    ) -> Box<Self> {
         Box::new(Self {
             request: request.clone(),
-            target: hop.target.clone(),
+            target: target.clone(),
             status: 0,
             reason: String::new(),
             headers: Headers::default(),
@@ -188,7 +192,7 @@ impl Answer {
         if self.status > 0 { self.version.name() } else { "" }
     }
 
-    /// Counts what it has reach hold.
+    /// Counts the memory that it holds.
     pub fn count_memory(&mut self) {
         let texts = self.body.capacity() + self.headers.bytes() + self.reason.len();
         self.memory.note(ANSWER_BYTES + texts);

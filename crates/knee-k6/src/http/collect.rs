@@ -63,7 +63,7 @@ impl Collected {
     ) -> Box<Answer> {
         let timings = Timings::of(&fetched.marks, begun, fetched.done);
         let encoding = self.headers.get("content-encoding").map(<[u8]>::to_vec);
-        let mut answer = Answer::new(request, hop, timings, self.body);
+        let mut answer = Answer::new(request, &hop.target, timings, self.body);
         answer.version = self.version;
         answer.memory = self.memory;
         answer.is_out_of_memory = self.is_out_of_memory;

@@ -182,7 +182,7 @@ impl RequestSender {
     /// A request that cannot be sent: k6 counts it, the record does not.
     fn not_sent(&self, request: &Rc<Request>, hop: &Hop, why: &Unsendable) -> Box<Answer> {
         let body = BodyBuffer::new(self.network.memory().clone(), 0);
-        let mut answer = Answer::new(request, hop, Timings::default(), body);
+        let mut answer = Answer::new(request, &hop.target, Timings::default(), body);
         answer.error = Some((why.words.clone(), why.code));
         self.observe(hop, &answer, request.expected.holds(0), self.network.clock.now(), (0, 0));
         answer
