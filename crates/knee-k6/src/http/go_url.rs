@@ -5,42 +5,14 @@
 use std::fmt;
 
 use self::escape::{Part, escape, escaped, unescape};
+use self::form::Parsed;
+pub use self::form::{GoUrl, User};
 use self::parse::{cut, parse};
 use crate::go_quote::quoted;
 
 mod escape;
+mod form;
 mod parse;
-
-/// A URL that was parsed. Texts are bytes, as in Go, because escapes can stand for any bytes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GoUrl {
-    /// In lower case; empty for a relative URL.
-    scheme: String,
-    /// What follows the scheme of a URL without a slash there.
-    opaque: Vec<u8>,
-    user: Option<User>,
-    /// Host and port, without escapes.
-    host: Vec<u8>,
-    /// With the escapes that Go sends.
-    path: String,
-    /// As written.
-    query: Vec<u8>,
-    /// Whether there is a question mark with nothing after it.
-    empty_query: bool,
-    /// Whether a scheme is followed by a path at once.
-    without_host: bool,
-    /// With escapes.
-    fragment: String,
-}
-
-/// The user of a URL, without escapes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct User {
-    /// Name; can be empty.
-    pub name: Vec<u8>,
-    /// Password, if there is a colon.
-    pub password: Option<Vec<u8>>,
-}
 
 /// Why text is no URL, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,8 +22,6 @@ pub struct NoUrl {
     text: Vec<u8>,
     words: String,
 }
-
-type Parsed<T> = Result<T, String>;
 
 impl GoUrl {
     /// Reads a URL, absolute or relative.

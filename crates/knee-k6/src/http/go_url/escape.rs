@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::Parsed;
+use super::form::Parsed;
 use crate::go_quote::quoted;
 
 /// Part of a URL, which decides what must be escaped.

@@ -5,7 +5,7 @@
 use std::net::Ipv6Addr;
 
 use super::escape::{Part, escaped, unescape};
-use super::{GoUrl, Parsed, User};
+use super::form::{GoUrl, Parsed, User};
 use crate::go_quote::quoted;
 
 /// Text before and after the first `sign`.
