@@ -232,30 +232,14 @@ impl Greeting {
             Self::Hasty => return hasty(link),
             Self::Stall => while first_record(&mut link)? > 0 {},
             Self::PlainResponse => {
-                first_record(&mut link)?;
-                link.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
-                first_record(&mut link)?;
+                answer_first(&mut link, b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?
             }
-            Self::OtherProtocol => {
-                first_record(&mut link)?;
-                link.write_all(b"220 mail.example ESMTP ready\r\n")?;
-                first_record(&mut link)?;
-            }
-            Self::Alert(number) => {
-                first_record(&mut link)?;
-                link.write_all(&alert(number))?;
-                first_record(&mut link)?;
-            }
-            Self::AncientVersion => {
-                first_record(&mut link)?;
-                link.write_all(&hello(0x01, 0x2f))?;
-                first_record(&mut link)?;
-            }
+            Self::OtherProtocol => answer_first(&mut link, b"220 mail.example ESMTP ready\r\n")?,
+            Self::Alert(number) => answer_first(&mut link, &alert(number))?,
+            Self::AncientVersion => answer_first(&mut link, &hello(0x01, 0x2f))?,
             Self::AncientCipher => {
-                first_record(&mut link)?;
                 // TLS 1.2 with RC4 and MD5.
-                link.write_all(&hello(0x03, 0x04))?;
-                first_record(&mut link)?;
+                answer_first(&mut link, &hello(0x03, 0x04))?;
             }
             Self::LongRecord => {
                 first_record(&mut link)?;
@@ -292,6 +276,13 @@ impl Greeting {
         }
         Ok(None)
     }
+}
+
+/// Sends `bytes` after the first record of the client, and reads what it says to that.
+fn answer_first(link: &mut Link, bytes: &[u8]) -> io::Result<()> {
+    first_record(link)?;
+    link.write_all(bytes)?;
+    first_record(link).map(drop)
 }
 
 /// Sends data before the client has finished the handshake, as TLS 1.3 allows.

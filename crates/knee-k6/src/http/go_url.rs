@@ -5,7 +5,6 @@
 use std::fmt;
 
 use self::escape::{Part, escape, escaped, unescape};
-use self::form::Parsed;
 pub use self::form::{GoUrl, User};
 use self::parse::{cut, parse};
 use crate::go_quote::quoted;
