@@ -232,7 +232,7 @@ impl Greeting {
             Self::Hasty => return hasty(link),
             Self::Stall => while first_record(&mut link)? > 0 {},
             Self::PlainResponse => {
-                answer_first(&mut link, b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?
+                answer_first(&mut link, b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
             }
             Self::OtherProtocol => answer_first(&mut link, b"220 mail.example ESMTP ready\r\n")?,
             Self::Alert(number) => answer_first(&mut link, &alert(number))?,
