@@ -56,6 +56,8 @@ pub struct State {
     pub metadata: RefCell<Rc<[(String, String)]>>,
     /// The memory of tags and metadata that the script has set.
     pub notes_memory: RefCell<Charge>,
+    /// The memory of the metrics that the script has declared.
+    pub metrics_memory: RefCell<Charge>,
     /// Numbers of the VU and of its iteration.
     pub place: RefCell<Place>,
     /// `__ENV` of the scenario besides the script's.
@@ -240,6 +242,7 @@ impl State {
         let account = Account::new(program.surroundings.limits.memory);
         Self {
             notes_memory: RefCell::new(account.empty()),
+            metrics_memory: RefCell::new(account.empty()),
             jar: RefCell::new(Rc::new(RefCell::new(Jar::new(&account)))),
             account,
             program,

@@ -58,7 +58,10 @@ fn declare<'js>(ctx: Ctx<'js>, kind: String, name: Coerced<String>, is_time: boo
         _ => Kind::Trend,
     };
     // For as long as the VU lives: all VUs declare the same ones.
-    state.account.take(METRIC_BYTES);
+    let mut memory = state.metrics_memory.borrow_mut();
+    let bytes = memory.bytes() + METRIC_BYTES;
+    memory.note(bytes);
+    drop(memory);
     let contains = if is_time { Contains::Time } else { Contains::Default };
     let declared = state.program.metrics.declare(&name.0, kind, contains);
     let MetricId(id) = declared.map_err(|error| go_error::throw(&ctx, &error.to_string()))?;

@@ -37,7 +37,7 @@ const SCRIPT: &str = "
     clearTimeout(setTimeout(() => around, 1e9)); const interval = setInterval(function () { return this; }, 1e9); clearInterval(interval);
     export default async function () {
       const response = http.post(__ENV.BASE + '/json', { a: 'b' }, { tags: { t: 'u' } });
-      response.me = response; kept.push(response, response.json(), response.headers, response.timings, response.html());
+      around.response = response; kept.push(response, response.json(), response.headers, response.timings, response.html());
       const other = await http.asyncRequest('GET', __ENV.BASE + '/json');
       kept.push(...http.batch([__ENV.BASE + '/json', __ENV.BASE + '/json']), other, http.cookieJar(), http.url`${1}a`);
       group('g', () => check(response, { 'a check': (r) => r.status === 200 }));
