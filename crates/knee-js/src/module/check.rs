@@ -108,7 +108,7 @@ fn check<'js>(
         names.meet(&ctx, &name)?;
         let passed = match condition.as_function() {
             Some(function) if names.is_async(function) => {
-                let words = "check() does not support async functions: await the value first, and check that";
+                let words = "check() does not support async functions: await the value first, then check it";
                 return Err(go_error::throw(&ctx, words));
             }
             // A promise that a plain function returns is an object like any other, and true, as in k6.

@@ -48,10 +48,6 @@ const WORDS: &[(&str, Needs)] = &[
     ("TextEncoder", Needs::WEB),
     ("TextDecoder", Needs::WEB),
     ("crypto", Needs::WEB),
-    ("localeCompare", Needs::LOCALE.with(Needs::DATE)),
-    ("toLocaleString", Needs::LOCALE.with(Needs::DATE)),
-    ("toLocaleDateString", Needs::LOCALE.with(Needs::DATE)),
-    ("toLocaleTimeString", Needs::LOCALE.with(Needs::DATE)),
 ];
 
 /// Names of properties behind which there is a built-in object.
@@ -61,6 +57,10 @@ const PROPERTIES: &[(&str, Needs)] = &[
     ("match", Needs::REGEXP),
     ("matchAll", Needs::REGEXP),
     ("search", Needs::REGEXP),
+    ("localeCompare", Needs::LOCALE.with(Needs::DATE)),
+    ("toLocaleString", Needs::LOCALE.with(Needs::DATE)),
+    ("toLocaleDateString", Needs::LOCALE.with(Needs::DATE)),
+    ("toLocaleTimeString", Needs::LOCALE.with(Needs::DATE)),
 ];
 
 impl Needs {
@@ -181,6 +181,14 @@ mod tests {
             ensure(&ctx, needs);
             ctx.eval::<String, _>(format!("typeof {name}")).unwrap()
         })
+    }
+
+    #[test]
+    fn a_method_of_the_locale_comes_with_a_property_of_its_name() {
+        let expected = Needs::LOCALE.with(Needs::DATE);
+        for name in ["localeCompare", "toLocaleString", "toLocaleDateString", "toLocaleTimeString"] {
+            assert_eq!(Needs::of_property(name), expected, "{name}");
+        }
     }
 
     #[test]
