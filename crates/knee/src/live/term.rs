@@ -131,7 +131,7 @@ fn take_input(screen: &mut Screen, input: &Input, control: &Control) {
 fn quit(control: &Control) {
     match control.request() {
         Request::Run => {
-            control.note("a key: no new requests are sent");
+            control.note("a key was pressed: the run sends no new requests");
             control.stop();
         }
         Request::Stop | Request::Abort => {

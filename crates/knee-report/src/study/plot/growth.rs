@@ -39,7 +39,7 @@ pub(super) fn all(conclusion: &Conclusion, workload: &str) -> Vec<(String, Strin
 }
 
 fn draw(area: &Area<'_>, workload: &str, panels: &[Vec<&GrowthResult>]) -> Drawn {
-    let reading = "both scales are logarithmic, so the slope is the exponent b of figure ~ amount^b (for a rate: of the time per request)";
+    let reading = "both scales are logarithmic: the slope is b in figure ~ amount^b. For a rate, the figure is the time per request";
     canvas::heading(area, &format!("Growth: {workload}"), reading)?;
     let width = (WIDTH - 16) / panels.len().max(1) as u32;
     for (position, series) in panels.iter().enumerate() {
