@@ -6,7 +6,7 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::process::{self, Running};
 
@@ -63,6 +63,9 @@ impl Places {
     }
 }
 
+/// Names of namespaces begin so; the id of the process that made it follows.
+const PREFIX: &str = "knee-validity-";
+
 /// A network namespace with a link to this one.
 #[derive(Debug)]
 struct Namespace {
@@ -75,8 +78,9 @@ impl Namespace {
     const INSIDE: &str = "10.213.77.2";
 
     fn new() -> Result<Self> {
-        let id = std::process::id() % 100_000;
-        let (name, link, peer) = (format!("knee-validity-{id}"), format!("kv{id}a"), format!("kv{id}b"));
+        remove_what_killed_runs_left()?;
+        let id = std::process::id();
+        let (name, link, peer) = (format!("{PREFIX}{id}"), format!("kv{id}a"), format!("kv{id}b"));
         ip(&format!("netns add {name}"))?;
         // From here on it goes with this value, whatever fails.
         let namespace = Self { name: name.clone(), link: link.clone() };
@@ -97,6 +101,20 @@ impl Drop for Namespace {
         let _ = ip(&format!("netns del {}", self.name));
         let _ = ip(&format!("link del {}", self.link));
     }
+}
+
+/// Removes namespaces whose process was killed: all have the same addresses, so trials would load a link without a server.
+fn remove_what_killed_runs_left() -> Result<()> {
+    let output = Command::new("ip").args(["netns", "list"]).output().context("cannot run `ip`")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = text.lines().filter_map(|line| line.split(' ').next());
+    for id in names.filter_map(|name| name.strip_prefix(PREFIX)) {
+        if std::path::Path::new("/proc").join(id).exists() {
+            bail!("process {id} runs `cargo xtask validity` already: two at a time disturb each other");
+        }
+        drop(Namespace { name: format!("{PREFIX}{id}"), link: format!("kv{id}a") });
+    }
+    Ok(())
 }
 
 fn ip(arguments: &str) -> Result<()> {

@@ -158,12 +158,10 @@ fn explain(error: &clap::Error, line: &[OsString]) -> Refused {
     let value = context(ContextKind::InvalidValue);
     let (what, hint) = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return Refused::Shown(error.to_string()),
-        ErrorKind::UnknownArgument => {
-            unknown(&argument, &context(ContextKind::SuggestedArg), words::is_run(line))
-        }
+        ErrorKind::UnknownArgument => unknown(&argument, &context(ContextKind::SuggestedArg), line),
         ErrorKind::MissingRequiredArgument => (
             format!("`{}` is missing", context(ContextKind::InvalidArg).replace(['<', '>'], "")),
-            words::example(line).to_owned(),
+            words::example(line).map_or_else(|| see_help(line), str::to_owned),
         ),
         ErrorKind::InvalidValue if value.is_empty() => {
             (format!("`{argument}` has no value"), format!("write `{argument} VALUE`"))
@@ -174,30 +172,32 @@ fn explain(error: &clap::Error, line: &[OsString]) -> Refused {
         ),
         ErrorKind::ValueValidation => {
             let is_switch = context(ContextKind::InvalidArg).ends_with("[=<BOOL>]");
-            let hint = if is_switch { "write true or false" } else { "see `knee --help`" };
-            (format!("`{value}` is not a value of `{argument}`"), hint.to_owned())
+            let hint = if is_switch { "write true or false".to_owned() } else { see_help(line) };
+            (format!("`{value}` is not a value of `{argument}`"), hint)
         }
         ErrorKind::ArgumentConflict => conflict(&argument, &flag_name(&context(ContextKind::PriorArg))),
         ErrorKind::InvalidUtf8 => ("an argument is not UTF-8".to_owned(), String::new()),
-        _ => (first_line(error), "see `knee --help`".to_owned()),
+        _ => (first_line(error), see_help(line)),
     };
     Problem::new(what, hint).into()
 }
 
-fn unknown(argument: &str, suggested: &str, is_run: bool) -> (String, String) {
+/// The hint for mistakes of which no more is known.
+fn see_help(line: &[OsString]) -> String {
+    format!("see `{}`", words::help(line, &Cli::command()))
+}
+
+fn unknown(argument: &str, suggested: &str, line: &[OsString]) -> (String, String) {
     if !argument.starts_with('-') {
         return (format!("`{argument}` is one argument too many"), VALUES.to_owned());
     }
-    if let Some(hint) = words::instead_of(argument, is_run) {
+    if let Some(hint) = words::instead_of(argument, words::is_run(line)) {
         return (format!("there is no flag `{argument}`"), hint.to_owned());
     }
     // clap also suggests what has little in common; one wrong letter in three is a slip, more is not.
     let is_slip = strsim::damerau_levenshtein(argument, suggested) * 3 <= argument.len();
-    let hint = if is_slip {
-        format!("did you mean `{suggested}`? `knee --help` lists every flag")
-    } else {
-        "`knee --help` lists every flag".to_owned()
-    };
+    let all = format!("`{}` lists every flag", words::help(line, &Cli::command()));
+    let hint = if is_slip { format!("did you mean `{suggested}`? {all}") } else { all };
     (format!("there is no flag `{argument}`"), hint)
 }
 

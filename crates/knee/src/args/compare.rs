@@ -106,7 +106,7 @@ pub struct VerdictFlags {
     #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
     pub margin: Option<String>,
     /// Metrics to judge, the most important first; repeat, or separate with commas
-    /// [default: rate,p50,p95,errors; with -q p50,p95,rate,errors]
+    /// [default: goodput,p50,p95,errors; with -q p50,p95,goodput,errors]
     #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<String>,
 }

@@ -17,7 +17,7 @@ const INTRODUCTION: &str = "\
 This page is generated from the program. To change it, edit `crates/knee/src/args.rs` and run
 `KNEE_UPDATE=1 cargo test -p knee`.
 
-Flags have the same names and meanings as in oha. Flags of hey also work, unless they conflict with oha's. Write
+Flags that `knee` shares with oha have oha's names and meanings. Most flags of hey also work. Write
 durations as `10s`, `1m30s` or `500ms`; a number without a unit means seconds. Numbers of requests and connections
 can end in k (thousand) or m (million), as in `1.5k`. [The one-liner](../guide/one-liner.md) has examples.
 ";

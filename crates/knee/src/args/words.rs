@@ -36,14 +36,24 @@ pub(super) fn is_run(line: &[OsString]) -> bool {
     line.get(1).is_some_and(|word| word == "run")
 }
 
+/// What prints the flags of the command on this line: each command has its own.
+pub(super) fn help(line: &[OsString], cli: &Command) -> String {
+    let first = line.get(1).and_then(|word| word.to_str());
+    match first.and_then(|word| cli.find_subcommand(word)) {
+        Some(command) => format!("knee {} --help", command.get_name()),
+        None => "knee --help".to_owned(),
+    }
+}
+
 /// How to write a command that lacks an argument.
-pub(super) fn example(line: &[OsString]) -> &'static str {
-    match line.get(1).and_then(|word| word.to_str()) {
+pub(super) fn example(line: &[OsString]) -> Option<&'static str> {
+    let example = match line.get(1).and_then(|word| word.to_str()) {
         Some("run") => "write `knee run script.js`",
         Some("study") => "give the folder with the study.toml, as in `knee study labs/lorem-news`",
         Some("compare") => "give two URLs, commands or saved runs, as in `knee compare last~1 last`",
-        _ => "see `knee --help`",
-    }
+        _ => return None,
+    };
+    Some(example)
 }
 
 /// What to write instead of a flag of another tool.

@@ -32,9 +32,15 @@ pub fn explain(args: &ExplainArgs) -> Result<Exit, Problem> {
 }
 
 fn unknown(code: &str) -> Problem {
-    let near = codes().min_by_key(|known| strsim::levenshtein(known, code)).unwrap_or_default();
     let what = format!("`{}` is not the code of a warning or a note", printable(code));
-    Problem::new(what, format!("run `knee explain` for a list, or did you mean `{near}`?"))
+    // One wrong letter in three is a slip, more is another word.
+    let is_slip = |known: &&str| strsim::damerau_levenshtein(known, code) * 3 <= known.len().max(code.len());
+    let near = codes().filter(is_slip).min_by_key(|known| strsim::damerau_levenshtein(known, code));
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`? `knee explain` lists all codes"),
+        None => "`knee explain` lists all codes".to_owned(),
+    };
+    Problem::new(what, hint)
 }
 
 /// Every code that a report prints in brackets.

@@ -30,6 +30,18 @@ const BAD: &[(&str, &str, &str)] = &[
     ),
     ("version", "`version` is a k6 command that knee does not have", "write `knee --version`"),
     ("$URL --nonsense", "there is no flag `--nonsense`", "`knee --help` lists every flag"),
+    ("run x.js --cacert y", "there is no flag `--cacert`", "`knee run --help` lists every flag"),
+    ("compare --nonsense", "there is no flag `--nonsense`", "`knee compare --help` lists every flag"),
+    (
+        "explain nonsense",
+        "`nonsense` is not the code of a warning or a note",
+        "`knee explain` lists all codes",
+    ),
+    (
+        "explain run_dealy",
+        "`run_dealy` is not the code of a warning or a note",
+        "did you mean `run_delay`? `knee explain` lists all codes",
+    ),
     (
         "$URL --conections 5",
         "there is no flag `--conections`",
