@@ -306,9 +306,9 @@ pub enum Test {
     },
     /// A bound on what one variant measures. An upper bound of [`Metric::Max`] is one of every single request.
     Bound {
-        /// Where.
+        /// Variant and workload.
         cell: Cell,
-        /// Of what.
+        /// The metric that is judged.
         metric: Metric,
         /// Claimed upper bound.
         below: Option<f64>,
@@ -384,7 +384,7 @@ pub struct Cell {
 pub struct Published {
     /// Which variant and workload it corresponds to.
     pub cell: Cell,
-    /// Of what.
+    /// The metric that is judged.
     pub metric: Metric,
     /// The figure in the metric's own unit.
     pub value: f64,

@@ -163,7 +163,7 @@ fn vu<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
 /// Notes of the VU, which go with its samples.
 type Notes = RefCell<Rc<[(String, String)]>>;
 
-/// What a note takes besides its texts.
+/// Bytes that a tag or a metadata entry takes. Its texts are counted on their own.
 const NOTE_BYTES: usize = 64;
 
 /// Notes of the VU as an object that can be written to.

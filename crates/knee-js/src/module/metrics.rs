@@ -16,7 +16,7 @@ pub const EXPORTS: &[&str] = &["Counter", "Gauge", "Rate", "Trend"];
 /// Longest value that a warning repeats in full.
 const VALUE_MAX: usize = 100;
 
-/// What a metric takes.
+/// Bytes that a declared metric takes.
 const METRIC_BYTES: usize = 1 << 10;
 
 /// The constructors: `(declare, add) => ({Counter, …})`. As in k6 they work without `new`, a metric is

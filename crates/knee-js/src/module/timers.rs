@@ -11,7 +11,7 @@ use crate::event_loop::{Callback, Timer};
 /// Its exports.
 pub const EXPORTS: &[&str] = &["clearInterval", "clearTimeout", "setInterval", "setTimeout"];
 
-/// What a timer takes besides the values of the script.
+/// Bytes that a timer takes. The values of the script are counted on their own.
 const TIMER_BYTES: usize = 256;
 
 /// Makes the module.

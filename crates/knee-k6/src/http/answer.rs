@@ -148,7 +148,7 @@ pub struct Answer {
     pub is_out_of_memory: bool,
 }
 
-/// What an answer takes besides its texts, and the object that shows it to a script.
+/// Bytes of an answer and of the object that shows it to a script. Its texts are counted on their own.
 const ANSWER_BYTES: usize = 1 << 10;
 
 impl Answer {

@@ -51,7 +51,7 @@ pub struct Attributes {
     pub expires: Option<String>,
 }
 
-/// What a cookie takes besides its texts.
+/// Bytes of a cookie. Its texts are counted on their own.
 const COOKIE_BYTES: usize = 256;
 
 /// All cookies of one VU, or of a jar that a script has made.

@@ -176,7 +176,7 @@ pub struct Origins {
     pub metadata: Rc<[(String, String)]>,
 }
 
-/// What a request takes besides its texts.
+/// Bytes of a request. Its texts are counted on their own.
 const REQUEST_BYTES: usize = 1 << 10;
 
 impl Request {

@@ -61,7 +61,7 @@ pub enum Basis {
     },
     /// It is a figure of another machine.
     OtherHardware {
-        /// Of what.
+        /// The metric that is judged.
         metric: Metric,
     },
     /// There is no valid trial.
@@ -103,7 +103,7 @@ pub enum Basis {
     Level {
         /// Variant and workload.
         cell: Cell,
-        /// Of what.
+        /// The metric that is judged.
         metric: Metric,
         /// The figure with its 95 % interval.
         level: Estimate,

@@ -43,7 +43,7 @@ pub enum Refusal {
     /// A margin within this machine's noise. Shares: the requested margin, and the smallest allowed one.
     #[error("a margin of {:.1} % for {metric} is within this machine's noise; {blocks} blocks allow {:.1} % or more", asked * 100.0, least * 100.0)]
     MarginWithinNoise {
-        /// Of what.
+        /// The metric that is judged.
         metric: Metric,
         /// What was asked for.
         asked: f64,
